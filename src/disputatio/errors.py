@@ -1,0 +1,188 @@
+"""Every error that Disputatio raises on purpose, in one tree.
+
+```
+DisputatioError
+├── ConfigError            the request cannot be carried out as asked (exit 2)
+│   ├── UnknownName        no such strategy, option, model, data set; names the nearest
+│   ├── MissingDependency  an optional package is not installed; says the install line
+│   └── MissingPart        the kit lacks what a strategy needs (an index, log-probabilities)
+├── InputError             a file, a row or a value that the user gave is wrong (exit 2)
+│   └── IngestError        a document could not be read
+├── StoreError             the index is damaged, locked, or of another version (exit 2)
+├── ReplyError             an agent's reply does not keep its contract; carries the raw text
+├── LLMError               a fault of a model or of the way to it (exit 3); see `.retryable`
+│   ├── Unreachable        no connection
+│   ├── Timeout            one of the four deadlines passed
+│   ├── RateLimited        429; carries `retry_after` seconds
+│   ├── QuotaExceeded      the account is exhausted; never retried
+│   ├── Refused            401, 403, 404, 400: the endpoint will not do this
+│   ├── ServerFault        5xx
+│   ├── Malformed          a reply that is not what the protocol promises, or an empty one
+│   ├── ContextTooLong     the prompt does not fit the model
+│   ├── NoLogprobs         log-probabilities are needed and not to be had
+│   ├── NotJournalled      replay was asked for and the call is not in the journal
+│   └── BatchFault         some calls of a batch failed; carries those that did not
+└── DownloadError          a model could not be fetched or failed its checksum (exit 3)
+```
+
+Exceptions carry data and do nothing. A fault is never an answer, an abstention or a zero.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from disputatio.types import Choice, Completion
+
+
+class DisputatioError(Exception):
+    """Root of the tree; its message is one line that a user can act on."""
+
+    exit_code = 2
+
+
+class ConfigError(DisputatioError):
+    """The request cannot be carried out as it was asked."""
+
+
+class UnknownName(ConfigError):
+    """A name that is not known, with the nearest one that is."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+        self.kind, self.name, self.known = kind, name, sorted(known)
+        near = difflib.get_close_matches(name, self.known, n=1, cutoff=0.5)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        super().__init__(f"unknown {kind} {name!r}: {hint}known: {', '.join(self.known) or 'none'}")
+
+
+class MissingDependency(ConfigError):
+    """An optional package is needed; the message holds the exact install line."""
+
+    def __init__(self, package: str, extra: str) -> None:
+        self.package, self.extra = package, extra
+        super().__init__(f"{package} is not installed: run pip install 'disputatio[{extra}]'")
+
+
+class MissingPart(ConfigError):
+    """The kit lacks a part that the strategy needs."""
+
+
+class InputError(DisputatioError):
+    """Something the user gave is wrong: the message names the file, row or option."""
+
+
+class IngestError(InputError):
+    """A document could not be read; `path` names it and `reason` says why."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        self.path, self.reason = path, reason
+        super().__init__(f"{path}: {reason}")
+
+
+class StoreError(DisputatioError):
+    """The index is damaged, in use by another writer, or of another version."""
+
+
+class ReplyError(DisputatioError):
+    """An agent's reply does not keep its contract; `raw` is the whole reply."""
+
+    exit_code = 3
+
+    def __init__(self, reason: str, raw: str) -> None:
+        self.reason, self.raw = reason, raw
+        super().__init__(f"the model's reply was not usable: {reason}")
+
+
+class LLMError(DisputatioError):
+    """A fault of a model or of the way to it."""
+
+    exit_code = 3
+    retryable = False
+
+
+class Unreachable(LLMError):
+    """No connection could be made, or it broke."""
+
+    retryable = True
+
+
+class Timeout(LLMError):
+    """A deadline passed; `deadline` is connect, first_byte, between_tokens or total."""
+
+    retryable = True
+
+    def __init__(self, deadline: str, seconds: float, where: str) -> None:
+        self.deadline, self.seconds = deadline, seconds
+        words = deadline.replace("_", " ")
+        super().__init__(f"{where}: the {words} deadline of {seconds:g} s passed")
+
+
+class RateLimited(LLMError):
+    """The endpoint asks to wait; `retry_after` is in seconds when it said how long."""
+
+    retryable = True
+
+    def __init__(self, message: str, retry_after: float | None = None) -> None:
+        self.retry_after = retry_after
+        super().__init__(message)
+
+
+class QuotaExceeded(LLMError):
+    """The account behind the key is exhausted; waiting does not help."""
+
+
+class Refused(LLMError):
+    """The endpoint will not do this (4xx); `status` is the HTTP status."""
+
+    def __init__(self, message: str, status: int) -> None:
+        self.status = status
+        super().__init__(message)
+
+
+class ServerFault(LLMError):
+    """The endpoint failed (5xx); `status` is the HTTP status."""
+
+    retryable = True
+
+    def __init__(self, message: str, status: int) -> None:
+        self.status = status
+        super().__init__(message)
+
+
+class Malformed(LLMError):
+    """The reply is not what the protocol promises: HTML, half a stream, an empty choice."""
+
+
+class ContextTooLong(LLMError):
+    """The prompt does not fit the model's context."""
+
+
+class NoLogprobs(LLMError):
+    """Log-probabilities are needed and this model or endpoint does not give them."""
+
+
+class NotJournalled(LLMError):
+    """A replay met a call that the journal does not hold."""
+
+
+class BatchFault(LLMError):
+    """Some calls of a batch failed.
+
+    `results` has one item a prompt, in order: the completion (or choice), or None where the call
+    failed; `errors` has the faults. The journal keeps the good ones, so that running again
+    repeats only what failed.
+    """
+
+    def __init__(self, results: Sequence[Completion | Choice | None], errors: Sequence[LLMError]) -> None:
+        self.results, self.errors = tuple(results), tuple(errors)
+        failed = sum(result is None for result in self.results)
+        super().__init__(f"{failed} of {len(self.results)} calls failed; the first: {errors[0]}")
+
+
+class DownloadError(DisputatioError):
+    """A model could not be fetched, or what came does not match its checksum."""
+
+    exit_code = 3

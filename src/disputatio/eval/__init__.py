@@ -1,0 +1,1 @@
+"""Data sets, metrics, the runner and its journal, the report."""

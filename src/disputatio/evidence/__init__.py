@@ -1,0 +1,1 @@
+"""How statements are weighed: citations, entailment, positions and conflict."""

@@ -1,0 +1,112 @@
+"""What a strategy is handed: models by role, a retriever, a judge of entailment, and a trace.
+
+Every model call goes through `Kit.complete` or `Kit.choose`: one place that casts a model for a
+role, batches, counts and traces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from disputatio.errors import MissingPart
+from disputatio.protocols import LLM, Entailment, Retriever
+from disputatio.trace import Trace, prompt_hash
+from disputatio.types import Choice, Completion, Hit, Passage, Prompt, Sampling
+
+
+_Word = TypeVar("_Word", Completion, Choice)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kit:
+    """The parts that one question is answered with.
+
+    `model` serves every role that `roles` does not name. `reliabilities` maps a source to the
+    probability that it is right. `entailment` is None where the judge's model is to be asked.
+    """
+
+    model: LLM
+    roles: Mapping[str, LLM] = field(default_factory=dict)
+    retriever: Retriever | None = None
+    entailment: Entailment | None = None
+    reliabilities: Mapping[str, float] = field(default_factory=dict)
+    trace: Trace = field(default_factory=Trace)
+
+    def cast(self, role: str) -> LLM:
+        """The model that plays a role."""
+        return self.roles.get(role, self.model)
+
+    def with_trace(self, trace: Trace) -> Kit:
+        """The same parts with another trace, for another question."""
+        return replace(self, trace=trace)
+
+    def complete(
+        self, role: str, prompts: Sequence[Prompt], sampling: Sampling | None = None
+    ) -> list[Completion]:
+        """One completion a prompt, all in one batch; raises `LLMError`."""
+        if not prompts:
+            return []
+        done = self.cast(role).complete(prompts, sampling or Sampling())
+        self._log("complete", role, prompts, done, lambda one: one.text)
+        return done
+
+    def choose(self, role: str, prompts: Sequence[Prompt], options: Sequence[str]) -> list[Choice]:
+        """log P of each option for each prompt, all in one batch; raises `LLMError`."""
+        if not prompts:
+            return []
+        done = self.cast(role).choose(prompts, options)
+        self._log(
+            "choose", role, prompts, done, lambda one: dict(zip(one.options, one.logprobs, strict=True))
+        )
+        return done
+
+    def search(
+        self,
+        query: str,
+        *,
+        k: int | None = None,
+        per_source: int | None = None,
+        sources: Collection[str] | None = None,
+        exclude: Collection[str] = (),
+    ) -> list[Hit]:
+        """Hits for a query; raises `MissingPart` where there is nothing to search."""
+        if self.retriever is None:
+            raise MissingPart("there is nothing to search: give --index DIR or --passages FILE")
+        hits = self.retriever.search(query, k=k, per_source=per_source, sources=sources, exclude=exclude)
+        self.trace.note("search", query=query, hits=[hit.passage.id for hit in hits])
+        return hits
+
+    def passages(self, question: str, *, k: int | None = None) -> list[Passage]:
+        """The passages to read for a question, best first (in hand: as they were given)."""
+        return [hit.passage for hit in self.search(question, k=k)]
+
+    def _log(
+        self,
+        kind: str,
+        role: str,
+        prompts: Sequence[Prompt],
+        done: Sequence[_Word],
+        word: Callable[[_Word], object],
+    ) -> None:
+        self.trace.spend(one.usage for one in done)
+        for prompt, one in zip(prompts, done, strict=True):
+            text = {}
+            if self.trace.keep_text:
+                text = {
+                    "prompt": [{"role": m.role, "content": m.content} for m in prompt.messages],
+                    "reply": word(one),
+                }
+            self.trace.note(
+                kind,
+                role=role,
+                model=self.cast(role).name,
+                prompt_hash=prompt_hash(prompt),
+                prompt_tokens=one.usage.prompt_tokens,
+                cached_tokens=one.usage.cached_tokens,
+                completion_tokens=one.usage.completion_tokens,
+                seconds=round(one.usage.seconds, 4),
+                journalled=one.journalled,
+                **text,
+            )

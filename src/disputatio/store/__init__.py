@@ -1,0 +1,1 @@
+"""Where passages live: readers, splitting, the index, hybrid search, passages in hand."""

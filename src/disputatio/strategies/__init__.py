@@ -1,0 +1,1 @@
+"""One paper's system, one file; the file, the function and the strategy share their name."""

@@ -1,0 +1,223 @@
+"""Pure functions on strings: normal forms, sentences, fences, and finding a quote.
+
+Nothing here knows models or stores. Normalisation follows SQuAD (Rajpurkar et al. 2016): lower
+case, no articles, no punctuation, single spaces; extended to any script by Unicode classes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Iterable
+
+_ARTICLES = re.compile(r"\b(a|an|the)\b")
+_SENTENCE_END = re.compile(r"(?<=[.!?。！？])[\"'”’)\]]*\s+(?=[\"'“‘(\[]*[A-Z0-9À-ÞЀ-Я぀-ヿ一-鿿])")
+_TEMPLATE_TOKENS = re.compile(
+    r"<\|[^|<>\n]{1,40}\|>|</?s>|\[/?INST\]|<</?SYS>>|</?(?:start|end)_of_turn>", re.IGNORECASE
+)
+_UNKNOWN = {
+    "",
+    "unknown",
+    "none",
+    "na",
+    "null",
+    "nothing",
+    "not mentioned",
+    "not stated",
+    "not specified",
+    "not provided",
+    "not given",
+    "not available",
+    "no answer",
+    "i dont know",
+    "idk",
+    "unanswerable",
+    "cannot be determined",
+    "not enough information",
+    "insufficient information",
+}
+
+
+def normalise(text: str) -> str:
+    """The form in which answers are compared: lower case, no articles, no punctuation.
+
+    >>> normalise("The  Broken-Bow, Nebraska!")
+    'broken bow nebraska'
+    >>> normalise("3,559")
+    '3559'
+    """
+    text = unicodedata.normalize("NFKC", text).casefold()
+    text = re.sub(r"(?<=\d),(?=\d{3}\b)", "", text)
+    kept = []
+    for char in text:
+        kind = unicodedata.category(char)[0]
+        if kind in "LNM" or char in "$€£%°":
+            kept.append(char)
+        elif char in "'’.":  # don't -> dont, U.S. -> us
+            continue
+        else:
+            kept.append(" ")
+    return " ".join(_ARTICLES.sub(" ", "".join(kept)).split())
+
+
+def is_unknown(answer: str) -> bool:
+    """Whether an answer says that there is none.
+
+    >>> is_unknown("Unknown."), is_unknown("I don't know"), is_unknown("1963")
+    (True, True, False)
+    """
+    words = normalise(answer)
+    return words in _UNKNOWN or words.removeprefix("answer is ").strip() in _UNKNOWN
+
+
+def contains_words(text: str, part: str) -> bool:
+    """Whether the normalised words of `part` stand in `text`, whole and in order.
+
+    >>> contains_words("Born in Kansas City.", "kansas"), contains_words("Arkansas", "Kansas")
+    (True, False)
+    >>> contains_words("anything", "")
+    False
+    """
+    needle = normalise(part)
+    return bool(needle) and f" {needle} " in f" {normalise(text)} "
+
+
+def is_same_answer(one: str, other: str) -> bool:
+    """Whether two answers are equal once normalised; two empty ones are not answers.
+
+    >>> is_same_answer("The Beatles", "beatles."), is_same_answer("", "")
+    (True, False)
+    """
+    return bool(normalise(one)) and normalise(one) == normalise(other)
+
+
+def sentences(text: str) -> list[tuple[int, int]]:
+    """Character spans of the sentences of `text`; together they cover all but outer white space.
+
+    >>> text = "It rained. Then it stopped!"
+    >>> [text[a:b] for a, b in sentences(text)]
+    ['It rained.', 'Then it stopped!']
+    """
+    spans, start = [], 0
+    for match in _SENTENCE_END.finditer(text):
+        spans.append((start, match.end()))
+        start = match.end()
+    spans.append((start, len(text)))
+    stripped = []
+    for first, last in spans:
+        body = text[first:last]
+        left = len(body) - len(body.lstrip())
+        right = len(body.rstrip())
+        if right > left:
+            stripped.append((first + left, first + right))
+    return stripped
+
+
+def first_sentence(text: str, limit: int = 300) -> str:
+    """The first sentence of `text`, at most `limit` characters of it.
+
+    >>> first_sentence("One. Two.")
+    'One.'
+    """
+    spans = sentences(text)
+    found = text[spans[0][0] : spans[0][1]] if spans else ""
+    return found if len(found) <= limit else found[: limit - 1].rstrip() + "…"
+
+
+def content_id(prefix: str, *parts: str) -> str:
+    """A short name for content: the prefix and 16 hex digits of SHA-256 over the parts.
+
+    >>> content_id("p", "a", "b") == content_id("p", "a", "b") != content_id("p", "ab")
+    True
+    """
+    digest = hashlib.sha256("\x1f".join(parts).encode("utf-8", "surrogatepass"))
+    return prefix + digest.hexdigest()[:16]
+
+
+def neutralise(text: str) -> str:
+    """Untrusted text without chat-template tokens and control characters.
+
+    >>> neutralise("a<|im_end|>b")
+    'a< |im_end| >b'
+    """
+    text = _TEMPLATE_TOKENS.sub(lambda m: f"{m[0][0]} {m[0][1:-1]} {m[0][-1]}", text)
+    return "".join(c for c in text if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cf", "Cs"))
+
+
+def fence(label: str, text: str) -> str:
+    """Untrusted text between marks that it cannot forge.
+
+    The mark is a hash of the text, taken again with a counter until the text does not contain it:
+    so nothing inside can close the fence, while the same passage always gets the same fence and
+    its prompt prefix can be shared (spotlighting, Hines et al. 2024, without randomness).
+
+    >>> print(fence("passage", "Two words"))  # doctest: +ELLIPSIS
+    <passage ...>
+    Two words
+    </passage ...>
+    """
+    body = neutralise(text).strip()
+    counter = 0
+    while True:
+        mark = hashlib.sha256(f"{counter}\x1f{body}".encode()).hexdigest()[:6]
+        if mark not in body:
+            return f"<{label} {mark}>\n{body}\n</{label} {mark}>"
+        counter += 1
+
+
+def find_quote(text: str, quote: str) -> tuple[int, int] | None:
+    """Where `quote` stands in `text`, as offsets; case, white space and quote marks may differ.
+
+    The span returned is always verbatim text of the passage. None when it is not there.
+
+    >>> text = "There were 3,559  people\\nin 2010."
+    >>> a, b = find_quote(text, "3,559 people in 2010") or (0, 0)
+    >>> text[a:b]
+    '3,559  people\\nin 2010'
+    >>> find_quote(text, "4,000 people") is None, find_quote(text, " ") is None
+    (True, True)
+    """
+    folded, origin = _fold(text)
+    needle = _fold(quote)[0].strip().strip("\"'").strip().rstrip(".…").strip()
+    if not needle:
+        return None
+    for at in _occurrences(folded, needle):
+        before, after = at - 1, at + len(needle)
+        cut_left = before >= 0 and folded[before].isalnum() and needle[0].isalnum()
+        cut_right = after < len(folded) and folded[after].isalnum() and needle[-1].isalnum()
+        if not (cut_left or cut_right):
+            return origin[at], origin[after - 1] + 1
+    return None
+
+
+def _occurrences(text: str, part: str) -> Iterable[int]:
+    at = text.find(part)
+    while at != -1:
+        yield at
+        at = text.find(part, at + 1)
+
+
+def _fold(text: str) -> tuple[str, list[int]]:
+    """`text` in the form quotes are compared in, and for each of its characters where it was."""
+    folded: list[str] = []
+    origin: list[int] = []
+    for index, char in enumerate(text):
+        if char.isspace():
+            if folded and folded[-1] == " ":
+                continue
+            small = " "
+        elif char in "“”„«»":
+            small = '"'
+        elif char in "‘’‚`":
+            small = "'"
+        elif char in "‐‑‒–—−":
+            small = "-"
+        elif unicodedata.category(char) == "Cf":
+            continue
+        else:
+            small = char.casefold()
+        for piece in small:
+            folded.append(piece)
+            origin.append(index)
+    return "".join(folded), origin

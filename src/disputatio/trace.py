@@ -1,0 +1,87 @@
+"""The log of one question: every call that was made, what it cost, and who may listen.
+
+A trace carries hashes of prompts by default and their text on request; never a credential.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from disputatio.text import content_id
+from disputatio.types import Prompt, Usage
+
+Listener = Callable[[Mapping[str, Any]], None]
+
+
+def total_usage(usages: Iterable[Usage]) -> Usage:
+    """The sum of what calls cost.
+
+    >>> total_usage([Usage(calls=1, seconds=0.5), Usage(calls=2, seconds=1.0)]).seconds
+    1.5
+    """
+    calls = prompt = cached = completion = 0
+    seconds = 0.0
+    for usage in usages:
+        calls += usage.calls
+        prompt += usage.prompt_tokens
+        cached += usage.cached_tokens
+        completion += usage.completion_tokens
+        seconds += usage.seconds
+    return Usage(
+        calls=calls,
+        prompt_tokens=prompt,
+        cached_tokens=cached,
+        completion_tokens=completion,
+        seconds=round(seconds, 6),
+    )
+
+
+def prompt_hash(prompt: Prompt) -> str:
+    """The name of a prompt in a trace: a hash of its roles and contents."""
+    return content_id("q", *(f"{m.role}\x1e{m.content}" for m in prompt.messages))
+
+
+@dataclass(slots=True)
+class Trace:
+    """Events in order, and the usage of every model call made for one question.
+
+    `keep_text` keeps prompts and replies in full; `listener` hears each event as it happens.
+    """
+
+    keep_text: bool = False
+    listener: Listener | None = None
+    events: list[dict[str, Any]] = field(default_factory=list)
+    usages: list[Usage] = field(default_factory=list)
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+    _start: float = field(default_factory=time.perf_counter, repr=False)
+
+    def note(self, kind: str, **data: Any) -> None:
+        """Add one event, stamped with the seconds since the trace began."""
+        event = {"at": round(time.perf_counter() - self._start, 4), "event": kind, **data}
+        with self._lock:
+            self.events.append(event)
+        if self.listener is not None:
+            self.listener(event)
+
+    def spend(self, usages: Iterable[Usage]) -> None:
+        """Count what a batch of calls cost."""
+        with self._lock:
+            self.usages.extend(usages)
+
+    def usage(self) -> Usage:
+        """What the question has cost so far."""
+        with self._lock:
+            return total_usage(self.usages)
+
+    def write(self, path: Path) -> None:
+        """Write the events as JSON lines, whole or not at all."""
+        lines = "".join(json.dumps(event, ensure_ascii=False) + "\n" for event in self.events)
+        part = path.with_name(path.name + ".part")
+        part.write_text(lines, encoding="utf-8")
+        part.replace(path)

@@ -1,0 +1,262 @@
+"""Every noun of the project: frozen, slotted, keyword-only, and computing nothing.
+
+A `Completion` is the raw word of a model, a `Reply` the parsed word of one agent, an `Answer` the
+word of the system: three types because they are three things.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Abstention = Literal["no_evidence", "conflict", "fault"]
+ConflictKind = Literal["none", "ambiguity", "misinformation", "outdated", "opinion", "unresolved"]
+PositionVerdict = Literal["accepted", "rejected", "unresolved"]
+CitationVerdict = Literal["supported", "partly", "unsupported", "contradicted", "unchecked"]
+
+
+# --- evidence -----------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """Who published passages; `reliability` is the probability of being right, None if unknown."""
+
+    name: str
+    owner: str = ""
+    reliability: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passage:
+    """A stretch of text from a source.
+
+    `id` is given by the store from the content when left empty. `start:end` are character offsets
+    into the text of `document` (a content hash), where the passage came from an index.
+    """
+
+    text: str
+    id: str = ""
+    source: str = ""
+    owner: str = ""
+    title: str = ""
+    url: str = ""
+    date: str = ""
+    document: str = ""
+    start: int = 0
+    end: int = 0
+    metadata: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """A passage found by a search; `scores` holds each leg (`sparse`, `dense`), in [0, 1]."""
+
+    passage: Passage
+    score: float
+    scores: Mapping[str, float] = field(default_factory=dict)
+
+
+# --- models -------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """One turn of a chat: `role` is system, user or assistant."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prompt:
+    """What a model is asked. What is read again comes first, so that prefixes are shared."""
+
+    messages: tuple[Message, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sampling:
+    """How to generate; `schema` is a JSON schema that the whole reply must satisfy."""
+
+    max_tokens: int = 256
+    temperature: float = 0.0
+    top_p: float = 1.0
+    seed: int = 0
+    schema: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """What calls cost. `cached_tokens` are the prompt tokens that a prefix cache spared;
+    `seconds` is time spent waiting for models (a batch's wall time is shared among its calls)."""
+
+    calls: int = 0
+    prompt_tokens: int = 0
+    cached_tokens: int = 0
+    completion_tokens: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Token:
+    """One generated token with its natural-log probability."""
+
+    text: str
+    logprob: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Completion:
+    """The raw word of a model. `finish_reason` is `stop`, or `length` when it was cut off.
+
+    `tokens` is empty where the engine gives no log-probabilities. `journalled` is true when the
+    call was answered from the journal; its usage is then what the call cost when it was made.
+    """
+
+    text: str
+    finish_reason: Literal["stop", "length"]
+    usage: Usage
+    tokens: tuple[Token, ...] = ()
+    journalled: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """Log-probabilities of the options, from one generated token.
+
+    `logprobs[i]` is the natural log of P(option i); where `bounded[i]` the option was missing from
+    the model's top list and the figure is an upper bound, never minus infinity.
+    """
+
+    options: tuple[str, ...]
+    logprobs: tuple[float, ...]
+    bounded: tuple[bool, ...]
+    usage: Usage
+    journalled: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capabilities:
+    """What a model's engine was found to be able to do, recorded with results."""
+
+    engine: str
+    logprobs: bool
+    max_options: int
+    schema: bool
+    context_tokens: int | None = None
+
+
+# --- words of agents and of the system ----------------------------------------------------------
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """One agent's parsed word about the passages it read (their ids).
+
+    `answer` is empty when the agent abstained; `fault` then says why when the reply broke its
+    contract rather than declined, and `raw` keeps what the model wrote.
+    """
+
+    passages: tuple[str, ...]
+    answer: str = ""
+    explanation: str = ""
+    quote: str = ""
+    round: int = 1
+    fault: str = ""
+    raw: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Citation:
+    """A verbatim quote, `text[start:end]` of the stored passage it names."""
+
+    n: int
+    passage: str
+    source: str
+    quote: str
+    start: int
+    end: int
+    verdict: CitationVerdict = "unchecked"
+    score: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """One statement of the answer with what it rests on."""
+
+    text: str
+    citations: tuple[Citation, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Position:
+    """One answer that some passages gave, what became of it, and why."""
+
+    answer: str
+    verdict: PositionVerdict
+    reason: str
+    subject: str = ""
+    passages: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    weight: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conflict:
+    """How the passages disagree, and the positions they take."""
+
+    kind: ConflictKind = "none"
+    positions: tuple[Position, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """The word of the system. `answers` is empty exactly when `abstained` says why.
+
+    A strategy fills `answers`, `replies`, `explanation`, `passages` and, where it can, `confidence`;
+    the audit fills the rest the same way for all.
+    """
+
+    question: str
+    answers: tuple[str, ...] = ()
+    abstained: Abstention | None = None
+    text: str = ""
+    claims: tuple[Claim, ...] = ()
+    conflict: Conflict = field(default_factory=Conflict)
+    confidence: float | None = None
+    usage: Usage = field(default_factory=Usage)
+    strategy: str = ""
+    model: str = ""
+    passages: tuple[Passage, ...] = ()
+    explanation: str = ""
+    replies: tuple[Reply, ...] = ()
+    rounds: int = 0
+
+
+# --- evaluation ---------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Example:
+    """One row of a data set; `row` is its number in the file, from 0."""
+
+    id: str
+    row: int
+    question: str
+    gold: tuple[str, ...]
+    wrong: tuple[str, ...] = ()
+    passages: tuple[Passage, ...] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """What one strategy did on one example; `fault` is empty unless a model or network failed."""
+
+    example: str
+    row: int
+    strategy: str
+    options: Mapping[str, Any]
+    answers: tuple[str, ...]
+    abstained: Abstention | None
+    scores: Mapping[str, float | None]
+    usage: Usage
+    seconds: float
+    rounds: int = 0
+    fault: str = ""
+    prompts: str = ""
+    model: str = ""
