@@ -15,7 +15,6 @@ from disputatio.protocols import LLM, Entailment, Retriever
 from disputatio.trace import Trace, prompt_hash
 from disputatio.types import Choice, Completion, Hit, Passage, Prompt, Sampling
 
-
 _Word = TypeVar("_Word", Completion, Choice)
 
 
