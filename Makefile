@@ -1,0 +1,45 @@
+# Every target sets up what it needs; `make` alone lists them.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.PHONY: help demo test quick check bench lock setup clean
+
+PYTHON ?= python3
+export PYTHON
+BIN := .venv/bin
+# How many processes run the fast tests at once.
+JOBS ?= 2
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' Makefile
+
+setup: ## make or refresh the environment in .venv from requirements.lock
+	@bash scripts/setup.sh
+
+demo: setup ## ingest examples/, ask three questions of a model on this machine, print the answers
+	@$(BIN)/python examples/demo.py
+
+test: quick ## everything: the quick part, then the tests that run a real model (under 15 minutes)
+	$(BIN)/pytest -m slow -n 0 --durations 10
+
+quick: check ## the fast part: check, then every test that needs no model (under 60 s)
+	$(BIN)/pytest -m "not slow" -n $(JOBS)
+
+check: setup ## lint, format and types
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+bench: setup ## list the measurements; run one with RUN=its name and ARGS="its options"
+	@$(BIN)/python scripts/bench.py $(RUN) $(ARGS)
+
+lock: setup ## remake requirements.lock from pyproject.toml; UPGRADE=1 takes newer versions
+	$(BIN)/uv pip compile pyproject.toml --all-extras --group dev --generate-hashes --no-annotate \
+		--python-version 3.11 --python-platform x86_64-manylinux_2_28 --only-binary :all: \
+		--custom-compile-command "make lock" $(if $(UPGRADE),--upgrade) --quiet --output-file requirements.lock
+	@if grep -nE '://|^-|@ ' requirements.lock; then \
+		echo "requirements.lock names an address or a path: not fit to be committed" >&2; exit 1; fi
+
+clean: ## remove the environment, caches and what the demo wrote
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .disputatio out dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# Makes or refreshes the environment in .venv from requirements.lock. Does nothing when it is up to date.
+#
+# Needs Python 3.11 to 3.13 only: uv is taken from the PATH or brought by pip, at the version and
+# hashes that the lock states. PYTHON=... picks the interpreter. Nothing outside .venv is changed.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+venv=.venv
+lock=requirements.lock
+say() { printf 'setup: %s\n' "$*" >&2; }
+give_up() { say "$*"; exit 2; }
+
+suits() { # whether "$1" is an interpreter of a version that the lock is made for
+    "$1" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null
+}
+
+stamp="$venv/.made-from-$(cat "$lock" pyproject.toml scripts/setup.sh | cksum | tr ' ' -)"
+if [[ -f $stamp ]] && suits "$venv/bin/python"; then
+    exit 0
+fi
+
+pick_python() {
+    local asked=${PYTHON:-python3} name
+    for name in "$asked" python3.13 python3.12 python3.11; do
+        if suits "$name"; then
+            command -v "$name"
+            return
+        fi
+        # An interpreter that was asked for by name is not silently exchanged.
+        [[ $asked == python3 ]] || break
+    done
+    give_up "Python 3.11, 3.12 or 3.13 is needed and $asked is $("$asked" -V 2>&1 || echo 'not there');" \
+        "point to one with: make PYTHON=/path/to/python3.12 ..."
+}
+
+if ! suits "$venv/bin/python"; then
+    python=$(pick_python)
+    rm -rf "$venv"
+    say "making $venv with $("$python" -V)"
+    if uv --version >/dev/null 2>&1; then
+        uv venv --quiet --no-config --python "$python" "$venv"
+    elif "$python" -c 'import ensurepip' 2>/dev/null; then
+        "$python" -m venv "$venv"
+    elif "$python" -m pip --version >/dev/null 2>&1; then
+        "$python" -m venv --without-pip "$venv"
+    else
+        give_up "$python has neither pip nor the means to make one (on Debian and Ubuntu:" \
+            "apt install python3-venv), and there is no uv on the PATH"
+    fi
+fi
+
+find_uv() {
+    local name
+    for name in uv "$venv/bin/uv"; do
+        if "$name" --version >/dev/null 2>&1; then
+            echo "$name"
+            return
+        fi
+    done
+    say "fetching uv"
+    local pinned="$venv/uv.lock.txt"
+    awk '/^[^ ]/ { wanted = /^uv==/ } wanted' "$lock" >"$pinned"
+    local pip=("$venv/bin/python" -m pip)
+    if ! "${pip[@]}" --version >/dev/null 2>&1; then
+        pip=("$(pick_python)" -m pip --python "$venv/bin/python")
+    fi
+    "${pip[@]}" install --quiet --disable-pip-version-check --require-hashes --no-deps -r "$pinned" >&2 ||
+        give_up "uv could not be installed with pip: see the lines above"
+    echo "$venv/bin/uv"
+}
+uv=$(find_uv)
+
+say "installing the packages of $lock (about 200 MB the first time)"
+"$uv" pip sync --quiet --python "$venv/bin/python" --require-hashes --only-binary :all: "$lock"
+"$uv" pip install --quiet --python "$venv/bin/python" --no-deps --no-build-isolation --editable .
+rm -f "$venv"/.made-from-*
+touch "$stamp"
+say "done: $venv/bin/disputatio"
