@@ -50,30 +50,32 @@ if ! suits "$venv/bin/python"; then
     fi
 fi
 
-find_uv() {
-    local name
-    for name in uv "$venv/bin/uv"; do
-        if "$name" --version >/dev/null 2>&1; then
-            echo "$name"
-            return
-        fi
-    done
-    say "fetching uv"
-    local pinned="$venv/uv.lock.txt"
-    awk '/^[^ ]/ { wanted = /^uv==/ } wanted' "$lock" >"$pinned"
-    local pip=("$venv/bin/python" -m pip)
-    if ! "${pip[@]}" --version >/dev/null 2>&1; then
-        pip=("$(pick_python)" -m pip --python "$venv/bin/python")
+with_pip() { # pip of the environment, or another interpreter's pip working on it
+    if "$venv/bin/python" -m pip --version >/dev/null 2>&1; then
+        "$venv/bin/python" -m pip --disable-pip-version-check "$@"
+    else
+        "$(pick_python)" -m pip --disable-pip-version-check --python "$venv/bin/python" "$@"
     fi
-    "${pip[@]}" install --quiet --disable-pip-version-check --require-hashes --no-deps -r "$pinned" >&2 ||
-        give_up "uv could not be installed with pip: see the lines above"
-    echo "$venv/bin/uv"
 }
-uv=$(find_uv)
+
+uv=uv
+if ! uv --version >/dev/null 2>&1; then
+    uv=$venv/bin/uv
+    if ! "$uv" --version >/dev/null 2>&1; then
+        say "fetching uv with pip"
+        awk '/^[^ ]/ { wanted = /^uv==/ } wanted' "$lock" >"$venv/uv.lock.txt"
+        with_pip install --quiet --require-hashes --no-deps -r "$venv/uv.lock.txt" ||
+            give_up "uv could not be installed with pip: see the lines above"
+    fi
+fi
 
 say "installing the packages of $lock (about 200 MB the first time)"
-"$uv" pip sync --quiet --python "$venv/bin/python" --require-hashes --only-binary :all: "$lock"
-"$uv" pip install --quiet --python "$venv/bin/python" --no-deps --no-build-isolation --editable .
+if ! "$uv" pip sync --quiet --python "$venv/bin/python" --require-hashes --only-binary :all: "$lock"; then
+    say "uv could not; trying pip, which may be set up for another index or certificate"
+    with_pip install --quiet --require-hashes --only-binary :all: -r "$lock" ||
+        give_up "the packages could not be installed: see the lines above"
+fi
+"$uv" pip install --quiet --offline --python "$venv/bin/python" --no-deps --no-build-isolation --editable .
 rm -f "$venv"/.made-from-*
 touch "$stamp"
 say "done: $venv/bin/disputatio"
