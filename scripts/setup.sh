@@ -30,7 +30,7 @@ pick_python() {
         # An interpreter that was asked for by name is not silently exchanged.
         [[ $asked == python3 ]] || break
     done
-    give_up "Python 3.11, 3.12 or 3.13 is needed and $asked is $("$asked" -V 2>&1 || echo 'not there');" \
+    give_up "Python 3.11, 3.12 or 3.13 is needed and $asked is $("$asked" -V 2>/dev/null || echo 'not there');" \
         "point to one with: make PYTHON=/path/to/python3.12 ..."
 }
 
@@ -69,7 +69,7 @@ if ! uv --version >/dev/null 2>&1; then
     fi
 fi
 
-say "installing the packages of $lock (about 200 MB the first time)"
+say "installing the packages of $lock (about 300 MB the first time)"
 if ! "$uv" pip sync --quiet --python "$venv/bin/python" --require-hashes --only-binary :all: "$lock"; then
     say "uv could not; trying pip, which may be set up for another index or certificate"
     with_pip install --quiet --require-hashes --only-binary :all: -r "$lock" ||
