@@ -1,0 +1,1 @@
+"""Tests, laid out as src/ is, and those that keep the house."""

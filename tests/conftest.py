@@ -1,0 +1,86 @@
+"""What every test stands on: no network but loopback, no settings of the user, one small real model."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+_LOOPBACK = ("127.", "::1", "localhost")
+
+
+class NetworkUsed(RuntimeError):
+    """A test reached for the network; only tests marked slow may."""
+
+
+class _Guard:
+    """Whether the running test may leave the machine."""
+
+    open = False
+
+
+def _refuse(host: object) -> None:
+    name = host.decode() if isinstance(host, bytes) else str(host)
+    if not _Guard.open and name not in ("", "None", "0.0.0.0") and not name.startswith(_LOOPBACK):
+        raise NetworkUsed(f"a test reached for {name}: serve it on loopback, or mark the test slow")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Open the network for slow tests only."""
+    _Guard.open = item.get_closest_marker("slow") is not None
+    try:
+        return (yield)
+    finally:
+        _Guard.open = False
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _loopback_only() -> Iterator[None]:
+    connect, connect_ex, resolve = socket.socket.connect, socket.socket.connect_ex, socket.getaddrinfo
+
+    def guarded_connect(self: socket.socket, address: Any) -> None:
+        if isinstance(address, tuple):
+            _refuse(address[0])
+        connect(self, address)
+
+    def guarded_connect_ex(self: socket.socket, address: Any) -> int:
+        if isinstance(address, tuple):
+            _refuse(address[0])
+        return connect_ex(self, address)
+
+    def guarded_resolve(host: Any, *rest: Any, **options: Any) -> Any:
+        _refuse(host)
+        return resolve(host, *rest, **options)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(socket.socket, "connect", guarded_connect)
+        patch.setattr(socket.socket, "connect_ex", guarded_connect_ex)
+        patch.setattr(socket, "getaddrinfo", guarded_resolve)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_settings_of_the_user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Tests start without the user's settings, keys and configuration files."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in os.environ:
+            if name.startswith(("DISPUTATIO_", "OPENAI_")):
+                patch.delenv(name)
+        patch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("config")))
+        patch.setenv("NO_COLOR", "1")
+        patch.setenv("COLUMNS", "120")
+        yield
+
+
+@pytest.fixture(scope="session")
+def small_model() -> Path:
+    """The file of the smallest instruct model of the catalogue, fetched once; for slow tests."""
+    from disputatio.llm import catalogue
+
+    return Path(catalogue.pull("qwen2.5-coder-0.5b"))

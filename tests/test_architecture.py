@@ -1,0 +1,222 @@
+"""The house's rules: who may import whom, what no module does, how long a file may be."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+SRC = Path(__file__).resolve().parent.parent / "src" / "disputatio"
+FILES = sorted(SRC.rglob("*.py"))
+LINES = 400
+
+GROUND = ("errors", "types", "protocols", "text", "trace")
+_BELOW = frozenset({"ground", "kit"})
+_ALL = _BELOW | {"llm", "store", "agents", "evidence", "strategies", "pipeline", "config", "eval"}
+# Room -> the rooms it may import, its own apart. A new top-level module needs a row here.
+MAY_IMPORT: dict[str, frozenset[str]] = {
+    "ground": frozenset(),
+    "kit": frozenset({"ground"}),
+    "llm": frozenset({"ground"}),
+    "store": frozenset({"ground"}),
+    "agents": _BELOW,
+    "evidence": _BELOW,
+    "strategies": _BELOW | {"agents", "evidence"},
+    "pipeline": _BELOW | {"evidence", "strategies"},
+    "config": _ALL - {"eval"},
+    "eval": _ALL - {"llm"},
+    "cli": _ALL | {"server", "root"},
+    "server": _ALL | {"root"},
+    "root": _ALL - {"llm"},
+}
+VAGUE = {"utils", "util", "helpers", "common", "base", "manager", "misc"}
+HEAVY = {
+    "fastapi", "httpx", "httpx2", "huggingface_hub", "lance", "lancedb", "openai", "openvino",
+    "openvino_genai", "openvino_tokenizers", "pyarrow", "pypdf", "ray", "scipy", "semantic_text_splitter",
+    "tokenizers", "torch", "trafilatura", "transformers", "uvicorn",
+}  # fmt: skip
+DANGEROUS_MODULES = {"pickle", "marshal", "shelve", "dill", "joblib"}
+DANGEROUS_CALLS = {"eval", "exec", "compile", "__import__"}
+DANGEROUS_OPTIONS = {"allow_pickle", "trust_remote_code", "shell"}
+
+
+def module_of(path: Path) -> str:
+    """The dotted name of a file below src."""
+    parts = path.relative_to(SRC.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def room_of(module: str) -> str:
+    """The room that a module of the package stands in."""
+    parts = module.split(".")
+    if len(parts) == 1:
+        return "root"
+    return "ground" if parts[1] in GROUND else parts[1]
+
+
+def imported(tree: ast.AST, module: str, *, package: bool = False) -> Iterator[str]:
+    """The dotted names that a module imports, wherever it does; `from a import b` gives `a.b`."""
+    here = module.split(".") if package else module.split(".")[:-1]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = here[: len(here) - node.level + 1] if node.level else []
+            start = ".".join([*above, node.module] if node.module else above)
+            yield from (f"{start}.{alias.name}" for alias in node.names)
+
+
+def is_module(name: str) -> bool:
+    """Whether a dotted name is a module or package of ours."""
+    path = SRC.parent.joinpath(*name.split("."))
+    return path.is_dir() or path.with_suffix(".py").is_file()
+
+
+def against_the_rooms(tree: ast.AST, module: str, *, package: bool = False) -> list[str]:
+    """What is wrong with a module's imports, one sentence each."""
+    room = room_of(module)
+    if room not in MAY_IMPORT:
+        return [f"{module} stands in no known room: give {room!r} a row in MAY_IMPORT."]
+    wrong = []
+    for name in imported(tree, module, package=package):
+        if name.split(".")[0] != "disputatio":
+            continue
+        target = name if is_module(name) else name.rpartition(".")[0]
+        other = room_of(target)
+        if other == "root":
+            if room not in ("root", "cli", "server"):
+                wrong.append(f"{module} imports the package's root; take the name from where it is made.")
+        elif other != room:
+            if other not in MAY_IMPORT[room]:
+                wrong.append(f"{module} imports {target}, but {room} may not import {other}.")
+        elif room == "strategies" and target not in ("disputatio.strategies", module):
+            wrong.append(f"{module} imports its sibling {target}; a step that two need moves to agents.py.")
+    return wrong
+
+
+def at_import(body: list[ast.stmt]) -> Iterator[ast.Import | ast.ImportFrom]:
+    """The import statements that run when the module is imported."""
+    for node in body:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            yield node
+        elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            yield from at_import(node.orelse)
+        elif isinstance(node, ast.If | ast.Try | ast.With | ast.ClassDef):
+            for part in ("body", "orelse", "finalbody"):
+                yield from at_import(getattr(node, part, []))
+            for handler in getattr(node, "handlers", []):
+                yield from at_import(handler.body)
+
+
+def heavy_at_import(tree: ast.Module, module: str) -> list[str]:
+    """Heavy packages that the module loads when it is imported, one sentence each."""
+    wrong = []
+    for node in at_import(tree.body):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ""]
+        for top in {name.split(".")[0] for name in names} & HEAVY:
+            wrong.append(f"{module}:{node.lineno} loads {top} at import; import it in the function at use.")
+    return wrong
+
+
+def dangers(tree: ast.AST, module: str) -> list[str]:
+    """What no module of ours does, one sentence each."""
+    wrong = []
+    for name in imported(tree, module):
+        if name.split(".")[0] in DANGEROUS_MODULES:
+            wrong.append(f"{module} imports {name}; own no format that runs code when it is read.")
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call):
+            continue
+        called = node.func.id if isinstance(node.func, ast.Name) else ""
+        if called in DANGEROUS_CALLS:
+            wrong.append(f"{module}:{node.lineno} calls {called}(); text is never run as code.")
+        if called == "print" and room_of(module) != "cli":
+            wrong.append(
+                f"{module}:{node.lineno} prints; only the command line speaks, others return or trace."
+            )
+        for option in node.keywords:
+            switched_on = isinstance(option.value, ast.Constant) and option.value.value is True
+            if option.arg in DANGEROUS_OPTIONS and switched_on:
+                wrong.append(f"{module}:{node.lineno} sets {option.arg}=True, which runs what it is given.")
+    return wrong
+
+
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
+
+
+each_file = pytest.mark.parametrize("path", FILES, ids=module_of)
+
+
+@each_file
+def test_rooms_import_downwards_only(path: Path) -> None:
+    package = path.name == "__init__.py"
+    assert against_the_rooms(tree_of(path), module_of(path), package=package) == []
+
+
+@each_file
+def test_heavy_packages_are_imported_at_use(path: Path) -> None:
+    assert heavy_at_import(tree_of(path), module_of(path)) == []
+
+
+@each_file
+def test_no_module_runs_text_or_prints(path: Path) -> None:
+    assert dangers(tree_of(path), module_of(path)) == []
+
+
+@each_file
+def test_a_module_says_what_it_is_and_stays_short(path: Path) -> None:
+    lines = path.read_text(encoding="utf-8").count("\n")
+    assert lines <= LINES, f"{module_of(path)} has {lines} lines; {LINES} at most: split it by meaning."
+    assert ast.get_docstring(tree_of(path)), f"{module_of(path)} has no docstring that says what it is for."
+    assert path.stem not in VAGUE, f"{module_of(path)} is named for nothing; name it by the field's noun."
+
+
+@pytest.mark.parametrize(
+    ("module", "line", "complaint"),
+    [
+        ("disputatio.text", "from disputatio.kit import Kit", "ground may not import kit"),
+        ("disputatio.llm.local", "from disputatio.store import index", "llm may not import store"),
+        ("disputatio.llm.local", "import disputatio.kit", "llm may not import kit"),
+        ("disputatio.strategies.a", "from disputatio.llm.journal import Journal", "may not import llm"),
+        ("disputatio.strategies.a", "from . import b", "imports its sibling disputatio.strategies.b"),
+        ("disputatio.strategies.a", "def f():\n    from disputatio.strategies.b import b", "its sibling"),
+        ("disputatio.evidence.cite", "from ..pipeline import ask", "evidence may not import pipeline"),
+        ("disputatio.config", "from disputatio.eval import runner", "config may not import eval"),
+        ("disputatio.kit", "from disputatio import ask", "imports the package's root"),
+        ("disputatio.gadgets", "import json", "stands in no known room"),
+    ],
+)
+def test_a_breach_of_the_rooms_is_named(
+    module: str, line: str, complaint: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    modules = ("kit", "pipeline", "eval", "store", "llm.journal", "strategies", "strategies.b")
+    known = {"disputatio", *(f"disputatio.{name}" for name in modules)}
+    monkeypatch.setattr(f"{__name__}.is_module", known.__contains__)
+    [sentence] = against_the_rooms(ast.parse(line), module)
+    assert complaint in sentence
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "eval('1')",
+        "exec(text)",
+        "import pickle",
+        "from pickle import loads",
+        "print('x')",
+        "numpy.load(path, allow_pickle=True)",
+        "subprocess.run(line, shell=True)",
+    ],
+)
+def test_a_dangerous_line_is_named(line: str) -> None:
+    assert len(dangers(ast.parse(line), "disputatio.store.index")) == 1
+
+
+def test_a_heavy_import_is_named_unless_it_waits_for_its_use() -> None:
+    assert heavy_at_import(ast.parse("import lancedb"), "m")
+    assert heavy_at_import(ast.parse("try:\n    import pyarrow as pa\nexcept ImportError:\n    pass"), "m")
+    assert not heavy_at_import(ast.parse("def f():\n    import lancedb"), "m")
+    assert not heavy_at_import(ast.parse("if TYPE_CHECKING:\n    import lancedb"), "m")
