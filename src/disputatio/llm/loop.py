@@ -1,0 +1,64 @@
+"""A thread with an event loop, in which an endpoint's calls run.
+
+Callers are plain threads and stay so. The loop is what lets a deadline, or Ctrl-C, end a call at
+once wherever it waits; a pool of blocking threads cannot be interrupted in a read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import weakref
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Generic, TypeVar
+
+_Client = TypeVar("_Client")
+_Word = TypeVar("_Word")
+
+
+class Loop(Generic[_Client]):
+    """Runs coroutines over one client, which is opened and closed inside the loop's thread.
+
+    The thread ends with `close()`, when the loop is no longer referred to, or at exit.
+    """
+
+    def __init__(self, opens: Callable[[], AbstractAsyncContextManager[_Client]], name: str) -> None:
+        ready: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event, _Client]] = Future()
+        thread = threading.Thread(target=_serve, args=(opens, ready), name=name, daemon=True)
+        thread.start()
+        self._loop, stop, self.client = ready.result()
+        self.close = weakref.finalize(self, _stop, self._loop, stop, thread)
+
+    def run(self, work: Coroutine[Any, Any, _Word]) -> _Word:
+        """What the coroutine returns; it is cancelled when the wait for it is interrupted."""
+        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        try:
+            return future.result()
+        finally:
+            future.cancel()
+
+
+def _serve(
+    opens: Callable[[], AbstractAsyncContextManager[_Client]],
+    ready: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event, _Client]],
+) -> None:
+    async def main() -> None:
+        stop = asyncio.Event()
+        async with opens() as client:
+            ready.set_result((asyncio.get_running_loop(), stop, client))
+            await stop.wait()
+
+    try:
+        asyncio.run(main())
+    except Exception as error:
+        if ready.done():
+            raise
+        ready.set_exception(error)
+
+
+def _stop(loop: asyncio.AbstractEventLoop, stop: asyncio.Event, thread: threading.Thread) -> None:
+    loop.call_soon_threadsafe(stop.set)
+    if threading.current_thread() is not thread:
+        thread.join(timeout=5.0)

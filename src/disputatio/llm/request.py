@@ -1,0 +1,106 @@
+"""What is sent to an endpoint: a request in the project's nouns, and its body on the wire."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+from disputatio.text import content_id
+from disputatio.types import Message, Prompt, Sampling
+
+_SCHEMA_WORDS = "Reply with one JSON object and nothing else. It must be valid against this JSON schema:\n"
+_UNKNOWN = re.compile(
+    r"unsupported|not (?:support|permitted|allowed|available)|unrecogni|unknown|unexpected|does not accept",
+    re.IGNORECASE,
+)
+_OPTIONAL = ("max_tokens", "temperature", "top_p", "seed", "stream_options", "logprobs")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """One call. `top` is the number of alternatives wanted for the first token (0: none).
+
+    `prompted` says that the schema is to be stated in the prompt, for an endpoint that cannot
+    be held to one.
+    """
+
+    prompt: Prompt
+    sampling: Sampling
+    top: int = 0
+    logprobs: bool = True
+    prompted: bool = False
+
+
+def body(request: Request, model: str, dropped: Collection[str]) -> dict[str, Any]:
+    """The JSON body of a request, without the parameters that the endpoint is known to refuse.
+
+    >>> ask = Request(prompt=Prompt(messages=(Message(role="user", content="Hi"),)), sampling=Sampling())
+    >>> body(ask, "m", {"max_tokens", "temperature", "seed", "logprobs", "stream_options"})
+    {'model': 'm', 'messages': [{'role': 'user', 'content': 'Hi'}], 'max_completion_tokens': 256}
+    """
+    sampling = request.sampling
+    messages = request.prompt.messages
+    made: dict[str, Any] = {"model": model, "messages": []}
+    optional: dict[str, Any] = {
+        "temperature": sampling.temperature,
+        "max_tokens": sampling.max_tokens,
+        "seed": sampling.seed,
+        "stream_options": {"include_usage": True},
+    }
+    if sampling.top_p != 1.0:
+        optional["top_p"] = sampling.top_p
+    if request.logprobs or request.top:
+        optional["logprobs"] = True
+    made |= {name: value for name, value in optional.items() if name not in dropped}
+    if "max_tokens" in dropped:
+        made["max_completion_tokens"] = sampling.max_tokens
+    if request.top:
+        made |= {"logprobs": True, "top_logprobs": request.top}
+    if sampling.schema is not None:
+        if request.prompted or schema_mark(sampling) in dropped:
+            messages = _with_schema(messages, json.dumps(sampling.schema, ensure_ascii=False))
+        else:
+            made["response_format"] = {
+                "type": "json_schema",
+                "json_schema": {"name": "reply", "strict": True, "schema": sampling.schema},
+            }
+    made["messages"] = [{"role": message.role, "content": message.content} for message in messages]
+    return made
+
+
+def parameter_refused(made: dict[str, Any], request: Request, refusal: str) -> str:
+    """The parameter that an endpoint refused by name and that can be left out; empty if none.
+
+    >>> ask = Request(prompt=Prompt(messages=()), sampling=Sampling())
+    >>> parameter_refused({"temperature": 0.0}, ask, "Unsupported value: 'temperature'")
+    'temperature'
+    >>> parameter_refused({"temperature": 9.0}, ask, "temperature must be at most 2")
+    ''
+    """
+    if "response_format" in made and re.search(
+        r"response_format|json_schema|\bschema\b", refusal, re.IGNORECASE
+    ):
+        return schema_mark(request.sampling)
+    if not _UNKNOWN.search(refusal):
+        return ""
+    for name in _OPTIONAL:
+        if name in made and re.search(rf"\b{name}\b", refusal) and not (name == "logprobs" and request.top):
+            return name
+    return ""
+
+
+def schema_mark(sampling: Sampling) -> str:
+    """The name under which an endpoint's refusal of one schema is remembered."""
+    return content_id("schema:", json.dumps(sampling.schema, sort_keys=True))
+
+
+def _with_schema(messages: tuple[Message, ...], schema: str) -> tuple[Message, ...]:
+    """The messages with a schema stated in the system's turn, which agents share as a prefix."""
+    words = _SCHEMA_WORDS + schema
+    if messages and messages[0].role == "system":
+        first = Message(role="system", content=f"{messages[0].content}\n\n{words}")
+        return (first, *messages[1:])
+    return (Message(role="system", content=words), *messages)

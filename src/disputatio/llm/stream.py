@@ -1,0 +1,224 @@
+"""Reading one streamed reply, under the deadlines, trusting nothing that the server says."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from disputatio.errors import Malformed, Timeout
+from disputatio.llm.faults import Address, Failed, refused, translate
+from disputatio.types import Token, Usage
+
+if TYPE_CHECKING:
+    import openai
+
+_LONGEST = 4_000_000  # characters of a reply
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deadlines:
+    """The seconds after which an endpoint is given up.
+
+    `connect`: to have a connection. `first_byte`: from the start of an attempt to the first piece
+    of the reply itself (headers and comments that only keep the line open do not count).
+    `between_tokens`: from each piece to the next. `total`: for one call with all its attempts and
+    the waits between them, not counting the wait for a free place.
+    """
+
+    connect: float = 10.0
+    first_byte: float = 120.0
+    between_tokens: float = 60.0
+    total: float = 600.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Received:
+    """A whole reply: its text, how it ended, its tokens, and the alternatives of the first."""
+
+    text: str
+    finish_reason: Literal["stop", "length"]
+    usage: Usage
+    tokens: tuple[Token, ...]
+    top: tuple[Token, ...]
+
+
+class _Unreadable(Exception):
+    """A piece of a reply that is not what the protocol promises."""
+
+
+@dataclass(slots=True)
+class _Reply:
+    """The pieces of a reply as they come."""
+
+    text: list[str] = field(default_factory=list)
+    tokens: list[Token] = field(default_factory=list)
+    top: tuple[Token, ...] = ()
+    finish: str = ""
+    usage: Mapping[str, Any] = field(default_factory=dict)
+    pieces: int = 0
+    length: int = 0
+    begun: bool = False
+
+    def add(self, piece: object) -> bool:
+        """Take in one piece; whether it bore a part of the reply. Raises `_Unreadable`."""
+        data = _mapping(piece, "a piece")
+        self.usage = _mapping(data.get("usage"), "usage") or self.usage
+        choices = data.get("choices") or []
+        if not isinstance(choices, list):
+            raise _Unreadable("choices that are no list")
+        if not choices:
+            return False
+        choice = _mapping(choices[0], "a choice")
+        finish = choice.get("finish_reason")
+        if finish is not None:
+            self.finish = str(finish)
+        # A server that does not stream sends one whole message instead of deltas.
+        delta = _mapping(choice.get("delta") or choice.get("message"), "a delta")
+        content = delta.get("content")
+        if content is not None and not isinstance(content, str):
+            raise _Unreadable("content that is no text")
+        if content:
+            self.text.append(content)
+            self.length += len(content)
+            self.pieces += 1
+        if self.length > _LONGEST:
+            raise _Unreadable(f"more than {_LONGEST} characters")
+        listed = _mapping(choice.get("logprobs"), "logprobs").get("content") or []
+        if not isinstance(listed, list):
+            raise _Unreadable("logprobs that are no list")
+        for entry in listed:
+            self._add_token(_mapping(entry, "a token"))
+        bears = finish is not None or any(value for name, value in delta.items() if name != "role")
+        self.begun = self.begun or bears
+        return bears
+
+    def _add_token(self, entry: Mapping[str, Any]) -> None:
+        if not self.tokens:
+            others = entry.get("top_logprobs") or []
+            if not isinstance(others, list):
+                raise _Unreadable("top_logprobs that are no list")
+            read = [_token(_mapping(other, "a token")) for other in others]
+            self.top = tuple(token for token in read if math.isfinite(token.logprob))
+        token = _token(entry)
+        if not math.isfinite(token.logprob):
+            raise _Unreadable("a log-probability that is no finite number")
+        self.tokens.append(token)
+
+    def received(self) -> Received:
+        """The whole; raises `_Unreadable` when it is none."""
+        if self.finish not in ("stop", "length"):
+            raise _Unreadable(f"the finish reason {self.finish!r}")
+        details = self.usage.get("prompt_tokens_details")
+        cached = details.get("cached_tokens") if isinstance(details, Mapping) else 0
+        return Received(
+            text="".join(self.text),
+            finish_reason="stop" if self.finish == "stop" else "length",
+            usage=Usage(
+                calls=1,
+                prompt_tokens=_count(self.usage.get("prompt_tokens")),
+                cached_tokens=_count(cached),
+                completion_tokens=_count(self.usage.get("completion_tokens"))
+                or len(self.tokens)
+                or self.pieces,
+            ),
+            tokens=tuple(self.tokens),
+            top=self.top,
+        )
+
+
+async def receive(
+    client: openai.AsyncOpenAI, body: Mapping[str, Any], deadlines: Deadlines, at: Address, ends: float
+) -> Received | Failed:
+    """Make one call and read its reply to the end; a fault is returned, not raised.
+
+    `ends` is when the total deadline passes, on the clock of the running loop.
+    """
+    import openai
+
+    now = asyncio.get_running_loop().time
+    reply = _Reply()
+    failed: Failed | None = None
+    try:
+        async with asyncio.timeout_at(min(now() + deadlines.first_byte, ends)) as alarm:
+            stream: Any = await client.chat.completions.create(**body, stream=True)
+            async with stream:
+                kind = stream.response.headers.get("content-type", "").partition(";")[0].strip().lower()
+                if kind == "application/json":
+                    return _read_whole(reply, await stream.response.aread(), at)
+                if kind in ("text/html", "application/xhtml+xml"):
+                    raise _Unreadable(f"{kind} where a stream of events was due")
+                async for chunk in stream:
+                    if reply.add(chunk.to_dict(warnings=False) if hasattr(chunk, "to_dict") else chunk):
+                        alarm.reschedule(min(now() + deadlines.between_tokens, ends))
+    except TimeoutError:
+        late = "total" if now() >= ends else ("between_tokens" if reply.begun else "first_byte")
+        failed = Failed(fault=Timeout(late, getattr(deadlines, late), at.shown))
+    except openai.OpenAIError as error:
+        failed = translate(error, at, deadlines.connect, deadlines.first_byte)
+        if reply.begun and isinstance(error, openai.APIConnectionError):
+            failed = _broken(at, "the connection broke")
+    except (_Unreadable, ValueError) as error:  # ValueError: no JSON, or no UTF-8
+        return _malformed(at, error)
+    if reply.finish:  # it was complete: what should have followed is no matter
+        failed = None
+    return failed or _whole(reply, at)
+
+
+def _read_whole(reply: _Reply, content: bytes, at: Address) -> Received | Failed:
+    """The reply of a server that does not stream, or the error that it reports with status 200."""
+    data = _mapping(json.loads(content), "a reply")
+    if data.get("error"):
+        return refused(200, data["error"], at)
+    reply.add(data)
+    if not reply.finish:
+        raise _Unreadable("a message without a choice or a finish reason")
+    return _whole(reply, at)
+
+
+def _whole(reply: _Reply, at: Address) -> Received | Failed:
+    """The reply, if it came to its end."""
+    if not reply.finish:
+        return _broken(at, "it stopped without a finish reason")
+    try:
+        return reply.received()
+    except _Unreadable as error:
+        return _malformed(at, error)
+
+
+def _malformed(at: Address, error: Exception) -> Failed:
+    """A reply that cannot be read. Asking again would most likely bring the same."""
+    what = str(error) if isinstance(error, _Unreadable) else f"not JSON in UTF-8 ({type(error).__name__})"
+    return Failed(fault=Malformed(f"{at.shown} sent a reply that cannot be used: {at.words(what)}"))
+
+
+def _broken(at: Address, how: str) -> Failed:
+    """Half a reply. It looks like a fault of the line, so one more attempt is worth it."""
+    return Failed(fault=Malformed(f"{at.shown} sent half a reply: {how}"), once=True)
+
+
+def _mapping(value: object, what: str) -> Mapping[str, Any]:
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise _Unreadable(f"{what} that is no object")
+    return value
+
+
+def _token(entry: Mapping[str, Any]) -> Token:
+    text, logprob = entry.get("token"), entry.get("logprob")
+    if not isinstance(text, str) or not isinstance(logprob, int | float):
+        raise _Unreadable("a token without text or log-probability")
+    return Token(text=text, logprob=float(logprob))
+
+
+def _count(value: object) -> int:
+    """A count of tokens, 0 where the server gives none.
+
+    >>> _count(12), _count(None), _count("many"), _count(-1)
+    (12, 0, 0, 0)
+    """
+    return value if isinstance(value, int) and value > 0 else 0
