@@ -1,0 +1,230 @@
+"""Scores of one question's answers against gold and wrong ones: pure functions, in [0, 1].
+
+Answers are compared after `text.normalise`; equal ones count once, and "unknown" is no answer.
+Two readings of a match, each named where it is used:
+
+* **strict**: a predicted answer *states* a gold or wrong answer when the two are equal.
+* **lenient**: it states it when the whole words of one stand in the other, in either direction.
+  The longest listed answer wins: "New York City, NY" states the gold "New York City" and not the
+  wrong "New York" inside it, and an answer equal to a listed one states nothing of the other list
+  that merely contains it.
+
+The exact match is that of MADAM-RAG (Wang et al. 2025, section 5.1): correct if and only if all gold
+answers are included and no answer "supported only by misinformation" is. An answer that a data set
+lists as both gold and wrong is therefore no mistake; `literal=True` counts it as one, which is
+the other reading of the same data. A score that cannot be computed is None, never 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from disputatio.text import contains_words, is_unknown, normalise
+from disputatio.types import Example
+
+VERSION = 1  # of the definitions below; records scored by another version are not mixed with these
+
+
+def answer_set(answers: Iterable[str]) -> tuple[str, ...]:
+    """The answers in the form they are compared in, each once, in order.
+
+    >>> answer_set(["The Beatles", "beatles.", "", "3,559"])
+    ('beatles', '3559')
+    """
+    return tuple(dict.fromkeys(form for form in map(normalise, answers) if form))
+
+
+def predicted_set(answers: Iterable[str], gold: Sequence[str] = ()) -> tuple[str, ...]:
+    """As `answer_set`, without answers that say there is none (unless a gold answer says so).
+
+    >>> predicted_set(["1963", "unknown", "1963."])
+    ('1963',)
+    """
+    known = answer_set(gold)
+    return tuple(form for form in answer_set(answers) if not is_unknown(form) or form in known)
+
+
+def states(predicted: str, listed: str, rivals: Iterable[str] = (), *, lenient: bool = False) -> bool:
+    """Whether a predicted answer states a listed one, given the answers of the other list.
+
+    >>> states("the linebacker", "Linebacker"), states("a linebacker at Ohio", "Linebacker")
+    (True, False)
+    >>> states("a linebacker at Ohio", "Linebacker", lenient=True)
+    True
+    >>> states("New York City, NY", "New York", rivals=["New York City"], lenient=True)
+    False
+    """
+    said, value, others = normalise(predicted), normalise(listed), answer_set(rivals)
+    if not said or not value:
+        return False
+    if said == value:
+        return True
+    if not lenient or said in others:
+        return False
+    if contains_words(said, value):
+        return not any(
+            other != value and contains_words(other, value) and contains_words(said, other)
+            for other in others
+        )
+    return contains_words(value, said)
+
+
+def exact_match(
+    predicted: Sequence[str],
+    gold: Sequence[str],
+    wrong: Sequence[str] = (),
+    *,
+    lenient: bool = False,
+    literal: bool = False,
+) -> float | None:
+    """1.0 when every gold answer is stated and no wrong one is, else 0.0; None without gold.
+
+    Other predicted answers, neither gold nor wrong, do not matter here: they cost precision.
+
+    >>> exact_match(["1963", "1956"], ["1956", "1963"], ["1998"])
+    1.0
+    >>> exact_match(["1963"], ["1956", "1963"]), exact_match(["1963", "1998"], ["1963"], ["1998"])
+    (0.0, 0.0)
+    >>> exact_match(["born in 1963"], ["1963"]), exact_match(["born in 1963"], ["1963"], lenient=True)
+    (0.0, 1.0)
+    >>> both = (["film", "novel"], ["film", "novel"], ["film"])
+    >>> exact_match(*both), exact_match(*both, literal=True)
+    (1.0, 0.0)
+    """
+    right = answer_set(gold)
+    if not right:
+        return None
+    lies = answer_set(wrong)
+    lies_only = tuple(lie for lie in lies if lie not in right)
+    said = predicted_set(predicted, gold)
+    covered = all(any(states(one, value, lies_only, lenient=lenient) for one in said) for value in right)
+    counted = lies if literal else lies_only
+    misled = any(states(one, lie, right, lenient=lenient) for one in said for lie in counted)
+    return float(covered and not misled)
+
+
+def precision(
+    predicted: Sequence[str], gold: Sequence[str], wrong: Sequence[str] = (), *, lenient: bool = False
+) -> float | None:
+    """The share of predicted answers that state a gold one; None when nothing was predicted.
+
+    >>> precision(["1963", "1998"], ["1963", "1956"]), precision([], ["1963"])
+    (0.5, None)
+    """
+    right, lies = _lists(gold, wrong)
+    said = predicted_set(predicted, gold)
+    if not right or not said:
+        return None
+    hits = sum(any(states(one, value, lies, lenient=lenient) for value in right) for one in said)
+    return hits / len(said)
+
+
+def recall(
+    predicted: Sequence[str], gold: Sequence[str], wrong: Sequence[str] = (), *, lenient: bool = False
+) -> float | None:
+    """The share of gold answers that were stated; None without gold.
+
+    An abstention states none and has recall 0: the metric asks what the reader was given. That it
+    was an abstention and not a wrong answer is counted beside the score.
+
+    >>> recall(["1963", "1998"], ["1963", "1956"]), recall([], ["1963"]), recall(["x"], [])
+    (0.5, 0.0, None)
+    """
+    right, lies = _lists(gold, wrong)
+    if not right:
+        return None
+    said = predicted_set(predicted, gold)
+    hits = sum(any(states(one, value, lies, lenient=lenient) for one in said) for value in right)
+    return hits / len(right)
+
+
+def f1(
+    predicted: Sequence[str], gold: Sequence[str], wrong: Sequence[str] = (), *, lenient: bool = False
+) -> float | None:
+    """The harmonic mean of precision and recall; 0 when either is 0 or nothing was predicted.
+
+    >>> f1(["1963", "1998"], ["1963"]), f1([], ["1963"]), f1(["1963"], [])
+    (0.6666666666666666, 0.0, None)
+    """
+    found = recall(predicted, gold, wrong, lenient=lenient)
+    if found is None:
+        return None
+    pure = precision(predicted, gold, wrong, lenient=lenient)
+    if not pure or not found:
+        return 0.0
+    return 2 * pure * found / (pure + found)
+
+
+def accuracy(predicted: Sequence[str], gold: Sequence[str]) -> float | None:
+    """1.0 when some gold answer's words stand in the answer (RA-RAG, Hwang et al. 2024); else 0.0.
+
+    >>> accuracy(["born in 1963"], ["1963", "63"]), accuracy(["196"], ["1963"]), accuracy([], ["x"])
+    (1.0, 0.0, 0.0)
+    """
+    right = answer_set(gold)
+    if not right:
+        return None
+    said = predicted_set(predicted, gold)
+    return float(any(contains_words(one, value) for one in said for value in right))
+
+
+def score(
+    predicted: Sequence[str], gold: Sequence[str], wrong: Sequence[str], metrics: Sequence[str]
+) -> dict[str, float | None]:
+    """The scores of one question for the metrics that its data set defines.
+
+    `em` brings `em_lenient` and `em_literal`; precision, recall and f1 each bring a lenient one.
+
+    >>> score(["born in 1963"], ["1963"], [], ["em", "f1"])
+    {'em': 0.0, 'em_lenient': 1.0, 'em_literal': 0.0, 'f1': 0.0, 'f1_lenient': 1.0}
+    """
+    scores: dict[str, float | None] = {}
+    for metric in metrics:
+        if metric == "em":
+            scores["em"] = exact_match(predicted, gold, wrong)
+            scores["em_lenient"] = exact_match(predicted, gold, wrong, lenient=True)
+            scores["em_literal"] = exact_match(predicted, gold, wrong, literal=True)
+        elif metric == "accuracy":
+            scores["accuracy"] = accuracy(predicted, gold)
+        else:
+            formula = {"precision": precision, "recall": recall, "f1": f1}[metric]
+            scores[metric] = formula(predicted, gold, wrong)
+            scores[f"{metric}_lenient"] = formula(predicted, gold, wrong, lenient=True)
+    return scores
+
+
+def ceilings(examples: Sequence[Example]) -> dict[str, Any]:
+    """What perfect extraction would score on rows whose passages are labelled (RAMDocs).
+
+    `all` keeps the labelled answer of every passage, `oracle` those of the passages of type correct.
+    Each holds strict EM in both readings, as shares; counts tell why they are below 1.
+    """
+    if not examples:
+        return {"n": 0}
+    tally = {"all": [0.0, 0.0], "oracle": [0.0, 0.0]}
+    unborne = both = 0
+    for example in examples:
+        labels = list(zip(example.metadata["types"], example.metadata["answers"], strict=True))
+        kept = {
+            "all": [answer for _, answer in labels],
+            "oracle": [answer for kind, answer in labels if kind == "correct"],
+        }
+        for name, answers in kept.items():
+            tally[name][0] += exact_match(answers, example.gold, example.wrong) or 0.0
+            tally[name][1] += exact_match(answers, example.gold, example.wrong, literal=True) or 0.0
+        unborne += not set(answer_set(example.gold)) <= set(answer_set(kept["oracle"]))
+        both += bool(set(answer_set(example.gold)) & set(answer_set(example.wrong)))
+    n = len(examples)
+    return {
+        "n": n,
+        **{name: {"em": a / n, "em_literal": b / n} for name, (a, b) in tally.items()},
+        "gold_not_borne": unborne,
+        "gold_and_wrong": both,
+    }
+
+
+def _lists(gold: Sequence[str], wrong: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Gold answers, and the wrong ones that are not gold too."""
+    right = answer_set(gold)
+    return right, tuple(lie for lie in answer_set(wrong) if lie not in right)

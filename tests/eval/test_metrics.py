@@ -1,0 +1,150 @@
+"""The metrics agree with sums done by hand, and what cannot be computed is None."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from disputatio.eval.metrics import (
+    accuracy,
+    ceilings,
+    exact_match,
+    f1,
+    precision,
+    predicted_set,
+    recall,
+    score,
+    states,
+)
+from disputatio.types import Example
+
+GOLD = ("Lund", "Malmö")
+WRONG = ("Oslo",)
+
+
+@pytest.mark.parametrize(
+    ("predicted", "strict", "lenient"),
+    [
+        (("Lund", "Malmö"), 1.0, 1.0),
+        (("malmö.", "the LUND"), 1.0, 1.0),
+        (("Lund",), 0.0, 0.0),  # a gold answer is missing
+        (("Lund", "Malmö", "Oslo"), 0.0, 0.0),  # a wrong one is there
+        (("Lund", "Malmö", "Paris"), 1.0, 1.0),  # neither gold nor wrong: costs precision, not EM
+        (("Lund, Sweden", "in Malmö"), 0.0, 1.0),
+        (("Lund and Malmö",), 0.0, 1.0),
+        (("Lund and Malmö, not Oslo",), 0.0, 0.0),
+        (("Lundby", "Malmö"), 0.0, 0.0),  # a part of a word is not the word
+        ((), 0.0, 0.0),
+    ],
+)
+def test_exact_match_needs_every_gold_answer_and_no_wrong_one(
+    predicted: tuple[str, ...], strict: float, lenient: float
+) -> None:
+    assert exact_match(predicted, GOLD, WRONG) == strict
+    assert exact_match(predicted, GOLD, WRONG, lenient=True) == lenient
+
+
+def test_containment_goes_either_way_in_the_lenient_reading() -> None:
+    assert states("Jordan", "Michael Jordan", lenient=True)
+    assert states("Michael Jordan of Chicago", "Michael Jordan", lenient=True)
+    assert not states("Michael Jackson", "Michael Jordan", lenient=True)
+
+
+def test_the_longest_listed_answer_is_what_a_prediction_states() -> None:
+    # "New York" is wrong and stands inside the gold "New York City".
+    assert exact_match(["New York City, NY"], ["New York City"], ["New York"], lenient=True) == 1.0
+    assert exact_match(["New York"], ["New York City"], ["New York"], lenient=True) == 0.0
+    # "Ohio" is gold and stands inside the wrong "Ohio State".
+    assert exact_match(["at Ohio State"], ["Ohio"], ["Ohio State"], lenient=True) == 0.0
+    assert exact_match(["Ohio"], ["Ohio"], ["Ohio State"], lenient=True) == 1.0
+
+
+def test_an_answer_both_gold_and_wrong_is_a_mistake_only_when_read_literally() -> None:
+    assert exact_match(["Lund", "Oslo"], ["Lund", "Oslo"], ["Oslo"]) == 1.0
+    assert exact_match(["Lund", "Oslo"], ["Lund", "Oslo"], ["Oslo"], literal=True) == 0.0
+
+
+def test_precision_recall_and_f1_agree_with_sums_by_hand() -> None:
+    predicted = ("Lund", "Oslo", "Paris", "lund.")  # three different ones, one of them right
+    assert precision(predicted, GOLD, WRONG) == pytest.approx(1 / 3)
+    assert recall(predicted, GOLD, WRONG) == pytest.approx(1 / 2)
+    assert f1(predicted, GOLD, WRONG) == pytest.approx(0.4)
+    assert precision(["in Lund"], GOLD, WRONG) == 0.0
+    assert precision(["in Lund"], GOLD, WRONG, lenient=True) == 1.0
+    assert recall(["Lund and Malmö"], GOLD, WRONG, lenient=True) == 1.0
+
+
+def test_a_predicted_answer_that_equals_a_wrong_one_is_not_right_by_containment() -> None:
+    assert precision(["Ohio State"], ["Ohio"], ["Ohio State"], lenient=True) == 0.0
+    assert recall(["Ohio State"], ["Ohio"], ["Ohio State"], lenient=True) == 0.0
+
+
+def test_without_gold_nothing_is_scored() -> None:
+    assert exact_match(["x"], []) is None
+    assert precision(["x"], []) is None
+    assert recall(["x"], []) is None
+    assert f1(["x"], []) is None
+    assert accuracy(["x"], []) is None
+
+
+def test_an_abstention_has_no_precision_and_no_recall() -> None:
+    assert precision([], GOLD) is None
+    assert recall([], GOLD) == 0.0
+    assert f1([], GOLD) == 0.0
+
+
+def test_saying_unknown_is_no_answer_unless_it_is_the_gold_one() -> None:
+    assert predicted_set(["Unknown", "I don't know", "Lund"]) == ("lund",)
+    assert predicted_set(["unknown"], ["Unknown"]) == ("unknown",)
+
+
+def test_duplicate_gold_and_wrong_answers_count_once() -> None:
+    assert recall(["Lund"], ["Lund", "lund.", "Malmö"]) == 0.5
+
+
+def test_scores_are_those_that_the_data_set_defines() -> None:
+    assert set(score(["a"], ["a"], [], ["em"])) == {"em", "em_lenient", "em_literal"}
+    assert set(score(["a"], ["a"], [], ["accuracy", "recall"])) == {"accuracy", "recall", "recall_lenient"}
+
+
+words = st.sampled_from(["lund", "malmö", "oslo", "new york", "new york city", "york", "Unknown", "", "the"])
+lists = st.lists(words, max_size=4)
+
+
+@given(lists, lists, lists)
+def test_scores_are_shares_and_lenient_recall_of_gold_alone_is_never_below_strict(
+    predicted: list[str], gold: list[str], wrong: list[str]
+) -> None:
+    for value in score(predicted, gold, wrong, ["em", "precision", "recall", "f1", "accuracy"]).values():
+        assert value is None or 0.0 <= value <= 1.0
+    strict, lenient = recall(predicted, gold), recall(predicted, gold, lenient=True)
+    assert (strict is None) == (lenient is None)
+    if strict is not None and lenient is not None:
+        assert lenient >= strict
+
+
+@given(lists.filter(lambda gold: bool(predicted_set(gold))), lists)
+def test_predicting_just_the_gold_answers_is_perfect(gold: list[str], wrong: list[str]) -> None:
+    assert exact_match(gold, gold, wrong) == 1.0
+    assert f1(gold, gold, wrong) == 1.0
+
+
+def _labelled(labels: list[tuple[str, str]], gold: tuple[str, ...], wrong: tuple[str, ...]) -> Example:
+    types, answers = zip(*labels, strict=True)
+    return Example(
+        id="x", row=0, question="q", gold=gold, wrong=wrong, metadata={"types": types, "answers": answers}
+    )
+
+
+def test_ceilings_are_what_perfect_extraction_would_score() -> None:
+    examples = [
+        _labelled([("correct", "Lund"), ("noise", "unknown")], ("Lund",), ()),
+        _labelled([("correct", "Lund"), ("misinfo", "Oslo")], ("Lund",), ("Oslo",)),
+        _labelled([("correct", "Lund"), ("correct", "Oslo")], ("Lund", "Oslo"), ("Oslo",)),
+        _labelled([("correct", "Lund")], ("Lund", "Malmö"), ()),
+    ]
+    found = ceilings(examples)
+    assert found["all"] == {"em": 0.5, "em_literal": 0.25}
+    assert found["oracle"] == {"em": 0.75, "em_literal": 0.5}
+    assert (found["n"], found["gold_not_borne"], found["gold_and_wrong"]) == (4, 1, 1)
