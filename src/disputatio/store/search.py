@@ -1,0 +1,124 @@
+"""Hybrid search as pure functions on arrays: normalise, fuse, take the best, by source or in all.
+
+An engine gives two arrays with one score a row of the index, sparse (BM25, 0 where no term
+matches) and dense (cosine); everything after that is here. A faster engine replaces the arrays,
+not this file.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float32]
+    Rows = NDArray[np.int64]
+
+CANDIDATES = 100
+
+
+class Ranking(NamedTuple):
+    """Rows of the index, best first, with their fused score and both legs, each in [0, 1].
+
+    `dense` is None where there was no dense leg.
+    """
+
+    rows: Rows
+    scores: Floats
+    sparse: Floats
+    dense: Floats | None
+
+
+def normalise(scores: Floats) -> Floats:
+    """Scores stretched to [0, 1] (min-max); all equal: 1 where positive, else 0.
+
+    >>> normalise(np.array([1, 2, 5], dtype=np.float32)).tolist()
+    [0.0, 0.25, 1.0]
+    >>> normalise(np.array([3, 3], dtype=np.float32)).tolist()
+    [1.0, 1.0]
+    """
+    if scores.size == 0:
+        return scores
+    low, high = scores.min(), scores.max()
+    if high > low:
+        return np.asarray((scores - low) / (high - low), dtype=np.float32)
+    return (scores > 0).astype(np.float32)
+
+
+def best(scores: Floats, n: int, allowed: NDArray[np.bool_]) -> Rows:
+    """The rows of the `n` best scores among those allowed, best first; ties by row.
+
+    >>> best(np.array([1, 3, 2], dtype=np.float32), 2, np.array([True, False, True])).tolist()
+    [2, 0]
+    """
+    rows = np.flatnonzero(allowed)
+    if rows.size > n:
+        cut = np.partition(scores[rows], rows.size - n)[rows.size - n]
+        above, level = rows[scores[rows] > cut], rows[scores[rows] == cut]
+        rows = np.concatenate([above, level[: n - above.size]])
+    return rows[np.lexsort((rows, -scores[rows]))]
+
+
+def best_per_group(scores: Floats, groups: NDArray[np.integer], n: int) -> Rows:
+    """Positions of the best `n` of every group, best first over all; one pass, whatever the groups.
+
+    >>> best_per_group(np.array([1, 3, 2, 9], dtype=np.float32), np.array([0, 0, 0, 1]), 2).tolist()
+    [3, 1, 2]
+    """
+    if scores.size == 0 or n <= 0:
+        return np.zeros(0, dtype=np.int64)
+    order = np.lexsort((np.arange(scores.size), -scores, groups))
+    ordered = groups[order]
+    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
+    rank = np.arange(scores.size) - np.repeat(starts, np.diff(np.r_[starts, scores.size]))
+    kept = order[rank < n]
+    return kept[np.lexsort((kept, -scores[kept]))]
+
+
+def fuse(sparse: Floats, dense: Floats | None, rows: Rows, alpha: float) -> Ranking:
+    """Candidates ranked by S = alpha sparse + (1 - alpha) dense, both normalised over the candidates.
+
+    `sparse` and `dense` hold one raw score a row of the index; `rows` are the candidates. Without
+    a dense leg the sparse score stands alone (RAGentA, hybrid retrieval).
+    """
+    keyword = normalise(sparse[rows])
+    meaning = None if dense is None else normalise(dense[rows])
+    total = keyword if meaning is None else np.float32(alpha) * keyword + np.float32(1 - alpha) * meaning
+    order = np.lexsort((rows, -total))
+    return Ranking(rows[order], total[order], keyword[order], None if meaning is None else meaning[order])
+
+
+def rank(
+    sparse: Floats,
+    dense: Floats | None,
+    *,
+    k: int,
+    alpha: float,
+    allowed: NDArray[np.bool_],
+    groups: NDArray[np.integer] | None = None,
+    per_group: int | None = None,
+) -> Ranking:
+    """The best `k` rows, or the best `per_group` of every group that matches.
+
+    Candidates are the union of the 100 (at least `k`) best of each leg among the rows allowed;
+    without a dense leg only rows with a matching term are. A group matches when it has a row with
+    a matching term or a candidate of the dense leg; all its rows are then candidates.
+    """
+    matching = allowed & (sparse > 0)
+    found = [best(sparse, max(k, CANDIDATES), matching)]
+    if dense is not None:
+        found.append(best(dense, max(k, CANDIDATES), allowed))
+    rows = np.unique(np.concatenate(found))
+    if groups is not None and per_group is not None:
+        matched = np.union1d(groups[matching], groups[rows])
+        rows = np.flatnonzero(np.isin(groups, matched) & (matching if dense is None else allowed))
+    ranking = fuse(sparse, dense, rows, alpha)
+    if groups is None or per_group is None:
+        kept = np.arange(min(k, ranking.rows.size))
+    else:
+        kept = best_per_group(ranking.scores, groups[ranking.rows], per_group)
+    legs = None if ranking.dense is None else ranking.dense[kept]
+    return Ranking(ranking.rows[kept], ranking.scores[kept], ranking.sparse[kept], legs)

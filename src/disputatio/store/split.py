@@ -1,0 +1,143 @@
+"""Passages: a text divided at sentence ends, with exact character offsets.
+
+The division is the cheapest one (a dynamic program over the possible cuts): passages want to be
+about 125 words long and want to end where a paragraph ends; a heading stays with what follows it;
+a sentence is cut only when it is longer than a passage by itself.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+TARGET = 125
+LONGEST = 170
+_WHOLE = 150
+
+# Scripts written without spaces count two characters as a word, and a run of anything else counts
+# one word for each 24 characters: so the pieces tile every text, also one without any space.
+_NO_SPACES = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff"
+_PIECE = re.compile(f"[{_NO_SPACES}]{{1,2}}|[^\\s{_NO_SPACES}]{{1,24}}")
+_PARAGRAPH = re.compile(r"\n[ \t]*\n\s*")
+_LINE = re.compile(r"\n(?=[ \t]*(?:#{1,6} |[-*+•] |\d{1,3}[.)] |\|))|(?<=\n)(?=#{1,6} )")
+_SENTENCE = re.compile(
+    r"(?<=[.!?…])[\"'”’)\]]*\s+(?=[\"'“‘(\[]*[^\Wa-zß-ÿ])|(?<=[。！？；])[」』”’）]*\s*(?=\S)"
+)
+_ABBREVIATION = re.compile(r"(?:\b(?:[A-Z]|Mr|Mrs|Ms|Dr|Prof|St|Jr|Sr|vs|No|Fig|Vol|etc|e\.g|i\.e|cf|al))\.$")
+_HEADING = re.compile(r"#{1,6} ")
+_PART = 50
+
+
+class _Unit(NamedTuple):
+    """A stretch that is not to be cut, its length in words, and what a cut after it costs."""
+
+    start: int
+    end: int
+    words: int
+    cut: float
+
+
+def count_words(text: str) -> int:
+    """How long a text is, in words (two characters of a script without spaces make one).
+
+    >>> count_words("The population was 3,559."), count_words("首都是北京")
+    (4, 3)
+    """
+    return sum(1 for _ in _PIECE.finditer(text))
+
+
+def split(text: str) -> list[tuple[int, int]]:
+    """Character spans of the passages of `text`, in order.
+
+    Spans do not overlap, begin and end with a visible character, and together hold every visible
+    character of the text.
+
+    >>> split("One sentence. Another one.")
+    [(0, 26)]
+    >>> split("  "), [len(split("x" * 100_000)) > 20]
+    ([], [True])
+    """
+    units = _units(text)
+    total = sum(unit.words for unit in units)
+    if not units:
+        return []
+    if total <= _WHOLE:
+        return [(units[0].start, units[-1].end)]
+    return [(units[first].start, units[last - 1].end) for first, last in _cheapest(units)]
+
+
+def _cheapest(units: list[_Unit]) -> list[tuple[int, int]]:
+    """The division of units into runs (first, last + 1) that costs least."""
+    best: list[float] = [0.0]
+    came_from: list[int] = [0]
+    for last in range(1, len(units) + 1):
+        least, origin, words = float("inf"), last - 1, 0
+        cut = units[last - 1].cut if last < len(units) else 0.0
+        for first in range(last - 1, -1, -1):
+            words += units[first].words
+            if words > LONGEST and first < last - 1:
+                break
+            cost = best[first] + ((words - TARGET) / 25) ** 2 + cut
+            if cost < least:
+                least, origin = cost, first
+        best.append(least)
+        came_from.append(origin)
+    runs, last = [], len(units)
+    while last:
+        runs.append((came_from[last], last))
+        last = came_from[last]
+    return runs[::-1]
+
+
+def _units(text: str) -> list[_Unit]:
+    units: list[_Unit] = []
+    for start, end in _between(text, 0, len(text), _PARAGRAPH):
+        lines = _between(text, start, end, _LINE)
+        for line in lines:
+            sentences = _sentences(text, *line)
+            for sentence in sentences:
+                units.extend(_parts(text, *sentence))
+            units[-1] = units[-1]._replace(cut=1.0)
+        heading = len(lines) == 1 and _HEADING.match(text, start) is not None
+        units[-1] = units[-1]._replace(cut=30.0 if heading else 0.0)
+    return units
+
+
+def _between(text: str, start: int, end: int, cut: re.Pattern[str]) -> list[tuple[int, int]]:
+    """The non-empty stretches between matches of `cut`, without outer white space."""
+    stretches, at = [], start
+    for match in cut.finditer(text, start, end):
+        stretches.append((at, match.start()))
+        at = match.end()
+    stretches.append((at, end))
+    trimmed = []
+    for first, last in stretches:
+        body = text[first:last]
+        left, right = len(body) - len(body.lstrip()), len(body.rstrip())
+        if right > left:
+            trimmed.append((first + left, first + right))
+    return trimmed
+
+
+def _sentences(text: str, start: int, end: int) -> list[tuple[int, int]]:
+    """Sentence spans: closing quotes stay with the sentence before."""
+    spans, at = [], start
+    for match in _SENTENCE.finditer(text, start, end):
+        stop = match.start() + len(match.group().rstrip())
+        if _ABBREVIATION.search(text, max(at, match.start() - 8), match.start()):
+            continue
+        if text[at:stop].strip():
+            spans.append((at, stop))
+        at = match.end()
+    if text[at:end].strip():
+        spans.append((at, end))
+    return spans
+
+
+def _parts(text: str, start: int, end: int) -> list[_Unit]:
+    """A sentence as one unit, or as several where it is longer than a passage."""
+    pieces = [match.span() for match in _PIECE.finditer(text, start, end)]
+    if len(pieces) <= _WHOLE:
+        return [_Unit(start, end, len(pieces), 1.5)]
+    parts = [pieces[i : i + _PART] for i in range(0, len(pieces), _PART)]
+    return [_Unit(part[0][0], part[-1][1], len(part), 4.0) for part in parts]
