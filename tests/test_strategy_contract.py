@@ -160,10 +160,30 @@ def strategy(name: str) -> Any:
     return getattr(importlib.import_module(f"disputatio.strategies.{name}"), name)
 
 
-def ask(name: str, model: Parrot, passages: Sequence[Passage], question: str = QUESTION) -> Answer:
-    """One question to a strategy with its options as they are."""
-    answer: Answer = strategy(name)(question, Kit(model=model, retriever=Hand(passages)))
+def ask(
+    name: str, model: Parrot, passages: Sequence[Passage], question: str = QUESTION, **options: Any
+) -> Answer:
+    """One question to a strategy, its options as they are unless given."""
+    answer: Answer = strategy(name)(question, Kit(model=model, retriever=Hand(passages)), **options)
     return answer
+
+
+def settings() -> list[tuple[str, str, object]]:
+    """Every strategy with each of its options, at each value of a choice and at 1 where it counts."""
+    found = []
+    for name in NAMES:
+        hints = typing.get_type_hints(strategy(name))
+        for option in list(inspect.signature(strategy(name)).parameters)[2:]:
+            hint = hints[option]
+            values: tuple[object, ...] = (
+                typing.get_args(hint) if typing.get_origin(hint) is typing.Literal else ()
+            )
+            if hint is bool:
+                values = (True, False)
+            elif hint is int or int in typing.get_args(hint):
+                values = (1,)
+            found += [(name, option, value) for value in values]
+    return found
 
 
 def must_hold(answer: Answer, passages: Sequence[Passage]) -> None:
@@ -241,6 +261,18 @@ def test_a_hostile_reply_is_a_fault_or_an_abstention_and_never_breaks_the_walk(n
         assert fault.raw == reply, "the fault keeps the whole reply"
         return
     must_hold(answer, BENIGN)
+
+
+@pytest.mark.parametrize(("name", "option", "value"), settings())
+def test_every_option_keeps_the_manners(name: str, option: str, value: object) -> None:
+    answer = ask(name, Parrot(), BENIGN, **{option: value})
+    must_hold(answer, BENIGN)
+    assert answer.answers == ("1887",)
+    for reply in ("", "{}{", NO_ANSWER[0]):
+        try:
+            must_hold(ask(name, Parrot(reply), HOSTILE, **{option: value}), HOSTILE)
+        except ReplyError:
+            continue
 
 
 @pytest.mark.parametrize("kind", ["empty", "braces", "deep JSON", "two objects", "template tokens"])
