@@ -265,12 +265,13 @@ def test_a_hostile_reply_is_a_fault_or_an_abstention_and_never_breaks_the_walk(n
 
 @pytest.mark.parametrize(("name", "option", "value"), settings())
 def test_every_option_keeps_the_manners(name: str, option: str, value: object) -> None:
-    answer = ask(name, Parrot(), BENIGN, **{option: value})
+    set_to: dict[str, Any] = {option: value}
+    answer = ask(name, Parrot(), BENIGN, **set_to)
     must_hold(answer, BENIGN)
     assert answer.answers == ("1887",)
     for reply in ("", "{}{", NO_ANSWER[0]):
         try:
-            must_hold(ask(name, Parrot(reply), HOSTILE, **{option: value}), HOSTILE)
+            must_hold(ask(name, Parrot(reply), HOSTILE, **set_to), HOSTILE)
         except ReplyError:
             continue
 
