@@ -1,0 +1,220 @@
+"""A run can be stopped at any moment, even by kill -9, and goes on where it was."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from disputatio.errors import MissingPart, ReplyError, ServerFault
+from disputatio.eval.journal import Entrant, read_journal
+from disputatio.eval.report import report
+from disputatio.eval.runner import PATIENCE, Ask, Outcome, Progress, run
+from disputatio.types import Answer, Passage
+from tests.eval.fakes import HALF, MANIFEST, RIGHT, ask, examples
+
+ROOT = Path(__file__).resolve().parents[2]
+KILLS = int(os.environ.get("DISPUTATIO_TEST_KILLS", "4"))
+
+
+def _run(out: Path, count: int = 4, entrants: Sequence[Entrant] = (RIGHT, HALF), **options: Any) -> Outcome:
+    asked: Ask = options.pop("ask", ask)
+    return run(examples(count), entrants, ask=asked, out=out, manifest=MANIFEST, **options)
+
+
+def _named(name: str) -> Entrant:
+    return Entrant(label=name, strategy=name)
+
+
+def test_all_strategies_answer_a_row_before_any_sees_the_next(tmp_path: Path) -> None:
+    order: list[tuple[str, str]] = []
+
+    def noting(q: str, p: Sequence[Passage], strategy: str, options: Mapping[str, Any]) -> Answer:
+        order.append((q, strategy))
+        return ask(q, p, strategy, options)
+
+    outcome = _run(tmp_path, 2, ask=noting)
+    assert order == [
+        ("question 0", "right"),
+        ("question 0", "half"),
+        ("question 1", "right"),
+        ("question 1", "half"),
+    ]
+    assert outcome == Outcome(done=4, kept=0, faults=0, bugs=0)
+
+
+def test_records_hold_scores_costs_and_the_settings(tmp_path: Path) -> None:
+    _run(tmp_path, 2)
+    first, _, third, fourth = (entry.record for entry in read_journal(tmp_path).entries)
+    assert first.scores["em"] == 1.0
+    assert fourth.scores == {
+        "em": 0.0, "em_lenient": 0.0, "em_literal": 0.0, "precision": 0.0, "precision_lenient": 0.0,
+        "recall": 0.0, "recall_lenient": 0.0, "f1": 0.0, "f1_lenient": 0.0,
+    }  # fmt: skip
+    assert (third.usage.prompt_tokens, third.rounds, third.options) == (101, 2, {"rounds": 1})
+    assert (third.prompts, third.model) == ("h1", "scripted:toy")
+    assert third.seconds >= 0
+
+
+def test_what_is_done_is_not_asked_again(tmp_path: Path) -> None:
+    _run(tmp_path, 2)
+
+    def refusing(*_: Any) -> Answer:
+        raise AssertionError("asked again")
+
+    assert _run(tmp_path, 2, ask=refusing) == Outcome(done=0, kept=4, faults=0, bugs=0)
+    assert _run(tmp_path, 3) == Outcome(done=2, kept=4, faults=0, bugs=0)
+
+
+def test_a_fault_is_recorded_unscored_and_tried_again(tmp_path: Path) -> None:
+    def failing(q: str, p: Sequence[Passage], strategy: str, options: Mapping[str, Any]) -> Answer:
+        if (q, strategy) == ("question 1", "half"):
+            raise ServerFault("the endpoint failed", 503)
+        if (q, strategy) == ("question 2", "half"):
+            raise ReplyError("no JSON", "raw words")
+        return ask(q, p, strategy, options)
+
+    assert _run(tmp_path, 3, ask=failing) == Outcome(done=4, kept=0, faults=2, bugs=0)
+    faults = [entry.record for entry in read_journal(tmp_path).entries if entry.state == "fault"]
+    assert [record.fault for record in faults] == [
+        "ServerFault: the endpoint failed",
+        "ReplyError: the model's reply was not usable: no JSON",
+    ]
+    assert all(record.scores == {} and record.abstained == "fault" for record in faults)
+    assert _run(tmp_path, 3) == Outcome(done=2, kept=4, faults=0, bugs=0)
+
+
+def test_a_bug_of_a_strategy_is_recorded_by_its_class_and_the_run_goes_on(tmp_path: Path) -> None:
+    outcome = _run(tmp_path, 2, [_named("bug"), RIGHT])
+    assert outcome == Outcome(done=2, kept=0, faults=0, bugs=2)
+    bugs = [entry for entry in read_journal(tmp_path).entries if entry.state == "bug"]
+    assert [bug.record.fault for bug in bugs] == ["KeyError: 'missing'"] * 2
+
+
+def test_an_answer_that_abstained_for_a_fault_is_a_fault(tmp_path: Path) -> None:
+    def faulty(q: str, p: Sequence[Passage], strategy: str, options: Mapping[str, Any]) -> Answer:
+        return Answer(question=q, abstained="fault")
+
+    assert _run(tmp_path, 1, [RIGHT], ask=faulty).faults == 1
+    assert read_journal(tmp_path).entries[0].record.scores == {}
+
+
+def test_a_wrong_request_ends_the_run_at_once(tmp_path: Path) -> None:
+    asked = []
+
+    def lacking(q: str, *_: Any) -> Answer:
+        asked.append(q)
+        raise MissingPart("no index")
+
+    with pytest.raises(MissingPart):
+        _run(tmp_path, ask=lacking)
+    assert asked == ["question 0"]
+    assert read_journal(tmp_path).entries == ()
+
+
+def test_a_run_gives_up_after_ten_faults_in_a_row(tmp_path: Path) -> None:
+    outcome = _run(tmp_path, 30, [_named("down")])
+    assert (outcome.faults, outcome.left) == (PATIENCE, 30 - PATIENCE)
+    assert outcome.stopped == "10 faults in a row"
+
+
+def test_several_workers_make_the_same_records(tmp_path: Path) -> None:
+    _run(tmp_path / "one", 12)
+    _run(tmp_path / "four", 12, workers=4)
+    one, four = (read_journal(tmp_path / name).entries for name in ("one", "four"))
+    assert [(e.entrant, e.record.row, e.record.scores, e.record.usage) for e in one] == [
+        (e.entrant, e.record.row, e.record.scores, e.record.usage) for e in four
+    ]
+
+
+def test_no_more_questions_are_in_hand_than_there_are_workers(tmp_path: Path) -> None:
+    lock, inside, most = threading.Lock(), [0], [0]
+
+    def counting(q: str, p: Sequence[Passage], strategy: str, options: Mapping[str, Any]) -> Answer:
+        with lock:
+            inside[0] += 1
+            most[0] = max(most[0], inside[0])
+        time.sleep(0.002)
+        with lock:
+            inside[0] -= 1
+        return ask(q, p, strategy, options)
+
+    _run(tmp_path, 12, ask=counting, workers=3)
+    assert most[0] == 3
+
+
+def test_progress_counts_up_and_says_what_remains(tmp_path: Path) -> None:
+    heard: list[Progress] = []
+    _run(tmp_path, 2, progress=heard.append)
+    assert [(p.done, p.total, p.entrant, p.row) for p in heard] == [
+        (1, 4, "right", 0),
+        (2, 4, "half", 0),
+        (3, 4, "right", 1),
+        (4, 4, "half", 1),
+    ]
+    assert all(p.seconds_left is not None for p in heard)
+    assert heard[-1].seconds_left == 0
+
+
+def _start(out: Path, count: int, workers: int) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "tests.eval.fakes", str(out), str(count), str(workers)]
+    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+
+
+def test_an_interrupt_ends_the_run_after_the_record_in_hand(tmp_path: Path) -> None:
+    with _start(tmp_path, 500, 1) as process:
+        assert process.stdout is not None
+        said = [process.stdout.readline().strip() for _ in range(3)]
+        process.send_signal(signal.SIGINT)
+        said += process.stdout.read().split("\n")
+    words = [line for line in said if line]
+    assert process.returncode == 0
+    assert words[-1] == "interrupted"
+    assert len(read_journal(tmp_path).entries) == len(words) - 1 < 1000
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_kill_9_at_any_moment_loses_no_acknowledged_record_and_makes_none_twice(
+    tmp_path: Path, workers: int
+) -> None:
+    rng, count, acknowledged = random.Random(workers), 40, set[str]()
+    for _ in range(KILLS):
+        with _start(tmp_path, count, workers) as process:
+            assert process.stdout is not None
+            for _ in range(rng.randrange(0, 2 * count // KILLS)):
+                line = process.stdout.readline().strip()
+                if line in ("", "finished"):
+                    break
+                acknowledged.add(line)
+            time.sleep(rng.random() * 0.01)
+            process.kill()
+            rest = process.stdout.read().split("\n")
+        acknowledged.update(line for line in rest[:-1] if line and line != "finished")
+        if not (tmp_path / "records.sqlite").exists():
+            continue
+        entries = read_journal(tmp_path).entries if acknowledged else ()
+        pairs = [f"{entry.entrant} {entry.record.row}" for entry in entries]
+        assert acknowledged <= set(pairs)
+        assert len(pairs) == len(set(pairs))
+        assert all(entry.state == "done" and entry.record.scores["em"] is not None for entry in entries)
+    outcome = _run(tmp_path, count)
+    assert outcome.done + outcome.kept == 2 * count
+    assert outcome.kept >= len(acknowledged)
+    whole = _run(tmp_path / "whole", count)
+    assert whole.done == 2 * count
+    killed, straight = report(tmp_path, resamples=50), report(tmp_path / "whole", resamples=50)
+    assert _scores(killed) == _scores(straight)
+
+
+def _scores(found: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+    (part,) = found["datasets"]
+    return [(one["strategy"], one["n"], one["em"], one["f1"], one["calls"]) for one in part["strategies"]]
