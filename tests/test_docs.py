@@ -27,7 +27,7 @@ PAGES = [
     *sorted(ROOT.glob("docs/**/*.md")),
 ]
 LANGUAGES = {"python", "sh", "console", "text", "json", "jsonl", "toml"}
-PROGRAMS = {"cd", "curl", "export", "git", "pip", "pytest", "python", "python3", "uv"}
+PROGRAMS = {"cd", "curl", "export", "git", "mypy", "pip", "pytest", "ruff", "python", "python3", "uv"}
 _FENCE = re.compile(r"^( *)```([^\n`]*)\n(.*?)^\1```[ ]*$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
 
