@@ -80,7 +80,9 @@ def path(name: str, *, pull: bool = False, progress: Progress | None = None) -> 
         return _place(folder, wanted)
     if pull:
         return _pull(name, progress)
-    raise InputError(f"the model {name} is not here yet: run disputatio model pull {name}")
+    here = all((folder / file).exists() for file in wanted) and bool(wanted)
+    state = "not as it was when it was fetched" if here else "not here yet"
+    raise InputError(f"the model {name} is {state}: run disputatio model pull {name}")
 
 
 def pull(name: str, progress: Progress | None = None) -> Path:
@@ -103,7 +105,7 @@ def verify(name: str) -> tuple[str, ...]:
         raise InputError(f"{name} is a file of your own: there is no checksum to compare it with")
     folder, entry = _known(name)
     wanted = _wanted(folder, entry)
-    if not wanted:
+    if not any((folder / file).is_file() for file in wanted):
         raise InputError(f"the model {name} is not here yet: run disputatio model pull {name}")
     known = {file.name: file.sha256 for file in entry.files} if entry else {}
     recorded = _record(folder)

