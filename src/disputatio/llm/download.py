@@ -136,7 +136,7 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
     def __init__(self) -> None:
         self.headers: dict[str, str] = {}
 
-    def redirect_request(  # noqa: PLR0917  (the signature is urllib's)
+    def redirect_request(
         self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: Message, newurl: str
     ) -> urllib.request.Request | None:
         try:
