@@ -143,6 +143,19 @@ def dangers(tree: ast.AST, module: str) -> list[str]:
     return wrong
 
 
+def reports_its_use(tree: ast.AST, module: str) -> list[str]:
+    """Whether a module imports OpenVINO and leaves its usage statistics on, in one sentence.
+
+    Importing it starts a process that reports the import to the vendor, unless the package that does
+    so cannot be imported: `sys.modules.setdefault("openvino_telemetry", None)` before the import.
+    """
+    engine = [name for name in imported(tree, module) if name.split(".")[0].startswith("openvino")]
+    blocked = any(isinstance(n, ast.Constant) and n.value == "openvino_telemetry" for n in ast.walk(tree))
+    return [f"{module} imports {engine[0]} without blocking openvino_telemetry."] * bool(
+        engine and not blocked
+    )
+
+
 def tree_of(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
 
@@ -159,6 +172,11 @@ def test_rooms_import_downwards_only(path: Path) -> None:
 @each_file
 def test_heavy_packages_are_imported_at_use(path: Path) -> None:
     assert heavy_at_import(tree_of(path), module_of(path)) == []
+
+
+@each_file
+def test_the_engine_is_loaded_without_its_usage_statistics(path: Path) -> None:
+    assert reports_its_use(tree_of(path), module_of(path)) == []
 
 
 @each_file
