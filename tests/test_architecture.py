@@ -151,9 +151,9 @@ def reports_its_use(tree: ast.AST, module: str) -> list[str]:
     """
     engine = [name for name in imported(tree, module) if name.split(".")[0].startswith("openvino")]
     blocked = any(isinstance(n, ast.Constant) and n.value == "openvino_telemetry" for n in ast.walk(tree))
-    return [f"{module} imports {engine[0]} without blocking openvino_telemetry."] * bool(
-        engine and not blocked
-    )
+    if blocked or not engine:
+        return []
+    return [f"{module} imports {engine[0]} without blocking openvino_telemetry."]
 
 
 def tree_of(path: Path) -> ast.Module:
@@ -238,3 +238,10 @@ def test_a_heavy_import_is_named_unless_it_waits_for_its_use() -> None:
     assert heavy_at_import(ast.parse("try:\n    import pyarrow as pa\nexcept ImportError:\n    pass"), "m")
     assert not heavy_at_import(ast.parse("def f():\n    import lancedb"), "m")
     assert not heavy_at_import(ast.parse("if TYPE_CHECKING:\n    import lancedb"), "m")
+
+
+def test_loading_the_engine_with_its_statistics_is_named() -> None:
+    load = "def f():\n    import openvino_genai"
+    block = "import sys\nsys.modules.setdefault('openvino_telemetry', None)\n"
+    assert len(reports_its_use(ast.parse(load), "m")) == 1
+    assert reports_its_use(ast.parse(block + load), "m") == []
