@@ -206,7 +206,7 @@ def _read(path: Path, folder: str, sandbox: Sandbox) -> Reading:
             good.append(replace(document, folder=folder))
         else:
             refused.append(IngestError(place(document), "has no text"))
-    if not good:
+    if not good and len(refused) < 2:
         raise refused[0] if refused else IngestError(str(path), "has no rows")
     return Reading(path=str(path), documents=tuple(good), refused=tuple(refused))
 
