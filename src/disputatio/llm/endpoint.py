@@ -167,7 +167,7 @@ class Endpoint:
         top = self.capabilities().max_options
         began = time.perf_counter()
         outcomes = self._run(
-            [Request(prompt=one, sampling=Sampling(max_tokens=1), top=top) for one in prompts]
+            [Request(prompt=one, sampling=Sampling(max_tokens=1), top=top, fixed=True) for one in prompts]
         )
         return _settle(outcomes, lambda one: self._choice(one, options), time.perf_counter() - began)
 

@@ -135,7 +135,7 @@ def refused(status: int, body: object, at: Address, *, wait: float | None = None
         return Failed(fault=QuotaExceeded(f"the account behind OPENAI_API_KEY is exhausted: {said}"))
     if status == 429:
         return Failed(fault=RateLimited(said, wait), wait=wait)
-    if status >= 500:
+    if status >= 500 and status != 501:  # 501: not implemented, now or in a minute
         return Failed(fault=ServerFault(said, status), wait=wait)
     hint = ""
     if status in (401, 403):

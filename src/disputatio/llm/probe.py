@@ -58,7 +58,7 @@ def probe(ask: Ask, engine: str) -> Probed:
 def _probe_logprobs(tell: Ask) -> int:
     """How many alternatives of the first token can be had, 0 when none."""
     for top in _TOPS:
-        outcome = tell(Request(prompt=_YES_NO, sampling=Sampling(max_tokens=1), top=top))
+        outcome = tell(Request(prompt=_YES_NO, sampling=Sampling(max_tokens=1), top=top, fixed=True))
         if isinstance(outcome, Received):
             return min(top, len(outcome.top))
         if not _is_unsupported(outcome):
@@ -68,7 +68,7 @@ def _probe_logprobs(tell: Ask) -> int:
 
 def _probe_schema(tell: Ask) -> bool:
     """Whether a reply is held to a schema."""
-    request = Request(prompt=_HELLO, sampling=Sampling(schema=_SCHEMA), logprobs=False)
+    request = Request(prompt=_HELLO, sampling=Sampling(schema=_SCHEMA), logprobs=False, fixed=True)
     outcome = tell(request)
     if isinstance(outcome, Received):
         try:

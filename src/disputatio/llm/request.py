@@ -24,7 +24,8 @@ class Request:
     """One call. `top` is the number of alternatives wanted for the first token (0: none).
 
     `prompted` says that the schema is to be stated in the prompt, for an endpoint that cannot
-    be held to one.
+    be held to one. `fixed` says that log-probabilities and schema are the point of the call: an
+    endpoint that refuses them is not asked again without.
     """
 
     prompt: Prompt
@@ -32,6 +33,7 @@ class Request:
     top: int = 0
     logprobs: bool = True
     prompted: bool = False
+    fixed: bool = False
 
 
 def body(request: Request, model: str, dropped: Collection[str]) -> dict[str, Any]:
@@ -80,16 +82,13 @@ def parameter_refused(made: dict[str, Any], request: Request, refusal: str) -> s
     >>> parameter_refused({"temperature": 9.0}, ask, "temperature must be at most 2")
     ''
     """
-    if "response_format" in made and re.search(
-        r"response_format|json_schema|\bschema\b", refusal, re.IGNORECASE
-    ):
+    named_schema = re.search(r"response_format|json_schema|\bschema\b", refusal, re.IGNORECASE)
+    if "response_format" in made and named_schema and not request.fixed:
         return schema_mark(request.sampling)
     if not _UNKNOWN.search(refusal):
         return ""
-    for name in _OPTIONAL:
-        if name in made and re.search(rf"\b{name}\b", refusal) and not (name == "logprobs" and request.top):
-            return name
-    return ""
+    names = [name for name in _OPTIONAL if name in made and not (request.fixed and name == "logprobs")]
+    return next((name for name in names if re.search(rf"\b{name}\b", refusal)), "")
 
 
 def schema_mark(sampling: Sampling) -> str:

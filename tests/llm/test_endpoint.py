@@ -1,0 +1,431 @@
+"""What an endpoint does with sound replies: what is sent, what is read, and how batches run."""
+
+from __future__ import annotations
+
+import gc
+import json
+import sys
+import threading
+from typing import Any
+
+import pytest
+
+from disputatio.errors import BatchFault, ConfigError, MissingDependency, NoLogprobs, Refused, ServerFault
+from disputatio.llm.endpoint import Deadlines, Endpoint
+from disputatio.protocols import LLM
+from disputatio.types import Sampling
+from tests.llm.conftest import Connect, Serve
+from tests.llm.fake_server import (
+    Asked,
+    Wire,
+    ask,
+    capable,
+    chooses,
+    chunk,
+    event,
+    fails,
+    logprobs,
+    says,
+    usage,
+)
+
+SCHEMA = {"type": "object", "properties": {"answer": {"type": "string"}}, "required": ["answer"]}
+
+
+def test_an_endpoint_is_an_llm_whose_name_says_what_users_write() -> None:
+    endpoint = Endpoint("gpt-x", base_url="http://127.0.0.1:9/v1")
+    assert isinstance(endpoint, LLM)
+    assert endpoint.name == "openai:gpt-x"
+
+
+def test_a_streamed_reply_is_put_together_with_its_usage(serve: Serve, connect: Connect) -> None:
+    server = serve([says("Broken ", "Bow", cached=7)])
+    done = connect(server).complete([ask("Which town?", "Be brief.")], Sampling(max_tokens=9, seed=3))[0]
+    assert (done.text, done.finish_reason, done.journalled) == ("Broken Bow", "stop", False)
+    assert (done.usage.calls, done.usage.prompt_tokens, done.usage.completion_tokens) == (1, 11, 2)
+    assert done.usage.cached_tokens == 7
+    assert done.usage.seconds > 0
+    sent = server.asked[0]
+    assert sent.path == "/v1/chat/completions"
+    assert sent.key == "Bearer sk-test"
+    assert sent.body["messages"] == [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "Which town?"},
+    ]
+    assert sent.body["stream"] is True
+    assert sent.body["stream_options"] == {"include_usage": True}
+    assert (sent.body["max_tokens"], sent.body["seed"], sent.body["temperature"]) == (9, 3, 0.0)
+    assert len(server.asked) == 1, "no probe is made where none is needed"
+
+
+def test_cached_tokens_are_none_where_the_server_does_not_tell(serve: Serve, connect: Connect) -> None:
+    assert connect(serve([says("yes")])).complete([ask()], Sampling())[0].usage.cached_tokens == 0
+
+
+def test_without_any_usage_the_pieces_are_counted(serve: Serve, connect: Connect) -> None:
+    wire = Wire(pieces=[chunk("a "), chunk("b"), chunk(finish="stop"), event("[DONE]")])
+    spent = connect(serve([wire])).complete([ask()], Sampling())[0].usage
+    assert (spent.prompt_tokens, spent.completion_tokens) == (0, 2)
+
+
+def test_log_probabilities_of_the_tokens_are_kept(serve: Serve, connect: Connect) -> None:
+    wire = Wire(
+        pieces=[
+            chunk("Bro", logprobs=logprobs(("Bro", -0.25), ("Kan", -2.0))),
+            chunk("ken", logprobs=logprobs(("ken", -0.5))),
+            chunk(finish="stop"),
+            usage(),
+        ]
+    )
+    done = connect(serve([wire])).complete([ask()], Sampling())[0]
+    assert [(token.text, token.logprob) for token in done.tokens] == [("Bro", -0.25), ("ken", -0.5)]
+
+
+def test_a_reply_that_was_cut_off_says_so(serve: Serve, connect: Connect) -> None:
+    done = connect(serve([says("A long", finish="length")])).complete([ask()], Sampling())[0]
+    assert done.finish_reason == "length"
+
+
+def test_a_server_that_does_not_stream_is_understood(serve: Serve, connect: Connect) -> None:
+    choice = {"message": {"role": "assistant", "content": "yes"}, "finish_reason": "stop"}
+    whole = json.dumps({"choices": [choice], "usage": {"prompt_tokens": 4}})
+    done = connect(serve([Wire(kind="application/json", pieces=[whole])])).complete([ask()], Sampling())[0]
+    assert (done.text, done.usage.prompt_tokens) == ("yes", 4)
+
+
+def test_comments_and_reasoning_are_no_part_of_the_reply(serve: Serve, connect: Connect) -> None:
+    wire = Wire(
+        pieces=[": processing\n\n", chunk(delta={"reasoning_content": "hm"}), chunk("yes", finish="stop")]
+    )
+    assert connect(serve([wire])).complete([ask()], Sampling())[0].text == "yes"
+
+
+def test_a_finished_reply_stands_even_if_the_line_breaks_after_it(serve: Serve, connect: Connect) -> None:
+    server = serve([Wire(pieces=[chunk("yes", finish="stop")], cut=True)])
+    assert connect(server).complete([ask()], Sampling())[0].text == "yes"
+    assert len(server.asked) == 1
+
+
+def test_completions_come_in_the_order_of_the_prompts(serve: Serve, connect: Connect) -> None:
+    def slow_first(asked: Asked) -> Wire:
+        wire = says(asked.user)
+        return Wire(pieces=wire.pieces, delay=0.1 if asked.user == "0" else 0.0)
+
+    done = connect(serve(slow_first)).complete([ask(str(n)) for n in range(6)], Sampling())
+    assert [one.text for one in done] == ["0", "1", "2", "3", "4", "5"]
+
+
+def test_no_more_calls_are_out_at_a_time_than_allowed_over_all_threads(
+    serve: Serve, connect: Connect
+) -> None:
+    server = serve(lambda asked: Wire(pieces=says(asked.user).pieces, delay=0.03))
+    endpoint = connect(server, in_flight=3)
+    words: dict[int, list[str]] = {}
+
+    def question(number: int) -> None:
+        prompts = [ask(f"{number}.{n}") for n in range(4)]
+        words[number] = [one.text for one in endpoint.complete(prompts, Sampling())]
+
+    threads = [threading.Thread(target=question, args=(number,)) for number in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert server.most == 3
+    assert words == {number: [f"{number}.{n}" for n in range(4)] for number in range(3)}
+
+
+def test_the_seconds_of_a_batch_add_up_to_the_time_waited(serve: Serve, connect: Connect) -> None:
+    server = serve(lambda _: Wire(pieces=says("x").pieces, delay=0.1))
+    done = connect(server, in_flight=4).complete([ask()] * 4, Sampling())
+    assert len({one.usage.seconds for one in done}) == 1
+    assert sum(one.usage.seconds for one in done) < 0.4, "four calls at a time wait as one"
+
+
+def test_an_empty_batch_costs_nothing(serve: Serve, connect: Connect) -> None:
+    server = serve([says("x")])
+    endpoint = connect(server)
+    assert endpoint.complete([], Sampling()) == []
+    assert endpoint.choose([], ["Yes", "No"]) == []
+    assert server.asked == []
+
+
+# --- batches that fail in part -------------------------------------------------------------------
+def test_the_good_replies_of_a_batch_are_kept(serve: Serve, connect: Connect) -> None:
+    server = serve(lambda asked: fails(500) if asked.user == "1" else says(asked.user))
+    with pytest.raises(BatchFault) as caught:
+        connect(server, retries=0).complete([ask(str(n)) for n in range(3)], Sampling())
+    kept = caught.value.results
+    assert [one.text if one is not None and hasattr(one, "text") else None for one in kept] == [
+        "0",
+        None,
+        "2",
+    ]
+    assert isinstance(caught.value.errors[0], ServerFault)
+
+
+def test_when_all_calls_fail_the_fault_itself_is_raised(serve: Serve, connect: Connect) -> None:
+    with pytest.raises(ServerFault):
+        connect(serve([fails(500)]), retries=0).complete([ask()] * 3, Sampling())
+
+
+def test_a_refused_key_stops_the_calls_not_yet_made(serve: Serve, connect: Connect) -> None:
+    server = serve([fails(401)])
+    with pytest.raises(Refused):
+        connect(server, in_flight=2).complete([ask()] * 20, Sampling())
+    assert len(server.asked) <= 3
+
+
+# --- schemas -------------------------------------------------------------------------------------
+def test_a_schema_is_put_to_a_server_that_keeps_it(serve: Serve, connect: Connect) -> None:
+    server = serve(capable(says('{"answer": "x"}')))
+    connect(server).complete([ask()], Sampling(schema=SCHEMA))
+    sent = server.asked[-1].body
+    assert sent["response_format"]["type"] == "json_schema"
+    assert sent["response_format"]["json_schema"]["schema"] == SCHEMA
+    assert sent["response_format"]["json_schema"]["strict"] is True
+    assert len(sent["messages"]) == 1
+
+
+def test_a_schema_is_stated_in_the_prompt_where_the_server_ignores_it(serve: Serve, connect: Connect) -> None:
+    server = serve(capable(says('{"answer": "x"}'), schema=False))
+    endpoint = connect(server)
+    endpoint.complete([ask("Who?", "Be brief.")], Sampling(schema=SCHEMA))
+    sent = server.asked[-1].body
+    assert endpoint.capabilities().schema is False
+    assert "response_format" not in sent
+    assert sent["messages"][0]["content"].startswith("Be brief.\n\nReply with one JSON object")
+    assert '"answer"' in sent["messages"][0]["content"]
+    assert sent["messages"][1]["content"] == "Who?"
+
+
+def test_a_schema_that_is_refused_is_stated_in_the_prompt_instead(serve: Serve, connect: Connect) -> None:
+    def picky(asked: Asked) -> Wire:
+        if "response_format" in asked.body:
+            return fails(400, "Invalid schema for response_format 'reply'", param="response_format")
+        return says('{"answer": "x"}')
+
+    server = serve(capable(picky))
+    endpoint = connect(server)
+    for _ in range(2):
+        assert endpoint.complete([ask()], Sampling(schema=SCHEMA))[0].text == '{"answer": "x"}'
+    assert "JSON schema" in server.asked[-1].body["messages"][0]["content"]
+    assert len(server.asked) == 2 + 2 + 1, "the refusal is remembered"
+
+
+# --- the probe -----------------------------------------------------------------------------------
+def test_capabilities_are_probed_once_and_by_one_thread_only(serve: Serve, connect: Connect) -> None:
+    server = serve(capable(says("x")))
+    endpoint = connect(server)
+    threads = [threading.Thread(target=endpoint.capabilities) for _ in range(5)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    found = endpoint.capabilities()
+    assert (found.logprobs, found.max_options, found.schema) == (True, 20, True)
+    assert found.engine.startswith("openai-compatible at 127.0.0.1:")
+    assert len(server.asked) == 2
+
+
+@pytest.mark.parametrize(("allowed", "found"), [(20, 20), (5, 5), (0, 0)])
+def test_the_probe_finds_how_many_alternatives_are_given(
+    serve: Serve, connect: Connect, allowed: int, found: int
+) -> None:
+    capabilities = connect(serve(capable(says("x"), top=allowed))).capabilities()
+    assert (capabilities.logprobs, capabilities.max_options) == (found > 0, found)
+
+
+def test_log_probabilities_that_are_silently_left_out_are_none(serve: Serve, connect: Connect) -> None:
+    capabilities = connect(serve([says("Yes")])).capabilities()
+    assert (capabilities.logprobs, capabilities.schema) == (False, False)
+
+
+def test_a_model_that_is_forbidden_log_probabilities_is_not_taken_for_a_bad_key(
+    serve: Serve, connect: Connect
+) -> None:
+    def reasoning(asked: Asked) -> Wire:
+        if "logprobs" in asked.body:
+            return fails(403, "You are not allowed to request logprobs from this model")
+        return says("Yes")
+
+    endpoint = connect(serve(reasoning))
+    assert endpoint.capabilities().logprobs is False
+    assert endpoint.complete([ask()], Sampling())[0].text == "Yes"
+
+
+def test_a_server_that_refuses_schemas_is_asked_plainly_before_it_is_believed(
+    serve: Serve, connect: Connect
+) -> None:
+    said = '{"greeting": "disputatio"}'  # as if the schema had been stated in the prompt
+    for refusal in (fails(400, "response_format is not supported"), fails(501, "not implemented")):
+
+        def picky(asked: Asked, no: Wire = refusal) -> Wire:
+            return no if "response_format" in asked.body else says(said)
+
+        assert connect(serve(picky)).capabilities().schema is False
+    with pytest.raises(Refused):
+        connect(serve([fails(400, "the model is asleep")])).capabilities()
+
+
+def test_a_probe_that_fails_is_made_again(serve: Serve, connect: Connect) -> None:
+    healthy = capable(says("x"))
+    broken = [True]
+    endpoint = connect(serve(lambda asked: fails(500) if broken[0] else healthy(asked)), retries=0)
+    with pytest.raises(ServerFault):
+        endpoint.capabilities()
+    broken[0] = False
+    assert endpoint.capabilities().logprobs
+
+
+def test_the_probe_is_paid_for_apart(serve: Serve, connect: Connect) -> None:
+    endpoint = connect(serve(capable(says("{}"))))
+    assert endpoint.probe_usage.calls == 0
+    done = endpoint.complete([ask()], Sampling(schema=SCHEMA))[0]
+    assert (done.usage.calls, done.usage.prompt_tokens) == (1, 11)
+    assert (endpoint.probe_usage.calls, endpoint.probe_usage.prompt_tokens) == (2, 22)
+
+
+# --- choices -------------------------------------------------------------------------------------
+def test_options_are_scored_from_one_token(serve: Serve, connect: Connect) -> None:
+    server = serve(capable(chooses((" Yes", -0.5), ("yes", -2.0), ("No", -3.0))))
+    chosen = connect(server).choose([ask()], ["Yes", "No"])[0]
+    assert chosen.options == ("Yes", "No")
+    assert chosen.logprobs == pytest.approx((-0.298587, -3.0), abs=1e-6)
+    assert chosen.bounded == (False, False)
+    assert chosen.usage.calls == 1
+    sent = server.asked[-1].body
+    assert (sent["max_tokens"], sent["temperature"], sent["logprobs"]) == (1, 0.0, True)
+    assert sent["top_logprobs"] == 20
+
+
+def test_no_more_alternatives_are_asked_for_than_the_probe_found(serve: Serve, connect: Connect) -> None:
+    server = serve(capable(chooses(("Yes", -0.5)), top=5))
+    connect(server).choose([ask()], ["Yes", "No"])
+    assert server.asked[-1].body["top_logprobs"] == 5
+
+
+def test_an_option_that_is_not_listed_is_bounded_and_never_impossible(serve: Serve, connect: Connect) -> None:
+    chosen = connect(serve(capable(chooses(("Yes", -0.01), ("Maybe", -6.0))))).choose([ask()], ["Yes", "No"])[
+        0
+    ]
+    assert chosen.bounded == (False, True)
+    assert chosen.logprobs[1] == -6.0
+
+
+def test_infinite_log_probabilities_are_left_out_of_the_list(serve: Serve, connect: Connect) -> None:
+    wire = Wire(
+        pieces=[
+            chunk("Yes", logprobs=logprobs(("Yes", -0.01), ("No", float("-inf")))),
+            chunk(finish="length"),
+        ]
+    )
+    chosen = connect(serve(capable(wire))).choose([ask()], ["Yes", "No"])[0]
+    assert chosen.bounded == (False, True)
+    assert -100 < chosen.logprobs[1] < -1
+
+
+def test_no_log_probabilities_where_they_are_needed_is_said(serve: Serve, connect: Connect) -> None:
+    with pytest.raises(NoLogprobs, match=r"no log-probabilities for m: .*--role"):
+        connect(serve([says("Yes")])).choose([ask()], ["Yes", "No"])
+
+
+def test_log_probabilities_missing_from_a_single_reply_are_a_fault(serve: Serve, connect: Connect) -> None:
+    with pytest.raises(NoLogprobs):
+        connect(serve(capable(says("Yes", finish="length")))).choose([ask()], ["Yes", "No"])
+
+
+# --- parameters that some models do not know -----------------------------------------------------
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("max_tokens", "Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens'."),
+        ("temperature", "Unsupported value: 'temperature' does not support 0 with this model."),
+        ("seed", "Extra inputs are not permitted: seed"),
+        ("stream_options", "Unrecognized request argument supplied: stream_options"),
+        ("logprobs", "logprobs is not supported by this model"),
+    ],
+)
+def test_a_parameter_that_is_refused_by_name_is_left_out_and_stays_out(
+    serve: Serve, connect: Connect, name: str, message: str
+) -> None:
+    server = serve(lambda asked: fails(400, message, param=name) if name in asked.body else says("yes"))
+    endpoint = connect(server)
+    for _ in range(2):
+        assert endpoint.complete([ask()], Sampling(max_tokens=5))[0].text == "yes"
+    assert len(server.asked) == 3
+    assert endpoint.adaptations == (name,)
+    assert name not in server.asked[-1].body
+    if name == "max_tokens":
+        assert server.asked[-1].body["max_completion_tokens"] == 5
+
+
+def test_a_value_that_is_out_of_range_is_not_left_out(serve: Serve, connect: Connect) -> None:
+    server = serve([fails(400, "temperature must be at most 2", param="temperature")])
+    with pytest.raises(Refused):
+        connect(server).complete([ask()], Sampling(temperature=9.0))
+    assert len(server.asked) == 1
+
+
+# --- settings, and what is left behind -----------------------------------------------------------
+def test_address_and_key_come_from_the_environment(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    server = serve([says("yes")])
+    monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+    monkeypatch.setenv("OPENAI_API_KEY", " sk-from-env\n")
+    with Endpoint("m") as endpoint:
+        endpoint.complete([ask()], Sampling())
+    assert server.asked[0].key == "Bearer sk-from-env"
+
+
+def test_a_server_of_ones_own_needs_no_key(serve: Serve) -> None:
+    with Endpoint("m", base_url=serve([says("yes")]).url) as endpoint:
+        assert endpoint.complete([ask()], Sampling())[0].text == "yes"
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"base_url": "127.0.0.1:8000"}, "OPENAI_BASE_URL must be an address"),
+        ({"base_url": "file:///etc/passwd"}, "OPENAI_BASE_URL must be an address"),
+        ({"api_key": "sk-ünsound"}, "OPENAI_API_KEY holds a character"),
+        ({"api_key": "sk-a\nb"}, "OPENAI_API_KEY holds a character"),
+        ({"in_flight": 0}, "in_flight"),
+        ({"model": " "}, "the model has no name"),
+    ],
+)
+def test_settings_that_cannot_work_are_refused_at_once(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        Endpoint(**{"model": "m", **settings})
+
+
+def test_the_official_address_without_a_key_is_a_matter_of_settings() -> None:
+    with pytest.raises(ConfigError, match="needs OPENAI_API_KEY"):
+        Endpoint("gpt-x").complete([ask()], Sampling())
+
+
+def test_a_missing_client_library_is_named_with_its_install_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "openai", None)
+    with pytest.raises(MissingDependency, match=r"disputatio\[openai\]"):
+        Endpoint("m", base_url="http://127.0.0.1:9/v1").complete([ask()], Sampling())
+
+
+def test_an_endpoint_can_be_used_again_after_it_was_closed(serve: Serve, connect: Connect) -> None:
+    endpoint = connect(serve(lambda _: Wire(pieces=says("x").pieces, delay=0.01)), in_flight=1)
+    for _ in range(2):
+        assert len(endpoint.complete([ask()] * 3, Sampling())) == 3
+        endpoint.close()
+
+
+def test_no_thread_is_left_behind(serve: Serve) -> None:
+    server = serve([says("x")])
+    endpoint = Endpoint("left-behind", base_url=server.url)
+    endpoint.complete([ask()], Sampling())
+    assert any("left-behind" in thread.name for thread in threading.enumerate())
+    del endpoint
+    gc.collect()
+    assert not any("left-behind" in thread.name for thread in threading.enumerate())
+
+
+def test_deadlines_are_those_of_the_house_when_none_are_given() -> None:
+    limits = Deadlines()
+    assert (limits.connect, limits.first_byte, limits.between_tokens, limits.total) == (10, 120, 60, 600)
