@@ -53,6 +53,8 @@ def room_of(module: str) -> str:
     parts = module.split(".")
     if len(parts) == 1:
         return "root"
+    if parts[1].startswith("cli_"):  # the command line is several modules
+        return "cli"
     return "ground" if parts[1] in GROUND else parts[1]
 
 
