@@ -37,7 +37,7 @@ def test_a_mapping_replies_by_what_stands_in_the_prompt() -> None:
     model = Scripted({"Nebraska": "3,559", "Oklahoma": "4,120"})
     done = model.complete([ask("in Oklahoma?"), ask("in Nebraska?")], Sampling())
     assert [one.text for one in done] == ["4,120", "3,559"]
-    with pytest.raises(ConfigError, match="nothing for the prompt.*Kansas"):
+    with pytest.raises(ConfigError, match=r"nothing for the prompt.*Kansas"):
         model.complete([ask("in Kansas?")], Sampling())
 
 
