@@ -20,7 +20,7 @@ from typing import Any
 
 from disputatio.errors import DownloadError, InputError, UnknownName
 from disputatio.llm import download, hub, wheels
-from disputatio.llm.models import KNOWN, Hub, ModelEntry, ModelFile, Origin, Web, Wheels
+from disputatio.llm.models import KNOWN, Hub, ModelEntry, ModelFile, Origin, Wheels
 
 Progress = Callable[[int, int, str], None]
 """Told bytes done, bytes in all (0 if not known) and what is being done."""
@@ -323,19 +323,3 @@ def _fetch_from(
     trust = "pinned" if file.sha256 else "stated by the server" if got.linked else "first use"
     return got.sha256, {"origin": address, "etag": got.etag, "trust": trust}
 
-
-__all__ = [
-    "DEFAULT_EMBEDDER",
-    "DEFAULT_MODEL",
-    "ModelEntry",
-    "ModelFile",
-    "Progress",
-    "Web",
-    "cache_folder",
-    "entries",
-    "find",
-    "is_present",
-    "path",
-    "pull",
-    "verify",
-]
