@@ -114,7 +114,8 @@ def test_no_question_makes_it_fail(query: str) -> None:
 def test_passages_are_loaded_from_jsonl(tmp_path: Path) -> None:
     file = tmp_path / "p.jsonl"
     file.write_text(
-        '\ufeff{"text": "one\u200b", "id": 3, "url": "http://www.x.example/1", "extra": [1]}\n\n{"text": "two", "source": "s"}\n',
+        '\ufeff{"text": "one\u200b", "id": 3, "url": "http://www.x.example/1", "extra": [1]}\n\n'
+        '{"text": "two", "source": "s"}\n',
         encoding="utf-8",
     )
     one, two = load_passages(file)

@@ -39,7 +39,7 @@ def _pdf(path: Path, words: str) -> None:
 
 def _read(path: Path) -> list[Document]:
     with open_reader() as read:
-        return list(read(path).documents)
+        return list(read(path, "").documents)
 
 
 def test_front_matter_is_taken_off_the_text(tmp_path: Path) -> None:
@@ -96,7 +96,8 @@ def test_a_folder_of_good_and_bad_files_gives_the_good_and_names_the_bad(tmp_pat
     (tmp_path / "binary.txt").write_bytes(b"\x00\x01\x02")
     (tmp_path / "latin.txt").write_bytes("café".encode("latin-1"))
     (tmp_path / "rows.jsonl").write_text(
-        '{"text": "row one", "id": 7}\n\n{"title": "no text"}\n{"text": 5}\n{broken\n[1]\n{"text": "row seven"}\n'
+        '{"text": "row one", "id": 7}\n\n{"title": "no text"}\n{"text": 5}\n'
+        '{broken\n[1]\n{"text": "row seven"}\n'
     )
     (tmp_path / "ragged.csv").write_text("text,source\ngood row,s\nonly one\n")
     (tmp_path / "columns.csv").write_text("a,b\n1,2\n")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -66,7 +68,7 @@ def test_a_text_without_spaces_is_divided_anyway() -> None:
     assert len(spans) > 20
     assert spans[0][0] == 0
     assert spans[-1][1] == 100_000
-    assert all(before[1] == after[0] for before, after in zip(spans, spans[1:], strict=False))
+    assert all(before[1] == after[0] for before, after in pairwise(spans))
 
 
 def test_a_title_before_a_name_does_not_end_a_sentence() -> None:

@@ -73,15 +73,15 @@ class Writer:
                 continue
             replaced += bool(old)
             self.counts["replaced" if old else "added"] += 1
+            self._flush_if_full()
             self._queue(path, document, identity, passage_id)
-            if len(self._passages) >= _BATCH:
-                self._flush()
         gone = [identity for identity in old if identity not in seen]
         for identity in gone:
             entry = self._by_path[path].pop(identity)
             self._holders[identity].discard(entry)
             self._dropped.setdefault(identity, []).append(entry)
         self.counts["removed"] += max(0, len(gone) - replaced)
+        self._flush_if_full()  # only now, so that the old goes in the commit that brings the new
 
     def finish(self) -> None:
         """Write what is still queued and bring it into the full-text index."""
@@ -121,6 +121,10 @@ class Writer:
                     }
                 )
         self._note(path, identity, entry)
+
+    def _flush_if_full(self) -> None:
+        if len(self._passages) >= _BATCH:
+            self._flush()
 
     def _flush(self) -> None:
         """Put one batch on disk: after this it is acknowledged."""

@@ -1,0 +1,269 @@
+"""What goes wrong with an index: kills, full disks, two writers, strange folders."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from disputatio.errors import StoreError
+from disputatio.store import writer
+from disputatio.store.index import Index
+from disputatio.store.split import split
+from disputatio.store.tables import NOTE, Tables, writing
+from disputatio.types import Passage
+from tests.store.hashing import HashEmbedder
+
+
+class Killed(BaseException):
+    """Stands for a kill: nothing catches it."""
+
+
+def _kill(*_: object, **__: object) -> None:
+    raise Killed
+
+
+def _rows(folder: Path, count: int, word: str = "cat") -> Path:
+    folder.mkdir(exist_ok=True)
+    for n in range(count):
+        (folder / f"{n:03}.txt").write_text(f"document {n} speaks of a {word}. " * 30)
+    return folder
+
+
+def _assert_whole(index: Index) -> None:
+    """Every document has all of its passages, and no passage is without its document."""
+    documents = index.documents()
+    passages = sum(len(split(one.text)) for one in {one.id: one for one in documents}.values())
+    assert index.info().passages == passages
+    for hit in index.search("document", k=10_000):
+        assert hit.passage.document in {one.id for one in documents}
+
+
+@pytest.mark.parametrize("moment", ["before the passages", "after the passages"])
+def test_a_kill_leaves_the_old_or_the_new_state_and_running_again_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    monkeypatch.setattr(writer, "_BATCH", 4)
+    docs = _rows(tmp_path / "docs", 10)
+    index = Index.open(tmp_path / "ix")
+    index.ingest(docs)
+    _rows(docs, 10, "dog")
+    commit = Tables.commit
+    calls: list[int] = []
+
+    def killed(self: Tables, *args: Any, **options: Any) -> None:
+        calls.append(1)
+        if len(calls) == 2:
+            with monkeypatch.context() as patch:
+                if moment == "after the passages":
+                    patch.setattr(Tables, "_drop_entries", _kill)
+                else:
+                    patch.setattr(type(self.passages), "merge_insert", _kill)
+                commit(self, *args, **options)
+        commit(self, *args, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Tables, "commit", killed)
+        with pytest.raises(Killed):
+            index.ingest(docs)
+    after = Index.open(tmp_path / "ix")
+    _assert_whole(after)
+    assert len(after.documents()) == 10
+    dogs, cats = (sum(word in one.text for one in after.documents()) for word in ("dog", "cat"))
+    assert (dogs, cats) == ((2, 8) if moment == "before the passages" else (4, 6))
+    assert len(after.search("dog", k=100)) == 2 * dogs
+    assert len(after.search("cat", k=100)) == 2 * cats
+    summary = after.ingest(docs)
+    assert (summary.unchanged, summary.replaced) == (dogs, cats)
+    _assert_whole(after)
+    assert (len(after.search("dog", k=100)), after.search("cat")) == (20, [])
+    assert len(after._parts.all_documents(["id"]) if after._parts else []) == 10
+
+
+_INGEST = """
+import sys
+from disputatio.store import writer
+from disputatio.store.index import Index
+writer._BATCH = 5
+def tell(done, total):
+    print(done, flush=True)
+Index.open(sys.argv[1]).ingest(sys.argv[2], progress=tell)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("after", [1, 7, 23, 41])
+def test_kill_9_during_an_ingest_loses_nothing_acknowledged(tmp_path: Path, after: int) -> None:
+    docs = _rows(tmp_path / "docs", 60)
+    with subprocess.Popen(
+        [sys.executable, "-c", _INGEST, str(tmp_path / "ix"), str(docs)], stdout=subprocess.PIPE, text=True
+    ) as child:
+        assert child.stdout is not None
+        for line in child.stdout:
+            if int(line) >= after:
+                break
+        child.send_signal(signal.SIGKILL)
+    index = Index.open(tmp_path / "ix")
+    held = len(index.documents())
+    assert held >= after // 3 * 3  # two passages a document: a batch is three documents
+    if held:
+        _assert_whole(index)
+    summary = index.ingest(docs)
+    assert (summary.unchanged, summary.added) == (held, 60 - held)
+    _assert_whole(index)
+    assert len(index.search("document", k=1000)) == index.info().passages
+
+
+_FILL = """
+import os, resource, sys
+from disputatio.errors import StoreError
+from disputatio.store.index import Index
+from disputatio.types import Passage
+index = Index.open(sys.argv[1])
+resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
+try:
+    index.add([Passage(text=os.urandom(90_000).hex(" ", 4)) for n in range(10)])
+except StoreError as error:
+    print("StoreError", error)
+"""
+
+
+def test_a_disk_that_takes_no_more_is_a_store_error_and_loses_nothing(tmp_path: Path) -> None:
+    index = Index.open(tmp_path / "ix")
+    index.add([Passage(text="An acknowledged zebra.", source="s")])
+    done = subprocess.run(
+        [sys.executable, "-c", _FILL, str(tmp_path / "ix")],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.stdout.startswith("StoreError"), done.stderr
+    assert len(done.stdout.splitlines()) == 1
+    assert done.stderr == ""
+    again = Index.open(tmp_path / "ix")
+    assert [hit.passage.text for hit in again.search("zebra")] == ["An acknowledged zebra."]
+    assert again.add([Passage(text="Another zebra.", source="s")]).added == 1
+    assert len(again.search("zebra")) == 2
+    _assert_whole(again)
+
+
+def test_a_full_disk_is_named_as_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    index = Index.open(tmp_path / "ix")
+    index.add([Passage(text="One.")])
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(type(index._parts.documents) if index._parts else object, "add", full)
+    with pytest.raises(StoreError, match="the disk is full"):
+        index.add([Passage(text="Two.")])
+
+
+def test_a_second_writer_is_refused_and_a_reader_is_not(tmp_path: Path) -> None:
+    index = Index.open(tmp_path / "ix")
+    index.add([Passage(text="A zebra.")])
+    with writing(tmp_path / "ix"):
+        with pytest.raises(StoreError, match="another process is writing"):
+            index.add([Passage(text="More.")])
+        assert len(Index.open(tmp_path / "ix").search("zebra")) == 1
+    assert index.add([Passage(text="More.")]).added == 1
+
+
+def test_an_index_knows_its_embedder(tmp_path: Path) -> None:
+    Index.open(tmp_path / "ix", embedder=HashEmbedder()).add([Passage(text="A zebra.")])
+    with pytest.raises(StoreError, match="made with the embedder hash-32, not with other"):
+        Index.open(tmp_path / "ix", embedder=HashEmbedder("other"))
+    reader = Index.open(tmp_path / "ix")
+    assert set(reader.search("zebra")[0].scores) == {"sparse"}
+    with pytest.raises(StoreError, match="open it with its embedder hash-32"):
+        reader.add([Passage(text="More.")])
+    Index.open(tmp_path / "plain").add([Passage(text="A zebra.")])
+    with pytest.raises(StoreError, match="made with no embedder"):
+        Index.open(tmp_path / "plain", embedder=HashEmbedder())
+
+
+def _other_version(path: Path) -> None:
+    Index.open(path).add([Passage(text="x")])
+    note = json.loads((path / NOTE).read_text())
+    (path / NOTE).write_text(json.dumps({**note, "disputatio index": 99}))
+
+
+def _damaged_note(path: Path) -> None:
+    Index.open(path).add([Passage(text="x")])
+    (path / NOTE).write_text('{"disputatio')
+
+
+def _lost_table(path: Path) -> None:
+    Index.open(path).add([Passage(text="x")])
+    (path / "passages.lance").rename(path / "elsewhere")
+
+
+def _folder_of_others(path: Path) -> None:
+    path.mkdir()
+    (path / "letter.txt").write_text("mine")
+
+
+def _lance_of_others(path: Path) -> None:
+    (path / "passages.lance").mkdir(parents=True)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (_other_version, "version 99"),
+        (_damaged_note, "damaged"),
+        (_lost_table, "opening the index failed"),
+        (_folder_of_others, "is not an index"),
+        (_lance_of_others, "is not an index"),
+        (lambda path: path.write_text("a file"), "is a file"),
+    ],
+)
+def test_what_is_not_an_index_of_ours_is_refused_and_left_alone(
+    tmp_path: Path, make: Callable[[Path], None], message: str
+) -> None:
+    path = tmp_path / "ix"
+    make(path)
+    before = sorted(path.rglob("*"))
+    with pytest.raises(StoreError, match=message) as caught:
+        Index.open(path)
+    assert "\n" not in str(caught.value)
+    assert sorted(path.rglob("*")) == before
+
+
+def test_an_index_that_is_not_there_is_refused_where_none_is_to_be_made(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="disputatio ingest"):
+        Index.open(tmp_path / "none", create=False)
+
+
+def test_a_place_that_cannot_be_written_to_is_a_store_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match="ot a directory"):
+        Index.open(tmp_path / "file" / "ix").add([Passage(text="x")])
+
+
+def test_a_kill_while_the_index_is_made_is_made_good(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr("disputatio.store.tables.write_note", _kill)
+        with pytest.raises(Killed):
+            Index.open(tmp_path / "ix").add([Passage(text="A zebra.")])
+    index = Index.open(tmp_path / "ix", embedder=HashEmbedder())
+    index.add([Passage(text="A zebra.")])
+    assert len(index.search("zebra")) == 1
+
+
+def test_importing_the_room_loads_no_engine() -> None:
+    program = textwrap.dedent("""
+        import sys, disputatio.store, disputatio.store.index, disputatio.store.in_hand, disputatio.store.embed
+        heavy = {"lancedb", "pyarrow", "openvino", "tokenizers", "trafilatura", "pypdf"}
+        print(sorted(heavy & set(sys.modules)))
+    """)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
