@@ -322,4 +322,3 @@ def _fetch_from(
     got = download.fetch(address, target, size=file.size, sha256=file.sha256, report=report)
     trust = "pinned" if file.sha256 else "stated by the server" if got.linked else "first use"
     return got.sha256, {"origin": address, "etag": got.etag, "trust": trust}
-
