@@ -189,6 +189,13 @@ def test_a_plain_row_whose_passage_has_no_text_is_named(tmp_path: Path) -> None:
         load(f"jsonl:{_file(tmp_path, [row])}")
 
 
+def test_one_id_for_two_texts_is_named(tmp_path: Path) -> None:
+    passages = [{"text": "one", "id": "p"}, {"text": "two", "id": "p"}]
+    row = {"question": "q", "gold": ["a"], "passages": passages}
+    with pytest.raises(InputError, match=r"rows.jsonl:1: passages\[1\].id 'p' stands for another text"):
+        load(f"jsonl:{_file(tmp_path, [row])}")
+
+
 def test_the_identity_of_a_data_set_is_its_content(tmp_path: Path) -> None:
     path = _file(tmp_path, [ROW])
     before = identify(f"ramdocs:{path}")

@@ -165,7 +165,8 @@ def jsonl(row: Mapping[str, Any], place: Place) -> Example:
 
     A passage is {"text", "source"?, "id"?, "title"?, "url"?, "date"?}; without a source it is its own.
     """
-    passages = []
+    passages: list[Passage] = []
+    texts: dict[str, str] = {}
     for number, passage in enumerate(_items(row, "passages", dict, place), 1):
         at = f"passages[{number - 1}]."
         text = _string(passage, "text", place, at)
@@ -175,11 +176,14 @@ def jsonl(row: Mapping[str, Any], place: Place) -> Example:
             if passage.get(key) not in (None, "")
         }
         source = known.get("source", f"doc{number}")
+        name = known.get("id", content_id("p", source, text))
+        if texts.setdefault(name, text) != text:
+            raise place.wrong(f"{at}id {name!r} stands for another text already")
         passages.append(
             Passage(
                 text=text,
                 source=source,
-                id=known.get("id", content_id("p", source, text)),
+                id=name,
                 title=known.get("title", ""),
                 url=known.get("url", ""),
                 date=known.get("date", ""),

@@ -1,0 +1,221 @@
+"""`disputatio eval`: run strategies on data sets, report what was found, list the data sets.
+
+Scores and tables go to stdout, progress and notes to stderr. Exit codes: 0 done, 1 interrupted before
+the end, 2 wrong use, 3 some questions failed (running the same command again tries only those).
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import sqlite3
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from disputatio.errors import InputError
+
+if TYPE_CHECKING:
+    from disputatio.eval.datasets import Identity
+    from disputatio.eval.journal import Manifest
+    from disputatio.eval.runner import Ask, Outcome, Progress
+    from disputatio.kit import Kit
+
+app = typer.Typer(
+    help="Measure strategies on data sets: scores with intervals, paired differences, cost, failures.",
+    no_args_is_help=True,
+)
+
+_Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@app.command("run")
+def run_command(
+    dataset: Annotated[
+        list[str], typer.Argument(help="NAME:PATH, as `disputatio eval datasets` lists them.")
+    ],
+    strategy: Annotated[
+        str, typer.Option("--strategy", help="Strategies, separated by commas; LABEL=NAME renames one.")
+    ],
+    out: Annotated[Path, typer.Option("--out", help="Folder of the journal; running again goes on there.")],
+    limit: Annotated[int | None, typer.Option(min=1, help="Only the first so many rows.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of shuffles and of the bootstrap.")] = 0,
+    rows: Annotated[Path | None, typer.Option(help="File of row numbers from 0, one a line.")] = None,
+    as_json: _Json = False,
+    model: Annotated[str | None, typer.Option(help="local:NAME or openai:NAME.")] = None,
+    role: Annotated[list[str] | None, typer.Option(help="ROLE=MODEL: another model for one role.")] = None,
+    setting: Annotated[
+        list[str] | None, typer.Option("--set", help="key=value or STRATEGY.key=value: an option.")
+    ] = None,
+    verify: Annotated[bool, typer.Option(help="Have the citations judged, which costs calls.")] = False,
+    workers: Annotated[int, typer.Option(min=1, help="Questions in hand at a time.")] = 1,
+    journal: Annotated[Path | None, typer.Option(help="Journal of model calls, to repeat them free.")] = None,
+    replay: Annotated[bool, typer.Option("--replay", help="Use the journal's calls and no model.")] = False,
+) -> None:
+    """Ask every strategy every question, resumably, and print the scores."""
+    from disputatio.config import Settings, build_kit
+    from disputatio.eval.datasets import check, identify, load
+    from disputatio.eval.entrants import entrants
+    from disputatio.eval.report import report, summaries
+    from disputatio.eval.runner import run
+    from disputatio.eval.tables import markdown
+    from disputatio.pipeline import load_strategy
+
+    chosen = entrants(strategy, setting or [], load=load_strategy, seed=seed)
+    parts = {spec: load(spec, limit=limit, rows=rows) for spec in dataset}
+    identities = [identify(spec) for spec in dataset]
+    notes = {one.name: check(parts[spec]) for one, spec in zip(identities, dataset, strict=True)}
+    for name, lines in notes.items():
+        for line in lines:
+            _say(f"{name}: {line}")
+    given = {"model": model, "role": _roles(role or []), "journal": journal, "replay": replay}
+    kit = build_kit(Settings(**{key: value for key, value in given.items() if value}))
+    try:
+        outcome = run(
+            [example for spec in dataset for example in parts[spec]],
+            chosen,
+            ask=bind(kit, verify=verify),
+            out=out,
+            manifest=manifest(kit, identities, seed=seed, verify=verify),
+            workers=workers,
+            progress=_Line() if sys.stderr.isatty() else None,
+            about={"versions": versions(), "notes": notes, "limit": limit, "workers": workers},
+        )
+    except (OSError, sqlite3.OperationalError) as error:
+        _say(f"{out}: {error}; what was recorded is kept, and running again goes on there")
+        raise typer.Exit(3) from error
+    found = report(out)
+    if as_json:
+        for one in summaries(found):
+            typer.echo(json.dumps(one))
+    else:
+        typer.echo(markdown(found), nl=False)
+    raise typer.Exit(_verdict(outcome))
+
+
+@app.command("report")
+def report_command(
+    out: Annotated[Path, typer.Argument(metavar="DIR", help="The --out folder of `disputatio eval run`.")],
+    as_json: _Json = False,
+) -> None:
+    """Tables with confidence intervals, paired differences, cost and failures."""
+    from disputatio.eval.report import report
+    from disputatio.eval.tables import markdown
+
+    found = report(out)
+    typer.echo(json.dumps(found, indent=2) + "\n" if as_json else markdown(found), nl=False)
+
+
+@app.command("datasets")
+def datasets_command(as_json: _Json = False) -> None:
+    """The data sets that can be read, and the fields of a row."""
+    from disputatio.eval.datasets import datasets
+
+    known = [
+        {"name": one.name, "description": one.description, "fields": one.fields, "metrics": one.metrics}
+        for one in datasets()
+    ]
+    if as_json:
+        typer.echo(json.dumps(known, indent=2))
+        return
+    for one in known:
+        typer.echo(f"{one['name']}:PATH\n  {one['description']}\n  fields: {one['fields']}")
+        typer.echo(f"  metrics: {', '.join(one['metrics'])}")
+
+
+# --- what a run is bound to ---------------------------------------------------------------------
+def bind(kit: Kit, *, verify: bool) -> Ask:
+    """The runner's way to ask: the pipeline, over the passages of the question alone."""
+    from disputatio.pipeline import ask
+    from disputatio.store.in_hand import InHand
+
+    def asked(question: str, passages: Sequence[Any], strategy: str, options: Mapping[str, Any]) -> Any:
+        held = replace(kit, retriever=InHand(passages))
+        return ask(question, kit=held, strategy=strategy, options=options, verify=verify)
+
+    return asked
+
+
+def manifest(kit: Kit, identities: Sequence[Identity], *, seed: int, verify: bool) -> Manifest:
+    """What all records of the journal share; raises `InputError` for one name of two files."""
+    from disputatio.eval.journal import Manifest
+    from disputatio.eval.metrics import VERSION
+
+    names = [one.name for one in identities]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"{name} stands twice: data sets of one run need files of different names")
+    return Manifest(
+        datasets={one.name: one.sha256 for one in identities},
+        metrics={one.name: one.metrics for one in identities},
+        metrics_version=VERSION,
+        model=kit.model.name,
+        engine=kit.model.capabilities().engine,
+        roles={role: model.name for role, model in sorted(kit.roles.items())},
+        seed=seed,
+        verify=verify,
+    )
+
+
+def versions() -> dict[str, str]:
+    """The versions that results depend on, of what is installed."""
+    found = {"python": platform.python_version()}
+    for package in ("disputatio", "openvino-genai", "openai"):
+        try:
+            found[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def _roles(given: Sequence[str]) -> dict[str, str]:
+    roles = {}
+    for one in given:
+        role, _, model = one.partition("=")
+        if not role or not model:
+            raise InputError(f"--role {one}: write ROLE=MODEL")
+        roles[role] = model
+    return roles
+
+
+# --- what is said on stderr ---------------------------------------------------------------------
+def _say(line: str) -> None:
+    typer.echo(line, err=True)
+
+
+def _verdict(outcome: Outcome) -> int:
+    """The exit code of a run, its reason said."""
+    failed = outcome.faults + outcome.bugs
+    if failed:
+        bugs = f", {outcome.bugs} by an unforeseen error" if outcome.bugs else ""
+        _say(f"{failed} questions failed{bugs}: the same command again tries only those")
+    if outcome.stopped:
+        _say(f"stopped ({outcome.stopped}), {outcome.left} questions left: the same command goes on there")
+    return 3 if failed else int(bool(outcome.stopped))
+
+
+class _Line:
+    """One line of progress, rewritten in place."""
+
+    def __call__(self, progress: Progress) -> None:
+        left = "" if progress.seconds_left is None else f", {_clock(progress.seconds_left)} left"
+        failed = f", {progress.faults} failed" if progress.faults else ""
+        words = f"{progress.done}/{progress.total} {progress.entrant}, row {progress.row}{failed}{left}"
+        if progress.fault:
+            typer.echo(f"\r\x1b[Krow {progress.row}, {progress.entrant}: {progress.fault}", err=True)
+        typer.echo(f"\r\x1b[K{words}", err=True, nl=progress.done == progress.total)
+
+
+def _clock(seconds: float) -> str:
+    """Seconds as hours, minutes and seconds.
+
+    >>> _clock(3725.2)
+    '1:02:05'
+    """
+    minutes, second = divmod(round(seconds), 60)
+    return f"{minutes // 60}:{minutes % 60:02}:{second:02}"
