@@ -135,6 +135,7 @@ except StoreError as error:
 """
 
 
+@pytest.mark.slow
 def test_a_disk_that_takes_no_more_is_a_store_error_and_loses_nothing(tmp_path: Path) -> None:
     index = Index.open(tmp_path / "ix")
     index.add([Passage(text="An acknowledged zebra.", source="s")])

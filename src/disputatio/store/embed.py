@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _BATCH = 8
+_INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,14 +87,13 @@ class OnnxEmbedder:
         """Unit vectors of one batch, padded to its longest member."""
         import numpy as np
 
-        ids = np.zeros((len(tokens), max(map(len, tokens))), dtype=np.int64)
+        ids = np.zeros((len(tokens), max(1, *map(len, tokens))), dtype=np.int64)
         mask = np.zeros_like(ids)
         for row, one in enumerate(tokens):
             ids[row, : len(one)] = one
             mask[row, : len(one)] = 1
-        given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
-        names = [port.get_any_name() for port in request.model_inputs]
-        request.infer({name: given[name] for name in names})
+        given = dict(zip(_INPUTS, (ids, mask, np.zeros_like(ids)), strict=True))
+        request.infer({name: given[name] for name in (port.any_name for port in request.model_inputs)})
         states = request.get_output_tensor(0).data
         if states.ndim == 2:  # the model pools by itself
             pooled = states.copy()
@@ -101,7 +101,7 @@ class OnnxEmbedder:
             pooled = states[:, 0].copy()
         else:
             weights = mask[:, :, None].astype(np.float32)
-            pooled = (states * weights).sum(axis=1) / weights.sum(axis=1)
+            pooled = (states * weights).sum(axis=1) / np.maximum(weights.sum(axis=1), 1)
         norms = np.linalg.norm(pooled, axis=1, keepdims=True)
         unit: NDArray[np.float32] = (pooled / np.maximum(norms, 1e-12)).astype(np.float32)
         return unit
@@ -126,7 +126,15 @@ class OnnxEmbedder:
             dimension = model.output(0).get_partial_shape()[-1]
             if dimension.is_dynamic:
                 raise ConfigError(f"{self._model_file}: does not say how long its vectors are")
-            tokenizer = Tokenizer.from_file(str(self._folder / "tokenizer.json"))
+            strange = [port.any_name for port in model.inputs if port.any_name not in _INPUTS]
+            if strange:
+                raise ConfigError(f"{self._model_file}: wants an input {strange[0]!r} that is not known")
+            file = self._folder / "tokenizer.json"
+            try:
+                json.loads(file.read_bytes())
+            except (OSError, ValueError) as error:
+                raise ConfigError(f"{file}: is not a tokenizer") from error
+            tokenizer = Tokenizer.from_file(str(file))
             tokenizer.no_padding()
             tokenizer.enable_truncation(self._settings.max_tokens)
             self._loaded = (model.create_infer_request(), tokenizer, int(dimension.get_length()))
