@@ -64,9 +64,8 @@ def run_command(
     from disputatio.eval.report import report, summaries
     from disputatio.eval.runner import run
     from disputatio.eval.tables import markdown
-    from disputatio.pipeline import load_strategy
 
-    chosen = entrants(strategy, setting or [], load=load_strategy, seed=seed)
+    chosen = entrants(strategy, setting or [], seed=seed)
     parts = {spec: load(spec, limit=limit, rows=rows) for spec in dataset}
     identities = [identify(spec) for spec in dataset]
     notes = {one.name: check(parts[spec]) for one, spec in zip(identities, dataset, strict=True)}

@@ -6,7 +6,7 @@ import dataclasses
 import json
 import sys
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +14,13 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from disputatio import cli_eval
-from disputatio.errors import InputError, ServerFault, UnknownName
+from disputatio.errors import InputError, UnknownName
 from disputatio.eval.runner import Progress
 from disputatio.kit import Kit
-from disputatio.types import Answer, Capabilities, Usage
+from disputatio.types import Capabilities
+from tests.eval import toy
 
+FIRST, EVERY = "first=tests.eval.toy:debate", "every=tests.eval.toy:vote"
 ROWS = [
     {
         "question": f"Where was number {i} born?",
@@ -51,53 +53,22 @@ class _Settings:
     replay: bool = False
 
 
-class _World:
-    """What the command is given instead of the real composition, and what it made of it."""
+@pytest.fixture
+def settings(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[_Settings]]:
+    """The settings that kits were built from; kits hold a model that is never called."""
+    seen: list[_Settings] = []
 
-    def __init__(self) -> None:
-        self.settings: list[_Settings] = []
-        self.asked: list[tuple[str, str, Mapping[str, Any], list[str]]] = []
-        self.down: set[str] = set()
-        self.broken: set[str] = set()
-
-    def build_kit(self, settings: _Settings) -> Kit:
-        self.settings.append(settings)
-        roles = {role: _Model() for role in settings.role}
+    def build_kit(given: _Settings) -> Kit:
+        seen.append(given)
+        roles = {role: _Model() for role in given.role}
         return Kit(model=_Model(), roles=roles)  # type: ignore[arg-type]  # it is never called
 
-    def ask(
-        self, question: str, *, kit: Kit, strategy: str, options: Mapping[str, Any], verify: bool
-    ) -> Answer:
-        texts = [passage.text for passage in kit.passages(question)]
-        self.asked.append((question, strategy, options, texts))
-        if question in self.down:
-            raise ServerFault("the endpoint failed", 503)
-        if question in self.broken:
-            raise ZeroDivisionError("in the strategy")
-        answers = ("Lund",) if strategy == "first" else ("Lund", "Oslo")
-        usage = Usage(calls=1, prompt_tokens=50, completion_tokens=5, seconds=0.1)
-        return Answer(question=question, answers=answers, usage=usage)
-
-    def load_strategy(self, name: str) -> Callable[..., Any]:
-        def first(question: str, kit: Kit, *, rounds: int = 3, shuffle_seed: int = 0) -> None: ...
-
-        def every(question: str, kit: Kit) -> None: ...
-
-        known: dict[str, Callable[..., Any]] = {"first": first, "every": every}
-        if name not in known:
-            raise UnknownName("strategy", name, known)
-        return known[name]
-
-
-@pytest.fixture
-def world(monkeypatch: pytest.MonkeyPatch) -> _World:
-    made = _World()
-    config, pipeline = types.ModuleType("config"), types.ModuleType("pipeline")
-    vars(config).update(Settings=_Settings, build_kit=made.build_kit)
-    vars(pipeline).update(ask=made.ask, load_strategy=made.load_strategy)
+    config = types.ModuleType("config")
+    vars(config).update(Settings=_Settings, build_kit=build_kit)
     monkeypatch.setitem(sys.modules, "disputatio.config", config)
-    monkeypatch.setitem(sys.modules, "disputatio.pipeline", pipeline)
-    return made
+    yield seen
+    for kept in (toy.asked, toy.down, toy.broken):
+        kept.clear()
 
 
 @pytest.fixture
@@ -112,9 +83,9 @@ def _call(*words: object) -> Result:
 
 
 def test_a_run_prints_one_object_a_strategy_as_its_last_lines(
-    world: _World, data: str, tmp_path: Path
+    settings: list[_Settings], data: str, tmp_path: Path
 ) -> None:
-    result = _call("run", data, "--strategy", "first,every", "--out", tmp_path / "out", "--json")
+    result = _call("run", data, "--strategy", f"{FIRST},{EVERY}", "--out", tmp_path / "out", "--json")
     assert result.exit_code == 0
     first, every = (json.loads(line) for line in result.stdout.splitlines())
     assert (first["strategy"], first["n"], first["em"], first["calls"]) == ("first", 6, 1.0, 1.0)
@@ -123,34 +94,35 @@ def test_a_run_prints_one_object_a_strategy_as_its_last_lines(
 
 
 def test_a_strategy_sees_the_texts_of_its_row_and_nothing_of_the_labels(
-    world: _World, data: str, tmp_path: Path
+    settings: list[_Settings], data: str, tmp_path: Path
 ) -> None:
-    _call("run", data, "--strategy", "first", "--limit", 1, "--out", tmp_path / "out")
-    assert world.asked == [
+    _call("run", data, "--strategy", FIRST, "--limit", 1, "--out", tmp_path / "out")
+    assert toy.asked == [
         (
+            "debate 3 0",
             "Where was number 0 born?",
-            "first",
-            {"rounds": 3, "shuffle_seed": 0},
             ["Number 0 was born in Lund.", "Number 0 was born in Oslo."],
         )
     ]
 
 
-def test_options_roles_and_the_seed_reach_kit_and_strategy(world: _World, data: str, tmp_path: Path) -> None:
+def test_options_roles_and_the_seed_reach_kit_and_strategy(
+    settings: list[_Settings], data: str, tmp_path: Path
+) -> None:
     rows = tmp_path / "rows.txt"
     rows.write_text("3\n")
     result = _call(
-        "run", data, "--strategy", "first,every", "--set", "first.rounds=1", "--seed", 7, "--rows", rows,
+        "run", data, "--strategy", f"{FIRST},{EVERY}", "--set", "first.rounds=1", "--seed", 7, "--rows", rows,
         "--model", "local:x", "--role", "judge=openai:y", "--journal", tmp_path / "calls.sqlite", "--replay",
         "--out", tmp_path / "out",
     )  # fmt: skip
     assert result.exit_code == 0
-    assert [asked[:3] for asked in world.asked] == [
-        ("Where was number 3 born?", "first", {"rounds": 1, "shuffle_seed": 7}),
-        ("Where was number 3 born?", "every", {}),
+    assert [asked[:2] for asked in toy.asked] == [
+        ("debate 1 7", "Where was number 3 born?"),
+        ("vote None", "Where was number 3 born?"),
     ]
-    (settings,) = world.settings
-    assert settings == _Settings(
+    (given,) = settings
+    assert given == _Settings(
         model="local:x", role={"judge": "openai:y"}, journal=tmp_path / "calls.sqlite", replay=True
     )
     assert "# Evaluation" in result.stdout
@@ -158,33 +130,39 @@ def test_options_roles_and_the_seed_reach_kit_and_strategy(world: _World, data: 
 
 
 def test_running_again_asks_only_what_is_missing_and_reports_the_same(
-    world: _World, data: str, tmp_path: Path
+    settings: list[_Settings], data: str, tmp_path: Path
 ) -> None:
-    words = ("run", data, "--strategy", "first", "--out", tmp_path / "out", "--json")
+    words = ("run", data, "--strategy", FIRST, "--out", tmp_path / "out", "--json")
     once = _call(*words)
-    world.asked.clear()
+    toy.asked.clear()
     twice = _call(*words)
-    assert world.asked == []
+    assert toy.asked == []
     assert once.stdout == twice.stdout
 
 
-def test_failed_questions_exit_3_and_are_tried_again(world: _World, data: str, tmp_path: Path) -> None:
-    words = ("run", data, "--strategy", "first", "--out", tmp_path / "out", "--json")
-    world.down, world.broken = {"Where was number 2 born?"}, {"Where was number 4 born?"}
+def test_failed_questions_exit_3_and_are_tried_again(
+    settings: list[_Settings], data: str, tmp_path: Path
+) -> None:
+    words = ("run", data, "--strategy", FIRST, "--out", tmp_path / "out", "--json")
+    toy.down.add("Where was number 2 born?")
+    toy.broken.add("Where was number 4 born?")
     result = _call(*words)
     assert result.exit_code == 3
     assert "2 questions failed, 1 by an unforeseen error" in result.stderr
     line = json.loads(result.stdout)
     assert (line["n"], line["failed"], line["em"]) == (0, 2, None)
-    world.down, world.broken = set(), set()
-    world.asked.clear()
+    toy.down.clear()
+    toy.broken.clear()
+    toy.asked.clear()
     result = _call(*words)
-    assert (result.exit_code, len(world.asked)) == (0, 2)
+    assert (result.exit_code, len(toy.asked)) == (0, 2)
     assert (json.loads(result.stdout)["n"], json.loads(result.stdout)["failed"]) == (6, 0)
 
 
-def test_a_run_on_other_data_or_options_is_refused(world: _World, data: str, tmp_path: Path) -> None:
-    words = ("run", data, "--strategy", "first", "--out", tmp_path / "out")
+def test_a_run_on_other_data_or_options_is_refused(
+    settings: list[_Settings], data: str, tmp_path: Path
+) -> None:
+    words = ("run", data, "--strategy", FIRST, "--out", tmp_path / "out")
     assert _call(*words).exit_code == 0
     assert isinstance(_call(*words, "--set", "rounds=2").exception, InputError)
     assert isinstance(_call(*words, "--seed", 1).exception, InputError)
@@ -198,14 +176,19 @@ def test_a_run_on_other_data_or_options_is_refused(world: _World, data: str, tmp
 @pytest.mark.parametrize(
     ("words", "error", "message"),
     [
-        (("--strategy", "frist"), UnknownName, "did you mean 'first'"),
-        (("--strategy", "first", "--set", "rounds=many"), InputError, "option rounds=many"),
-        (("--strategy", "first", "--role", "judge"), InputError, "write ROLE=MODEL"),
-        (("--strategy", "first", "--rows", "nowhere.txt"), InputError, "nowhere.txt"),
+        (("--strategy", "madam_rga"), UnknownName, "did you mean 'madam_rag'"),
+        (("--strategy", FIRST, "--set", "rounds=many"), InputError, "option rounds: 'many'"),
+        (("--strategy", FIRST, "--role", "judge"), InputError, "write ROLE=MODEL"),
+        (("--strategy", FIRST, "--rows", "nowhere.txt"), InputError, "nowhere.txt"),
     ],
 )
 def test_wrong_use_is_an_error_of_ours_and_leaves_nothing(
-    world: _World, data: str, tmp_path: Path, words: tuple[str, ...], error: type[Exception], message: str
+    settings: list[_Settings],
+    data: str,
+    tmp_path: Path,
+    words: tuple[str, ...],
+    error: type[Exception],
+    message: str,
 ) -> None:
     result = _call("run", data, "--out", tmp_path / "out", *words)
     assert isinstance(result.exception, error)
@@ -214,11 +197,11 @@ def test_wrong_use_is_an_error_of_ours_and_leaves_nothing(
 
 
 def test_two_data_sets_are_reported_side_by_side_and_need_different_names(
-    world: _World, data: str, tmp_path: Path
+    settings: list[_Settings], data: str, tmp_path: Path
 ) -> None:
     other = tmp_path / "plain.jsonl"
     other.write_text(json.dumps({"question": "q", "gold": ["Lund"], "passages": [{"text": "t"}]}))
-    words = ("--strategy", "first", "--out", tmp_path / "out", "--json")
+    words = ("--strategy", FIRST, "--out", tmp_path / "out", "--json")
     result = _call("run", data, f"jsonl:{other}", *words)
     lines = [json.loads(line) for line in result.stdout.splitlines()]
     assert [(line["dataset"], line["n"]) for line in lines] == [
@@ -226,20 +209,24 @@ def test_two_data_sets_are_reported_side_by_side_and_need_different_names(
         ("ramdocs:rows.jsonl", 6),
     ]
     assert (lines[0]["accuracy"], lines[1]["accuracy"]) == (1.0, None)
-    again = _call("run", data, data, "--strategy", "first", "--out", tmp_path / "two")
+    again = _call("run", data, data, "--strategy", FIRST, "--out", tmp_path / "two")
     assert isinstance(again.exception, InputError)
 
 
-def test_notes_on_the_rows_are_said_on_stderr_and_kept_in_the_report(world: _World, tmp_path: Path) -> None:
+def test_notes_on_the_rows_are_said_on_stderr_and_kept_in_the_report(
+    settings: list[_Settings], tmp_path: Path
+) -> None:
     path = tmp_path / "both.jsonl"
     path.write_text(json.dumps({**ROWS[0], "wrong_answers": ["Lund"]}))
-    result = _call("run", f"ramdocs:{path}", "--strategy", "first", "--out", tmp_path / "out", "--json")
+    result = _call("run", f"ramdocs:{path}", "--strategy", FIRST, "--out", tmp_path / "out", "--json")
     assert "1 of 1 rows list an answer as both gold and wrong" in result.stderr
     assert "both gold and wrong" in _call("report", tmp_path / "out").stdout
 
 
-def test_a_report_is_printed_for_people_or_as_json(world: _World, data: str, tmp_path: Path) -> None:
-    _call("run", data, "--strategy", "first,every", "--out", tmp_path / "out")
+def test_a_report_is_printed_for_people_or_as_json(
+    settings: list[_Settings], data: str, tmp_path: Path
+) -> None:
+    _call("run", data, "--strategy", f"{FIRST},{EVERY}", "--out", tmp_path / "out")
     page = _call("report", tmp_path / "out")
     assert page.stdout.startswith("# Evaluation\n")
     found = json.loads(_call("report", tmp_path / "out", "--json").stdout)
@@ -256,13 +243,13 @@ def test_the_data_sets_are_listed_for_people_and_as_json() -> None:
 
 
 def test_a_disk_that_cannot_be_written_exits_3(
-    world: _World, data: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    settings: list[_Settings], data: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: Any, **__: Any) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("disputatio.eval.runner.run", full)
-    result = _call("run", data, "--strategy", "first", "--out", tmp_path / "out")
+    result = _call("run", data, "--strategy", FIRST, "--out", tmp_path / "out")
     assert result.exit_code == 3
     assert "No space left on device" in result.stderr
 
