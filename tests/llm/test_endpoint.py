@@ -107,6 +107,12 @@ def test_a_finished_reply_stands_even_if_the_line_breaks_after_it(serve: Serve, 
     assert len(server.asked) == 1
 
 
+def test_halves_of_characters_are_joined_or_replaced_both_ways(serve: Serve, connect: Connect) -> None:
+    server = serve([says("\ud83d", "\ude00 \ud83d")])
+    assert connect(server).complete([ask("What is \udce9?")], Sampling())[0].text == "\U0001f600 \ufffd"
+    assert server.asked[0].user == "What is ??"
+
+
 def test_completions_come_in_the_order_of_the_prompts(serve: Serve, connect: Connect) -> None:
     def slow_first(asked: Asked) -> Wire:
         wire = says(asked.user)

@@ -259,6 +259,10 @@ NONSENSE = {
     "a probability that is none": Wire(
         pieces=[chunk("a", logprobs={"content": [{"token": "a", "logprob": float("nan")}]}, finish="stop")]
     ),
+    "a probability beyond numbers": Wire(
+        pieces=[chunk("a", logprobs={"content": [{"token": "a", "logprob": 10**400}]}, finish="stop")]
+    ),
+    "nested beyond sense": Wire(pieces=["data: " + "[" * 100_000 + "\n\n"]),
     "bytes that are no text": Wire(pieces=[b"data: \xff\xfe\n\n"]),
 }
 

@@ -115,7 +115,7 @@ class _Reply:
         details = self.usage.get("prompt_tokens_details")
         cached = details.get("cached_tokens") if isinstance(details, Mapping) else 0
         return Received(
-            text="".join(self.text),
+            text=_sound("".join(self.text)),
             finish_reason="stop" if self.finish == "stop" else "length",
             usage=Usage(
                 calls=1,
@@ -161,7 +161,7 @@ async def receive(
         failed = translate(error, at, deadlines.connect, deadlines.first_byte)
         if reply.begun and isinstance(error, openai.APIConnectionError):
             failed = _broken(at, "the connection broke")
-    except (_Unreadable, ValueError) as error:  # ValueError: no JSON, or no UTF-8
+    except (_Unreadable, ValueError, RecursionError) as error:  # the latter two: no JSON, or no UTF-8
         return _malformed(at, error)
     if reply.finish:  # it was complete: what should have followed is no matter
         failed = None
@@ -212,7 +212,19 @@ def _token(entry: Mapping[str, Any]) -> Token:
     text, logprob = entry.get("token"), entry.get("logprob")
     if not isinstance(text, str) or not isinstance(logprob, int | float):
         raise _Unreadable("a token without text or log-probability")
-    return Token(text=text, logprob=float(logprob))
+    try:
+        return Token(text=_sound(text), logprob=min(float(logprob), 0.0))
+    except OverflowError:
+        raise _Unreadable("a log-probability that is no finite number") from None
+
+
+def _sound(text: str) -> str:
+    """The text with halves of characters joined, where pieces split them, or else replaced.
+
+    >>> _sound(chr(0xD83D) + chr(0xDE00)), _sound("a" + chr(0xD83D))
+    ('😀', 'a�')
+    """
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _count(value: object) -> int:
