@@ -24,12 +24,13 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "agents": _BELOW,
     "evidence": _BELOW,
     "strategies": _BELOW | {"agents", "evidence"},
-    "pipeline": _BELOW | {"evidence", "strategies"},
+    "pipeline": _BELOW | {"agents", "evidence", "strategies"},
     "config": _ALL - {"eval"},
+    "api": (_ALL | {"config"}) - {"eval", "llm"},
     "eval": _ALL - {"llm"},
     "cli": _ALL | {"server", "root"},
     "server": _ALL | {"root"},
-    "root": _ALL - {"llm"},
+    "root": (_ALL | {"api"}) - {"llm"},
 }
 VAGUE = {"utils", "util", "helpers", "common", "base", "manager", "misc"}
 HEAVY = {

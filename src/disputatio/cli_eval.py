@@ -58,7 +58,7 @@ def run_command(
     replay: Annotated[bool, typer.Option("--replay", help="Use the journal's calls and no model.")] = False,
 ) -> None:
     """Ask every strategy every question, resumably, and print the scores."""
-    from disputatio.config import Settings, build_kit
+    from disputatio.config import build_kit, read_settings
     from disputatio.eval.datasets import check, identify, load
     from disputatio.eval.entrants import entrants
     from disputatio.eval.report import report, summaries
@@ -72,8 +72,13 @@ def run_command(
     for name, lines in notes.items():
         for line in lines:
             _say(f"{name}: {line}")
-    given = {"model": model, "role": _roles(role or []), "journal": journal, "replay": replay}
-    kit = build_kit(Settings(**{key: value for key, value in given.items() if value}))
+    settings = read_settings(
+        model=model,
+        role=_roles(role or []) or None,
+        journal=str(journal) if journal else None,
+        replay=replay or None,
+    )
+    kit = build_kit(settings, say=_say)
     try:
         outcome = run(
             [example for spec in dataset for example in parts[spec]],

@@ -13,7 +13,7 @@ from typing import TypeVar
 from disputatio.errors import MissingPart
 from disputatio.protocols import LLM, Entailment, Retriever
 from disputatio.trace import Trace, prompt_hash
-from disputatio.types import Choice, Completion, Hit, Passage, Prompt, Sampling
+from disputatio.types import Choice, Completion, Hit, Message, Passage, Prompt, Sampling
 
 _Word = TypeVar("_Word", Completion, Choice)
 
@@ -109,3 +109,8 @@ class Kit:
                 journalled=one.journalled,
                 **text,
             )
+
+
+def chat(system: str, user: str) -> Prompt:
+    """A prompt of two turns; what stays the same from call to call belongs into the first."""
+    return Prompt(messages=(Message(role="system", content=system), Message(role="user", content=user)))

@@ -145,6 +145,11 @@ def neutralise(text: str) -> str:
     return "".join(c for c in text if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cf", "Cs"))
 
 
+def one_line(text: str) -> str:
+    """Text that cannot pretend to be another line of a prompt."""
+    return " ".join(neutralise(text).split())
+
+
 def fence(label: str, text: str) -> str:
     """Untrusted text between marks that it cannot forge.
 

@@ -241,6 +241,8 @@ def _check_labels(entrants: Sequence[Entrant]) -> None:
 
 def _check_version(database: sqlite3.Connection, out: Path) -> None:
     version = database.execute("PRAGMA user_version").fetchone()[0]
+    if version == 0:
+        raise InputError(f"{out}: no evaluation here ({FILE} was never begun)")
     if version != _SCHEMA_VERSION:
         raise InputError(f"{out / FILE}: a journal of version {version}, this is version {_SCHEMA_VERSION}")
 

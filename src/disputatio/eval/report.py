@@ -22,7 +22,7 @@ from disputatio.types import Record
 
 FAULT_LIMIT = 0.01  # share of failed questions above which scores are withheld
 COSTS = ("calls", "prompt_tokens", "cached_tokens", "completion_tokens", "seconds")
-COMPARED = ("em", "em_lenient", "f1", "f1_lenient", "accuracy", "tokens", "calls", "seconds")
+COMPARED = ("em", "em_lenient", "f1", "f1_lenient", "accuracy", "tokens", "seconds")
 
 Rows = Mapping[str, Mapping[str, Entry]]  # entrant -> example id -> newest entry
 
@@ -159,7 +159,7 @@ def _differences(
     for name in COMPARED:
         if name in names:
             values = [(a.scores.get(name), b.scores.get(name)) for a, b in shared]
-        elif name in ("tokens", "calls", "seconds"):
+        elif name in ("tokens", "seconds"):
             cost = _cost(name)
             values = [(cost(a), cost(b)) for a, b in shared]
         else:

@@ -97,7 +97,14 @@ def _dataset(part: Mapping[str, Any]) -> str:
         lines += ["", "### Other readings, per cent", "", *_scores(strategies, more, ci=False)]
     lines += ["", "### Cost, means per question", "", *_costs(strategies)]
     if part["differences"]:
-        lines += ["", "### Paired differences (first minus second)", "", *_differences(part["differences"])]
+        lines += [
+            "",
+            "### Paired differences (first minus second)",
+            "",
+            "On every row that both answered; p is two-sided and not adjusted for the number of comparisons.",
+            "",
+            *_differences(part["differences"]),
+        ]
     if part["strata"]:
         lines += ["", "### By kind of question, per cent", "", *_strata(part["strata"])]
     return "\n".join(lines)
@@ -124,7 +131,7 @@ def _costs(strategies: Sequence[Mapping[str, Any]]) -> list[str]:
 def _differences(differences: Sequence[Mapping[str, Any]]) -> list[str]:
     rows = []
     for one in differences:
-        cost = one["metric"] in ("tokens", "calls", "seconds")
+        cost = one["metric"] in ("tokens", "seconds")
         show = _number if cost else _share
         span = "–" if one["ci"] is None else f"[{show(one['ci'][0])}, {show(one['ci'][1])}]"
         p = "–" if one["p"] is None else f"{one['p']:.4f}"
@@ -176,11 +183,11 @@ def _share(value: float | None) -> str:
 
 
 def _number(value: float | None) -> str:
-    """A count or a time with three or four digits that matter.
+    """A count or a time, to what matters of it.
 
-    >>> _number(1234.56), _number(12.345), _number(None)
-    ('1235', '12.35', '–')
+    >>> _number(1234.56), _number(12.345), _number(0.01234), _number(None)
+    ('1235', '12.35', '0.012', '–')
     """
     if value is None:
         return "–"
-    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.2f}"
+    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.2f}" if abs(value) >= 1 else f"{value:.3f}"

@@ -146,7 +146,7 @@ def place(document: Document) -> str:
 def find_files(root: Path) -> list[tuple[Path, str]]:
     """The files under a path in a stable order, each with its top folder under it.
 
-    Hidden files and folders are skipped. Raises `IngestError` when there is nothing at the path.
+    Hidden files and folders, and an index, are skipped. Raises `IngestError` when nothing is there.
     """
     if not root.exists():
         raise IngestError(str(root), "there is no such file or folder")
@@ -158,6 +158,9 @@ def find_files(root: Path) -> list[tuple[Path, str]]:
         raise IngestError(str(error.filename), _reason(error))
 
     for folder, names, files in os.walk(root, onerror=fail):
+        if "passages.lance" in names and "documents.lance" in names:  # an index among the documents
+            names.clear()
+            continue
         names[:] = sorted(name for name in names if not name.startswith("."))
         found += [Path(folder, name) for name in files if not name.startswith(".")]
     found.sort(key=lambda path: path.relative_to(root).parts)

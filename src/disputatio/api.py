@@ -1,0 +1,84 @@
+"""The library's front door: `ask`, and an `Index` that brings its embedder along.
+
+What the command line does with flags is done here with arguments; both end in `pipeline.ask`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from disputatio.config import Settings, build_kit, open_embedder, read_settings
+from disputatio.errors import ConfigError
+from disputatio.kit import Kit
+from disputatio.pipeline import ask as ask_pipeline
+from disputatio.protocols import Embedder, Retriever
+from disputatio.store import index as store
+from disputatio.store.in_hand import InHand
+from disputatio.trace import Trace
+from disputatio.types import Answer, Passage
+
+_KITS: dict[str, Kit] = {}
+
+
+class Index(store.Index):
+    """Passages on disk, searched by keyword and by meaning, with the default embedder at hand."""
+
+    @classmethod
+    def open(cls, path: str | Path, *, embedder: Embedder | str | None = None, create: bool = True) -> Index:
+        """Open or make an index; `embedder` is a model's name, a part of your own, or "none".
+
+        Raises `StoreError` when the path holds something else or was made with another embedder.
+        """
+        settings = read_settings()
+        chosen = embedder if embedder is not None else settings.embedder
+        part = open_embedder(chosen, pull=True) if isinstance(chosen, str) else chosen
+        return super().open(path, embedder=part, create=create)
+
+
+def ask(
+    question: str,
+    *,
+    index: Retriever | str | Path | None = None,
+    passages: Sequence[Passage] | None = None,
+    strategy: str | None = None,
+    model: str | None = None,
+    role: Mapping[str, str] | None = None,
+    verify: bool = True,
+    trace: Trace | None = None,
+    **options: Any,
+) -> Answer:
+    """Answer a question over an index or over passages in hand, with cited claims and all positions.
+
+    `options` are the strategy's own (`rounds=2`). Settings that are not given come from the
+    environment, `disputatio.toml` and the defaults. Raises `DisputatioError`: `ConfigError` and
+    `InputError` for what you can mend, `LLMError` and `ReplyError` for faults of a model.
+    """
+    if index is not None and passages is not None:
+        raise ConfigError("give an index or passages, not both")
+    settings = read_settings(model=model, role=dict(role) if role else None, strategy=strategy)
+    retriever: Retriever | None = InHand(passages) if passages is not None else None
+    if isinstance(index, str | Path):
+        retriever = Index.open(index, create=False)
+    elif index is not None:
+        retriever = index
+    kit = _kit(settings)
+    kit = Kit(
+        model=kit.model,
+        roles=kit.roles,
+        retriever=retriever,
+        entailment=kit.entailment,
+        reliabilities=kit.reliabilities,
+    )
+    return ask_pipeline(
+        question, kit=kit, strategy=settings.strategy, options=options, verify=verify, trace=trace
+    )
+
+
+def _kit(settings: Settings) -> Kit:
+    """One kit for the same settings, so that a process opens its journal and models once."""
+    key = settings.model_dump_json()
+    if key not in _KITS:
+        _KITS[key] = build_kit(settings)
+    return _KITS[key]

@@ -1,0 +1,218 @@
+"""Settings from flags, environment and file, and the parts that are made of them.
+
+The only place that picks classes. Settings come, in falling order, from what is passed here (the
+command line's flags), the environment (`DISPUTATIO_MODEL`, ...), `disputatio.toml` in the working
+folder, and the defaults below. Nothing earlier in the walk opens a file or a socket.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field, ValidationError
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
+
+from disputatio.errors import ConfigError, InputError, UnknownName
+from disputatio.kit import Kit
+from disputatio.llm import catalogue
+from disputatio.pipeline import DEFAULT_STRATEGY
+from disputatio.protocols import LLM, Embedder, Entailment, Retriever
+
+FILE = "disputatio.toml"
+Say = Callable[[str], None]
+KINDS = ("local", "openai", "scripted")
+
+
+class Settings(BaseSettings):
+    """What a user can set, the same by flag, by `DISPUTATIO_*` and in `disputatio.toml`."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="DISPUTATIO_", toml_file=FILE, extra="forbid", frozen=True, env_ignore_empty=True
+    )
+
+    model: str = Field(f"local:{catalogue.DEFAULT_MODEL}", description="local:NAME or openai:NAME")
+    role: dict[str, str] = Field(default_factory=dict, description="another model for a role")
+    strategy: str = Field(DEFAULT_STRATEGY, description="how questions are answered")
+    index: Path = Field(Path("disputatio.index"), description="folder of the index")
+    embedder: str = Field(catalogue.DEFAULT_EMBEDDER, description="embedding model, or none")
+    entailment: str = Field("model", description="model, or the folder of an ONNX cross-encoder")
+    journal: str = Field("default", description="file of the calls made, default, or none")
+    replay: bool = Field(False, description="answer from the journal alone")
+    cache: Path | None = Field(None, description="where models and the journal are kept")
+    kv_cache_gb: int = Field(2, ge=1, le=1024, description="memory for the embedded engine's prefixes")
+    context_tokens: int = Field(32_768, ge=512, description="the embedded model's context")
+    in_flight: int = Field(8, ge=1, le=1024, description="calls to an endpoint at a time")
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - the library's signature
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Flags, then the environment, then the file."""
+        return init_settings, env_settings, TomlConfigSettingsSource(settings_cls)
+
+
+def read_settings(**flags: Any) -> Settings:
+    """The settings in force; flags that are None were not given. Raises `InputError` in one line."""
+    try:
+        return Settings(**{name: value for name, value in flags.items() if value is not None})
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        if first["type"] == "extra_forbidden":
+            raise UnknownName("setting", where, Settings.model_fields) from error
+        raise InputError(
+            f"setting {where}: {first['msg']} (flag, DISPUTATIO_{where.upper()} or {FILE})"
+        ) from error
+    except ValueError as error:  # the file is not TOML, or a variable is not JSON
+        raise InputError(f"{FILE} or the environment: {error}") from error
+
+
+def build_kit(settings: Settings, *, retriever: Retriever | None = None, say: Say = lambda _: None) -> Kit:
+    """The kit that settings describe; models are opened at their first use.
+
+    `say` hears what a user should know while waiting. Raises `ConfigError` for a model that cannot be.
+    """
+    journal = _open_journal(settings)
+    model = partial(_journalled, settings=settings, journal=journal, say=say)
+    return Kit(
+        model=model(settings.model),
+        roles={role: model(name) for role, name in settings.role.items()},
+        retriever=retriever,
+        entailment=_entailment(settings),
+    )
+
+
+def open_embedder(
+    name: str, *, pull: bool = False, progress: catalogue.Progress | None = None
+) -> Embedder | None:
+    """The embedder of that name or folder, None for `none`; raises `InputError` when it is not here."""
+    if name == "none":
+        return None
+    from disputatio.store.embed import OnnxEmbedder
+
+    return OnnxEmbedder(catalogue.path(name, pull=pull, progress=progress))
+
+
+def cache_folder(settings: Settings) -> Path:
+    """Where models, converted models and the journal are kept."""
+    return settings.cache or catalogue.cache_folder()
+
+
+def _entailment(settings: Settings) -> Entailment | None:
+    if settings.entailment == "model":
+        return None
+    from disputatio.evidence.cross_encoder import CrossEncoder
+
+    return CrossEncoder(Path(settings.entailment))
+
+
+def _open_journal(settings: Settings) -> Any:
+    if settings.journal == "none":
+        if settings.replay:
+            raise ConfigError("--replay needs a journal: give --journal FILE")
+        return None
+    from disputatio.llm.journal import Journal
+
+    if settings.journal == "default":
+        return Journal(cache_folder(settings) / "calls.sqlite")
+    return Journal(Path(settings.journal))
+
+
+def _journalled(name: str, *, settings: Settings, journal: Any, say: Say) -> LLM:
+    from disputatio.llm.journal import Journalled
+
+    if settings.replay:
+        _split(name)
+        return Journalled(None, journal, replay=True, name=name)
+    model, engine = _open_model(name, settings, say)
+    return model if journal is None or engine is None else Journalled(model, journal, engine=engine)
+
+
+def _open_model(name: str, settings: Settings, say: Say) -> tuple[LLM, str | None]:
+    """A model by its name, with the engine that stands in its journal keys; None: not journalled."""
+    kind, rest = _split(name)
+    if kind == "local":
+        from disputatio.llm.local import Local
+
+        local = Local(
+            rest,
+            partial(_find_model, rest, say),
+            cache=cache_folder(settings),
+            cache_gb=settings.kv_cache_gb,
+            context_tokens=settings.context_tokens,
+            say=say,
+        )
+        return local, _engine_of(rest, local.engine)
+    if kind == "openai":
+        from disputatio.llm.endpoint import Endpoint
+
+        base_url = os.environ.get("OPENAI_BASE_URL", "")
+        return Endpoint(rest, in_flight=settings.in_flight), f"openai-compatible {base_url}".strip()
+    from disputatio.llm.scripted import Scripted
+
+    return Scripted(_script(rest), name=name), None
+
+
+def _engine_of(name: str, engine: str) -> str:
+    """The engine as it stands in journal keys: a local file that changed is another model."""
+    path = Path(name)
+    if not path.is_file():
+        return engine
+    stat = path.stat()
+    return f"{engine} {stat.st_size}:{stat.st_mtime_ns}"
+
+
+def _split(name: str) -> tuple[str, str]:
+    kind, _, rest = name.partition(":")
+    if kind not in KINDS or (not rest and kind != "scripted"):
+        raise ConfigError(f"model {name!r}: write local:NAME or openai:NAME")
+    return kind, rest
+
+
+def _find_model(name: str, say: Say) -> Path:
+    """The model's file, fetched when it is not here yet."""
+    if not catalogue.is_present(name):
+        say(f"fetching the model {name}, once")
+    step = 0
+
+    def progress(done: int, total: int, what: str) -> None:
+        nonlocal step
+        if total and done * 10 // total > step:
+            step = done * 10 // total
+            say(f"{what}: {done / 1e6:,.0f} of {total / 1e6:,.0f} MB")
+
+    return catalogue.path(name, pull=True, progress=progress)
+
+
+def _script(path: str) -> Mapping[str, str] | Callable[[str], str]:
+    """A scripted model's replies: a JSON file of {words of the prompt: reply}, or always "nothing found"."""
+    if not path:
+        return _abstain
+    try:
+        found = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: is not a JSON object of replies: {error}") from error
+    if not isinstance(found, dict) or not all(isinstance(one, str) for one in found.values()):
+        raise InputError(f"{path}: is not a JSON object whose values are replies")
+    return found
+
+
+def _abstain(prompt: str) -> str:
+    if '"answers"' in prompt:
+        return '{"answers": [], "explanation": "A script was asked, not a model."}'
+    return '{"answer": "unknown", "explanation": "A script was asked, not a model.", "quote": ""}'

@@ -1,0 +1,87 @@
+"""The audit that every strategy's answer passes: claims, citations, verdicts, positions, conflict.
+
+It stands outside the strategies, so that a baseline gets the same report as a debate.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from disputatio.evidence.citations import cite, render, renumber
+from disputatio.evidence.entailment import ModelJudge, verdict_of
+from disputatio.evidence.positions import conflict_of, last_words
+from disputatio.kit import Kit
+from disputatio.text import contains_words, sentences
+from disputatio.types import Answer, Citation, Claim, Conflict, Passage, Position
+
+
+def audit(answer: Answer, kit: Kit, *, verify: bool = True) -> Answer:
+    """The answer with its claims cited, its positions weighed and its conflict named.
+
+    With `verify` each citation is put to the entailment judge; without, verdicts stay `unchecked`.
+    """
+    conflict = conflict_of(answer, kit.reliabilities)
+    accepted = [one for one in conflict.positions if one.verdict == "accepted"]
+    claims = renumber([_claim(answer, position) for position in accepted])
+    if verify:
+        claims = _verified(claims, answer, kit)
+    return replace(
+        answer,
+        claims=claims,
+        conflict=conflict,
+        text=render(claims) if claims else "",
+        confidence=_confidence(conflict) if answer.confidence is None else answer.confidence,
+    )
+
+
+def _claim(answer: Answer, position: Position) -> Claim:
+    """One statement for an accepted position, with a citation for each passage that says it."""
+    replies = {one.passages[0]: one for one in last_words(answer.replies) if len(one.passages) == 1}
+    own = [replies[one] for one in position.passages if one in replies]
+    told = [one.explanation for one in own if contains_words(one.explanation, position.answer)]
+    told += [one for one in _sentences(answer.explanation) if contains_words(one, position.answer)]
+    passages = [one for one in answer.passages if one.id in position.passages]
+    text = min(told, key=len) if told else f"{answer.question.strip()} {position.answer}"
+    return Claim(text=text, citations=tuple(cite(position.answer, passages, replies)))
+
+
+def _verified(claims: tuple[Claim, ...], answer: Answer, kit: Kit) -> tuple[Claim, ...]:
+    """The claims with a verdict on each citation; all pairs are one batch."""
+    judge = kit.entailment or ModelJudge(kit)
+    passages = {one.id: one for one in answer.passages}
+    pairs = [
+        (_premise(passages[one.passage], one), claim.text) for claim in claims for one in claim.citations
+    ]
+    scores = iter(judge.entails(pairs) if pairs else [])
+    return tuple(
+        replace(
+            claim,
+            citations=tuple(
+                replace(one, score=round(score, 4), verdict=verdict_of(score))
+                for one, score in zip(claim.citations, scores, strict=False)
+            ),
+        )
+        for claim in claims
+    )
+
+
+def _premise(passage: Passage, citation: Citation) -> str:
+    """The quote within its sentences, under the passage's title, so that "it" has a referent."""
+    around = [
+        passage.text[start:end]
+        for start, end in sentences(passage.text)
+        if start < citation.end and end > citation.start
+    ]
+    head = f"{passage.title}. " if passage.title else ""
+    return head + " ".join(around)
+
+
+def _confidence(conflict: Conflict) -> float | None:
+    """The share of the votes that went to accepted positions; None where nothing was cast."""
+    cast = sum(one.weight for one in conflict.positions)
+    kept = sum(one.weight for one in conflict.positions if one.verdict == "accepted")
+    return round(kept / cast, 4) if cast else None
+
+
+def _sentences(text: str) -> list[str]:
+    return [text[start:end] for start, end in sentences(text)]

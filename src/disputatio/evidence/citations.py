@@ -1,0 +1,88 @@
+"""Citations: verbatim quotes that our code finds in stored passages, never what a model says they are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from disputatio.text import contains_words, find_quote, sentences
+from disputatio.types import Citation, Claim, Passage, Reply
+
+_MARK = re.compile(r"\[\s*(\d+(?:\s*[,;–-]\s*\d+)*)\s*\]")
+
+
+def quote_span(passage: Passage, answer: str, reply: Reply | None = None) -> tuple[int, int] | None:
+    """Where the passage says the answer, as offsets into its text; None when it does not.
+
+    The agent's own quote counts when it is verbatim in the passage and bears the answer; else the
+    first sentence that bears the answer; else the agent's quote, if it is there at all.
+    """
+    quoted = find_quote(passage.text, reply.quote) if reply and reply.quote else None
+    if quoted and contains_words(passage.text[slice(*quoted)], answer):
+        return quoted
+    for start, end in sentences(passage.text):
+        if contains_words(passage.text[start:end], answer):
+            return start, end
+    exact = find_quote(passage.text, answer)
+    return exact or quoted
+
+
+def cite(
+    answer: str, passages: Iterable[Passage], replies: Mapping[str, Reply], first: int = 1
+) -> list[Citation]:
+    """One citation for each passage that says the answer, numbered from `first`."""
+    found: list[Citation] = []
+    for passage in passages:
+        span = quote_span(passage, answer, replies.get(passage.id))
+        if span is not None:
+            start, end = span
+            found.append(
+                Citation(
+                    n=first + len(found),
+                    passage=passage.id,
+                    source=passage.source,
+                    quote=passage.text[start:end],
+                    start=start,
+                    end=end,
+                )
+            )
+    return found
+
+
+def renumber(claims: Sequence[Claim]) -> tuple[Claim, ...]:
+    """One number a quote: citations of the same span share it, counted in order of appearance."""
+    numbers: dict[tuple[str, int, int], int] = {}
+    return tuple(
+        replace(
+            claim,
+            citations=tuple(
+                replace(one, n=numbers.setdefault((one.passage, one.start, one.end), len(numbers) + 1))
+                for one in claim.citations
+            ),
+        )
+        for claim in claims
+    )
+
+
+def render(claims: Sequence[Claim]) -> str:
+    """The claims as running text with `[n]` after each; the numbers are ours alone.
+
+    >>> render([Claim(text="It rained [7]."), Claim(text="It stopped")])
+    'It rained (7). It stopped.'
+    """
+    parts = []
+    for claim in claims:
+        text = escape_marks(claim.text).strip().rstrip(".")
+        marks = "".join(f"[{one.n}]" for one in claim.citations)
+        parts.append(f"{text} {marks}." if marks else f"{text}.")
+    return " ".join(parts)
+
+
+def escape_marks(text: str) -> str:
+    """Text whose own `[3]` cannot be taken for a citation of ours.
+
+    >>> escape_marks("so it is [3], [4, 5]")
+    'so it is (3), (4, 5)'
+    """
+    return _MARK.sub(r"(\1)", text)

@@ -1,0 +1,60 @@
+"""A judge of entailment from a local folder: an ONNX cross-encoder for natural language inference.
+
+The folder holds `model.onnx`, `tokenizer.json` and `config.json` whose `id2label` names one class
+that begins with "entail", as published NLI models do. It is run by OpenVINO.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from disputatio.errors import InputError, MissingDependency
+
+_MOST_TOKENS = 512
+
+
+class CrossEncoder:
+    """Entailment by an ONNX model in `folder`; raises `InputError` where a file is missing or wrong."""
+
+    def __init__(self, folder: Path) -> None:
+        self._class = _entailment_class(folder)
+        for name in ("model.onnx", "tokenizer.json"):
+            if not (folder / name).is_file():
+                raise InputError(f"{folder}: a cross-encoder needs {name} there")
+        try:
+            import openvino
+            from tokenizers import Tokenizer
+        except ImportError as absent:
+            raise MissingDependency("openvino", "local") from absent
+        self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        self._tokenizer.enable_truncation(_MOST_TOKENS)
+        self._tokenizer.enable_padding()
+        self._model: Any = openvino.Core().compile_model(folder / "model.onnx", "CPU")
+        self._inputs = {port.get_any_name() for port in self._model.inputs}
+
+    def entails(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        """For each (premise, hypothesis) the model's probability of its entailment class."""
+        import numpy as np
+
+        if not pairs:
+            return []
+        encoded = self._tokenizer.encode_batch([*pairs])
+        fields = {
+            "input_ids": np.array([one.ids for one in encoded], dtype=np.int64),
+            "attention_mask": np.array([one.attention_mask for one in encoded], dtype=np.int64),
+            "token_type_ids": np.array([one.type_ids for one in encoded], dtype=np.int64),
+        }
+        logits = self._model({name: fields[name] for name in fields if name in self._inputs})[0]
+        powers = np.exp(logits - logits.max(axis=1, keepdims=True))
+        return [float(one) for one in (powers / powers.sum(axis=1, keepdims=True))[:, self._class]]
+
+
+def _entailment_class(folder: Path) -> int:
+    try:
+        labels = json.loads((folder / "config.json").read_text(encoding="utf-8"))["id2label"]
+        return next(int(n) for n, label in labels.items() if str(label).casefold().startswith("entail"))
+    except (OSError, ValueError, KeyError, AttributeError, StopIteration) as error:
+        raise InputError(f"{folder}/config.json: names no entailment class in id2label") from error

@@ -1,0 +1,101 @@
+"""The converted form of a GGUF file, kept in the user's cache, and how a pipeline is opened.
+
+Reading a GGUF file takes the engine some 18 seconds, its own format 3: so the first load writes
+that format beside nothing of the user's, in the cache, and renames it into place when whole.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import warnings
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from disputatio.errors import InputError, LLMError
+from disputatio.text import content_id
+
+_FILES = ("openvino_model.xml", "openvino_model.bin", "openvino_tokenizer.xml", "openvino_detokenizer.xml")
+
+
+def converted_folder(path: Path, cache: Path, say: Callable[[str], None]) -> Path:
+    """The folder to load for a model's path: itself, or its converted form, made when missing.
+
+    Raises `InputError` when the path holds no model, `LLMError` when it cannot be converted.
+    """
+    if path.is_dir():
+        if all((path / name).exists() for name in _FILES):
+            return path
+        found = sorted(path.glob("*.gguf"))
+        if len(found) != 1:
+            raise InputError(f"{path}: holds neither a converted model nor one .gguf file")
+        path = found[0]
+    if not path.is_file():
+        raise InputError(f"{path}: no such model file")
+    stat = path.stat()
+    stamp = content_id(
+        "", str(path.resolve()), str(stat.st_size), str(stat.st_mtime_ns), version("openvino-genai")
+    )
+    folder = cache / "converted" / f"{path.stem}-{stamp}"
+    if not folder.exists():
+        say(f"converting {path.name} once, for faster starts ({folder})")
+        _convert(path, folder)
+    return folder
+
+
+def open_pipeline(folder: Path, cache_gb: int, say: Callable[[str], None]) -> tuple[Any, Any]:
+    """The pipeline over a converted folder, and its tokenizer; raises `LLMError`."""
+    import openvino_genai
+
+    scheduler = openvino_genai.SchedulerConfig()
+    scheduler.enable_prefix_caching = True
+    scheduler.cache_size = cache_gb
+    scheduler.max_num_batched_tokens = 2048
+    say(f"loading {folder.name.rsplit('-', 1)[0]}")
+    try:
+        tokenizer = openvino_genai.Tokenizer(folder)
+        return openvino_genai.ContinuousBatchingPipeline(folder, tokenizer, scheduler, "CPU"), tokenizer
+    except RuntimeError as fault:
+        raise LLMError(
+            f"{folder}: the engine could not load it; delete the folder to convert anew: {fault}"
+        ) from fault
+
+
+def _convert(path: Path, folder: Path) -> None:
+    """Write the engine's own form of a GGUF file; nothing is seen of it until it is whole."""
+    import openvino_genai
+
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".making-") as making:
+        work = Path(making) / "model"
+        work.mkdir()
+        link = work / path.name
+        link.symlink_to(path.resolve())
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", DeprecationWarning)
+                openvino_genai.Tokenizer(link, enable_save_ov_model=True)
+                scheduler = openvino_genai.SchedulerConfig()
+                scheduler.cache_size = 1
+                openvino_genai.ContinuousBatchingPipeline(
+                    link, scheduler, "CPU", {"enable_save_ov_model": True}
+                )
+        except RuntimeError as fault:
+            raise LLMError(
+                f"{path}: the engine cannot read this file: {str(fault).splitlines()[0]}"
+            ) from fault
+        link.unlink()
+        missing = [name for name in _FILES if not (work / name).exists()]
+        if missing:
+            free = shutil.disk_usage(folder.parent).free // 2**20
+            raise LLMError(
+                f"{path}: the conversion did not write {missing[0]} ({free} MB free in {folder.parent})"
+            )
+        try:
+            os.rename(work, folder)  # noqa: PTH104 - one atomic step on one file system
+        except OSError:
+            if not folder.exists():  # another process may have finished first
+                raise
