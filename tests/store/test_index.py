@@ -300,3 +300,10 @@ def test_the_dense_leg_is_exact(tmp_path: Path) -> None:
     cosines = np.cos([0.0, 0.5, 1.0])
     expected = (cosines - cosines.min()) / (cosines.max() - cosines.min())
     assert [hit.scores["dense"] for hit in hits] == pytest.approx(expected.tolist(), abs=1e-5)
+
+
+def test_an_index_among_the_documents_is_not_read_as_documents(docs: Path) -> None:
+    index = Index.open(docs / "index")
+    assert index.ingest(docs).added == 4
+    again = index.ingest(docs)
+    assert (again.added, again.unchanged, again.refused) == (0, 4, ())

@@ -75,6 +75,24 @@ def test_html_gives_main_text_title_date_and_address(tmp_path: Path) -> None:
     assert with_source(document).source == "census.example"
 
 
+def test_a_year_in_the_text_of_a_page_is_not_taken_for_its_date(tmp_path: Path) -> None:
+    file = tmp_path / "p.html"
+    file.write_text("<html><body><h1>Broken Bow</h1><p>In 2010 it had 3,559 people.</p></body></html>")
+    (document,) = _read(file)
+    assert "3,559 people" in document.text
+    assert document.date == ""
+
+
+def test_a_fragment_of_html_and_a_page_in_its_own_encoding_are_read(tmp_path: Path) -> None:
+    (tmp_path / "a.html").write_text("<p>Good <b>words</b>.</p><script>x()</script>")
+    page = '<html><head><meta charset="latin-1"></head><body><p>Un café très fréquenté.</p></body></html>'
+    (tmp_path / "b.html").write_bytes(page.encode("latin-1"))
+    documents, refused = read_all([tmp_path])
+    assert not refused
+    assert documents[0].text == "Good words."
+    assert documents[1].text == "Un café très fréquenté."
+
+
 def test_a_pdf_gives_its_text_and_title(tmp_path: Path) -> None:
     _pdf(tmp_path / "r.pdf", "There were 3,559 people.")
     (document,) = _read(tmp_path / "r.pdf")

@@ -55,7 +55,6 @@ class Sandbox:
             if child.stdin is None:
                 raise BrokenPipeError
             child.stdin.write(line)
-            child.stdin.flush()
             answer = self._answer(child)
         except BrokenPipeError:
             answer = b""
@@ -70,6 +69,8 @@ class Sandbox:
         return fields
 
     def _start(self) -> subprocess.Popen[bytes]:
+        if self._child is not None and self._child.poll() is not None:
+            self._stop()  # it was ended from outside, between two files
         if self._child is None:
             self._errors = tempfile.TemporaryFile()  # noqa: SIM115  (closed with the child)
             self._child = subprocess.Popen(
@@ -77,6 +78,7 @@ class Sandbox:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._errors,
+                bufsize=0,
             )
         return self._child
 
@@ -122,14 +124,27 @@ class Sandbox:
 
 
 def _html(path: Path) -> dict[str, object]:
-    """Main text, title, date and address of a page."""
+    """Main text, title, date and address of a page; the date only where the page states one."""
+    import lxml.html  # type: ignore[import-untyped]  # it ships no types
     import trafilatura
 
     raw = path.read_bytes()
-    page = trafilatura.bare_extraction(raw, include_comments=False, with_metadata=True, deduplicate=False)
+    # An extensive search would take any year in the text for the page's own date.
+    page = trafilatura.bare_extraction(
+        raw,
+        include_comments=False,
+        with_metadata=True,
+        date_extraction_params={
+            "extensive_search": False,
+            "original_date": False,
+            "outputformat": "%Y-%m-%d",
+        },
+    )
     text = (page.text or "") if page is not None else ""
-    if not text.strip():
-        text = trafilatura.html2txt(raw) or ""
+    if not text.strip():  # a fragment, or a page too small to have a main part
+        tree = lxml.html.document_fromstring(raw)
+        words = tree.xpath("//body//text()[not(ancestor::script or ancestor::style)]")
+        text = "\n".join(line for word in words if (line := " ".join(str(word).split())))
     if not text.strip():
         return {"refused": "has no text"}
     found = {name: getattr(page, name, None) or "" for name in ("title", "date", "url")}
