@@ -31,8 +31,6 @@ _Index = Annotated[Path | None, typer.Option(help="Folder of the index.", metava
 
 def main() -> None:
     """Run the command line; our own errors are one line and an exit code, others show themselves."""
-    # The engines report their use to their makers unless told not to, before they are imported.
-    os.environ.setdefault("OPENVINO_TELEMETRY", "0")
     try:
         app()
     except DisputatioError as error:

@@ -54,7 +54,9 @@ def run_command(
     ] = None,
     verify: Annotated[bool, typer.Option(help="Have the citations judged, which costs calls.")] = False,
     workers: Annotated[int, typer.Option(min=1, help="Questions in hand at a time.")] = 1,
-    journal: Annotated[Path | None, typer.Option(help="Journal of model calls, to repeat them free.")] = None,
+    journal: Annotated[
+        str | None, typer.Option(help="File of model calls to repeat free; none unless given: it hides time.")
+    ] = None,
     replay: Annotated[bool, typer.Option("--replay", help="Use the journal's calls and no model.")] = False,
 ) -> None:
     """Ask every strategy every question, resumably, and print the scores."""
@@ -72,11 +74,10 @@ def run_command(
     for name, lines in notes.items():
         for line in lines:
             _say(f"{name}: {line}")
+    if journal is None and not replay:
+        journal = "none"  # else a call that another strategy made would take no time
     settings = read_settings(
-        model=model,
-        role=_roles(role or []) or None,
-        journal=str(journal) if journal else None,
-        replay=replay or None,
+        model=model, role=_roles(role or []) or None, journal=journal, replay=replay or None
     )
     kit = build_kit(settings, say=_say)
     try:
@@ -88,7 +89,13 @@ def run_command(
             manifest=manifest(kit, identities, seed=seed, verify=verify),
             workers=workers,
             progress=_Line() if sys.stderr.isatty() else None,
-            about={"versions": versions(), "notes": notes, "limit": limit, "workers": workers},
+            about={
+                "versions": versions(),
+                "notes": notes,
+                "limit": limit,
+                "workers": workers,
+                "journal": journal != "none",
+            },
         )
     except (OSError, sqlite3.OperationalError) as error:
         _say(f"{out}: {error}; what was recorded is kept, and running again goes on there")

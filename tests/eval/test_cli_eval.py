@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
-import sys
-import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +11,11 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from disputatio import cli_eval
+from disputatio.config import Say, Settings, build_kit
 from disputatio.errors import InputError, UnknownName
 from disputatio.eval.runner import Progress
 from disputatio.kit import Kit
-from disputatio.types import Capabilities
+from disputatio.pipeline import strategy_names
 from tests.eval import toy
 
 FIRST, EVERY = "first=tests.eval.toy:debate", "every=tests.eval.toy:vote"
@@ -36,36 +34,19 @@ ROWS = [
 ]
 
 
-class _Model:
-    """A model that is never called: the pipeline of these tests answers by itself."""
-
-    name = "scripted:toy"
-
-    def capabilities(self) -> Capabilities:
-        return Capabilities(engine="scripted 1", logprobs=False, max_options=0, schema=False)
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class _Settings:
-    model: str = "scripted:toy"
-    role: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    journal: Path | None = None
-    replay: bool = False
-
-
 @pytest.fixture
-def settings(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[_Settings]]:
-    """The settings that kits were built from; kits hold a model that is never called."""
-    seen: list[_Settings] = []
+def settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[list[Settings]]:
+    """The settings that kits were built from."""
+    seen: list[Settings] = []
 
-    def build_kit(given: _Settings) -> Kit:
+    def noting(given: Settings, *, say: Say) -> Kit:
         seen.append(given)
-        roles = {role: _Model() for role in given.role}
-        return Kit(model=_Model(), roles=roles)  # type: ignore[arg-type]  # it is never called
+        return build_kit(given, say=say)
 
-    config = types.ModuleType("config")
-    vars(config).update(Settings=_Settings, build_kit=build_kit)
-    monkeypatch.setitem(sys.modules, "disputatio.config", config)
+    monkeypatch.setattr("disputatio.config.build_kit", noting)
+    monkeypatch.setenv("DISPUTATIO_MODEL", "scripted:")
+    monkeypatch.setenv("DISPUTATIO_CACHE", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
     yield seen
     for kept in (toy.asked, toy.down, toy.broken):
         kept.clear()
@@ -83,7 +64,7 @@ def _call(*words: object) -> Result:
 
 
 def test_a_run_prints_one_object_a_strategy_as_its_last_lines(
-    settings: list[_Settings], data: str, tmp_path: Path
+    settings: list[Settings], data: str, tmp_path: Path
 ) -> None:
     result = _call("run", data, "--strategy", f"{FIRST},{EVERY}", "--out", tmp_path / "out", "--json")
     assert result.exit_code == 0
@@ -94,7 +75,7 @@ def test_a_run_prints_one_object_a_strategy_as_its_last_lines(
 
 
 def test_a_strategy_sees_the_texts_of_its_row_and_nothing_of_the_labels(
-    settings: list[_Settings], data: str, tmp_path: Path
+    settings: list[Settings], data: str, tmp_path: Path
 ) -> None:
     _call("run", data, "--strategy", FIRST, "--limit", 1, "--out", tmp_path / "out")
     assert toy.asked == [
@@ -107,30 +88,49 @@ def test_a_strategy_sees_the_texts_of_its_row_and_nothing_of_the_labels(
 
 
 def test_options_roles_and_the_seed_reach_kit_and_strategy(
-    settings: list[_Settings], data: str, tmp_path: Path
+    settings: list[Settings], data: str, tmp_path: Path
 ) -> None:
-    rows = tmp_path / "rows.txt"
+    rows, script = tmp_path / "rows.txt", tmp_path / "script.json"
     rows.write_text("3\n")
+    script.write_text("{}")
     result = _call(
         "run", data, "--strategy", f"{FIRST},{EVERY}", "--set", "first.rounds=1", "--seed", 7, "--rows", rows,
-        "--model", "local:x", "--role", "judge=openai:y", "--journal", tmp_path / "calls.sqlite", "--replay",
-        "--out", tmp_path / "out",
+        "--role", f"judge=scripted:{script}", "--out", tmp_path / "out",
     )  # fmt: skip
     assert result.exit_code == 0
     assert [asked[:2] for asked in toy.asked] == [
         ("debate 1 7", "Where was number 3 born?"),
         ("vote None", "Where was number 3 born?"),
     ]
-    (given,) = settings
-    assert given == _Settings(
-        model="local:x", role={"judge": "openai:y"}, journal=tmp_path / "calls.sqlite", replay=True
-    )
+    assert [one.role for one in settings] == [{"judge": f"scripted:{script}"}]
     assert "# Evaluation" in result.stdout
-    assert "judge: scripted:toy" in result.stdout
+    assert f"model: scripted:, judge: scripted:{script}" in result.stdout
+
+
+def test_calls_are_not_taken_from_a_journal_unless_asked(
+    settings: list[Settings], data: str, tmp_path: Path
+) -> None:
+    words = ("run", data, "--strategy", FIRST, "--limit", 1)
+    assert "journal" not in _call(*words, "--out", tmp_path / "none").stdout
+    with_one = _call(*words, "--out", tmp_path / "one", "--journal", tmp_path / "calls.sqlite")
+    assert "may have been answered from a journal" in with_one.stdout
+    assert [one.journal for one in settings] == ["none", str(tmp_path / "calls.sqlite")]
+
+
+def test_every_shipped_strategy_runs_through_the_pipeline(
+    settings: list[Settings], data: str, tmp_path: Path
+) -> None:
+    names = ",".join(strategy_names())
+    result = _call("run", data, "--strategy", names, "--limit", 2, "--out", tmp_path / "out", "--json")
+    assert result.exit_code == 0
+    lines = [json.loads(line) for line in result.stdout.splitlines()]
+    assert [line["strategy"] for line in lines] == strategy_names()
+    assert all((line["n"], line["abstained"], line["recall"]) == (2, 2, 0.0) for line in lines)
+    assert all(line["precision"] is None for line in lines)
 
 
 def test_running_again_asks_only_what_is_missing_and_reports_the_same(
-    settings: list[_Settings], data: str, tmp_path: Path
+    settings: list[Settings], data: str, tmp_path: Path
 ) -> None:
     words = ("run", data, "--strategy", FIRST, "--out", tmp_path / "out", "--json")
     once = _call(*words)
@@ -141,7 +141,7 @@ def test_running_again_asks_only_what_is_missing_and_reports_the_same(
 
 
 def test_failed_questions_exit_3_and_are_tried_again(
-    settings: list[_Settings], data: str, tmp_path: Path
+    settings: list[Settings], data: str, tmp_path: Path
 ) -> None:
     words = ("run", data, "--strategy", FIRST, "--out", tmp_path / "out", "--json")
     toy.down.add("Where was number 2 born?")
@@ -160,7 +160,7 @@ def test_failed_questions_exit_3_and_are_tried_again(
 
 
 def test_a_run_on_other_data_or_options_is_refused(
-    settings: list[_Settings], data: str, tmp_path: Path
+    settings: list[Settings], data: str, tmp_path: Path
 ) -> None:
     words = ("run", data, "--strategy", FIRST, "--out", tmp_path / "out")
     assert _call(*words).exit_code == 0
@@ -183,7 +183,7 @@ def test_a_run_on_other_data_or_options_is_refused(
     ],
 )
 def test_wrong_use_is_an_error_of_ours_and_leaves_nothing(
-    settings: list[_Settings],
+    settings: list[Settings],
     data: str,
     tmp_path: Path,
     words: tuple[str, ...],
@@ -197,7 +197,7 @@ def test_wrong_use_is_an_error_of_ours_and_leaves_nothing(
 
 
 def test_two_data_sets_are_reported_side_by_side_and_need_different_names(
-    settings: list[_Settings], data: str, tmp_path: Path
+    settings: list[Settings], data: str, tmp_path: Path
 ) -> None:
     other = tmp_path / "plain.jsonl"
     other.write_text(json.dumps({"question": "q", "gold": ["Lund"], "passages": [{"text": "t"}]}))
@@ -214,7 +214,7 @@ def test_two_data_sets_are_reported_side_by_side_and_need_different_names(
 
 
 def test_notes_on_the_rows_are_said_on_stderr_and_kept_in_the_report(
-    settings: list[_Settings], tmp_path: Path
+    settings: list[Settings], tmp_path: Path
 ) -> None:
     path = tmp_path / "both.jsonl"
     path.write_text(json.dumps({**ROWS[0], "wrong_answers": ["Lund"]}))
@@ -224,7 +224,7 @@ def test_notes_on_the_rows_are_said_on_stderr_and_kept_in_the_report(
 
 
 def test_a_report_is_printed_for_people_or_as_json(
-    settings: list[_Settings], data: str, tmp_path: Path
+    settings: list[Settings], data: str, tmp_path: Path
 ) -> None:
     _call("run", data, "--strategy", f"{FIRST},{EVERY}", "--out", tmp_path / "out")
     page = _call("report", tmp_path / "out")
@@ -243,7 +243,7 @@ def test_the_data_sets_are_listed_for_people_and_as_json() -> None:
 
 
 def test_a_disk_that_cannot_be_written_exits_3(
-    settings: list[_Settings], data: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    settings: list[Settings], data: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: Any, **__: Any) -> None:
         raise OSError(28, "No space left on device")

@@ -215,6 +215,19 @@ def test_kill_9_at_any_moment_loses_no_acknowledged_record_and_makes_none_twice(
     assert _scores(killed) == _scores(straight)
 
 
+def test_a_disk_that_fills_up_loses_no_acknowledged_record(tmp_path: Path) -> None:
+    command = f"ulimit -f 1000; exec {sys.executable} -m tests.eval.fakes {tmp_path} 400 1"
+    full = subprocess.run(["sh", "-c", command], cwd=ROOT, capture_output=True, text=True, check=False)
+    acknowledged = set(full.stdout.split("\n")) - {""}
+    assert "sqlite3.OperationalError" in full.stderr
+    assert "finished" not in acknowledged
+    entries = read_journal(tmp_path).entries
+    assert acknowledged <= {f"{entry.entrant} {entry.record.row}" for entry in entries}
+    assert len(acknowledged) > 0
+    outcome = _run(tmp_path, 400)
+    assert (outcome.done + outcome.kept, outcome.kept) == (800, len(entries))
+
+
 def _scores(found: Mapping[str, Any]) -> list[tuple[Any, ...]]:
     (part,) = found["datasets"]
     return [(one["strategy"], one["n"], one["em"], one["f1"], one["calls"]) for one in part["strategies"]]

@@ -227,11 +227,18 @@ def _cost(name: str) -> Callable[[Record], float]:
 
 
 def _notes(journal: Contents, name: str) -> list[str]:
-    """What the runs noted about the rows; the last run saw them all."""
-    for run in reversed(journal.runs):
-        if name in run.get("notes", {}):
-            return list(run["notes"][name])
-    return []
+    """What the runs noted about the rows (the last run saw them all), and what bears on the times."""
+    noted = [run["notes"][name] for run in journal.runs if name in run.get("notes", {})]
+    notes = list(noted[-1]) if noted else []
+    if any(run.get("journal") for run in journal.runs):
+        notes.append(
+            "model calls may have been answered from a journal: seconds then say little, model seconds "
+            "what the calls cost when they were made"
+        )
+    many = max((run.get("workers", 1) for run in journal.runs), default=1)
+    if many > 1:
+        notes.append(f"up to {many} questions shared the model, so seconds are not those of one alone")
+    return notes
 
 
 def _versions(journal: Contents) -> dict[str, list[str]]:

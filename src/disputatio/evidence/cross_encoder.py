@@ -7,6 +7,7 @@ that begins with "entail", as published NLI models do. It is run by OpenVINO.
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ class CrossEncoder:
             if not (folder / name).is_file():
                 raise InputError(f"{folder}: a cross-encoder needs {name} there")
         try:
+            sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]  # else use is reported
             import openvino
             from tokenizers import Tokenizer
         except ImportError as absent:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 import tempfile
 import warnings
 from collections.abc import Callable
@@ -48,6 +49,7 @@ def converted_folder(path: Path, cache: Path, say: Callable[[str], None]) -> Pat
 
 def open_pipeline(folder: Path, cache_gb: int, say: Callable[[str], None]) -> tuple[Any, Any]:
     """The pipeline over a converted folder, and its tokenizer; raises `LLMError`."""
+    sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]  # else use is reported
     import openvino_genai
 
     scheduler = openvino_genai.SchedulerConfig()
@@ -66,6 +68,7 @@ def open_pipeline(folder: Path, cache_gb: int, say: Callable[[str], None]) -> tu
 
 def _convert(path: Path, folder: Path) -> None:
     """Write the engine's own form of a GGUF file; nothing is seen of it until it is whole."""
+    sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]  # else use is reported
     import openvino_genai
 
     folder.parent.mkdir(parents=True, exist_ok=True)

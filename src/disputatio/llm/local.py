@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import queue
+import sys
 import threading
 import time
 from collections import OrderedDict
@@ -186,6 +187,7 @@ class _Engine:
 
     def __init__(self, path: Path, cache: Path, cache_gb: int, say: Callable[[str], None]) -> None:
         try:
+            sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]  # else use is reported
             import openvino_genai
         except ImportError as absent:
             raise MissingDependency("openvino-genai", "local") from absent
