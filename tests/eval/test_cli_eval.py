@@ -230,7 +230,7 @@ def test_a_report_is_printed_for_people_or_as_json(
     page = _call("report", tmp_path / "out")
     assert page.stdout.startswith("# Evaluation\n")
     found = json.loads(_call("report", tmp_path / "out", "--json").stdout)
-    assert found["model"] == "scripted:toy"
+    assert found["model"] == "scripted:"
     assert [one["strategy"] for one in found["datasets"][0]["strategies"]] == ["first", "every"]
     assert isinstance(_call("report", tmp_path / "none").exception, InputError)
 
