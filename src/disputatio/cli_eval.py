@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from disputatio.errors import InputError
+from disputatio.types import Message, Prompt, Sampling
 
 if TYPE_CHECKING:
     from disputatio.eval.datasets import Identity
@@ -88,6 +89,7 @@ def run_command(
             out=out,
             manifest=manifest(kit, identities, seed=seed, verify=verify),
             workers=workers,
+            prepare=None if settings.replay else lambda: greet(kit),
             progress=_Line() if sys.stderr.isatty() else None,
             about={
                 "versions": versions(),
@@ -150,6 +152,14 @@ def bind(kit: Kit, *, verify: bool) -> Ask:
         return ask(question, kit=held, strategy=strategy, options=options, verify=verify)
 
     return asked
+
+
+def greet(kit: Kit) -> None:
+    """Have every model say a word, so that no question waits for it to load; raises `LLMError`."""
+    prompt = Prompt(messages=(Message(role="user", content="Say yes."),))
+    for model in {model.name: model for model in (kit.model, *kit.roles.values())}.values():
+        if model.name.startswith("local:"):
+            model.complete([prompt], Sampling(max_tokens=1))
 
 
 def manifest(kit: Kit, identities: Sequence[Identity], *, seed: int, verify: bool) -> Manifest:

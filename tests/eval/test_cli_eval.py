@@ -15,6 +15,7 @@ from disputatio.config import Say, Settings, build_kit
 from disputatio.errors import InputError, UnknownName
 from disputatio.eval.runner import Progress
 from disputatio.kit import Kit
+from disputatio.llm.scripted import Scripted
 from disputatio.pipeline import strategy_names
 from tests.eval import toy
 
@@ -262,3 +263,9 @@ def test_the_line_of_progress_says_what_remains(capsys: pytest.CaptureFixture[st
     assert "row 0, a: Timeout: x\n" in said
     assert "1/2 a, row 0, 1 failed, 1:02:05 left" in said
     assert said.endswith("0:00:00 left\n")
+
+
+def test_an_embedded_model_is_loaded_before_the_first_question_and_others_are_not_called() -> None:
+    local, endpoint = Scripted(["yes"], name="local:small"), Scripted([], name="openai:large")
+    cli_eval.greet(Kit(model=local, roles={"judge": local, "detector": endpoint}))
+    assert (len(local.calls), len(endpoint.calls)) == (1, 0)

@@ -136,6 +136,18 @@ def test_several_workers_make_the_same_records(tmp_path: Path) -> None:
     ]
 
 
+def test_models_are_made_ready_before_the_first_question_and_not_for_none(tmp_path: Path) -> None:
+    order: list[str] = []
+
+    def noting(q: str, p: Sequence[Passage], strategy: str, options: Mapping[str, Any]) -> Answer:
+        order.append(q)
+        return ask(q, p, strategy, options)
+
+    _run(tmp_path, 1, [RIGHT], ask=noting, prepare=lambda: order.append("ready"))
+    _run(tmp_path, 1, [RIGHT], ask=noting, prepare=lambda: order.append("ready"))
+    assert order == ["ready", "question 0"]
+
+
 def test_no_more_questions_are_in_hand_than_there_are_workers(tmp_path: Path) -> None:
     lock, inside, most = threading.Lock(), [0], [0]
 

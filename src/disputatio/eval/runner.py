@@ -97,6 +97,7 @@ def run(
     manifest: Manifest,
     workers: int = 1,
     progress: Callable[[Progress], None] | None = None,
+    prepare: Callable[[], None] | None = None,
     about: Mapping[str, Any] | None = None,
 ) -> Outcome:
     """Ask every entrant every question that the journal in `out` has no answer to.
@@ -104,7 +105,8 @@ def run(
     A fault (`LLMError`, `ReplyError`) and an unforeseen exception of a strategy (a bug) are recorded
     as such and tried again by the next run; after ten in a row the run gives up. Other errors of ours
     (a missing part, a wrong option) end it. SIGINT ends it after the questions in hand. `workers`
-    questions are in hand at a time; `about` is kept in the journal beside the manifest.
+    questions are in hand at a time; `about` is kept in the journal beside the manifest. `prepare` is
+    called before the first question, if there is one, so that loading a model is not on its bill.
 
     Raises `InputError` as `open_journal` does.
     """
@@ -118,6 +120,8 @@ def run(
         ]
         kept = len(examples) * len(entrants) - len(tasks)
         tally = _Tally(total=len(tasks), workers=workers)
+        if tasks and prepare is not None:
+            prepare()
         with _interruptible() as interrupted:
             left = _work(
                 tasks, tally, interrupted, journal=journal, ask=ask, manifest=manifest, progress=progress
