@@ -162,9 +162,10 @@ class Index:
                 document, name = _from_passage(document), document.id
             elif document.path:
                 document = with_source(document)
-            if not clean(document.text).strip():
+            document = replace(document, text=clean(document.text))
+            if not document.text.strip():
                 raise InputError(f"item {number}: has no text")
-            queue.append((replace(document, text=clean(document.text)), name))
+            queue.append((document, name))
         with self._writer() as writer:
             for document, name in queue:
                 writer.put(document.path, [document], name)

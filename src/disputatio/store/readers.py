@@ -12,7 +12,6 @@ import io
 import json
 import os
 import re
-import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -32,6 +31,7 @@ _INVISIBLE = re.compile(
 )
 _JOINER = re.compile("[\u200c\u200d]")
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _LARGEST_FIELD = 100_000_000
 
 
@@ -78,7 +78,7 @@ def clean(text: str) -> str:
     text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\x0b", "\n").replace("\x0c", "\n")
     text = _CONTROL.sub("", _INVISIBLE.sub("", text))
     text = _JOINER.sub(lambda match: match[0] if _joins(text, match.start()) else "", text)
-    return "".join("\ufffd" if unicodedata.category(char) == "Cs" else char for char in text)
+    return _SURROGATE.sub("\ufffd", text)
 
 
 def _joins(text: str, at: int) -> bool:

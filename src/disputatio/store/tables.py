@@ -161,20 +161,24 @@ class Tables:
         drop_documents: Sequence[str] = (),
         drop_entries: Sequence[str] = (),
     ) -> None:
-        """One batch: documents and their passages in, those of `drop_documents` (ids) out."""
+        """One batch: documents and their passages in, those of `drop_documents` (ids) out.
+
+        Passages that are in already may be among those given only where something is dropped.
+        """
         import pyarrow as pa
 
         with reported(self._path, "writing to the index"):
             if documents:
                 self.documents.add(pa.Table.from_pylist(list(documents), schema=self._document_schema))
-            if passages:
+            rows = pa.Table.from_pylist(list(passages), schema=self._passage_schema)
+            if drop_entries:
                 merge = self.passages.merge_insert("id").when_matched_update_all()
                 merge = merge.when_not_matched_insert_all()
                 if drop_documents:
                     merge = merge.when_not_matched_by_source_delete(f"document IN ({quoted(drop_documents)})")
-                merge.execute(pa.Table.from_pylist(list(passages), schema=self._passage_schema))
-            elif drop_documents:
-                self.passages.delete(f"document IN ({quoted(drop_documents)})")
+                merge.execute(rows)
+            elif passages:
+                self.passages.add(rows)
             self._drop_entries(drop_entries)
 
     def entries(self) -> list[dict[str, str]]:
