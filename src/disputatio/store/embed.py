@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -108,6 +109,7 @@ class OnnxEmbedder:
 
     def _load(self) -> tuple[Any, Any, int]:
         if self._loaded is None:
+            sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]  # else use is reported
             try:
                 import openvino
                 from tokenizers import Tokenizer
