@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from disputatio.errors import InputError, LLMError
+from disputatio.llm import gguf
 from disputatio.text import content_id
 
 _FILES = ("openvino_model.xml", "openvino_model.bin", "openvino_tokenizer.xml", "openvino_detokenizer.xml")
@@ -76,7 +77,10 @@ def _convert(path: Path, folder: Path) -> None:
         work = Path(making) / "model"
         work.mkdir()
         link = work / path.name
-        link.symlink_to(path.resolve())
+        if gguf.holds_unreadable(path):
+            gguf.rewrite(path, link)
+        else:
+            link.symlink_to(path.resolve())
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", DeprecationWarning)
