@@ -12,8 +12,8 @@ from typing import Any
 
 from disputatio.errors import ReplyError
 from disputatio.kit import Kit, chat
-from disputatio.text import fence, is_unknown, one_line
-from disputatio.types import Completion, Passage, Prompt, Reply, Sampling
+from disputatio.text import fence, is_unknown, normalise, one_line
+from disputatio.types import Abstention, Completion, Passage, Prompt, Reply, Sampling
 
 MOST_CHARACTERS = 8_000  # a longer reply is not one
 
@@ -22,7 +22,12 @@ You report what one passage answers to a question. The passage is material to re
 Use the passage alone, even where you believe it is wrong. Reply with one JSON object:
 "answer": in the passage's words and as short as possible, or "unknown" when the passage is about something else;
 "explanation": one short sentence that states the answer and names exactly whom or what it is about;
-"quote": at most ten words of the passage that give the answer."""
+"quote": at most ten words of the passage that give the answer.
+
+Example. Question: When was the Elm Street Bridge opened?
+Passage: Long closed to lorries, the Elm Street Bridge in Dunmore (opened by the mayor in May 1921) is now a listed monument.
+Reply: {"answer": "May 1921", "explanation": "The Elm Street Bridge in Dunmore was opened in May 1921.", \
+"quote": "opened by the mayor in May 1921"}"""
 
 READER_TASK = """\
 Question: {question}
@@ -47,6 +52,13 @@ ANSWERS_SCHEMA: Mapping[str, Any] = {
         "explanation": {"type": "string"},
     },
     "required": ["answers", "explanation"],
+    "additionalProperties": False,
+}
+
+ANSWERS_ALONE: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {"answers": {"type": "array", "items": {"type": "string"}, "maxItems": 8}},
+    "required": ["answers"],
     "additionalProperties": False,
 }
 
@@ -89,14 +101,30 @@ def parse_reply(completion: Completion, passage_id: str, turn: int) -> Reply:
     )
 
 
+def why_none(replies: Sequence[Reply]) -> Abstention:
+    """Why no agent has an answer: a fault when every reply was broken, else no evidence."""
+    return "fault" if replies and all(reply.fault for reply in replies) else "no_evidence"
+
+
+def ask_answers(role: str, prompt: Prompt, kit: Kit, *, max_tokens: int) -> tuple[tuple[str, ...], str]:
+    """All answers and an explanation from one agent.
+
+    A reply that is unusable, most often because its explanation has no end, is asked for once
+    more without one. Raises `ReplyError` when that is unusable too.
+    """
+    (word,) = kit.complete(role, [prompt], Sampling(max_tokens=max_tokens, schema=ANSWERS_SCHEMA))
+    try:
+        return parse_answers(word)
+    except ReplyError as error:
+        kit.trace.note("fault", role=role, reason=error.reason)
+    (word,) = kit.complete(role, [prompt], Sampling(max_tokens=max_tokens, schema=ANSWERS_ALONE))
+    return _distinct(parse_object(word, ANSWERS_ALONE)["answers"]), ""
+
+
 def parse_answers(completion: Completion) -> tuple[tuple[str, ...], str]:
     """The answers and the explanation of an agent that gives all answers; raises `ReplyError`."""
     fields = parse_object(completion, ANSWERS_SCHEMA)
-    kept: list[str] = []
-    for answer in (one.strip() for one in fields["answers"]):
-        if not is_unknown(answer) and answer.casefold() not in (one.casefold() for one in kept):
-            kept.append(answer)
-    return tuple(kept), fields["explanation"].strip()
+    return _distinct(fields["answers"]), fields["explanation"].strip()
 
 
 def parse_object(completion: Completion, schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -119,7 +147,20 @@ def parse_object(completion: Completion, schema: Mapping[str, Any]) -> dict[str,
     fault = _breach(found, schema)
     if fault:
         raise ReplyError(fault, raw)
+    try:
+        json.dumps(found, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        raise ReplyError("it holds half a character", raw) from error
     return dict(found)
+
+
+def _distinct(answers: Sequence[str]) -> tuple[str, ...]:
+    """Answers without those that say there is none, and each once."""
+    kept: dict[str, str] = {}
+    for answer in (one.strip() for one in answers):
+        if not is_unknown(answer):
+            kept.setdefault(normalise(answer) or answer, answer)
+    return tuple(kept.values())
 
 
 def _no_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

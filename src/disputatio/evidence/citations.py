@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from disputatio.text import contains_words, find_quote, sentences
+from disputatio.text import contains_words, find_quote, normalise, sentences
 from disputatio.types import Citation, Claim, Passage, Reply
 
 _MARK = re.compile(r"\[\s*(\d+(?:\s*[,;–-]\s*\d+)*)\s*\]")
@@ -16,7 +16,7 @@ def quote_span(passage: Passage, answer: str, reply: Reply | None = None) -> tup
     """Where the passage says the answer, as offsets into its text; None when it does not.
 
     The agent's own quote counts when it is verbatim in the passage and bears the answer; else the
-    first sentence that bears the answer; else the agent's quote, if it is there at all.
+    first sentence that bears it whole; else the agent's quote when it bears most of its words.
     """
     quoted = find_quote(passage.text, reply.quote) if reply and reply.quote else None
     if quoted and contains_words(passage.text[slice(*quoted)], answer):
@@ -24,8 +24,23 @@ def quote_span(passage: Passage, answer: str, reply: Reply | None = None) -> tup
     for start, end in sentences(passage.text):
         if contains_words(passage.text[start:end], answer):
             return start, end
-    exact = find_quote(passage.text, answer)
-    return exact or quoted
+    if quoted and bears(passage.text[slice(*quoted)], answer):
+        return quoted
+    return find_quote(passage.text, answer)
+
+
+def bears(quote: str, answer: str) -> bool:
+    """Whether a text has all figures and at least half of the words of an answer; "yes" and "no" need none.
+
+    >>> bears("an American death metal band", "death metal group"), bears("in 1921", "1975")
+    (True, False)
+    """
+    words = normalise(answer).split()
+    if words in (["yes"], ["no"]):
+        return True
+    said = set(normalise(quote).split())
+    figures = all(word in said for word in words if any(map(str.isdigit, word)))
+    return bool(words) and figures and 2 * sum(word in said for word in words) >= len(words)
 
 
 def cite(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from disputatio.evidence.citations import escape_marks
+from disputatio.evidence.citations import escape_marks, quote_span
 from disputatio.text import contains_words, is_same_answer, sentences
 from disputatio.types import Answer, Conflict, ConflictKind, Passage, Position, PositionVerdict, Reply
 
@@ -28,8 +28,7 @@ class _Group:
 def conflict_of(answer: Answer, reliabilities: Mapping[str, float]) -> Conflict:
     """The positions behind an answer and the kind of conflict between them.
 
-    An answer that no agent gave by itself (a single prompt over all passages) is held by the
-    passages that bear its words.
+    A passage holds a position only when our code finds the answer in it, whatever its agent said.
     """
     groups = _grouped(answer)
     accepted = [group for group in groups if group.accepted]
@@ -76,8 +75,7 @@ def _grouped(answer: Answer) -> list[_Group]:
         if not reply.answer:
             continue
         readers = [by_id[one] for one in reply.passages if one in by_id]
-        if len(readers) > 1:
-            readers = [one for one in readers if contains_words(one.text, reply.answer)]
+        readers = [one for one in readers if quote_span(one, reply.answer, _own(reply)) is not None]
         same = [group for group in groups if is_same_answer(group.answer, reply.answer)]
         near = same or [group for group in groups if group.accepted and matches(group.answer, reply.answer)]
         if near:
@@ -90,6 +88,11 @@ def _grouped(answer: Answer) -> list[_Group]:
         if group.accepted and not group.passages:
             group.passages = [one for one in answer.passages if contains_words(one.text, group.answer)]
     return groups
+
+
+def _own(reply: Reply) -> Reply | None:
+    """A reply whose quote can only be from one passage."""
+    return reply if len(reply.passages) == 1 else None
 
 
 def _verdict(group: _Group, answer: Answer) -> PositionVerdict:

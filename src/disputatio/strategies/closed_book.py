@@ -6,10 +6,10 @@ authors' code: the reply is one JSON object against a schema instead of free tex
 
 from __future__ import annotations
 
-from disputatio.agents import ANSWERS_SCHEMA, parse_answers
+from disputatio.agents import ask_answers
 from disputatio.kit import Kit, chat
 from disputatio.text import one_line
-from disputatio.types import Answer, Sampling
+from disputatio.types import Answer
 
 SYSTEM = """\
 You answer questions from what you know.
@@ -24,9 +24,7 @@ TASK = "Question: {question}"
 def closed_book(question: str, kit: Kit, *, max_tokens: int = 192) -> Answer:
     """Ask the model alone; nothing is retrieved, so nothing is cited."""
     prompt = chat(SYSTEM, TASK.format(question=one_line(question)))
-    sampling = Sampling(max_tokens=max_tokens, schema=ANSWERS_SCHEMA)
-    (word,) = kit.complete("answerer", [prompt], sampling)
-    answers, explanation = parse_answers(word)
+    answers, explanation = ask_answers("answerer", prompt, kit, max_tokens=max_tokens)
     return Answer(
         question=question,
         answers=answers,

@@ -7,10 +7,10 @@ object against a schema.
 
 from __future__ import annotations
 
-from disputatio.agents import ANSWERS_SCHEMA, parse_answers, shown
+from disputatio.agents import ask_answers, shown
 from disputatio.kit import Kit, chat
 from disputatio.text import one_line
-from disputatio.types import Answer, Reply, Sampling
+from disputatio.types import Answer, Reply
 
 SYSTEM = """\
 You answer a question from several passages. They stand between <passage> marks. They are material to weigh; \
@@ -44,17 +44,12 @@ def concat(question: str, kit: Kit, *, k: int | None = None, max_tokens: int = 2
     if not passages:
         return Answer(question=question, abstained="no_evidence")
     task = TASK.format(passages="\n\n".join(map(shown, passages)), question=one_line(question))
-    sampling = Sampling(max_tokens=max_tokens, schema=ANSWERS_SCHEMA)
-    (word,) = kit.complete("answerer", [chat(SYSTEM, task)], sampling)
-    answers, explanation = parse_answers(word)
+    answers, explanation = ask_answers("answerer", chat(SYSTEM, task), kit, max_tokens=max_tokens)
     return Answer(
         question=question,
         answers=answers,
         abstained=None if answers else "no_evidence",
         explanation=explanation,
         passages=tuple(passages),
-        replies=tuple(
-            Reply(passages=tuple(one.id for one in passages), answer=answer, raw=word.text)
-            for answer in answers
-        ),
+        replies=tuple(Reply(passages=tuple(one.id for one in passages), answer=answer) for answer in answers),
     )

@@ -9,6 +9,9 @@ Evidence", arXiv 2504.13079. Differences from the authors' released code:
   only what is new; a reply is one short JSON object against a schema, not 128 tokens of free text;
 * from the second round on an agent first gives its answer alone; the explanation and the quote are
   asked again only of agents that changed it (`restate="all"` asks all of them);
+* an agent is bound to its own passage: an answer that is not in its words is an abstention, a changed
+  answer counts when it is, and one that is there is not given up; small models otherwise take over
+  whatever they hear (`bound=False` is the paper's debate);
 * an agent that breaks its contract abstains for that round and its text is kept; an empty answer never
   counts as agreement with an answer; `rounds=1` returns its aggregate;
 * agents are shuffled once a question (seeded), so an aggregate of unchanged replies is not asked twice.
@@ -23,22 +26,24 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from disputatio.agents import (
-    ANSWERS_SCHEMA,
     READER_SCHEMA,
-    parse_answers,
+    ask_answers,
     parse_object,
     parse_reply,
     read,
     reader_prompt,
+    why_none,
 )
 from disputatio.errors import ReplyError
+from disputatio.evidence.citations import bears
 from disputatio.kit import Kit, chat
 from disputatio.text import fence, is_unknown, normalise, one_line
 from disputatio.types import Answer, Completion, Message, Passage, Prompt, Reply, Sampling
 
 REVISION = """\
-Agents with other passages have reported too. {heard}
-They may speak of something else of the same name, or be mistaken. Answer again, from your passage."""
+Other agents have read other passages. {heard}
+That may be about something else of the same name, or mistaken, and your passage may say otherwise. \
+What does your own passage answer?"""
 
 HEARD_AGGREGATE = "The aggregator concluded: {answers}. {explanation}"
 HEARD_PEERS = "In the last round they replied:\n{replies}"
@@ -80,6 +85,7 @@ def madam_rag(
     aggregator: bool = True,
     history: Literal["aggregate", "peers"] = "aggregate",
     restate: Literal["changed", "all"] = "changed",
+    bound: bool = True,
     shuffle_seed: int = 0,
     k: int | None = None,
     max_tokens: int = 160,
@@ -94,12 +100,14 @@ def madam_rag(
         return Answer(question=question, abstained="no_evidence")
     order = random.Random(shuffle_seed).sample(range(len(passages)), len(passages))
     replies = read(question, passages, kit, max_tokens=max_tokens)
+    if bound:
+        replies = [_grounded(*one) for one in zip(replies, passages, strict=True)]
     heard = _aggregate(question, replies, order, kit) if aggregator else _concatenate(replies, order)
     turn = 1
     while turn < rounds:
         turn += 1
         words = _histories(history, heard, replies, order)
-        said = _revise(question, passages, replies, words, turn, restate, kit, max_tokens)
+        said = _revise(question, passages, replies, words, turn, restate, bound, kit, max_tokens)
         converged = all(keeps_answer(old, new) for old, new in zip(replies, said, strict=True))
         changed = [_report(0, one) for one in said] != [_report(0, one) for one in replies]
         replies = said
@@ -114,7 +122,7 @@ def madam_rag(
     return Answer(
         question=question,
         answers=answers,
-        abstained=None if answers else "no_evidence",
+        abstained=None if answers else why_none(replies),
         explanation=explanation,
         passages=tuple(passages),
         replies=tuple(replies),
@@ -141,12 +149,9 @@ def _aggregate(
         return (), "No agent found an answer in its passage."
     lines = "\n".join(_report(n, replies[at]) for n, at in enumerate(order, 1))
     task = AGGREGATOR_TASK.format(question=one_line(question), reports=fence("reports", lines))
-    sampling = Sampling(max_tokens=256, schema=ANSWERS_SCHEMA)
-    (word,) = kit.complete("aggregator", [chat(AGGREGATOR_SYSTEM, task)], sampling)
     try:
-        return parse_answers(word)
+        return ask_answers("aggregator", chat(AGGREGATOR_SYSTEM, task), kit, max_tokens=192)
     except ReplyError as error:
-        kit.trace.note("fault", role="aggregator", reason=error.reason)
         return error
 
 
@@ -189,22 +194,40 @@ def _revise(
     heard: Sequence[str],
     turn: int,
     restate: str,
+    bound: bool,
     kit: Kit,
     max_tokens: int,
 ) -> list[Reply]:
     """The agents' replies of a later round, the first round's prompt being their prefix."""
     prompts = [_later(question, *one) for one in zip(passages, heard, strict=True)]
-    whole = Sampling(max_tokens=max_tokens, schema=READER_SCHEMA)
     asked = list(range(len(prompts)))
-    said = list(replies)
     if restate == "changed":
-        short = Sampling(max_tokens=64, schema=ANSWER_ALONE)
-        words = kit.complete("reader", prompts, short)
-        asked = [at for at, word in enumerate(words) if not _says_the_same(word, replies[at])]
-        said = [replace(reply, round=turn) for reply in replies]
+        words = kit.complete("reader", prompts, Sampling(max_tokens=64, schema=ANSWER_ALONE))
+        asked = [at for at, word in enumerate(words) if _moves(word, replies[at], passages[at], bound)]
+    said = [replace(reply, round=turn) for reply in replies]
+    whole = Sampling(max_tokens=max_tokens, schema=READER_SCHEMA)
     for at, word in zip(asked, kit.complete("reader", [prompts[at] for at in asked], whole), strict=True):
-        said[at] = parse_reply(word, passages[at].id, turn)
+        new = parse_reply(word, passages[at].id, turn)
+        if new.fault or not bound or may_move(replies[at].answer, new.answer, passages[at]):
+            said[at] = new
     return said
+
+
+def may_move(old: str, new: str, passage: Passage) -> bool:
+    """Whether a changed answer counts: the new one stands in the agent's own passage, or the old one does not.
+
+    >>> passage = Passage(text="Opened in 1921, closed in 1975.")
+    >>> may_move("1921", "1975", passage), may_move("1921", "1948", passage)
+    (True, False)
+    >>> may_move("1921", "", passage), may_move("1948", "", passage)
+    (False, True)
+    """
+    return stands_in(passage, new) if new else not stands_in(passage, old)
+
+
+def stands_in(passage: Passage, answer: str) -> bool:
+    """Whether an answer is in the words of a passage, or a bare yes or no."""
+    return bears(f"{passage.title} {passage.text}", answer)
 
 
 def _later(question: str, passage: Passage, heard: str) -> Prompt:
@@ -214,12 +237,21 @@ def _later(question: str, passage: Passage, heard: str) -> Prompt:
     )
 
 
-def _says_the_same(word: Completion, before: Reply) -> bool:
+def _grounded(reply: Reply, passage: Passage) -> Reply:
+    """The reply, without an answer that its passage does not bear: the agent then abstains."""
+    return reply if not reply.answer or stands_in(passage, reply.answer) else replace(reply, answer="")
+
+
+def _moves(word: Completion, before: Reply, passage: Passage, bound: bool) -> bool:
+    """Whether an agent must be asked for its whole reply: its answer changed, or cannot be read."""
     try:
-        answer = parse_object(word, ANSWER_ALONE)["answer"]
+        said = parse_object(word, ANSWER_ALONE)["answer"].strip()
     except ReplyError:
+        return True
+    answer = "" if is_unknown(said) else said
+    if not before.fault and normalise(answer) == normalise(before.answer):
         return False
-    return not before.fault and normalise("" if is_unknown(answer) else answer) == normalise(before.answer)
+    return not bound or may_move(before.answer, answer, passage)
 
 
 def _report(number: int, reply: Reply) -> str:

@@ -7,7 +7,7 @@ answer met first; agents that decline or break their contract do not vote.
 
 from __future__ import annotations
 
-from disputatio.agents import read
+from disputatio.agents import read, why_none
 from disputatio.kit import Kit
 from disputatio.text import normalise
 from disputatio.types import Answer
@@ -21,7 +21,7 @@ def majority_vote(question: str, kit: Kit, *, k: int | None = None, max_tokens: 
     return Answer(
         question=question,
         answers=(winner,) if winner else (),
-        abstained=None if winner else "no_evidence",
+        abstained=None if winner else why_none(replies),
         passages=tuple(passages),
         replies=replies,
         rounds=1,

@@ -1,0 +1,41 @@
+"""The demo: ingest a small corpus that disagrees, ask three questions, print the answers.
+
+Run it with `make demo`, or `python examples/demo.py`. The index goes to `.disputatio/demo.index`.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+EXAMPLES = Path(__file__).resolve().parent
+INDEX = EXAMPLES.parent / ".disputatio" / "demo.index"
+
+
+def run(*words: str) -> int:
+    """Show a command line of ours, run it, and return its exit code."""
+    shown = " ".join(f'"{word}"' if " " in word else word for word in words)
+    print(f"\n$ disputatio {shown}", flush=True)
+    return subprocess.run([Path(sys.executable).parent / "disputatio", *words], check=False).returncode
+
+
+def main() -> int:
+    """Ingest, ask, and say how long it took; returns the first exit code that is not 0."""
+    start = time.monotonic()
+    INDEX.parent.mkdir(exist_ok=True)
+    index = str(INDEX.relative_to(Path.cwd())) if INDEX.is_relative_to(Path.cwd()) else str(INDEX)
+    corpus = EXAMPLES / "disagreement" / "sources"
+    sources = str(corpus.relative_to(Path.cwd())) if corpus.is_relative_to(Path.cwd()) else str(corpus)
+    code = run("ingest", sources, "--index", index)
+    for question in json.loads((EXAMPLES / "questions.json").read_text(encoding="utf-8")):
+        if code == 0:
+            code = run("ask", question["question"], "--index", index)
+    print(f"\nThe demo took {time.monotonic() - start:.0f} s.")
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())
