@@ -7,6 +7,7 @@ folder, and the defaults below. Nothing earlier in the walk opens a file or a so
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Callable, Mapping
@@ -22,7 +23,7 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
-from disputatio.errors import ConfigError, InputError, UnknownName
+from disputatio.errors import ConfigError, InputError, StoreError, UnknownName
 from disputatio.kit import Kit
 from disputatio.llm import catalogue
 from disputatio.pipeline import DEFAULT_STRATEGY
@@ -85,7 +86,8 @@ def read_settings(**flags: Any) -> Settings:
 def build_kit(settings: Settings, *, retriever: Retriever | None = None, say: Say = lambda _: None) -> Kit:
     """The kit that settings describe; models are opened at their first use.
 
-    `say` hears what a user should know while waiting. Raises `ConfigError` for a model that cannot be.
+    `say` hears what a user should know while waiting. Nothing is loaded. Raises `ConfigError` for a
+    model that cannot be, `UnknownName` with the nearest of the catalogue.
     """
     journal = _open_journal(settings)
     model = partial(_journalled, settings=settings, journal=journal, say=say)
@@ -108,6 +110,46 @@ def open_embedder(
     return OnnxEmbedder(catalogue.path(name, pull=pull, progress=progress))
 
 
+def embedder_for(
+    settings: Settings,
+    index: Path,
+    *,
+    named: str | None = None,
+    progress: catalogue.Progress | None = None,
+) -> Embedder | None:
+    """The embedder to open an index with: the one it was made with, else the one of the settings.
+
+    `named` is what the user asked for by name, which is then not second-guessed. Query vectors are
+    kept in the journal; on replay they come from there and no model is opened. None where the index
+    is, or is to be, searched by keyword alone. Raises `StoreError` for what is no index.
+    """
+    from disputatio.store.tables import read_note
+
+    note = read_note(index) or {}
+    made_with = note.get("embedder", "") if note else None
+    name = named or settings.embedder
+    if name == "none" or (made_with == "" and named is None):
+        return None
+    if settings.journal == "none":
+        return open_embedder(_named_in(made_with, name, named), pull=True, progress=progress)
+    from disputatio.llm.journal_embedder import JournalEmbedder
+
+    if settings.replay:
+        if not made_with:
+            return None
+        open_journal = partial(_open_journal, settings)
+        return JournalEmbedder(None, open_journal, name=made_with, dimension=note.get("dimension") or 0)
+    part = open_embedder(_named_in(made_with, name, named), pull=True, progress=progress)
+    return part and JournalEmbedder(part, partial(_open_journal, settings))
+
+
+def _named_in(made_with: str | None, name: str, named: str | None) -> str:
+    """The catalogue's embedder that an index was made with, where the user named no other."""
+    bare = (made_with or "").partition("@")[0]
+    known = {entry.name for entry in catalogue.entries() if entry.kind == "embedder"}
+    return bare if named is None and bare in known else name
+
+
 def cache_folder(settings: Settings) -> Path:
     """Where models, converted models and the journal are kept."""
     return settings.cache or catalogue.cache_folder()
@@ -122,15 +164,20 @@ def _entailment(settings: Settings) -> Entailment | None:
 
 
 def _open_journal(settings: Settings) -> Any:
+    """The journal of calls, None for none; on replay it must be there and is only read."""
     if settings.journal == "none":
         if settings.replay:
             raise ConfigError("--replay needs a journal: give --journal FILE")
         return None
     from disputatio.llm.journal import Journal
 
-    if settings.journal == "default":
-        return Journal(cache_folder(settings) / "calls.sqlite")
-    return Journal(Path(settings.journal))
+    default = settings.journal == "default"
+    path = cache_folder(settings) / "calls.sqlite" if default else Path(settings.journal)
+    if settings.replay and not path.is_file():
+        raise InputError(f"{path}: there is no journal to replay")
+    if path.is_dir():
+        raise InputError(f"{path}: is a folder, not a journal")
+    return Journal(path, readonly=settings.replay)
 
 
 def _journalled(name: str, *, settings: Settings, journal: Any, say: Say) -> LLM:
@@ -147,6 +194,7 @@ def _open_model(name: str, settings: Settings, say: Say) -> tuple[LLM, str | Non
     """A model by its name, with the engine that stands in its journal keys; None: not journalled."""
     kind, rest = _split(name)
     if kind == "local":
+        _check_local(rest)
         from disputatio.llm.local import Local
 
         local = Local(
@@ -165,7 +213,23 @@ def _open_model(name: str, settings: Settings, say: Say) -> tuple[LLM, str | Non
         return Endpoint(rest, in_flight=settings.in_flight), f"openai-compatible {base_url}".strip()
     from disputatio.llm.scripted import Scripted
 
-    return Scripted(_script(rest), name=name), None
+    script = _script(rest)
+    # The default journal is for models: a script is kept only where a file was named for it.
+    kept = settings.journal not in ("default", "none")
+    digest = hashlib.sha256(repr(script).encode("utf-8", "backslashreplace")).hexdigest()[:16]
+    return Scripted(script, name=name), f"scripted {digest}" if kept and rest else None
+
+
+def _check_local(name: str) -> None:
+    """Raise what is wrong with the name of an embedded model, before anything is loaded or fetched."""
+    known = {entry.name: entry.kind for entry in catalogue.entries()}
+    if known.get(name) == "embedder":
+        raise ConfigError(f"local:{name} is an embedder: choose a language model (disputatio model list)")
+    try:
+        catalogue.is_present(name)
+    except UnknownName as error:
+        models = [f"local:{one}" for one, kind in known.items() if kind != "embedder"]
+        raise UnknownName("model", f"local:{name}", models) from error
 
 
 def _engine_of(name: str, engine: str) -> str:
@@ -180,7 +244,10 @@ def _engine_of(name: str, engine: str) -> str:
 def _split(name: str) -> tuple[str, str]:
     kind, _, rest = name.partition(":")
     if kind not in KINDS or (not rest and kind != "scripted"):
-        raise ConfigError(f"model {name!r}: write local:NAME or openai:NAME")
+        near = "local:NAME or openai:NAME"
+        if any(entry.name == name for entry in catalogue.entries()):
+            near = f"local:{name}"
+        raise ConfigError(f"model {name!r}: write {near}")
     return kind, rest
 
 
@@ -205,7 +272,9 @@ def _script(path: str) -> Mapping[str, str] | Callable[[str], str]:
         return _abstain
     try:
         found = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except OSError as error:
+        raise InputError(f"{path}: {(error.strerror or str(error)).lower()}") from error
+    except ValueError as error:
         raise InputError(f"{path}: is not a JSON object of replies: {error}") from error
     if not isinstance(found, dict) or not all(isinstance(one, str) for one in found.values()):
         raise InputError(f"{path}: is not a JSON object whose values are replies")

@@ -7,11 +7,10 @@ Evidence", arXiv 2504.13079. Differences from the authors' released code:
   paper says; `history="peers"` passes the other agents' replies instead, as the released script does;
 * all agents of a round are one batch, and question and passage come first, so that a round prefills
   only what is new; a reply is one short JSON object against a schema, not 128 tokens of free text;
-* from the second round on an agent first gives its answer alone; the explanation and the quote are
-  asked again only of agents that changed it (`restate="all"` asks all of them);
 * an agent is bound to its own passage: an answer that is not in its words is an abstention, a changed
-  answer counts when it is, and one that is there is not given up; small models otherwise take over
-  whatever they hear (`bound=False` is the paper's debate);
+  answer counts when it is, one that is there is not given up, and an agent is asked again only when an
+  answer that it heard stands in its passage, since nothing else could move it; small models otherwise
+  take over whatever they hear. `bound=False` is the paper's debate to the letter;
 * an agent that breaks its contract abstains for that round and its text is kept; an empty answer never
   counts as agreement with an answer; `rounds=1` returns its aggregate;
 * agents are shuffled once a question (seeded), so an aggregate of unchanged replies is not asked twice.
@@ -21,14 +20,13 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any, Literal
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from disputatio.agents import (
     READER_SCHEMA,
     ask_answers,
-    parse_object,
     parse_reply,
     read,
     reader_prompt,
@@ -37,8 +35,8 @@ from disputatio.agents import (
 from disputatio.errors import ReplyError
 from disputatio.evidence.citations import bears
 from disputatio.kit import Kit, chat
-from disputatio.text import fence, is_unknown, normalise, one_line
-from disputatio.types import Answer, Completion, Message, Passage, Prompt, Reply, Sampling
+from disputatio.text import contains_words, fence, normalise, one_line
+from disputatio.types import Answer, Message, Passage, Prompt, Reply, Sampling
 
 REVISION = """\
 Other agents have read other passages. {heard}
@@ -69,13 +67,6 @@ Question: {question}
 
 {reports}"""
 
-ANSWER_ALONE: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {"answer": {"type": "string"}},
-    "required": ["answer"],
-    "additionalProperties": False,
-}
-
 
 def madam_rag(
     question: str,
@@ -84,7 +75,6 @@ def madam_rag(
     rounds: int = 3,
     aggregator: bool = True,
     history: Literal["aggregate", "peers"] = "aggregate",
-    restate: Literal["changed", "all"] = "changed",
     bound: bool = True,
     shuffle_seed: int = 0,
     k: int | None = None,
@@ -101,13 +91,13 @@ def madam_rag(
     order = random.Random(shuffle_seed).sample(range(len(passages)), len(passages))
     replies = read(question, passages, kit, max_tokens=max_tokens)
     if bound:
-        replies = [_grounded(*one) for one in zip(replies, passages, strict=True)]
+        replies = [_grounded(question, *one) for one in zip(replies, passages, strict=True)]
     heard = _aggregate(question, replies, order, kit) if aggregator else _concatenate(replies, order)
     turn = 1
     while turn < rounds:
         turn += 1
         words = _histories(history, heard, replies, order)
-        said = _revise(question, passages, replies, words, turn, restate, bound, kit, max_tokens)
+        said = _revise(question, passages, replies, words, turn, bound, kit, max_tokens)
         converged = all(keeps_answer(old, new) for old, new in zip(replies, said, strict=True))
         changed = [_report(0, one) for one in said] != [_report(0, one) for one in replies]
         replies = said
@@ -164,26 +154,34 @@ def _concatenate(replies: Sequence[Reply], order: Sequence[int]) -> tuple[tuple[
     return tuple(distinct.values()), " ".join(one_line(replies[at].explanation) for at in order)
 
 
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What an agent is told of the round before: the words, and the answers in them."""
+
+    words: str
+    answers: tuple[str, ...] = ()
+
+
 def _histories(
     history: str,
     heard: tuple[tuple[str, ...], str] | ReplyError,
     replies: Sequence[Reply],
     order: Sequence[int],
-) -> list[str]:
-    """What each agent is told of the round before."""
+) -> list[Heard]:
+    """What each agent is told: the aggregate, or the other agents' replies."""
     if history == "aggregate":
         answers, explanation = ((), "") if isinstance(heard, ReplyError) else heard
         if not answers:
-            return [HEARD_NOTHING] * len(replies)
+            return [Heard(HEARD_NOTHING)] * len(replies)
         named = "; ".join(one_line(one) for one in answers)
-        said = HEARD_AGGREGATE.format(answers=named, explanation=one_line(explanation))
-        return [said] * len(replies)
+        words = HEARD_AGGREGATE.format(answers=named, explanation=one_line(explanation))
+        return [Heard(words, answers)] * len(replies)
     told = []
     for own in range(len(replies)):
-        lines = [_report(n, replies[at]) for n, at in enumerate(order, 1) if at != own]
-        told.append(
-            HEARD_PEERS.format(replies=fence("reports", "\n".join(lines))) if lines else HEARD_NOTHING
-        )
+        others = [(n, replies[at]) for n, at in enumerate(order, 1) if at != own]
+        lines = "\n".join(_report(*one) for one in others)
+        words = HEARD_PEERS.format(replies=fence("reports", lines)) if lines else HEARD_NOTHING
+        told.append(Heard(words, tuple(one.answer for _, one in others if one.answer)))
     return told
 
 
@@ -191,26 +189,37 @@ def _revise(
     question: str,
     passages: Sequence[Passage],
     replies: Sequence[Reply],
-    heard: Sequence[str],
+    heard: Sequence[Heard],
     turn: int,
-    restate: str,
     bound: bool,
     kit: Kit,
     max_tokens: int,
 ) -> list[Reply]:
-    """The agents' replies of a later round, the first round's prompt being their prefix."""
-    prompts = [_later(question, *one) for one in zip(passages, heard, strict=True)]
-    asked = list(range(len(prompts)))
-    if restate == "changed":
-        words = kit.complete("reader", prompts, Sampling(max_tokens=64, schema=ANSWER_ALONE))
-        asked = [at for at, word in enumerate(words) if _moves(word, replies[at], passages[at], bound)]
+    """The agents' replies of a later round, all in one batch; the first round's prompts are their prefixes."""
     said = [replace(reply, round=turn) for reply in replies]
-    whole = Sampling(max_tokens=max_tokens, schema=READER_SCHEMA)
-    for at, word in zip(asked, kit.complete("reader", [prompts[at] for at in asked], whole), strict=True):
+    asked = [
+        at
+        for at, passage in enumerate(passages)
+        if not bound or can_move(replies[at].answer, heard[at].answers, passage)
+    ]
+    prompts = [_later(question, passages[at], heard[at].words) for at in asked]
+    words = kit.complete("reader", prompts, Sampling(max_tokens=max_tokens, schema=READER_SCHEMA))
+    for at, word in zip(asked, words, strict=True):
         new = parse_reply(word, passages[at].id, turn)
         if new.fault or not bound or may_move(replies[at].answer, new.answer, passages[at]):
             said[at] = new
     return said
+
+
+def can_move(own: str, heard: Sequence[str], passage: Passage) -> bool:
+    """Whether what an agent heard can move it: another answer stands in its own passage.
+
+    >>> passage = Passage(text="Opened in 1921, closed in 1975.")
+    >>> can_move("1921", ["1921", "1948"], passage), can_move("1921", ["1975"], passage)
+    (False, True)
+    """
+    others = [one for one in heard if not contains_words(one, own) and not contains_words(own, one)]
+    return any(stands_in(passage, one) for one in others)
 
 
 def may_move(old: str, new: str, passage: Passage) -> bool:
@@ -237,21 +246,10 @@ def _later(question: str, passage: Passage, heard: str) -> Prompt:
     )
 
 
-def _grounded(reply: Reply, passage: Passage) -> Reply:
-    """The reply, without an answer that its passage does not bear: the agent then abstains."""
-    return reply if not reply.answer or stands_in(passage, reply.answer) else replace(reply, answer="")
-
-
-def _moves(word: Completion, before: Reply, passage: Passage, bound: bool) -> bool:
-    """Whether an agent must be asked for its whole reply: its answer changed, or cannot be read."""
-    try:
-        said = parse_object(word, ANSWER_ALONE)["answer"].strip()
-    except ReplyError:
-        return True
-    answer = "" if is_unknown(said) else said
-    if not before.fault and normalise(answer) == normalise(before.answer):
-        return False
-    return not bound or may_move(before.answer, answer, passage)
+def _grounded(question: str, reply: Reply, passage: Passage) -> Reply:
+    """The reply, without an answer that its passage does not bear or that echoes the question."""
+    echoes = contains_words(question, reply.answer) and not contains_words(question, "or")
+    return reply if stands_in(passage, reply.answer) and not echoes else replace(reply, answer="")
 
 
 def _report(number: int, reply: Reply) -> str:
