@@ -5,11 +5,13 @@ What the command line does with flags is done here with arguments; both end in `
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from disputatio.config import Settings, build_kit, open_embedder, read_settings
+from disputatio.config import Settings, build_kit, embedder_for, read_settings
 from disputatio.errors import ConfigError
 from disputatio.kit import Kit
 from disputatio.pipeline import ask as ask_pipeline
@@ -19,7 +21,8 @@ from disputatio.store.in_hand import InHand
 from disputatio.trace import Trace
 from disputatio.types import Answer, Passage
 
-_KITS: dict[str, Kit] = {}
+_KITS: dict[tuple[str, ...], Kit] = {}
+_ENDPOINT = ("OPENAI_BASE_URL", "OPENAI_API_KEY")
 
 
 class Index(store.Index):
@@ -29,12 +32,12 @@ class Index(store.Index):
     def open(cls, path: str | Path, *, embedder: Embedder | str | None = None, create: bool = True) -> Index:
         """Open or make an index; `embedder` is a model's name, a part of your own, or "none".
 
-        Raises `StoreError` when the path holds something else or was made with another embedder.
+        Without one an index that exists is opened with the embedder it was made with. Raises
+        `StoreError` or `ConfigError` when the path holds something else or needs another embedder.
         """
-        settings = read_settings()
-        chosen = embedder if embedder is not None else settings.embedder
-        part = open_embedder(chosen, pull=True) if isinstance(chosen, str) else chosen
-        return super().open(path, embedder=part, create=create)
+        if embedder is None or isinstance(embedder, str):
+            embedder = embedder_for(read_settings(), Path(path), named=embedder, create=create)
+        return super().open(path, embedder=embedder, create=create)
 
 
 def ask(
@@ -63,14 +66,7 @@ def ask(
         retriever = Index.open(index, create=False)
     elif index is not None:
         retriever = index
-    kit = _kit(settings)
-    kit = Kit(
-        model=kit.model,
-        roles=kit.roles,
-        retriever=retriever,
-        entailment=kit.entailment,
-        reliabilities=kit.reliabilities,
-    )
+    kit = replace(_kit(settings), retriever=retriever)
     return ask_pipeline(
         question, kit=kit, strategy=settings.strategy, options=options, verify=verify, trace=trace
     )
@@ -78,7 +74,7 @@ def ask(
 
 def _kit(settings: Settings) -> Kit:
     """One kit for the same settings, so that a process opens its journal and models once."""
-    key = settings.model_dump_json()
+    key = (settings.model_dump_json(), *(os.environ.get(name, "") for name in _ENDPOINT))
     if key not in _KITS:
         _KITS[key] = build_kit(settings)
     return _KITS[key]

@@ -1,20 +1,29 @@
 """The command line: parse, call the library, print. Data to stdout, messages to stderr.
 
-Exit codes: 0 done, 1 done but found wanting, 2 wrong use or bad input, 3 a fault outside.
+Exit codes: 0 done, 1 done but found wanting, 2 wrong use or bad input, 3 a fault outside, 130 stopped.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer.exceptions import TyperException
 
 from disputatio.cli_eval import app as eval_app
 from disputatio.cli_model import app as model_app
 from disputatio.errors import DisputatioError, InputError
+from disputatio.text import one_line
+
+if TYPE_CHECKING:
+    from disputatio.cli_screen import Waiting
+    from disputatio.config import Settings
+    from disputatio.protocols import Retriever
+    from disputatio.trace import Trace
 
 app = typer.Typer(
     help="Answers questions over sources that disagree: cited claims, every position, the cost.",
@@ -28,20 +37,68 @@ app.add_typer(model_app, name="model")
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 _Index = Annotated[Path | None, typer.Option(help="Folder of the index.", metavar="DIR")]
 
+_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS}
+
 
 def main() -> None:
     """Run the command line; our own errors are one line and an exit code, others show themselves."""
+    sys.exit(_run())
+
+
+def _run() -> int:
     try:
-        app()
+        code = app(standalone_mode=False)
+        sys.stdout.flush()
+    except TyperException as error:
+        return _misused(error)
     except DisputatioError as error:
-        typer.echo(f"disputatio: {error}", err=True)
-        sys.exit(error.exit_code)
+        _complain(str(error))
+        return 3 if _is_of_the_disk(error) else error.exit_code
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
-    except KeyboardInterrupt:
-        typer.echo("disputatio: stopped", err=True)
-        sys.exit(130)
+        _drop_output()
+        return 0
+    except OSError as error:
+        if not _is_of_the_disk(error):
+            raise
+        _drop_output()
+        _complain(f"{error.filename or 'the output'} could not be written: {error.strerror}")
+        return 3
+    except (KeyboardInterrupt, typer.Abort):
+        code = 130
+    if code == 130:
+        _complain("stopped")
+    return code if isinstance(code, int) else 0
+
+
+def _complain(message: str) -> None:
+    """One line on stderr, whatever a file's name or a server put into it."""
+    typer.echo(f"disputatio: {one_line(message)}", err=True)
+
+
+def _misused(error: TyperException) -> int:
+    """Say in one line what is wrong with the words of a command; with no words its help is shown."""
+    context = getattr(error, "ctx", None)
+    path = getattr(context, "command_path", "disputatio")
+    if type(error).__name__ != "NoArgsIsHelpError":
+        _complain(f"{error.format_message().rstrip('.')} (see: {path} --help)")
+    return error.exit_code
+
+
+def _is_of_the_disk(error: BaseException | None) -> bool:
+    """Whether a disk that is full or broken stands behind an error."""
+    while error is not None:
+        told = str(error).casefold()
+        if isinstance(error, OSError) and error.errno in _DISK:
+            return True
+        if "no space left" in told or "disk is full" in told or "file too large" in told:
+            return True
+        error = error.__cause__
+    return False
+
+
+def _drop_output() -> None:
+    """Let nothing more be written to stdout: whoever read it has gone, or the disk is full."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @app.callback(invoke_without_command=True)
@@ -64,15 +121,23 @@ def ingest(
     as_json: _Json = False,
 ) -> None:
     """Put text, Markdown, HTML, PDF, JSON lines and CSV into an index; what cannot be read is listed."""
-    from disputatio.cli_screen import Meter, show_summary
-    from disputatio.config import open_embedder, read_settings
+    from disputatio.cli_screen import Meter, Waiting, show_summary
+    from disputatio.config import embedder_for, read_settings
     from disputatio.store.index import Index
+    from disputatio.store.readers import check_source_by
 
-    settings = read_settings(index=index, embedder=embedder)
-    with Meter("fetching the embedder") as fetching:
-        part = open_embedder(settings.embedder, pull=True, progress=fetching.told)
+    settings = read_settings(index=index, journal="none", replay=False)
+    check_source_by(source_by)
+    for path in paths:
+        if not path.exists():
+            raise InputError(f"{path}: no such file or folder")
+    with Waiting() as waiting:
+        part = embedder_for(
+            settings, settings.index, named=embedder, create=True, say=waiting.say, progress=waiting.fetched
+        )
+    opened = Index.open(settings.index, embedder=part)
     with Meter("reading") as meter:
-        summary = Index.open(settings.index, embedder=part).ingest(
+        summary = opened.ingest(
             *paths, source_by=source_by, progress=lambda done, total: meter.told(done, total, "reading")
         )
     show_summary(summary, settings.index, as_json=as_json)
@@ -101,6 +166,8 @@ def ask(
     replay: Annotated[bool, typer.Option("--replay", help="Answer from the journal alone.")] = False,
 ) -> None:
     """Answer a question over an index or over passages, with citations and all positions."""
+    from dataclasses import replace
+
     from disputatio.cli_screen import Waiting, show_answer
     from disputatio.config import build_kit, read_settings
     from disputatio.pipeline import ask as ask_pipeline
@@ -109,28 +176,35 @@ def ask(
 
     settings = read_settings(
         model=model,
-        role=read_pairs("--role", role or []) or None,
+        role=read_pairs("--role", role or [], "ROLE=MODEL") or None,
         strategy=strategy,
         index=index,
         journal=journal,
         replay=replay or None,
     )
-    options = read_options(load_strategy(settings.strategy), read_pairs("--set", setting or []))
+    options = read_options(load_strategy(settings.strategy), read_pairs("--set", setting or [], "key=value"))
+    _check_question(question)
     if index is not None and passages is not None:
         raise InputError("give --index or --passages, not both")
-    if trace is not None and not trace.resolve().parent.is_dir():
-        raise InputError(f"--trace {trace}: there is no folder {trace.resolve().parent}")
+    _check_trace(trace)
     with Waiting() as waiting:
-        kit = build_kit(settings, retriever=_retriever(settings, index, passages), say=waiting.say)
+        kit = build_kit(settings, say=waiting.say, progress=waiting.fetched)
+        kit = replace(kit, retriever=_retriever(settings, index, passages, waiting))
         log = Trace(keep_text=trace_text, listener=waiting.heard)
+        answer = None
         try:
             answer = ask_pipeline(
                 question, kit=kit, strategy=settings.strategy, options=options, verify=verify, trace=log
             )
         finally:
-            if trace is not None:
-                log.write(trace)
+            unwritten = _write_trace(log, trace)
+            if answer is None and unwritten is not None:
+                waiting.say(f"--trace {trace}: {unwritten.strerror}")
+        waiting.review(settings.role)
     show_answer(answer, as_json=as_json)
+    if unwritten is not None:
+        _complain(f"--trace {trace} could not be written: {unwritten.strerror}")
+        raise typer.Exit(3)
     raise typer.Exit(1 if strict and answer.abstained else 0)
 
 
@@ -143,20 +217,56 @@ def strategies(as_json: _Json = False) -> None:
     show_strategies({name: load_strategy(name) for name in strategy_names()}, as_json=as_json)
 
 
-def read_pairs(option: str, given: list[str]) -> dict[str, str]:
-    """`key=value` words as a mapping; raises `InputError` naming the one that is none."""
-    pairs = {}
+def read_pairs(option: str, given: list[str], form: str) -> dict[str, str]:
+    """`key=value` words as a mapping; raises `InputError` naming the one that is none.
+
+    >>> read_pairs("--set", ["rounds=2", "history = peers"], "key=value")
+    {'rounds': '2', 'history': 'peers'}
+    """
+    pairs: dict[str, str] = {}
     for word in given:
-        key, equals, value = word.partition("=")
-        if not (key and equals):
-            raise InputError(f"{option} {word!r}: write it as key=value")
-        pairs[key.strip()] = value.strip()
+        key, equals, value = (part.strip() for part in word.partition("="))
+        if not (key and equals and value):
+            raise InputError(f"{option} {word!r}: write it as {form}")
+        if pairs.setdefault(key, value) != value:
+            raise InputError(f"{option} {key}: is given twice, as {pairs[key]!r} and as {value!r}")
     return pairs
 
 
-def _retriever(settings: Any, index: Path | None, passages: Path | None) -> Any:
+def _check_question(question: str) -> None:
+    if not question.strip():
+        raise InputError("the question is empty: write what you want to know")
+    try:
+        question.encode()
+    except UnicodeEncodeError as error:
+        raise InputError("the question is not UTF-8 text") from error
+
+
+def _check_trace(trace: Path | None) -> None:
+    """Find out before the question is asked whether its trace can be written."""
+    if trace is None:
+        return
+    folder = trace.resolve().parent
+    if not folder.is_dir():
+        raise InputError(f"--trace {trace}: there is no folder {folder}")
+    if trace.is_dir() or not os.access(folder, os.W_OK):
+        raise InputError(f"--trace {trace}: no file can be written there")
+
+
+def _write_trace(log: Trace, trace: Path | None) -> OSError | None:
+    try:
+        if trace is not None:
+            log.write(trace)
+    except OSError as error:
+        return error
+    return None
+
+
+def _retriever(
+    settings: Settings, index: Path | None, passages: Path | None, waiting: Waiting
+) -> Retriever | None:
     """What to search: passages in hand, the index that was named, or the usual one if it is there."""
-    from disputatio.config import open_embedder
+    from disputatio.config import embedder_for
     from disputatio.store.in_hand import InHand, load_passages
     from disputatio.store.index import Index
 
@@ -164,8 +274,5 @@ def _retriever(settings: Any, index: Path | None, passages: Path | None) -> Any:
         return InHand(load_passages(passages))
     if index is None and not settings.index.exists():
         return None
-    opened = Index.open(settings.index, create=False)
-    made_with = opened.info().embedder
-    if not made_with:
-        return opened
-    return Index.open(settings.index, embedder=open_embedder(settings.embedder, pull=True), create=False)
+    part = embedder_for(settings, settings.index, say=waiting.say, progress=waiting.fetched)
+    return Index.open(settings.index, embedder=part, create=False)

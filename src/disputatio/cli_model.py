@@ -36,7 +36,8 @@ def list_command(as_json: _Json = False) -> None:
     for row in rows:
         here = "here" if row["present"] else "not fetched"
         size = f"{row['bytes'] / 1e6:,.0f} MB"
-        typer.echo(f"{row['name']:<20} {row['kind']:<9} {size:>8}  {here:<12} {row['about']}")
+        typer.echo(f"{row['name']:<20}  {row['kind']:<14}  {size:>8}  {here}")
+        typer.echo(f"    {row['about']}")
 
 
 @app.command("pull")

@@ -8,8 +8,13 @@ from __future__ import annotations
 
 import inspect
 import json
+import os
+import re
 import sys
-from collections.abc import Mapping
+import typing
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
@@ -17,6 +22,7 @@ from typing import Any
 
 import typer
 from rich.console import Console
+from rich.padding import Padding
 from rich.panel import Panel
 from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.table import Table
@@ -24,8 +30,17 @@ from rich.text import Text
 
 from disputatio.pipeline import Strategy, strategy_options
 from disputatio.store.index import IngestSummary
-from disputatio.text import neutralise
-from disputatio.types import Answer, Claim, Usage
+from disputatio.text import neutralise, one_line
+from disputatio.types import Answer, Claim, Position, Usage
+
+_ANSWER_FIELDS = (
+    "question", "answers", "abstained", "text", "claims", "conflict", "confidence", "usage", "strategy",
+    "model", "passages",
+)  # fmt: skip
+_PASSAGE_FIELDS = ("id", "source", "title", "text")
+_WIDTH, _WIDEST = 100, 120  # columns where there is no terminal, and the most on one
+# Controls that JSON leaves as they are, marks that turn the direction of writing, halves of characters.
+_UNSAFE = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 _MARKS = {"accepted": ("✓", "green"), "rejected": ("✗", "red"), "unresolved": ("?", "yellow")}
 _WORDS = {
@@ -43,22 +58,37 @@ _WHY = {
 }
 
 
-def show_answer(answer: Answer, *, as_json: bool, console: Console | None = None) -> None:
+def show_answer(answer: Answer, *, as_json: bool) -> None:
     """The answer as one JSON object, or as a person reads it."""
     if as_json:
-        typer.echo(json.dumps(asdict(answer), ensure_ascii=False))
+        write_json(answer_fields(answer))
         return
-    out = console or Console(highlight=False)
-    head = "; ".join(answer.answers) if answer.answers else f"No answer: {_WHY[answer.abstained or 'fault']}"
-    out.print(Panel(plain(head, "bold"), title=plain(answer.question), title_align="left", expand=False))
-    if answer.text:
-        out.print(plain(answer.text))
-    _show_quotes(out, answer.claims)
-    if answer.conflict.positions:
+    with printing() as out:
+        _show_head(out, answer)
+        if answer.text:
+            out.print(plain(answer.text))
+        _show_quotes(out, answer.claims)
+        if answer.conflict.positions:
+            out.print()
+            out.print(Text("Positions: ", "bold") + plain(_WORDS[answer.conflict.kind]))
+            for position in answer.conflict.positions:
+                _show_position(out, position)
         out.print()
-        out.print(Text("Positions: ", "bold") + plain(_WORDS[answer.conflict.kind]))
-        out.print(_positions(answer))
-    out.print(plain(cost(answer), "dim"))
+        if answer.passages:
+            out.print(_hanging("Read: ", read_from(answer), "dim"))
+        out.print(_hanging("Cost: ", cost(answer), "dim"))
+
+
+def answer_fields(answer: Answer) -> dict[str, Any]:
+    """An answer as `--json` prints it: the fields that users may rely on, in their order."""
+    whole = asdict(answer)
+    for claim in whole["claims"]:
+        for citation in claim["citations"]:
+            del citation["score"]
+    whole["passages"] = [{name: one[name] for name in _PASSAGE_FIELDS} for one in whole["passages"]]
+    for position in whole["conflict"]["positions"]:
+        position["weight"] = round(position["weight"], 6)
+    return {name: whole[name] for name in _ANSWER_FIELDS}
 
 
 def plain(text: str, style: str = "") -> Text:
@@ -71,10 +101,20 @@ def cost(answer: Answer) -> str:
     usage: Usage = answer.usage
     spared = f" ({usage.cached_tokens:,} from the prefix cache)" if usage.cached_tokens else ""
     return (
-        f"{answer.strategy} · {answer.model} · {usage.calls} calls"
+        f"{answer.strategy} · {answer.model} · {_count(usage.calls, 'call')}"
         f" · {usage.prompt_tokens:,} tokens read{spared}"
         f" · {usage.completion_tokens:,} written · {usage.seconds:.1f} s of the model's time"
     )
+
+
+def read_from(answer: Answer) -> str:
+    """One line: how many passages of which sources were read."""
+    held = Counter(one.source for one in answer.passages if one.source)
+    told = _count(len(answer.passages), "passage")
+    if not held:
+        return told
+    names = ", ".join(name if n == 1 else f"{name} ({n})" for name, n in sorted(held.items()))
+    return f"{told} of {_count(len(held), 'source')}: {names}"
 
 
 def show_summary(summary: IngestSummary, index: Path, *, as_json: bool) -> None:
@@ -82,14 +122,16 @@ def show_summary(summary: IngestSummary, index: Path, *, as_json: bool) -> None:
     if as_json:
         found = asdict(summary)
         found["refused"] = [{"path": path, "reason": reason} for path, reason in summary.refused]
-        typer.echo(json.dumps(found, ensure_ascii=False))
+        write_json(found)
         return
-    typer.echo(
-        f"{index}: {summary.added} added, {summary.replaced} replaced, {summary.unchanged} unchanged, "
-        f"{len(summary.refused)} refused; {summary.passages} new passages in {summary.seconds:.1f} s"
+    removed = f", {summary.removed} removed" if summary.removed else ""
+    write(
+        f"{one_line(str(index))}: {summary.added} added, {summary.replaced} replaced{removed}, "
+        f"{summary.unchanged} unchanged, {len(summary.refused)} refused; "
+        f"{_count(summary.passages, 'new passage')} in {summary.seconds:.1f} s\n"
     )
     for path, reason in summary.refused:
-        typer.echo(f"refused {path}: {reason}", err=True)
+        typer.echo(f"refused {one_line(path)}: {one_line(reason)}", err=True)
 
 
 def show_strategies(known: Mapping[str, Strategy], *, as_json: bool) -> None:
@@ -98,21 +140,55 @@ def show_strategies(known: Mapping[str, Strategy], *, as_json: bool) -> None:
     for name, strategy in known.items():
         doc = (inspect.getmodule(strategy).__doc__ or "").strip()
         summary, _, rest = doc.partition("\n\n")
+        hints = typing.get_type_hints(strategy)
         options = {
-            one.name: {"default": one.default, "type": str(one.annotation)}
+            one.name: {"default": one.default, "type": _type_words(hints[one.name])}
             for one in strategy_options(strategy).values()
         }
         paper = " ".join(rest.split("\n\n")[0].split()).split(" Differences")[0]
         rows.append({"name": name, "summary": " ".join(summary.split()), "paper": paper, "options": options})
     if as_json:
-        typer.echo(json.dumps(rows, indent=2))
+        write_json(rows, indent=2)
         return
-    out = Console(highlight=False)
-    for row in rows:
-        out.print(Text(row["name"], "bold") + plain(f"  {row['summary']}"))
-        out.print(plain(f"    {row['paper']}", "dim"))
-        for option, about in row["options"].items():
-            out.print(plain(f"    --set {option}={about['default']}   {about['type']}"))
+    with printing() as out:
+        for row in rows:
+            out.print(Text(row["name"], "bold"))
+            out.print(Padding(plain(row["summary"]), (0, 0, 0, 4)))
+            out.print(Padding(plain(row["paper"], "dim"), (0, 0, 0, 4)))
+            for option, about in row["options"].items():
+                default = str(about["default"]) if about["default"] is not None else "none"
+                given = f"--set {option}={default.lower() if about['type'] == 'bool' else default}"
+                out.print(plain(f"    {given:<28} {about['type']}"))
+
+
+def write_json(value: Any, *, indent: int | None = None) -> None:
+    """JSON that any terminal may show: what could steer it, or is half a character, is escaped."""
+    ascii_only = (sys.stdout.encoding or "").lower().replace("-", "") != "utf8"
+    text = json.dumps(value, ensure_ascii=ascii_only, indent=indent)
+    write(_UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text) + "\n")
+
+
+def write(text: str) -> None:
+    """Text to stdout; what its encoding lacks is replaced, and a reader that has gone is no fault."""
+    encoding = sys.stdout.encoding or "utf-8"
+    try:
+        typer.echo(text.encode(encoding, "replace").decode(encoding), nl=False)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+@contextmanager
+def printing() -> Iterator[Console]:
+    """A console whose output goes to stdout as a whole when all of it is there."""
+    terminal = sys.stdout.isatty()
+    given = os.environ.get("COLUMNS", "")
+    width = int(given) if given.isdecimal() and int(given) > 0 else _WIDTH
+    out = Console(highlight=False, soft_wrap=False)
+    out.width = min(out.width, _WIDEST) if terminal else width
+    with out.capture() as kept:
+        yield out
+    write("\n".join(line.rstrip(" ") for line in kept.get().split("\n")))
 
 
 class Meter:
@@ -155,9 +231,10 @@ class Waiting:
     """
 
     def __init__(self) -> None:
-        self._console = Console(stderr=True, highlight=False)
+        self._console = Console(stderr=True, highlight=False, soft_wrap=True)
         self._status = self._console.status("preparing") if sys.stderr.isatty() else None
         self._calls = 0
+        self._played: set[str] = set()
 
     def __enter__(self) -> Waiting:
         if self._status:
@@ -172,19 +249,45 @@ class Waiting:
 
     def say(self, message: str) -> None:
         """Print a notice."""
-        self._console.print(plain(message, "dim"))
+        self._console.print(plain(one_line(message), "dim"))
+
+    def fetched(self, done: int, total: int, what: str) -> None:
+        """Hear how far a download is, in bytes."""
+        if self._status:
+            of = f" of {total / 1e6:,.0f}" if total else ""
+            self._status.update(plain(f"{what}: {done / 1e6:,.0f}{of} MB"))
 
     def heard(self, event: Mapping[str, Any]) -> None:
         """Follow the trace."""
+        if event["event"] == "unchecked":
+            self.say(f"the citations are not judged: {event['reason']}")
+        if event["event"] in ("complete", "choose"):
+            self._calls += 1
+            self._played.add(event["role"])
         if not self._status:
             return
-        self._calls += event["event"] in ("complete", "choose")
         if event["event"] == "search":
-            self._status.update(f"reading {len(event['hits'])} passages")
+            self._status.update(f"reading {_count(len(event['hits']), 'passage')}")
         elif event["event"] == "round":
-            self._status.update(f"round {event['round']} is over, {self._calls} calls so far")
+            self._status.update(f"round {event['round']} is over, {_count(self._calls, 'call')} so far")
         elif event["event"] in ("complete", "choose"):
-            self._status.update(f"{event['role']}: {self._calls} calls so far")
+            self._status.update(f"{event['role']}: {_count(self._calls, 'call')} so far")
+
+    def review(self, roles: Iterable[str]) -> None:
+        """Name the roles that were cast and that nobody played, as a misspelt one."""
+        for role in sorted(set(roles) - self._played):
+            played = ", ".join(sorted(self._played)) or "no role"
+            self.say(f"--role {role}: nothing was asked of it; the models played {played}")
+
+
+def _show_head(out: Console, answer: Answer) -> None:
+    """The question, and the answers or why there is none, in a box."""
+    head = "; ".join(answer.answers) if answer.answers else f"No answer: {_WHY[answer.abstained or 'fault']}"
+    question = " ".join(answer.question.split())
+    title = plain(question) if len(question) <= out.width - 8 else None
+    if title is None:
+        out.print(plain(question))
+    out.print(Panel(plain(head, "bold"), title=title, title_align="left", expand=False))
 
 
 def _show_quotes(out: Console, claims: tuple[Claim, ...]) -> None:
@@ -195,17 +298,51 @@ def _show_quotes(out: Console, claims: tuple[Claim, ...]) -> None:
                 continue
             shown.add(one.n)
             verdict = "" if one.verdict in ("supported", "unchecked") else f"  ({one.verdict})"
-            quote = " ".join(neutralise(one.quote).split())
-            out.print(plain(f"  [{one.n}] {one.source or one.passage}: “{quote}”{verdict}"))
+            quote = one_line(one.quote)
+            out.print(_hanging(f"  [{one.n}] ", f"{one.source or one.passage}: “{quote}”{verdict}"))
 
 
-def _positions(answer: Answer) -> Table:
-    table = Table(show_lines=False, pad_edge=False, box=None, header_style="bold")
-    for column in ("", "answer", "about", "sources", "why"):
-        table.add_column(column, overflow="fold")
-    for one in answer.conflict.positions:
-        mark, style = _MARKS[one.verdict]
-        sources = ", ".join(one.sources) or f"{len(one.passages)} passages"
-        row = (one.answer, one.subject, sources, one.reason)
-        table.add_row(Text(mark, style), *(plain(cell) for cell in row))
-    return table
+def _show_position(out: Console, position: Position) -> None:
+    """The verdict and the answer, and below them who says so and why it was decided."""
+    mark, style = _MARKS[position.verdict]
+    about = plain(f" — {one_line(position.subject)}" if position.subject else "")
+    line = plain(one_line(position.answer), "bold") + about
+    verdict = Text(f"{mark} {position.verdict}  ", style)
+    out.print(_hanging(verdict, line))
+    sources = ", ".join(position.sources)
+    if not sources and position.passages:
+        sources = _count(len(position.passages), "passage") + " without a source"
+    if sources:
+        out.print(Padding(_hanging("by:  ", sources), (0, 0, 0, 4)))
+    out.print(Padding(_hanging("why: ", position.reason), (0, 0, 0, 4)))
+
+
+def _hanging(label: str | Text, text: str | Text, style: str = "") -> Table:
+    """A label, and text beside it that never runs under it."""
+    head = Text(label, style) if isinstance(label, str) else label
+    grid = Table.grid(padding=0)
+    grid.add_column(no_wrap=True, width=head.cell_len)
+    grid.add_column(overflow="fold")
+    grid.add_row(head, plain(one_line(text), style) if isinstance(text, str) else text)
+    return grid
+
+
+def _type_words(hint: Any) -> str:
+    """An option's annotation as a user reads it.
+
+    >>> _type_words(typing.Literal["a", "b"]), _type_words(int | None), _type_words(bool)
+    ('a, b', 'int or none', 'bool')
+    """
+    if typing.get_origin(hint) is typing.Literal:
+        return ", ".join(map(str, typing.get_args(hint)))
+    if typing.get_args(hint):
+        return " or ".join(_type_words(one) for one in typing.get_args(hint))
+    return "none" if hint is type(None) else str(hint.__name__)
+
+
+def _count(n: int, noun: str) -> str:
+    """
+    >>> _count(1, "call"), _count(1200, "call")
+    ('1 call', '1,200 calls')
+    """
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"

@@ -13,9 +13,9 @@ import os
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -23,7 +23,7 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
-from disputatio.errors import ConfigError, InputError, StoreError, UnknownName
+from disputatio.errors import ConfigError, InputError, UnknownName
 from disputatio.kit import Kit
 from disputatio.llm import catalogue
 from disputatio.pipeline import DEFAULT_STRATEGY
@@ -54,6 +54,12 @@ class Settings(BaseSettings):
     context_tokens: int = Field(32_768, ge=512, description="the embedded model's context")
     in_flight: int = Field(8, ge=1, le=1024, description="calls to an endpoint at a time")
 
+    @field_validator("index", "cache", "journal", "entailment", "embedder")
+    @classmethod
+    def _at_home(cls, value: Any) -> Any:
+        """A path that begins with `~` is one below the user's home."""
+        return type(value)(Path(value).expanduser()) if str(value).startswith("~") else value
+
     @classmethod
     def settings_customise_sources(
         cls,
@@ -64,7 +70,10 @@ class Settings(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Flags, then the environment, then the file."""
-        return init_settings, env_settings, TomlConfigSettingsSource(settings_cls)
+        file = TomlConfigSettingsSource(settings_cls)
+        if "cache" in file():  # models are found by it before any file is read
+            raise InputError(f"{FILE}: cache is set by the variable DISPUTATIO_CACHE alone")
+        return init_settings, env_settings, file
 
 
 def read_settings(**flags: Any) -> Settings:
@@ -83,14 +92,20 @@ def read_settings(**flags: Any) -> Settings:
         raise InputError(f"{FILE} or the environment: {error}") from error
 
 
-def build_kit(settings: Settings, *, retriever: Retriever | None = None, say: Say = lambda _: None) -> Kit:
+def build_kit(
+    settings: Settings,
+    *,
+    retriever: Retriever | None = None,
+    say: Say = lambda _: None,
+    progress: catalogue.Progress | None = None,
+) -> Kit:
     """The kit that settings describe; models are opened at their first use.
 
-    `say` hears what a user should know while waiting. Nothing is loaded. Raises `ConfigError` for a
-    model that cannot be, `UnknownName` with the nearest of the catalogue.
+    `say` hears what a user should know while waiting, `progress` how far a download is. Nothing is
+    loaded. Raises `ConfigError` for a model that cannot be, `UnknownName` with the nearest one.
     """
     journal = _open_journal(settings)
-    model = partial(_journalled, settings=settings, journal=journal, say=say)
+    model = partial(_journalled, settings=settings, journal=journal, say=say, progress=progress)
     return Kit(
         model=model(settings.model),
         roles={role: model(name) for role, name in settings.role.items()},
@@ -115,39 +130,45 @@ def embedder_for(
     index: Path,
     *,
     named: str | None = None,
+    create: bool = False,
+    say: Say = lambda _: None,
     progress: catalogue.Progress | None = None,
 ) -> Embedder | None:
     """The embedder to open an index with: the one it was made with, else the one of the settings.
 
     `named` is what the user asked for by name, which is then not second-guessed. Query vectors are
     kept in the journal; on replay they come from there and no model is opened. None where the index
-    is, or is to be, searched by keyword alone. Raises `StoreError` for what is no index.
+    is, or is to be, searched by keyword alone, or is not there and not to be made. Raises
+    `StoreError` for what is no index, `ConfigError` for one of another embedder.
     """
     from disputatio.store.tables import read_note
 
-    note = read_note(index) or {}
-    made_with = note.get("embedder", "") if note else None
+    note = read_note(index)
+    made_with = None if note is None else str(note.get("embedder", ""))
     name = named or settings.embedder
-    if name == "none" or (made_with == "" and named is None):
+    if name == "none" or (named is None and made_with == "") or (note is None and not create):
         return None
-    if settings.journal == "none":
-        return open_embedder(_named_in(made_with, name, named), pull=True, progress=progress)
-    from disputatio.llm.journal_embedder import JournalEmbedder
+    if settings.replay and note is not None and made_with:
+        from disputatio.llm.journal_embedder import JournalEmbedder
 
-    if settings.replay:
-        if not made_with:
-            return None
-        open_journal = partial(_open_journal, settings)
-        return JournalEmbedder(None, open_journal, name=made_with, dimension=note.get("dimension") or 0)
-    part = open_embedder(_named_in(made_with, name, named), pull=True, progress=progress)
-    return part and JournalEmbedder(part, partial(_open_journal, settings))
-
-
-def _named_in(made_with: str | None, name: str, named: str | None) -> str:
-    """The catalogue's embedder that an index was made with, where the user named no other."""
+        journal, size = partial(_open_journal, settings), int(note.get("dimension") or 0)
+        return JournalEmbedder(None, journal, name=made_with, dimension=size)
     bare = (made_with or "").partition("@")[0]
     known = {entry.name for entry in catalogue.entries() if entry.kind == "embedder"}
-    return bare if named is None and bare in known else name
+    name = bare if named is None and bare in known else name
+    if not _is_here(name, "embedder"):
+        say(f"fetching the embedder {name}, once")
+    part = open_embedder(name, pull=True, progress=progress)
+    if part is not None and named is None and made_with and part.name != made_with:
+        raise ConfigError(
+            f"{index}: was made with the embedder {made_with}, not with {part.name}: "
+            "set DISPUTATIO_EMBEDDER to its name or folder"
+        )
+    if part is None or settings.journal == "none":
+        return part
+    from disputatio.llm.journal_embedder import JournalEmbedder
+
+    return JournalEmbedder(part, partial(_open_journal, settings))
 
 
 def cache_folder(settings: Settings) -> Path:
@@ -180,26 +201,30 @@ def _open_journal(settings: Settings) -> Any:
     return Journal(path, readonly=settings.replay)
 
 
-def _journalled(name: str, *, settings: Settings, journal: Any, say: Say) -> LLM:
+def _journalled(
+    name: str, *, settings: Settings, journal: Any, say: Say, progress: catalogue.Progress | None
+) -> LLM:
     from disputatio.llm.journal import Journalled
 
     if settings.replay:
         _split(name)
         return Journalled(None, journal, replay=True, name=name)
-    model, engine = _open_model(name, settings, say)
+    model, engine = _open_model(name, settings, say, progress)
     return model if journal is None or engine is None else Journalled(model, journal, engine=engine)
 
 
-def _open_model(name: str, settings: Settings, say: Say) -> tuple[LLM, str | None]:
+def _open_model(
+    name: str, settings: Settings, say: Say, progress: catalogue.Progress | None
+) -> tuple[LLM, str | None]:
     """A model by its name, with the engine that stands in its journal keys; None: not journalled."""
     kind, rest = _split(name)
     if kind == "local":
-        _check_local(rest)
+        _is_here(rest, "language model")  # a wrong name is told now, not at the first call
         from disputatio.llm.local import Local
 
         local = Local(
             rest,
-            partial(_find_model, rest, say),
+            partial(_find_model, rest, say, progress),
             cache=cache_folder(settings),
             cache_gb=settings.kv_cache_gb,
             context_tokens=settings.context_tokens,
@@ -208,9 +233,11 @@ def _open_model(name: str, settings: Settings, say: Say) -> tuple[LLM, str | Non
         return local, _engine_of(rest, local.engine)
     if kind == "openai":
         from disputatio.llm.endpoint import Endpoint
+        from disputatio.llm.faults import Address
 
-        base_url = os.environ.get("OPENAI_BASE_URL", "")
-        return Endpoint(rest, in_flight=settings.in_flight), f"openai-compatible {base_url}".strip()
+        base_url = os.environ.get("OPENAI_BASE_URL", "").strip()
+        shown = Address(model=rest, base_url=base_url).shown if base_url else ""  # without a password
+        return Endpoint(rest, in_flight=settings.in_flight), f"openai-compatible {shown}".strip()
     from disputatio.llm.scripted import Scripted
 
     script = _script(rest)
@@ -220,16 +247,22 @@ def _open_model(name: str, settings: Settings, say: Say) -> tuple[LLM, str | Non
     return Scripted(script, name=name), f"scripted {digest}" if kept and rest else None
 
 
-def _check_local(name: str) -> None:
-    """Raise what is wrong with the name of an embedded model, before anything is loaded or fetched."""
+def _is_here(name: str, kind: Literal["language model", "embedder"]) -> bool:
+    """Whether a model can be used without fetching it; nothing is loaded.
+
+    Raises `UnknownName` with the nearest model of that kind, `ConfigError` for one of another kind,
+    `InputError` for a path that leads nowhere.
+    """
+    prefix = "local:" if kind == "language model" else ""
     known = {entry.name: entry.kind for entry in catalogue.entries()}
-    if known.get(name) == "embedder":
-        raise ConfigError(f"local:{name} is an embedder: choose a language model (disputatio model list)")
+    if known.get(name, kind) != kind:
+        fits = ", ".join(prefix + one for one, its in known.items() if its == kind)
+        raise ConfigError(f"{name} is no {kind}: choose one that is ({fits})")
     try:
-        catalogue.is_present(name)
+        return catalogue.is_present(name)
     except UnknownName as error:
-        models = [f"local:{one}" for one, kind in known.items() if kind != "embedder"]
-        raise UnknownName("model", f"local:{name}", models) from error
+        models = [prefix + one for one, its in known.items() if its == kind]
+        raise UnknownName(kind, prefix + name, models) from error
 
 
 def _engine_of(name: str, engine: str) -> str:
@@ -251,18 +284,10 @@ def _split(name: str) -> tuple[str, str]:
     return kind, rest
 
 
-def _find_model(name: str, say: Say) -> Path:
+def _find_model(name: str, say: Say, progress: catalogue.Progress | None) -> Path:
     """The model's file, fetched when it is not here yet."""
     if not catalogue.is_present(name):
         say(f"fetching the model {name}, once")
-    step = 0
-
-    def progress(done: int, total: int, what: str) -> None:
-        nonlocal step
-        if total and done * 10 // total > step:
-            step = done * 10 // total
-            say(f"{what}: {done / 1e6:,.0f} of {total / 1e6:,.0f} MB")
-
     return catalogue.path(name, pull=True, progress=progress)
 
 

@@ -83,5 +83,9 @@ class Trace:
         """Write the events as JSON lines, whole or not at all."""
         lines = "".join(json.dumps(event, ensure_ascii=False) + "\n" for event in self.events)
         part = path.with_name(path.name + ".part")
-        part.write_text(lines, encoding="utf-8")
-        part.replace(path)
+        try:
+            part.write_bytes(lines.encode("utf-8", "backslashreplace"))  # half a character stays JSON
+            part.replace(path)
+        except OSError:
+            part.unlink(missing_ok=True)
+            raise

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from disputatio.errors import BatchFault, NoLogprobs
 from disputatio.evidence.citations import cite, render, renumber
 from disputatio.evidence.entailment import ModelJudge, verdict_of
 from disputatio.evidence.positions import conflict_of, last_words
@@ -18,7 +19,8 @@ from disputatio.types import Answer, Citation, Claim, Conflict, Passage, Positio
 def audit(answer: Answer, kit: Kit, *, verify: bool = True) -> Answer:
     """The answer with its claims cited, its positions weighed and its conflict named.
 
-    With `verify` each citation is put to the entailment judge; without, verdicts stay `unchecked`.
+    With `verify` each citation is put to the entailment judge; without, or where the judge's model
+    gives no log-probabilities (the trace says so), verdicts stay `unchecked`.
     """
     conflict = conflict_of(answer, kit.reliabilities)
     accepted = [one for one in conflict.positions if one.verdict == "accepted"]
@@ -52,7 +54,13 @@ def _verified(claims: tuple[Claim, ...], answer: Answer, kit: Kit) -> tuple[Clai
     pairs = [
         (_premise(passages[one.passage], one), claim.text) for claim in claims for one in claim.citations
     ]
-    scores = iter(judge.entails(pairs) if pairs else [])
+    try:
+        scores = iter(judge.entails(pairs) if pairs else [])
+    except (NoLogprobs, BatchFault) as error:
+        if isinstance(error, BatchFault) and not all(isinstance(one, NoLogprobs) for one in error.errors):
+            raise
+        kit.trace.note("unchecked", reason=str(error))
+        return claims
     return tuple(
         replace(
             claim,
