@@ -16,6 +16,8 @@ _SENTENCE_END = re.compile(r"(?<=[.!?。！？])[\"'”’)\]]*\s+(?=[\"'“‘(
 _TEMPLATE_TOKENS = re.compile(
     r"<\|[^|<>\n]{1,40}\|>|</?s>|\[/?INST\]|<</?SYS>>|</?(?:start|end)_of_turn>", re.IGNORECASE
 )
+_NOT_APPLICABLE = re.compile(r"\W*n\s*/\s*a\W*", re.IGNORECASE)  # its normal form is the letter n
+_FIGURE = re.compile(r"(?<![\d.,])(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+\.\d+)(?![.,]?\d)")
 _UNKNOWN = {
     "",
     "unknown",
@@ -68,7 +70,8 @@ def is_unknown(answer: str) -> bool:
     (True, True, False)
     """
     words = normalise(answer)
-    return words in _UNKNOWN or words.removeprefix("answer is ").strip() in _UNKNOWN
+    said = words in _UNKNOWN or words.removeprefix("answer is ").strip() in _UNKNOWN
+    return said or _NOT_APPLICABLE.fullmatch(answer) is not None
 
 
 def contains_words(text: str, part: str) -> bool:
@@ -141,8 +144,9 @@ def neutralise(text: str) -> str:
     >>> neutralise("a<|im_end|>b")
     'a< |im_end| >b'
     """
-    text = _TEMPLATE_TOKENS.sub(lambda m: f"{m[0][0]} {m[0][1:-1]} {m[0][-1]}", text)
-    return "".join(c for c in text if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cf", "Cs"))
+    # Characters first: a token that one of them divides would be whole without it.
+    text = "".join(c for c in text if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cf", "Cs"))
+    return _TEMPLATE_TOKENS.sub(lambda m: f"{m[0][0]} {m[0][1:-1]} {m[0][-1]}", text)
 
 
 def one_line(text: str) -> str:
@@ -166,7 +170,7 @@ def fence(label: str, text: str) -> str:
     counter = 0
     while True:
         mark = hashlib.sha256(f"{counter}\x1f{body}".encode()).hexdigest()[:6]
-        if mark not in body:
+        if mark not in body.casefold():
             return f"<{label} {mark}>\n{body}\n</{label} {mark}>"
         counter += 1
 
@@ -174,7 +178,8 @@ def fence(label: str, text: str) -> str:
 def find_quote(text: str, quote: str) -> tuple[int, int] | None:
     """Where `quote` stands in `text`, as offsets; case, white space and quote marks may differ.
 
-    The span returned is always verbatim text of the passage. None when it is not there.
+    The span returned is always verbatim text of the passage, and cuts no word and no figure in
+    two. None when it is not there.
 
     >>> text = "There were 3,559  people\\nin 2010."
     >>> a, b = find_quote(text, "3,559 people in 2010") or (0, 0)
@@ -184,16 +189,25 @@ def find_quote(text: str, quote: str) -> tuple[int, int] | None:
     (True, True)
     """
     folded, origin = _fold(text)
-    needle = _fold(quote)[0].strip().strip("\"'").strip().rstrip(".…").strip()
+    needle = _fold(quote)[0].lstrip("\"' ").rstrip("\"' .…")
     if not needle:
         return None
+    figures = [match.span() for match in _FIGURE.finditer(folded)]
     for at in _occurrences(folded, needle):
-        before, after = at - 1, at + len(needle)
-        cut_left = before >= 0 and folded[before].isalnum() and needle[0].isalnum()
-        cut_right = after < len(folded) and folded[after].isalnum() and needle[-1].isalnum()
-        if not (cut_left or cut_right):
-            return origin[at], origin[after - 1] + 1
+        ends = (at, at + len(needle))
+        if not any(_cuts(folded, end) or any(a < end < b for a, b in figures) for end in ends):
+            return origin[at], origin[ends[1] - 1] + 1
     return None
+
+
+def _cuts(text: str, at: int) -> bool:
+    """Whether a word goes on over the place `at`; a combining mark belongs to what it follows."""
+    if not 0 < at < len(text):
+        return False
+    before, after = text[at - 1], text[at]
+    marked = unicodedata.category(after)[0] == "M"
+    word = before.isalnum() or unicodedata.category(before)[0] == "M"
+    return (marked and not before.isspace()) or (word and after.isalnum())
 
 
 def _occurrences(text: str, part: str) -> Iterable[int]:
