@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -16,6 +16,7 @@ _Name = Annotated[str, typer.Argument(help="A name of the list, a path, or a hub
 @app.command("list")
 def list_command(as_json: _Json = False) -> None:
     """The models known by name, and which are here."""
+    from disputatio.cli_screen import write, write_json
     from disputatio.llm import catalogue
 
     rows: list[dict[str, Any]] = [
@@ -31,13 +32,14 @@ def list_command(as_json: _Json = False) -> None:
         for one in catalogue.entries()
     ]
     if as_json:
-        typer.echo(json.dumps(rows, indent=2))
+        write_json(rows, indent=2)
         return
+    lines = []
     for row in rows:
         here = "here" if row["present"] else "not fetched"
         size = f"{row['bytes'] / 1e6:,.0f} MB"
-        typer.echo(f"{row['name']:<20}  {row['kind']:<14}  {size:>8}  {here}")
-        typer.echo(f"    {row['about']}")
+        lines.append(f"{row['name']:<20}  {row['kind']:<14}  {size:>8}  {here}\n    {row['about']}\n")
+    write("".join(lines))
 
 
 @app.command("pull")
@@ -48,7 +50,7 @@ def pull_command(name: _Name, as_json: _Json = False) -> None:
 
     with Meter(f"fetching {name}", in_bytes=True) as meter:
         path = catalogue.pull(name, meter.told)
-    typer.echo(json.dumps({"name": name, "path": str(path)}) if as_json else str(path))
+    _show_path(name, path, as_json=as_json)
 
 
 @app.command("path")
@@ -57,4 +59,13 @@ def path_command(name: _Name, as_json: _Json = False) -> None:
     from disputatio.llm import catalogue
 
     path = catalogue.path(name)
-    typer.echo(json.dumps({"name": name, "path": str(path)}) if as_json else str(path))
+    _show_path(name, path, as_json=as_json)
+
+
+def _show_path(name: str, path: Path, *, as_json: bool) -> None:
+    from disputatio.cli_screen import write, write_json
+
+    if as_json:
+        write_json({"name": name, "path": str(path)})
+    else:
+        write(f"{path}\n")
