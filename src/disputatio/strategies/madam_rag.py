@@ -249,7 +249,11 @@ def _later(question: str, passage: Passage, heard: str) -> Prompt:
 def _grounded(question: str, reply: Reply, passage: Passage) -> Reply:
     """The reply, without an answer that its passage does not bear or that echoes the question."""
     echoes = contains_words(question, reply.answer) and not contains_words(question, "or")
-    return reply if stands_in(passage, reply.answer) and not echoes else replace(reply, answer="")
+    return (
+        reply
+        if stands_in(passage, reply.answer) and not echoes
+        else replace(reply, answer="", explanation="")
+    )
 
 
 def _report(number: int, reply: Reply) -> str:
