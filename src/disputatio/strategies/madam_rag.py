@@ -10,7 +10,8 @@ Evidence", arXiv 2504.13079. Differences from the authors' released code:
 * an agent is bound to its own passage: an answer that is not in its words is an abstention, a changed
   answer counts when it is, one that is there is not given up, and an agent is asked again only when an
   answer that it heard stands in its passage, since nothing else could move it; small models otherwise
-  take over whatever they hear. `bound=False` is the paper's debate to the letter;
+  take over whatever they hear. The aggregator hears the agents that have an answer and keeps answers
+  that one of them gave. `bound=False` is the paper's debate to the letter;
 * an agent that breaks its contract abstains for that round and its text is kept; an empty answer never
   counts as agreement with an answer; `rounds=1` returns its aggregate;
 * agents are shuffled once a question (seeded), so an aggregate of unchanged replies is not asked twice.
@@ -92,7 +93,7 @@ def madam_rag(
     replies = read(question, passages, kit, max_tokens=max_tokens)
     if bound:
         replies = [_grounded(question, *one) for one in zip(replies, passages, strict=True)]
-    heard = _aggregate(question, replies, order, kit) if aggregator else _concatenate(replies, order)
+    heard = _aggregate(question, replies, order, bound, kit) if aggregator else _concatenate(replies, order)
     turn = 1
     while turn < rounds:
         turn += 1
@@ -102,7 +103,11 @@ def madam_rag(
         changed = [_report(0, one) for one in said] != [_report(0, one) for one in replies]
         replies = said
         if changed or isinstance(heard, ReplyError):
-            heard = _aggregate(question, replies, order, kit) if aggregator else _concatenate(replies, order)
+            heard = (
+                _aggregate(question, replies, order, bound, kit)
+                if aggregator
+                else _concatenate(replies, order)
+            )
         kit.trace.note("round", round=turn, converged=converged)
         if converged:
             break
@@ -132,17 +137,25 @@ def keeps_answer(old: Reply, new: Reply) -> bool:
 
 
 def _aggregate(
-    question: str, replies: Sequence[Reply], order: Sequence[int], kit: Kit
+    question: str, replies: Sequence[Reply], order: Sequence[int], bound: bool, kit: Kit
 ) -> tuple[tuple[str, ...], str] | ReplyError:
-    """The aggregator's answers and explanation; a broken reply is kept to be raised if it is the last."""
+    """The aggregator's answers and explanation; a broken reply is kept to be raised if it is the last.
+
+    A bound aggregator hears only agents that have an answer, and keeps only answers that an agent gave.
+    """
     if not any(reply.answer for reply in replies):
         return (), "No agent found an answer in its passage."
-    lines = "\n".join(_report(n, replies[at]) for n, at in enumerate(order, 1))
+    spoken = [replies[at] for at in order if replies[at].answer or not bound]
+    lines = "\n".join(_report(n, reply) for n, reply in enumerate(spoken, 1))
     task = AGGREGATOR_TASK.format(question=one_line(question), reports=fence("reports", lines))
     try:
-        return ask_answers("aggregator", chat(AGGREGATOR_SYSTEM, task), kit, max_tokens=192)
+        answers, explanation = ask_answers("aggregator", chat(AGGREGATOR_SYSTEM, task), kit, max_tokens=192)
     except ReplyError as error:
         return error
+    if bound:
+        said = [f"{reply.answer} {reply.explanation}" for reply in spoken]
+        answers = tuple(one for one in answers if any(bears(text, one) for text in said))
+    return answers, explanation
 
 
 def _concatenate(replies: Sequence[Reply], order: Sequence[int]) -> tuple[tuple[str, ...], str]:
