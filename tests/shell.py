@@ -14,7 +14,7 @@ import pytest
 
 from disputatio.cli import main
 
-SCRIPT = {
+SCRIPT: Mapping[str, Mapping[str, Any]] = {
     "You aggregate a debate": {"answers": ["1887"], "explanation": "The ferry first crossed in 1887."},
     "in 1887": {
         "answer": "1887",

@@ -139,12 +139,12 @@ def test_terminal_escapes_of_a_document_reach_no_terminal(capsys: Capture) -> No
     script["in 1887"]["explanation"] = f"It crossed{nasty} in 1887 [blink]"
     script["You aggregate a debate"]["answers"] = [f"1887{nasty}"]
     write_script(Path("script.json"), script)
-    for words in ((), ("--json",)):
-        done = ask(capsys, *words, question=f"When?{nasty}")
-        assert done.code == 0
-        for bad in "\x1b\x07\x9b\u202e":
-            assert bad not in done.out + done.err
-    assert "\x9b" in json.dumps(done.json, ensure_ascii=False)  # nothing is lost from the data
+    shown, data = ask(capsys, question=f"When?{nasty}"), ask(capsys, "--json", question=f"When?{nasty}")
+    assert (shown.code, data.code) == (0, 0)
+    for bad in "\x1b\x07\x9b\u202e":
+        assert bad not in shown.out + shown.err + data.out + data.err
+    assert "[bold red]Markup" in data.json["passages"][0]["text"]
+    assert "\x9b" in data.json["question"]  # nothing is lost from the data
 
 
 # --- lists --------------------------------------------------------------------------------------

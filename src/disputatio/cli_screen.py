@@ -305,8 +305,8 @@ def _show_quotes(out: Console, claims: tuple[Claim, ...]) -> None:
 def _show_position(out: Console, position: Position) -> None:
     """The verdict and the answer, and below them who says so and why it was decided."""
     mark, style = _MARKS[position.verdict]
-    about = plain(f" — {one_line(position.subject)}" if position.subject else "")
-    line = plain(one_line(position.answer), "bold") + about
+    about = f" — {one_line(position.subject)}" if position.subject else ""
+    line = Text.assemble((one_line(position.answer), "bold"), about)
     verdict = Text(f"{mark} {position.verdict}  ", style)
     out.print(_hanging(verdict, line))
     sources = ", ".join(position.sources)

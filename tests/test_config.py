@@ -1,0 +1,195 @@
+"""Settings: flags over environment over file over defaults; what is wrong with them is one line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from disputatio.config import FILE, build_kit, embedder_for, read_settings
+from disputatio.errors import ConfigError, InputError, NotJournalled, StoreError, UnknownName
+from disputatio.llm.journal import Journal
+from disputatio.llm.journal_embedder import JournalEmbedder
+from disputatio.store.index import Index
+from disputatio.types import Passage, Sampling
+from tests.llm.fake_server import ask
+from tests.shell import write_script
+from tests.store.hashing import HashEmbedder
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder to work in."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DISPUTATIO_CACHE", str(tmp_path / "cache"))
+    return tmp_path
+
+
+# --- where settings come from -------------------------------------------------------------------
+def test_flags_come_before_the_environment_the_file_and_the_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert read_settings().strategy == "madam_rag"
+    Path(FILE).write_text('strategy = "concat"\nmodel = "openai:file"\n[role]\njudge = "openai:file"\n')
+    assert read_settings().strategy == "concat"
+    monkeypatch.setenv("DISPUTATIO_STRATEGY", "majority_vote")
+    monkeypatch.setenv("DISPUTATIO_ROLE", '{"judge": "openai:environment"}')
+    settings = read_settings()
+    assert (settings.strategy, settings.model) == ("majority_vote", "openai:file")
+    assert settings.role == {"judge": "openai:environment"}
+    assert read_settings(strategy="closed_book", model=None).strategy == "closed_book"
+    monkeypatch.setenv("DISPUTATIO_STRATEGY", "")  # an empty variable is one that is not set
+    assert read_settings().strategy == "concat"
+
+
+def test_a_path_below_home_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home-of-tests")
+    settings = read_settings(index="~/town.index", journal="~/calls.sqlite")
+    assert settings.index == Path("/home-of-tests/town.index")
+    assert settings.journal == "/home-of-tests/calls.sqlite"
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "said"),
+    [
+        ('modle = "x"', UnknownName, "unknown setting 'modle': did you mean 'model'?"),
+        ("model = ", InputError, "disputatio.toml or the environment"),
+        ("kv_cache_gb = 0", InputError, "setting kv_cache_gb: Input should be greater than or equal to 1"),
+        ('in_flight = "many"', InputError, "DISPUTATIO_IN_FLIGHT or disputatio.toml"),
+        ('role = "judge"', InputError, "setting role"),
+        ('cache = "models"', InputError, "set by the variable DISPUTATIO_CACHE alone"),
+    ],
+)
+def test_a_wrong_file_is_told_in_one_line(text: str, error: type[Exception], said: str) -> None:
+    Path(FILE).write_text(text)
+    with pytest.raises(error) as raised:
+        read_settings()
+    assert said in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [("ROLE", "{judge", '"role"'), ("KV_CACHE_GB", "lots", "kv_cache_gb"), ("REPLAY", "perhaps", "replay")],
+)
+def test_a_wrong_variable_is_told(name: str, value: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(f"DISPUTATIO_{name}", value)
+    with pytest.raises(InputError, match=said):
+        read_settings()
+
+
+# --- models -------------------------------------------------------------------------------------
+def test_a_model_that_cannot_be_is_told_before_anything_is_loaded_or_made(place: Path) -> None:
+    for model in ("local:nope", "nope", "openai:", "local:minilm-l6-v2"):
+        with pytest.raises(ConfigError):
+            build_kit(read_settings(model=model, journal="none"))
+    with pytest.raises(UnknownName, match=r"did you mean 'local:qwen2\.5-coder-0\.5b'"):
+        build_kit(read_settings(model="local:qwen2.5-coder-0.5", journal="none"))
+    assert list(place.iterdir()) == []
+
+
+def test_a_model_of_the_catalogue_is_named_without_being_fetched(place: Path) -> None:
+    said: list[str] = []
+    kit = build_kit(read_settings(journal="none"), say=said.append)
+    assert kit.model.name == "local:qwen2.5-coder-1.5b"
+    assert said == []
+    assert list(place.iterdir()) == []
+
+
+def test_a_script_is_journalled_only_where_a_file_is_named(place: Path) -> None:
+    model = write_script(place / "script.json")
+    for journal in ("default", "none"):
+        plain = build_kit(read_settings(model=model, journal=journal)).model
+        plain.complete([ask("in 1887")], Sampling())
+        assert not plain.complete([ask("in 1887")], Sampling())[0].journalled
+    kept = build_kit(read_settings(model=model, journal="calls.sqlite")).model
+    first = kept.complete([ask("in 1887")], Sampling())[0]
+    assert kept.complete([ask("in 1887")], Sampling())[0].journalled
+    write_script(place / "script.json", {"": {"answer": "another script is another model"}})
+    other = build_kit(read_settings(model=model, journal="calls.sqlite")).model
+    assert other.complete([ask("in 1887")], Sampling())[0].text != first.text
+    (place / "script.json").unlink()
+    replayed = build_kit(read_settings(model=model, journal="calls.sqlite", replay=True)).model
+    with pytest.raises(NotJournalled):
+        replayed.complete([ask("in 1901")], Sampling())
+
+
+def test_a_replay_makes_no_journal(place: Path) -> None:
+    with pytest.raises(InputError, match="there is no journal to replay"):
+        build_kit(read_settings(model="scripted:", journal="calls.sqlite", replay=True))
+    with pytest.raises(ConfigError, match="--replay needs a journal"):
+        build_kit(read_settings(model="scripted:", journal="none", replay=True))
+    assert list(place.iterdir()) == []
+
+
+# --- embedders ----------------------------------------------------------------------------------
+def _index(path: Path, embedder: HashEmbedder | None) -> Path:
+    index = Index.open(path, embedder=embedder)
+    index.add([Passage(text="The ferry first crossed in 1887.", source="museum.example")])
+    return path
+
+
+def test_an_index_is_opened_with_the_embedder_it_was_made_with(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def opened(name: str, **_: Any) -> HashEmbedder | None:
+        asked.append(name)
+        return None if name == "none" else HashEmbedder("minilm-l6-v2@12345678")
+
+    monkeypatch.setattr("disputatio.config.open_embedder", opened)
+    plain = _index(place / "plain", None)
+    dense = _index(place / "dense", HashEmbedder("minilm-l6-v2@12345678"))
+    settings = read_settings(embedder=str(place / "my-own"), journal="none")
+    assert embedder_for(settings, plain) is None
+    assert embedder_for(settings, place / "nothing") is None
+    assert asked == []
+    said: list[str] = []
+    found = embedder_for(settings, dense, say=said.append)
+    assert found is not None
+    assert asked == ["minilm-l6-v2"]
+    assert said == ["fetching the embedder minilm-l6-v2, once"]
+    assert embedder_for(read_settings(embedder="none"), dense) is None
+    other = _index(place / "other", HashEmbedder("hash-32"))
+    with pytest.raises(ConfigError, match="made with the embedder hash-32, not with minilm-l6-v2@12345678"):
+        embedder_for(read_settings(), other)
+    with pytest.raises(StoreError):
+        embedder_for(settings, place, create=True)
+
+
+def test_query_vectors_are_kept_and_come_back_to_the_bit(place: Path) -> None:
+    embedder = HashEmbedder()
+    journal = Journal(place / "calls.sqlite")
+    live = JournalEmbedder(embedder, lambda: journal)
+    texts = ["When did the ferry cross?", "渡轮", "When did the ferry cross?"]
+    first = live.embed(texts, query=True)
+    assert embedder.calls == 1
+    assert (first == HashEmbedder().embed(texts, query=True)).all()
+    live.embed(["渡轮"], query=True)
+    assert embedder.calls == 1
+    live.embed(["a passage"])
+    assert (embedder.calls, journal.stats().kept) == (2, 2)  # passages have their vectors in the index
+
+    replayed = JournalEmbedder(None, lambda: journal, name="hash-32", dimension=32)
+    assert (replayed.name, replayed.dimension) == ("hash-32", 32)
+    again = replayed.embed(texts, query=True)
+    assert again.dtype == first.dtype
+    assert again.tobytes() == first.tobytes()
+    assert replayed.embed([], query=True).shape == (0, 32)
+    with pytest.raises(NotJournalled, match="holds no vector of hash-32: 'never asked'"):
+        replayed.embed(["never asked"], query=True)
+    with pytest.raises(NotJournalled):
+        JournalEmbedder(None, lambda: journal, name="other", dimension=32).embed(["渡轮"], query=True)
+    with pytest.raises(NotJournalled):
+        replayed.embed(["a passage"])
+    with pytest.raises(ConfigError):
+        JournalEmbedder(None, lambda: journal)
+
+
+def test_a_journalled_embedder_opens_the_journal_at_the_first_query() -> None:
+    def unavailable() -> Journal:
+        raise AssertionError("the journal was opened")
+
+    part = JournalEmbedder(HashEmbedder(), unavailable)
+    assert (part.name, part.dimension) == ("hash-32", 32)
+    assert part.embed(["a passage"]).shape == (1, 32)
