@@ -67,6 +67,8 @@ def _array(schema: Mapping[str, Any]) -> str | None:
     if inner is None:
         return None
     least, most = schema.get("minItems", 0), schema.get("maxItems")
+    if most == 0:
+        return r"\[\]"
     more = _count(max(least - 1, 0), None if most is None else most - 1)
     some = rf"\[{inner}(, {inner}){more}\]"
     return some if least > 0 else rf"(\[\]|{some})"
@@ -79,6 +81,4 @@ def _count(least: int, most: int | None) -> str:
 
 
 def _literal(value: object) -> str:
-    if isinstance(value, str):
-        return '"' + re.escape(value).replace("\\ ", " ") + '"'
-    return re.escape(json.dumps(value))
+    return re.escape(json.dumps(value, ensure_ascii=False)).replace("\\ ", " ")

@@ -1,0 +1,142 @@
+"""The kit: every call of a model goes through one place that casts, batches, counts and traces it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import pytest
+
+from disputatio.errors import BatchFault, MissingPart, ServerFault
+from disputatio.kit import Kit, chat
+from disputatio.llm.scripted import Scripted
+from disputatio.store.in_hand import InHand
+from disputatio.trace import Trace, prompt_hash
+from disputatio.types import Completion, Message, Passage, Prompt, Sampling
+
+PASSAGES = [Passage(id=f"p{n}", source=f"s{n}", text=f"Text number {n}.") for n in (1, 2, 3)]
+ASK = chat("Be brief.", "Which town?")
+
+
+def test_a_chat_has_what_stays_the_same_first() -> None:
+    assert ASK.messages == (
+        Message(role="system", content="Be brief."),
+        Message(role="user", content="Which town?"),
+    )
+
+
+def test_a_role_is_played_by_its_own_model_and_others_by_the_kits() -> None:
+    plain, judge = Scripted(["plain"], name="plain"), Scripted(["judge"], name="judge")
+    kit = Kit(model=plain, roles={"judge": judge})
+    assert kit.cast("judge") is judge
+    assert kit.cast("reader") is plain
+    assert kit.complete("judge", [ASK])[0].text == "judge"
+    assert kit.complete("reader", [ASK])[0].text == "plain"
+    assert [event["model"] for event in kit.trace.events] == ["judge", "plain"]
+
+
+def test_a_batch_is_one_call_of_the_engine_in_the_order_of_the_prompts() -> None:
+    batches: list[int] = []
+
+    class Counting(Scripted):
+        def complete(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
+            batches.append(len(prompts))
+            return super().complete(prompts, sampling)
+
+    kit = Kit(model=Counting(str.upper))
+    prompts = [chat("s", one) for one in ("a", "b", "c")]
+    assert [one.text for one in kit.complete("reader", prompts)] == ["S\nA", "S\nB", "S\nC"]
+    assert batches == [3]
+
+
+def test_no_prompts_are_no_call() -> None:
+    model = Scripted([])
+    kit = Kit(model=model)
+    assert kit.complete("reader", []) == []
+    assert kit.choose("judge", [], ("Yes", "No")) == []
+    assert model.calls == []
+    assert kit.trace.events == []
+
+
+def test_sampling_reaches_the_model_and_is_greedy_unless_given() -> None:
+    model = Scripted(["a", "b"])
+    kit = Kit(model=model)
+    kit.complete("reader", [ASK])
+    kit.complete("reader", [ASK], Sampling(max_tokens=7))
+    assert model.calls[0].sampling == Sampling()
+    assert Sampling().temperature == 0
+    assert model.calls[1].sampling == Sampling(max_tokens=7)
+
+
+def test_every_call_is_counted_and_traced_by_its_hash_alone() -> None:
+    kit = Kit(model=Scripted(["Broken Bow"], name="m"))
+    kit.complete("reader", [ASK])
+    kit.choose("judge", [ASK], ("Yes", "No"))
+    assert kit.trace.usage().calls == 2
+    first, second = kit.trace.events
+    assert (first["event"], first["role"], first["model"]) == ("complete", "reader", "m")
+    assert (second["event"], second["role"]) == ("choose", "judge")
+    assert first["prompt_hash"] == second["prompt_hash"] == prompt_hash(ASK)
+    assert (first["prompt_tokens"], first["completion_tokens"]) == (4, 2)
+    assert first["journalled"] is False
+    assert "Which town" not in str(kit.trace.events)
+    assert "Broken Bow" not in str(kit.trace.events)
+
+
+def test_prompts_and_replies_are_kept_on_request() -> None:
+    model = Scripted(["Broken Bow"], choices={"town": {"Yes": 0.9, "No": 0.1}})
+    kit = Kit(model=model, trace=Trace(keep_text=True))
+    kit.complete("reader", [ASK])
+    kit.choose("judge", [ASK], ("Yes", "No"))
+    said, chosen = kit.trace.events
+    assert said["prompt"][1] == {"role": "user", "content": "Which town?"}
+    assert said["reply"] == "Broken Bow"
+    assert math.isclose(chosen["reply"]["Yes"], math.log(0.9))
+
+
+def test_a_fault_of_the_model_is_passed_on() -> None:
+    with pytest.raises(ServerFault):
+        Kit(model=Scripted([ServerFault("down", 500)])).complete("reader", [ASK])
+    with pytest.raises(BatchFault):
+        Kit(model=Scripted(["a", ServerFault("down", 500)])).complete("reader", [ASK, ASK])
+
+
+def test_an_engine_that_returns_too_few_words_is_not_trusted() -> None:
+    class Short(Scripted):
+        def complete(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
+            return super().complete(prompts, sampling)[:-1]
+
+    with pytest.raises(ValueError, match="shorter"):
+        Kit(model=Short(["a", "b"])).complete("reader", [ASK, ASK])
+
+
+def test_another_question_gets_the_same_parts_and_a_trace_of_its_own() -> None:
+    kit = Kit(model=Scripted(["a", "b"]), reliabilities={"s": 0.7})
+    other = kit.with_trace(Trace())
+    other.complete("reader", [ASK])
+    assert (other.model, other.reliabilities) == (kit.model, kit.reliabilities)
+    assert kit.trace.events == []
+    assert len(other.trace.events) == 1
+
+
+def test_two_kits_share_no_trace_by_default() -> None:
+    assert Kit(model=Scripted([])).trace is not Kit(model=Scripted([])).trace
+
+
+def test_a_search_without_anything_to_search_names_what_is_missing() -> None:
+    with pytest.raises(MissingPart, match=r"--index|--passages"):
+        Kit(model=Scripted([])).search("ferry")
+
+
+def test_a_search_is_traced_and_passes_its_limits_on() -> None:
+    kit = Kit(model=Scripted([]), retriever=InHand(PASSAGES))
+    hits = kit.search("number", k=3, sources={"s1", "s2"}, exclude={"p1"})
+    assert [hit.passage.id for hit in hits] == ["p2"]
+    assert kit.trace.events[0]["query"] == "number"
+    assert kit.trace.events[0]["hits"] == ["p2"]
+
+
+def test_passages_in_hand_are_read_in_their_order() -> None:
+    kit = Kit(model=Scripted([]), retriever=InHand(PASSAGES))
+    assert [one.id for one in kit.passages("number 3")] == ["p1", "p2", "p3"]
+    assert [one.id for one in kit.passages("number 3", k=1)] == ["p3"]
