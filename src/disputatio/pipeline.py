@@ -64,10 +64,14 @@ def load_strategy(name: str) -> Strategy:
     """The strategy of a name, or of a `package.module:function` out of the tree; raises `UnknownName`."""
     if ":" in name:
         module_name, _, function = name.partition(":")
+        if not all(part.isidentifier() for part in (*module_name.split("."), function)):
+            raise ConfigError(f"strategy {name!r} is not of the form package.module:function")
         try:
             found = getattr(importlib.import_module(module_name), function)
         except (ImportError, AttributeError) as error:
             raise ConfigError(f"strategy {name!r} cannot be imported: {error}") from error
+        if not inspect.isroutine(found):
+            raise ConfigError(f"strategy {name!r} is not a function")
     elif name in strategy_names():
         found = getattr(importlib.import_module(f"disputatio.strategies.{name}"), name)
     else:
@@ -89,7 +93,7 @@ def read_options(strategy: Strategy, given: Mapping[str, Any]) -> dict[str, Any]
     for name, value in given.items():
         if name not in known:
             raise UnknownName("option", name, known)
-        read[name] = _read_value(name, value, hints[name])
+        read[name] = _read_value(name, value, hints[name]) if name in hints else value
     return read
 
 
@@ -113,7 +117,7 @@ def _read_value(name: str, value: object, hint: Any) -> object:
     if typing.get_origin(hint) in (types.UnionType, typing.Union):
         if value is None or str(value).casefold() == "none":
             return None
-        hint = next(one for one in choices if one is not type(None))
+        return _read_value(name, value, next(one for one in choices if one is not type(None)))
     if hint is bool:
         flags = {"true": True, "false": False, "1": True, "0": False, "yes": True, "no": False}
         if str(value).casefold() in flags:
