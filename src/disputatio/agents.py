@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from disputatio.errors import ReplyError
 from disputatio.kit import Kit, chat
-from disputatio.text import fence, is_unknown, normalise, one_line
+from disputatio.text import bears, contains_words, fence, is_unknown, normalise, one_line
 from disputatio.types import Abstention, Completion, Passage, Prompt, Reply, Sampling
 
 MOST_CHARACTERS = 8_000  # a longer reply is not one
@@ -82,6 +83,21 @@ def read(question: str, passages: Sequence[Passage], kit: Kit, *, max_tokens: in
     sampling = Sampling(max_tokens=max_tokens, schema=READER_SCHEMA)
     done = kit.complete("reader", prompts, sampling)
     return [parse_reply(word, passage.id, 1) for word, passage in zip(done, passages, strict=True)]
+
+
+def ground(question: str, reply: Reply, passage: Passage) -> Reply:
+    """The reply, without an answer that its passage does not bear or that echoes the question."""
+    echoes = contains_words(question, reply.answer) and not contains_words(question, "or")
+    return (
+        reply
+        if stands_in(passage, reply.answer) and not echoes
+        else replace(reply, answer="", explanation="")
+    )
+
+
+def stands_in(passage: Passage, answer: str) -> bool:
+    """Whether an answer is in the words of a passage, or a bare yes or no."""
+    return bears(f"{passage.title} {passage.text}", answer)
 
 
 def parse_reply(completion: Completion, passage_id: str, turn: int) -> Reply:

@@ -25,7 +25,7 @@ from disputatio.types import Answer
 
 Strategy = Callable[..., Answer]
 
-DEFAULT_STRATEGY = "madam_rag"
+DEFAULT_STRATEGY = "disputation"
 
 
 def ask(

@@ -86,6 +86,29 @@ def contains_words(text: str, part: str) -> bool:
     return bool(needle) and f" {needle} " in f" {normalise(text)} "
 
 
+def bears(quote: str, answer: str) -> bool:
+    """Whether a text has all figures and at least half of the words of an answer; "yes" and "no" need none.
+
+    >>> bears("an American death metal band", "death metal group"), bears("in 1921", "1975")
+    (True, False)
+    """
+    words = normalise(answer).split()
+    if words in (["yes"], ["no"]):
+        return True
+    said = {stem(word) for word in normalise(quote).split()}
+    figures = all(word in said for word in words if any(map(str.isdigit, word)))
+    return bool(words) and figures and 2 * sum(stem(word) in said for word in words) >= len(words)
+
+
+def stem(word: str) -> str:
+    """A word without its ending, roughly: its first five letters; a figure stays whole.
+
+    >>> stem("footballer") == stem("football"), stem("1921a")
+    (True, '1921a')
+    """
+    return word if any(map(str.isdigit, word)) else word[:5]
+
+
 def is_same_answer(one: str, other: str) -> bool:
     """Whether two answers are equal once normalised; two empty ones are not answers.
 

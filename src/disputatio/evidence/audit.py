@@ -19,10 +19,11 @@ from disputatio.types import Answer, Citation, Claim, Conflict, Passage, Positio
 def audit(answer: Answer, kit: Kit, *, verify: bool = True) -> Answer:
     """The answer with its claims cited, its positions weighed and its conflict named.
 
-    With `verify` each citation is put to the entailment judge; without, or where the judge's model
-    gives no log-probabilities (the trace says so), verdicts stay `unchecked`.
+    Positions that a strategy has resolved itself are kept as they are. With `verify` each citation
+    is put to the entailment judge; without, or where the judge's model gives no log-probabilities
+    (the trace says so), verdicts stay `unchecked`.
     """
-    conflict = conflict_of(answer, kit.reliabilities)
+    conflict = answer.conflict if answer.conflict.positions else conflict_of(answer, kit.reliabilities)
     accepted = [one for one in conflict.positions if one.verdict == "accepted"]
     claims = renumber([_claim(answer, position) for position in accepted])
     if verify:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from disputatio.text import contains_words, find_quote, normalise, sentences
+from disputatio.text import bears, contains_words, find_quote, sentences
 from disputatio.types import Citation, Claim, Passage, Reply
 
 _MARK = re.compile(r"\[\s*(\d+(?:\s*[,;–-]\s*\d+)*)\s*\]")
@@ -27,29 +27,6 @@ def quote_span(passage: Passage, answer: str, reply: Reply | None = None) -> tup
     if quoted and bears(passage.text[slice(*quoted)], answer):
         return quoted
     return find_quote(passage.text, answer)
-
-
-def bears(quote: str, answer: str) -> bool:
-    """Whether a text has all figures and at least half of the words of an answer; "yes" and "no" need none.
-
-    >>> bears("an American death metal band", "death metal group"), bears("in 1921", "1975")
-    (True, False)
-    """
-    words = normalise(answer).split()
-    if words in (["yes"], ["no"]):
-        return True
-    said = {stem(word) for word in normalise(quote).split()}
-    figures = all(word in said for word in words if any(map(str.isdigit, word)))
-    return bool(words) and figures and 2 * sum(stem(word) in said for word in words) >= len(words)
-
-
-def stem(word: str) -> str:
-    """A word without its ending, roughly: its first five letters; a figure stays whole.
-
-    >>> stem("footballer") == stem("football"), stem("1921a")
-    (True, '1921a')
-    """
-    return word if any(map(str.isdigit, word)) else word[:5]
 
 
 def cite(

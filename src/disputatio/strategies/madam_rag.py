@@ -28,15 +28,16 @@ from typing import Literal
 from disputatio.agents import (
     READER_SCHEMA,
     ask_answers,
+    ground,
     parse_reply,
     read,
     reader_prompt,
+    stands_in,
     why_none,
 )
 from disputatio.errors import ReplyError
-from disputatio.evidence.citations import bears
 from disputatio.kit import Kit, chat
-from disputatio.text import contains_words, fence, normalise, one_line
+from disputatio.text import bears, contains_words, fence, normalise, one_line
 from disputatio.types import Answer, Message, Passage, Prompt, Reply, Sampling
 
 REVISION = """\
@@ -92,7 +93,7 @@ def madam_rag(
     order = random.Random(shuffle_seed).sample(range(len(passages)), len(passages))
     replies = read(question, passages, kit, max_tokens=max_tokens)
     if bound:
-        replies = [_grounded(question, *one) for one in zip(replies, passages, strict=True)]
+        replies = [ground(question, *one) for one in zip(replies, passages, strict=True)]
     heard = _aggregate(question, replies, order, bound, kit) if aggregator else _concatenate(replies, order)
     turn = 1
     while turn < rounds:
@@ -247,25 +248,10 @@ def may_move(old: str, new: str, passage: Passage) -> bool:
     return stands_in(passage, new) if new else not stands_in(passage, old)
 
 
-def stands_in(passage: Passage, answer: str) -> bool:
-    """Whether an answer is in the words of a passage, or a bare yes or no."""
-    return bears(f"{passage.title} {passage.text}", answer)
-
-
 def _later(question: str, passage: Passage, heard: str) -> Prompt:
     system, task = reader_prompt(question, passage).messages
     return Prompt(
         messages=(system, Message(role="user", content=f"{task.content}\n\n{REVISION.format(heard=heard)}"))
-    )
-
-
-def _grounded(question: str, reply: Reply, passage: Passage) -> Reply:
-    """The reply, without an answer that its passage does not bear or that echoes the question."""
-    echoes = contains_words(question, reply.answer) and not contains_words(question, "or")
-    return (
-        reply
-        if stands_in(passage, reply.answer) and not echoes
-        else replace(reply, answer="", explanation="")
     )
 
 
