@@ -58,5 +58,5 @@ def _entailment_class(folder: Path) -> int:
     try:
         labels = json.loads((folder / "config.json").read_text(encoding="utf-8"))["id2label"]
         return next(int(n) for n, label in labels.items() if str(label).casefold().startswith("entail"))
-    except (OSError, ValueError, KeyError, AttributeError, StopIteration) as error:
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, StopIteration) as error:
         raise InputError(f"{folder}/config.json: names no entailment class in id2label") from error

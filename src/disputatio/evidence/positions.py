@@ -72,9 +72,9 @@ def _grouped(answer: Answer) -> list[_Group]:
     groups = [_Group(answer=one, accepted=True) for one in answer.answers]
     by_id = {one.id: one for one in answer.passages}
     for reply in last_words(answer.replies):
-        if not reply.answer:
-            continue
         readers = [by_id[one] for one in reply.passages if one in by_id]
+        if not reply.answer or (reply.passages and not readers):
+            continue
         readers = [one for one in readers if quote_span(one, reply.answer, _own(reply)) is not None]
         same = [group for group in groups if is_same_answer(group.answer, reply.answer)]
         near = same or [group for group in groups if group.accepted and matches(group.answer, reply.answer)]
