@@ -134,7 +134,7 @@ def test_marks_of_a_document_are_not_ours(text: str, escaped: str) -> None:
 @given(st.text("[]0123 ,;-a", max_size=30))
 def test_only_our_marks_are_left_in_the_text(text: str) -> None:
     rendered = render([Claim(text=text, citations=(citation(0, 4, n=9),))])
-    assert re.findall(r"\[\s*[\d ,;-]*\d\s*\]", rendered.removesuffix("[9].")) == []
+    assert re.findall(r"\[ *\d+ *\]", rendered.removesuffix("[9].")) == []
 
 
 def test_claims_are_rendered_with_their_marks_after_them() -> None:
