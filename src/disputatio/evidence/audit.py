@@ -5,6 +5,7 @@ It stands outside the strategies, so that a baseline gets the same report as a d
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from disputatio.errors import BatchFault, NoLogprobs
@@ -12,8 +13,13 @@ from disputatio.evidence.citations import cite, render, renumber
 from disputatio.evidence.entailment import ModelJudge, verdict_of
 from disputatio.evidence.positions import conflict_of, last_words
 from disputatio.kit import Kit
-from disputatio.text import contains_words, sentences
+from disputatio.text import contains_words, normalise, sentences
 from disputatio.types import Answer, Citation, Claim, Conflict, Passage, Position
+
+_REPORTED = re.compile(
+    r"^(?:according to the passage,?|the passage (?:\w+ly )?(?:states|says|mentions|reports|shows) that)\s+",
+    re.IGNORECASE,
+)
 
 
 def audit(answer: Answer, kit: Kit, *, verify: bool = True) -> Answer:
@@ -44,8 +50,21 @@ def _claim(answer: Answer, position: Position) -> Claim:
     told = [one.explanation for one in own if contains_words(one.explanation, position.answer)]
     told += [one for one in _sentences(answer.explanation) if contains_words(one, position.answer)]
     passages = [one for one in answer.passages if one.id in position.passages]
-    text = min(told, key=len) if told else f"{answer.question.strip()} {position.answer}"
+    subject = set(normalise(position.subject).split())
+    bare = [as_statement(one) for one in told] or [f"{answer.question.strip()} {position.answer}"]
+    # Of what was said, that which names the subject best, and of those the shortest.
+    text = max(bare, key=lambda one: (len(subject & set(normalise(one).split())), -len(one)))
     return Claim(text=text, citations=tuple(cite(position.answer, passages, replies)))
+
+
+def as_statement(told: str) -> str:
+    """What an agent reports, without its saying that the passage says so.
+
+    >>> as_statement("The passage clearly states that the pier was built in 1901.")
+    'The pier was built in 1901.'
+    """
+    bare = _REPORTED.sub("", told, count=1)
+    return bare[:1].upper() + bare[1:]
 
 
 def _verified(claims: tuple[Claim, ...], answer: Answer, kit: Kit) -> tuple[Claim, ...]:

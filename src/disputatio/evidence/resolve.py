@@ -118,6 +118,7 @@ def resolve(
     positions += [
         _position(side, f"{_told(side)}, which does not speak to the question", "rejected") for side in idle
     ]
+    positions.sort(key=lambda one: one.verdict != "accepted")
     answers = tuple(side.answer for side in sides if side.verdict == "accepted")
     return answers, Conflict(kind=_kind(sides), positions=tuple(positions))
 
@@ -241,8 +242,9 @@ def _reason(side: _Side) -> str:
 def _told(side: _Side, *, short: bool = False) -> str:
     passages = len(side.voices)
     groups = len(independent([one.passage for one in side.voices]))
-    text = f"{groups} independent" if groups < passages else f"{passages}"
-    of = f"{text} of {passages} passages" if groups < passages else f"{text} passage{'s' * (passages > 1)}"
+    of = f"{passages} passage{'s' * (passages > 1)}"
+    if groups < passages:
+        of += f" that count as {groups} (copies, or one owner)"
     return of if short else f"told by {of}"
 
 

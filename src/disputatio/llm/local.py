@@ -23,7 +23,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from disputatio.errors import ContextTooLong, LLMError, Malformed, MissingDependency
+from disputatio.errors import ConfigError, ContextTooLong, LLMError, Malformed, MissingDependency
 from disputatio.llm.converted import converted_folder, open_pipeline
 from disputatio.llm.grammar import schema_regex
 from disputatio.types import Capabilities, Choice, Completion, Prompt, Sampling, Token, Usage
@@ -228,12 +228,12 @@ class _Engine:
         return config
 
     def check_options(self, options: Sequence[str]) -> None:
-        """Options are told apart by their first token; raises `ValueError` where they are not."""
+        """Options are told apart by their first token; raises `ConfigError` where they are not."""
         firsts = [
             int(self._tokenizer.encode(one, add_special_tokens=False).input_ids.data[0][0]) for one in options
         ]
         if len(set(firsts)) != len(firsts) or not all(one.isalnum() for one in options):
-            raise ValueError(f"options must be words that differ in their first token: {options}")
+            raise ConfigError(f"options must be words that differ in their first token: {options}")
 
     def submit(self, ids: Any, config: Any) -> Future[_Generated]:
         """Queue one prompt for the running batch."""

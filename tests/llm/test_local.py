@@ -1,0 +1,94 @@
+"""The embedded engine on the smallest real model: batches, constraints, log P, the prefix cache."""
+
+from __future__ import annotations
+
+import json
+import math
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from disputatio.errors import ConfigError, ContextTooLong, InputError
+from disputatio.kit import chat
+from disputatio.llm.catalogue import cache_folder
+from disputatio.llm.local import Local
+from disputatio.types import Sampling
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"answer": {"type": "string"}, "sure": {"type": "boolean"}},
+    "required": ["answer", "sure"],
+    "additionalProperties": False,
+}
+
+
+@pytest.fixture(scope="module")
+def model(small_model: Path) -> Local:
+    return Local("small", lambda: small_model, cache=cache_folder(), cache_gb=1, context_tokens=2_048)
+
+
+def test_a_missing_file_is_named_and_nothing_is_loaded(tmp_path: Path) -> None:
+    absent = Local("absent", lambda: tmp_path / "absent.gguf", cache=tmp_path)
+    assert absent.capabilities().logprobs
+    with pytest.raises(InputError, match=r"absent\.gguf"):
+        absent.complete([chat("", "Hello.")], Sampling())
+
+
+@pytest.mark.slow
+def test_a_batch_comes_back_in_order_with_usage_and_log_probabilities(model: Local) -> None:
+    prompts = [chat("Reply with the number alone.", f"Write the number {n}.") for n in (3, 5, 8)]
+    done = model.complete(prompts, Sampling(max_tokens=8))
+    assert [one.text.strip(" .") for one in done] == ["3", "5", "8"]
+    for one in done:
+        assert one.finish_reason == "stop"
+        assert one.usage.calls == 1
+        assert one.usage.prompt_tokens > 10
+        assert one.usage.completion_tokens == len(one.tokens)
+        assert all(token.logprob <= 0 for token in one.tokens)
+
+
+@pytest.mark.slow
+def test_a_schema_is_kept_and_a_cut_is_reported(model: Local) -> None:
+    prompt = chat("Reply in JSON.", "Is Paris in France?")
+    (whole,) = model.complete([prompt], Sampling(max_tokens=80, schema=SCHEMA))
+    assert set(json.loads(whole.text)) == {"answer", "sure"}
+    (cut,) = model.complete([prompt], Sampling(max_tokens=3, schema=SCHEMA))
+    assert cut.finish_reason == "length"
+
+
+@pytest.mark.slow
+def test_choose_gives_the_models_own_probability(model: Local) -> None:
+    prompts = [chat("Reply with one word, Yes or No.", "Is Paris in France?")]
+    (free,) = model.complete(prompts, Sampling(max_tokens=1))
+    (choice,) = model.choose(prompts, ("Yes", "No"))
+    odds = dict(zip(choice.options, choice.logprobs, strict=True))
+    assert sum(map(math.exp, odds.values())) <= 1.01
+    assert odds[free.tokens[0].text.strip()] == pytest.approx(free.tokens[0].logprob, abs=0.05)
+    with pytest.raises(ConfigError, match="first token"):
+        model.choose(prompts, ("Yes", "Yes"))
+
+
+@pytest.mark.slow
+def test_what_is_read_again_comes_from_the_prefix_cache(model: Local) -> None:
+    long = "The quay was built of granite. " * 40
+    first = model.complete([chat(long, "What is it built of?")], Sampling(max_tokens=2))[0].usage
+    again = model.complete([chat(long, "Who wrote this?")], Sampling(max_tokens=2))[0].usage
+    assert first.cached_tokens < 64
+    assert again.cached_tokens > 200
+
+
+@pytest.mark.slow
+def test_threads_share_one_engine(model: Local) -> None:
+    def said(n: int) -> str:
+        prompt = chat("Reply with the number alone.", f"Write the number {n}.")
+        return model.complete([prompt], Sampling(max_tokens=8))[0].text.strip(" .")
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(said, range(1, 7))) == [str(n) for n in range(1, 7)]
+
+
+@pytest.mark.slow
+def test_a_prompt_that_does_not_fit_is_refused(model: Local) -> None:
+    with pytest.raises(ContextTooLong, match="fewer or shorter passages"):
+        model.complete([chat("", "word " * 5_000)], Sampling())
