@@ -6,20 +6,29 @@ Run it with `make demo`, or `python examples/demo.py`. The index goes to `.dispu
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 import time
 from pathlib import Path
+
+from disputatio import cli
 
 EXAMPLES = Path(__file__).resolve().parent
 INDEX = EXAMPLES.parent / ".disputatio" / "demo.index"
 
 
 def run(*words: str) -> int:
-    """Show a command line of ours, run it, and return its exit code."""
+    """Show a command line of ours, run it in this process, and return its exit code.
+
+    One process, so that the model is loaded once.
+    """
     shown = " ".join(f'"{word}"' if " " in word else word for word in words)
     print(f"\n$ disputatio {shown}", flush=True)
-    return subprocess.run([Path(sys.executable).parent / "disputatio", *words], check=False).returncode
+    sys.argv = ["disputatio", *words]
+    try:
+        cli.main()
+    except SystemExit as end:
+        return int(end.code or 0)
+    return 0
 
 
 def main() -> int:
