@@ -256,6 +256,13 @@ def test_an_agent_that_breaks_its_contract_abstains_for_that_round_and_is_no_agr
     assert answer.replies[1].answer == "1948", "the agent is back in the round after"
 
 
+def test_a_bound_agent_that_breaks_its_contract_abstains_too() -> None:
+    model = Panel({**STEADY, "Gamma": [said("1975"), "1975, of course"]}, [concluded("1921")])
+    last = debate(model, rounds=2, bound=True).replies[2]
+    assert (last.answer, last.raw, last.round) == ("", "1975, of course", 2)
+    assert last.fault
+
+
 def test_an_agent_that_stays_broken_never_lets_the_debate_converge() -> None:
     model = Panel({**STEADY, "Beta": [cut('{"answer": "19')]}, [concluded("1921")])
     answer = debate(model, rounds=4)
