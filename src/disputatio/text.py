@@ -11,6 +11,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
+_UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？])[\"'”’)\]]*\s+(?=[\"'“‘(\[]*[A-Z0-9À-ÞЀ-Я぀-ヿ一-鿿])")
 _TEMPLATE_TOKENS = re.compile(
@@ -48,13 +49,20 @@ def normalise(text: str) -> str:
     'broken bow nebraska'
     >>> normalise("3,559")
     '3559'
+
+    Scripts that are written without spaces are compared character by character.
+
+    >>> normalise("1887年首航")
+    '1887 年 首 航'
     """
     text = unicodedata.normalize("NFKC", text).casefold()
     text = re.sub(r"(?<=\d),(?=\d{3}\b)", "", text)
     kept = []
     for char in text:
         kind = unicodedata.category(char)[0]
-        if kind in "LNM" or char in "$€£%°":
+        if _UNSPACED.match(char):
+            kept.append(f" {char} ")
+        elif kind in "LNM" or char in "$€£%°":
             kept.append(char)
         elif char in "'’.":  # don't -> dont, U.S. -> us
             continue

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from disputatio.errors import BatchFault, NoLogprobs
+from disputatio.errors import BatchFault, ConfigError, NoLogprobs
 from disputatio.evidence.citations import cite, render, renumber
 from disputatio.evidence.entailment import ModelJudge, verdict_of
 from disputatio.evidence.positions import conflict_of, last_words
@@ -75,12 +75,15 @@ def _verified(claims: tuple[Claim, ...], answer: Answer, kit: Kit) -> tuple[Clai
         (_premise(passages[one.passage], one), claim.text) for claim in claims for one in claim.citations
     ]
     try:
-        scores = iter(judge.entails(pairs) if pairs else [])
+        given = judge.entails(pairs) if pairs else []
     except (NoLogprobs, BatchFault) as error:
         if isinstance(error, BatchFault) and not all(isinstance(one, NoLogprobs) for one in error.errors):
             raise
         kit.trace.note("unchecked", reason=str(error))
         return claims
+    if len(given) != len(pairs):
+        raise ConfigError(f"the entailment judge scored {len(given)} of {len(pairs)} citations")
+    scores = iter(given)
     return tuple(
         replace(
             claim,

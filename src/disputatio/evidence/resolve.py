@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from disputatio.evidence.citations import quote_span
 from disputatio.evidence.positions import matches
 from disputatio.text import normalise, sentences, stem
 from disputatio.types import Conflict, ConflictKind, Passage, Position, Reply
@@ -145,14 +146,19 @@ def names_of(question: str, voice: Voice) -> frozenset[str]:
 
 
 def fit(question: str, reply: Reply, passage: Passage) -> float:
-    """The share of the question's content words that a reply's explanation and its passage's title bear.
+    """The share of the question's content words that a reply speaks to.
+
+    It speaks by its explanation, the sentences of the passage that give the answer, and the title.
 
     >>> reply = Reply(passages=("p",), answer="the crew", explanation="The crew left the harbour.")
     >>> fit("Who built the harbour wall?", reply, Passage(text=""))
     0.3333333333333333
     """
     asked = {stem(word) for word in normalise(question).split() if word not in _PLAIN}
-    said = {stem(word) for word in normalise(f"{passage.title} {reply.explanation}").split()}
+    span = quote_span(passage, reply.answer, reply)
+    told = [passage.text[a:b] for a, b in sentences(passage.text) if span and a < span[1] and b > span[0]]
+    words = normalise(" ".join([passage.title, reply.explanation, *told])).split()
+    said = {stem(word) for word in words}
     return len(asked & said) / len(asked) if asked else 1.0
 
 
