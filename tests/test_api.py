@@ -20,6 +20,12 @@ HELD = [d.Passage(text=one["text"], source=one["source"], title=one.get("title",
 
 
 @pytest.fixture(autouse=True)
+def _debate(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The debate is asked here, whatever the default: it has roles and options of every kind."""
+    monkeypatch.setenv("DISPUTATIO_STRATEGY", "madam_rag")
+
+
+@pytest.fixture(autouse=True)
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder to work in, and a script for a model."""
     monkeypatch.chdir(tmp_path)

@@ -24,6 +24,12 @@ LIMITED = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({0}, {0})
 
 
 @pytest.fixture(autouse=True)
+def _debate(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The debate is asked here, whatever the default: it has roles and options of every kind."""
+    monkeypatch.setenv("DISPUTATIO_STRATEGY", "madam_rag")
+
+
+@pytest.fixture(autouse=True)
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder to work in, with a script and passages."""
     monkeypatch.chdir(tmp_path)

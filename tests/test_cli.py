@@ -15,6 +15,12 @@ Capture = pytest.CaptureFixture[str]
 
 
 @pytest.fixture(autouse=True)
+def _debate(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The debate is asked here, whatever the default: it has roles and options of every kind."""
+    monkeypatch.setenv("DISPUTATIO_STRATEGY", "madam_rag")
+
+
+@pytest.fixture(autouse=True)
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder to work in, with a script and passages."""
     monkeypatch.chdir(tmp_path)

@@ -28,7 +28,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 # --- where settings come from -------------------------------------------------------------------
 def test_flags_come_before_the_environment_the_file_and_the_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert read_settings().strategy == "madam_rag"
+    assert read_settings().strategy == "disputation"
     Path(FILE).write_text('strategy = "concat"\nmodel = "openai:file"\n[role]\njudge = "openai:file"\n')
     assert read_settings().strategy == "concat"
     monkeypatch.setenv("DISPUTATIO_STRATEGY", "majority_vote")

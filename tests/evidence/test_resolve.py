@@ -103,7 +103,10 @@ def test_reliability_weighs_a_vote() -> None:
 
 
 def test_a_tampered_copy_is_about_the_same_thing_whatever_it_names() -> None:
-    text = "The town of Tarnwick on the river had in the last count of the crown a population of {} people."
+    text = (
+        "The town of Tarnwick on the river, which fishermen founded before the great flood and which kept "
+        "its old walls and both of its gates, had in the last count of the crown a population of {} people."
+    )
     answers, _ = settled(
         voice("5", "Tarnwick on the Sorrel has a population of 5.", source="a", text=text.format(5)),
         voice("6", "Tarnwick of the Crown has a population of 6.", source="b", text=text.format(6)),

@@ -30,7 +30,9 @@ def audit(answer: Answer, kit: Kit, *, verify: bool = True) -> Answer:
     (the trace says so), verdicts stay `unchecked`.
     """
     conflict = answer.conflict if answer.conflict.positions else conflict_of(answer, kit.reliabilities)
-    accepted = [one for one in conflict.positions if one.verdict == "accepted"]
+    accepted = [
+        one for one in conflict.positions if one.verdict == "accepted" or one.answer in answer.answers
+    ]
     claims = renumber([_claim(answer, position) for position in accepted])
     if verify:
         claims = _verified(claims, answer, kit)

@@ -14,9 +14,11 @@ from dataclasses import dataclass, field
 from disputatio.evidence.citations import quote_span
 from disputatio.evidence.positions import matches
 from disputatio.text import normalise, sentences, stem
-from disputatio.types import Conflict, ConflictKind, Passage, Position, Reply
+from disputatio.types import Conflict, ConflictKind, Passage, Position, PositionVerdict, Reply
 
 COPY = 0.5  # share of common word triples from which two texts count as copies
+SHORT, NEARLY_EQUAL = 25, 0.9  # below so many words, from which share
+_ORDER = ("accepted", "unresolved", "rejected")
 _PLAIN = frozenset(
     [
         "what",
@@ -85,7 +87,7 @@ class _Side:
     voices: list[Voice]
     names: frozenset[str] = frozenset()
     votes: float = 0.0
-    verdict: str = "accepted"
+    verdict: PositionVerdict = "accepted"
     against: list[_Side] = field(default_factory=list)
 
     @property
@@ -97,8 +99,8 @@ class _Side:
         return sum(one.support for one in self.voices) / len(self.voices)
 
     @property
-    def strength(self) -> tuple[float, str, float]:
-        return self.votes, self.newest, self.support
+    def strength(self) -> tuple[float, str, float, int]:
+        return self.votes, self.newest, round(self.support, 2), len(self.voices)
 
 
 def resolve(
@@ -106,21 +108,25 @@ def resolve(
 ) -> tuple[tuple[str, ...], Conflict]:
     """The answers that stand, and all positions with a verdict and a reason each.
 
+    Where two contradict each other and nothing tells them apart, both are given, as unresolved.
+
     A voice whose support is below `least` does not answer the question: its position is rejected
     before any is weighed, and does not make a conflict.
     """
     sides = _sides(question, [one for one in voices if one.support >= least], reliabilities)
     for side in sorted(sides, key=lambda one: one.strength, reverse=True):
         side.against = [one for one in sides if one is not side and _contradict(one, side)]
-        if any(one.verdict == "accepted" and one.strength > side.strength for one in side.against):
+        if any(one.verdict != "rejected" and one.strength > side.strength for one in side.against):
             side.verdict = "rejected"
+        elif any(one.verdict != "rejected" and one.strength == side.strength for one in side.against):
+            side.verdict = "unresolved"
     idle = _sides(question, [one for one in voices if one.support < least], reliabilities)
     positions = [_position(side, _reason(side), side.verdict) for side in sides]
     positions += [
         _position(side, f"{_told(side)}, which does not speak to the question", "rejected") for side in idle
     ]
-    positions.sort(key=lambda one: one.verdict != "accepted")
-    answers = tuple(side.answer for side in sides if side.verdict == "accepted")
+    positions.sort(key=lambda one: _ORDER.index(one.verdict))
+    answers = tuple(side.answer for side in sides if side.verdict != "rejected")
     return answers, Conflict(kind=_kind(sides), positions=tuple(positions))
 
 
@@ -168,9 +174,7 @@ def independent(passages: Sequence[Passage]) -> list[list[Passage]]:
     for passage in passages:
         own = passage.owner or passage.source
         for group in groups:
-            if any(own and own == (one.owner or one.source) for one in group) or any(
-                likeness(passage.text, one.text) >= COPY for one in group
-            ):
+            if any((own and own == (one.owner or one.source)) or _is_copy(passage, one) for one in group):
                 group.append(passage)
                 break
         else:
@@ -185,7 +189,13 @@ def likeness(one: str, other: str) -> float:
     (1.0, 0.0)
     """
     first, second = _triples(one), _triples(other)
-    return len(first & second) / len(first | second) if first | second else 0.0
+    return len(first & second) / len(first | second)
+
+
+def _is_copy(one: Passage, other: Passage) -> bool:
+    """Whether two texts are copies; short ones are alike by chance, so they must be nearly equal."""
+    short = min(len(one.text.split()), len(other.text.split())) < SHORT
+    return likeness(one.text, other.text) >= (NEARLY_EQUAL if short else COPY)
 
 
 def _triples(text: str) -> set[tuple[str, ...]]:
@@ -211,17 +221,17 @@ def _sides(question: str, voices: Sequence[Voice], reliabilities: Mapping[str, f
 
 def _contradict(one: _Side, other: _Side) -> bool:
     """Whether two positions are about one thing: copies are; else each must name what the other does not."""
-    if any(likeness(a.passage.text, b.passage.text) >= COPY for a in one.voices for b in other.voices):
+    if any(_is_copy(a.passage, b.passage) for a in one.voices for b in other.voices):
         return True
     return not (one.names - other.names and other.names - one.names)
 
 
-def _position(side: _Side, reason: str, verdict: str) -> Position:
+def _position(side: _Side, reason: str, verdict: PositionVerdict) -> Position:
     titles = [one.passage.title for one in side.voices if one.passage.title]
     return Position(
         answer=side.answer,
         subject=max(titles, key=titles.count) if titles else "",
-        verdict="accepted" if verdict == "accepted" else "rejected",
+        verdict=verdict,
         reason=reason,
         passages=tuple(one.passage.id for one in side.voices),
         sources=tuple(dict.fromkeys(one.passage.source for one in side.voices if one.passage.source)),
@@ -230,7 +240,10 @@ def _position(side: _Side, reason: str, verdict: str) -> Position:
 
 
 def _reason(side: _Side) -> str:
-    winners = [one for one in side.against if one.verdict == "accepted" and one is not side]
+    winners = [one for one in side.against if one.verdict != "rejected"]
+    if side.verdict == "unresolved":
+        equals = " and ".join(one.answer for one in winners if one.strength == side.strength)
+        return f"{_told(side)}, as well told as {equals}: nothing that was read settles it"
     if side.verdict == "accepted":
         beaten = [one for one in side.against if one.verdict == "rejected"]
         against = f", against {', '.join(f'{_told(one, short=True)} for {one.answer}' for one in beaten)}"
@@ -256,13 +269,15 @@ def _told(side: _Side, *, short: bool = False) -> str:
 
 def _is_outdated(side: _Side) -> bool:
     """Whether a position lost to a newer one and not to more votes."""
-    winners = [one for one in side.against if one.verdict == "accepted"]
+    winners = [one for one in side.against if one.verdict != "rejected"]
     return bool(side.newest) and any(one.newest > side.newest and one.votes <= side.votes for one in winners)
 
 
 def _kind(sides: Sequence[_Side]) -> ConflictKind:
     accepted = [one for one in sides if one.verdict == "accepted"]
     rejected = [one for one in sides if one.verdict == "rejected"]
+    if len(accepted) + len(rejected) < len(sides):
+        return "unresolved"
     if rejected:
         older = all(
             one.newest
