@@ -33,7 +33,7 @@ def town(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("strategy", ["closed_book", "concat", "majority_vote", "madam_rag"])
+@pytest.mark.parametrize("strategy", ["closed_book", "concat", "majority_vote", "madam_rag", "disputation"])
 def test_an_answer_keeps_the_contract_and_replays_to_the_byte(
     strategy: str, town: Path, small_model: Path
 ) -> None:
