@@ -8,6 +8,7 @@ Run: python bench/overhead.py
 
 from __future__ import annotations
 
+import argparse
 import cProfile
 import io
 import json
@@ -28,11 +29,16 @@ EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 
 def main() -> None:
     """Ask the demo's questions both ways and write the table."""
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--questions", type=int, default=3)
+    given = options.parse_args()
     kit = build_kit(read_settings(journal="none"))
     kit.complete("reader", [chat("", "Say yes.")], Sampling(max_tokens=1))  # loads the engine
-    questions = [one["question"] for one in json.loads((EXAMPLES / "questions.json").read_text())]
+    questions = [one["question"] for one in json.loads((EXAMPLES / "questions.json").read_text())][
+        : given.questions
+    ]
     lines = [
-        f"{kit.model.name}, {kit.model.capabilities().engine}, madam_rag",
+        f"{kit.model.name}, {kit.model.capabilities().engine}, disputation",
         "",
         "| passages | question | wall s | model s | outside s | share |",
         "|---|---|--:|--:|--:|--:|",
@@ -49,7 +55,7 @@ def main() -> None:
                 held = Kit(model=kit.model, retriever=retriever)
                 start = time.perf_counter()
                 profile.enable()
-                answer = ask(question, kit=held, strategy="madam_rag")
+                answer = ask(question, kit=held, strategy="disputation")
                 profile.disable()
                 wall = time.perf_counter() - start
                 outside = wall - answer.usage.seconds
