@@ -122,7 +122,8 @@ def open_embedder(
         return None
     from disputatio.store.embed import OnnxEmbedder
 
-    return OnnxEmbedder(catalogue.path(name, pull=pull, progress=progress))
+    folder = catalogue.path(name, pull=pull, progress=progress)
+    return OnnxEmbedder(folder, cache=catalogue.cache_folder() / "compiled")
 
 
 def embedder_for(
