@@ -52,7 +52,7 @@ def _serve(
 
     try:
         asyncio.run(main())
-    except Exception as error:
+    except Exception as error:  # handed to the thread that waits for `ready`, never dropped
         if ready.done():
             raise
         ready.set_exception(error)
