@@ -49,11 +49,15 @@ class Passage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
-    """A passage found by a search; `scores` holds each leg (`sparse`, `dense`), in [0, 1]."""
+    """A passage found by a search; `scores` holds each leg (`sparse`, `dense`), in [0, 1].
+
+    `duplicate_of` is the id of a better hit of the same search that says nearly the same words.
+    """
 
     passage: Passage
     score: float
     scores: Mapping[str, float] = field(default_factory=dict)
+    duplicate_of: str = ""
 
 
 # --- models -------------------------------------------------------------------------------------
