@@ -1,48 +1,53 @@
 """An embedder from a local folder: an ONNX model and its tokenizer, run by OpenVINO.
 
-The folder holds one `*.onnx` file, `tokenizer.json` and, where the defaults do not fit,
-`disputatio.json` with any of: `name`, `pooling` (`mean` or `cls`), `max_tokens`, `query_prefix`,
-`passage_prefix`. The defaults are those of sentence-transformers' MiniLM.
+How the model is used is read from its folder (`model_folder`). Texts are sorted by length and run in
+batches of a bounded number of tokens, several at a time: OpenVINO's throughput mode, one stream of
+batches a core or so, was never slower than one batch on all cores, and far faster beside other work.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import sys
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from disputatio.errors import ConfigError, MissingDependency
+from disputatio.store.model_folder import EmbedderSettings, ModelFolder, read_folder
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-_BATCH = 8
-_INPUTS = ("input_ids", "attention_mask", "token_type_ids")
+__all__ = ["EmbedderSettings", "OnnxEmbedder"]
+
+_BATCH_TOKENS = 1024  # of a batch, padding included; see bench/results/embed_speed.md
+_AT_ONCE = 2048  # texts tokenised at a time: their tokens are held together
+_INPUTS = ("input_ids", "attention_mask", "token_type_ids", "position_ids")
+_POOLED = "sentence_embedding"  # an output that the whole model made, all its modules included
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EmbedderSettings:
-    """How a model wants to be used; read from the folder's `disputatio.json`."""
+class _Loaded:
+    """The model in memory: a queue of requests for many batches, one request for a single one."""
 
-    name: str = ""
-    pooling: Literal["mean", "cls"] = "mean"
-    max_tokens: int = 256
-    query_prefix: str = ""
-    passage_prefix: str = ""
+    queue: Any
+    request: Any
+    tokenizer: Any
+    output: int
+    dimension: int
+    ports: dict[str, Any]
 
 
 class OnnxEmbedder:
     """An embedding model in a folder (`Embedder`); loaded at the first use, once.
 
     `name` is the model's name with a hash of its weights, so that an index knows its own vectors.
-    `cache` is a folder where the compiled model is kept between processes. Calls from several
-    threads wait for one another.
+    `cache` is a folder where the compiled model is kept between processes. Threads may share it:
+    long calls wait for one another, and a query does not wait for them.
     """
 
     def __init__(self, folder: str | Path, *, cache: str | Path | None = None, threads: int = 0) -> None:
@@ -50,115 +55,190 @@ class OnnxEmbedder:
 
         Raises `ConfigError` when the folder does not hold a model.
         """
-        self._folder, self._cache, self._threads = Path(folder), cache, threads
-        self._model_file = _only_model(self._folder)
-        self._settings = _settings(self._folder / "disputatio.json")
-        self._lock = threading.Lock()
-        self._loaded: tuple[Any, Any, int] | None = None
-        weights = hashlib.sha256(self._model_file.read_bytes()).hexdigest()[:8]
-        self._name = f"{self._settings.name or self._folder.name}@{weights}"
+        self._cache, self._threads = cache, threads
+        self._found: ModelFolder = read_folder(Path(folder))
+        self._name = self._found.identity()
+        self._loading, self._many, self._single = threading.Lock(), threading.Lock(), threading.Lock()
+        self._loaded: _Loaded | None = None
 
     @property
     def name(self) -> str:
-        """The model's name and the first 8 hex digits of the SHA-256 of its weights."""
+        """The model's name, the first 8 hex digits of the SHA-256 of its weights, and a mark of its use."""
         return self._name
+
+    @property
+    def settings(self) -> EmbedderSettings:
+        """How the model is used."""
+        return self._found.settings
 
     @property
     def dimension(self) -> int:
         """The length of a vector."""
-        with self._lock:
-            return self._load()[2]
+        return self._load().dimension
 
     def embed(self, texts: Sequence[str], *, query: bool = False) -> NDArray[np.float32]:
         """An array (len(texts), dimension) of unit rows; a text beyond `max_tokens` is cut there."""
         import numpy as np
 
-        prefix = self._settings.query_prefix if query else self._settings.passage_prefix
-        with self._lock:
-            request, tokenizer, dimension = self._load()
-            vectors = np.zeros((len(texts), dimension), dtype=np.float32)
-            tokens = [one.ids for one in tokenizer.encode_batch([prefix + text for text in texts])]
-            order = sorted(range(len(texts)), key=lambda i: len(tokens[i]))
-            for at in range(0, len(order), _BATCH):
-                batch = order[at : at + _BATCH]
-                vectors[batch] = self._run(request, [tokens[i] for i in batch])
+        loaded = self._load()
+        prefix = self.settings.query_prefix if query else self.settings.passage_prefix
+        vectors = np.zeros((len(texts), loaded.dimension), dtype=np.float32)
+        for at in range(0, len(texts), _AT_ONCE):
+            given = [prefix + text for text in texts[at : at + _AT_ONCE]]
+            if self.settings.lower:
+                given = [text.lower() for text in given]
+            tokens = [one.ids for one in loaded.tokenizer.encode_batch(given)]
+            batches = batches_of([len(one) for one in tokens], _BATCH_TOKENS)
+            self._run(loaded, tokens, batches, vectors[at : at + _AT_ONCE])
+        if not np.isfinite(vectors).all():
+            raise ConfigError(f"{self._found.model}: made a vector that is not of numbers; is it damaged?")
         return vectors
 
-    def _run(self, request: Any, tokens: Sequence[Sequence[int]]) -> NDArray[np.float32]:
-        """Unit vectors of one batch, padded to its longest member."""
-        import numpy as np
+    def _run(
+        self,
+        loaded: _Loaded,
+        tokens: Sequence[Sequence[int]],
+        batches: Sequence[list[int]],
+        vectors: NDArray[np.float32],
+    ) -> None:
+        """Fill the rows of `vectors`, one batch at a time or, of several, as many as the engine takes."""
 
-        ids = np.zeros((len(tokens), max(1, *map(len, tokens))), dtype=np.int64)
-        mask = np.zeros_like(ids)
-        for row, one in enumerate(tokens):
-            ids[row, : len(one)] = one
-            mask[row, : len(one)] = 1
-        given = dict(zip(_INPUTS, (ids, mask, np.zeros_like(ids)), strict=True))
-        request.infer({name: given[name] for name in (port.any_name for port in request.model_inputs)})
-        states = request.get_output_tensor(0).data
-        if states.ndim == 2:  # the model pools by itself
-            pooled = states.copy()
-        elif self._settings.pooling == "cls":
-            pooled = states[:, 0].copy()
+        def keep(request: Any, batch: list[int]) -> None:
+            states = request.get_output_tensor(loaded.output).data
+            vectors[batch] = _unit(_pool(states, [len(tokens[row]) for row in batch], self.settings.pooling))
+
+        if len(batches) == 1:
+            with self._single:
+                loaded.request.infer(_feed(loaded, [tokens[row] for row in batches[0]]))
+                keep(loaded.request, batches[0])
+            return
+        with self._many:
+            loaded.queue.set_callback(keep)
+            try:
+                for batch in batches:
+                    loaded.queue.start_async(_feed(loaded, [tokens[row] for row in batch]), batch)
+            finally:  # also when interrupted: the requests write into arrays of this call
+                loaded.queue.wait_all()
+
+    def _load(self) -> _Loaded:
+        with self._loading:
+            if self._loaded is None:
+                self._loaded = self._opened()
+            return self._loaded
+
+    def _opened(self) -> _Loaded:
+        sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]  # else use is reported
+        try:
+            import openvino
+        except ImportError as error:
+            raise MissingDependency(error.name or "openvino", "local") from error
+        file = self._found.model
+        core = openvino.Core()
+        # In float32 a text has the same vector on every machine and beside any other text. What a
+        # processor prefers (bfloat16) is at most a tenth faster for an int8 model.
+        settings: dict[str, Any] = {"PERFORMANCE_HINT": "THROUGHPUT", "INFERENCE_PRECISION_HINT": "f32"}
+        if self._threads:
+            settings["INFERENCE_NUM_THREADS"] = self._threads
+        if self._cache is not None:
+            core.set_property({"CACHE_DIR": str(self._cache)})
+        try:
+            model = core.compile_model(str(file), "CPU", settings)
+        except RuntimeError as error:
+            raise ConfigError(f"{file}: is not a model that OpenVINO reads") from error
+        strange = [port.any_name for port in model.inputs if port.any_name not in _INPUTS]
+        if strange:
+            raise ConfigError(f"{file}: wants an input {strange[0]!r} that is not known")
+        output = _output(model)
+        shape = model.outputs[output].get_partial_shape()
+        if shape.rank.is_dynamic or shape[-1].is_dynamic:
+            raise ConfigError(f"{file}: does not say how long its vectors are")
+        if self._found.left_out and len(shape) != 2:
+            raise ConfigError(
+                f"{file}: lacks the module {self._found.left_out[0]} that follows it in modules.json; "
+                f"export the model as a whole, with an output {_POOLED}"
+            )
+        return _Loaded(
+            queue=openvino.AsyncInferQueue(model),
+            request=model.create_infer_request(),
+            tokenizer=self._tokenizer(),
+            output=output,
+            dimension=int(shape[-1].get_length()),
+            ports={port.any_name: port.get_element_type().to_dtype() for port in model.inputs},
+        )
+
+    def _tokenizer(self) -> Any:
+        try:
+            from tokenizers import Tokenizer
+        except ImportError as error:
+            raise MissingDependency(error.name or "tokenizers", "local") from error
+        file = self._found.tokenizer
+        try:
+            json.loads(file.read_bytes())
+        except (OSError, ValueError) as error:
+            raise ConfigError(f"{file}: is not a tokenizer") from error
+        tokenizer = Tokenizer.from_file(str(file))
+        tokenizer.no_padding()
+        tokenizer.enable_truncation(self.settings.max_tokens)
+        return tokenizer
+
+
+def batches_of(lengths: Sequence[int], tokens: int) -> list[list[int]]:
+    """The rows in batches of like lengths, none with more than `tokens` when padded to its longest.
+
+    A row that is longer is a batch of its own.
+
+    >>> batches_of([3, 9, 1, 2], 6)
+    [[2, 3], [0], [1]]
+    """
+    batches: list[list[int]] = []
+    for row in sorted(range(len(lengths)), key=lengths.__getitem__):
+        if batches and (len(batches[-1]) + 1) * lengths[row] <= tokens:
+            batches[-1].append(row)
         else:
-            weights = mask[:, :, None].astype(np.float32)
-            pooled = (states * weights).sum(axis=1) / np.maximum(weights.sum(axis=1), 1)
-        norms = np.linalg.norm(pooled, axis=1, keepdims=True)
-        unit: NDArray[np.float32] = (pooled / np.maximum(norms, 1e-12)).astype(np.float32)
-        return unit
-
-    def _load(self) -> tuple[Any, Any, int]:
-        if self._loaded is None:
-            sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]  # else use is reported
-            try:
-                import openvino
-                from tokenizers import Tokenizer
-            except ImportError as error:
-                raise MissingDependency(error.name or "openvino", "local") from error
-            core = openvino.Core()
-            settings: dict[str, Any] = {"PERFORMANCE_HINT": "LATENCY"}
-            if self._threads:
-                settings["INFERENCE_NUM_THREADS"] = self._threads
-            if self._cache is not None:
-                core.set_property({"CACHE_DIR": str(self._cache)})
-            try:
-                model = core.compile_model(str(self._model_file), "CPU", settings)
-            except RuntimeError as error:
-                raise ConfigError(f"{self._model_file}: is not a model that OpenVINO reads") from error
-            dimension = model.output(0).get_partial_shape()[-1]
-            if dimension.is_dynamic:
-                raise ConfigError(f"{self._model_file}: does not say how long its vectors are")
-            strange = [port.any_name for port in model.inputs if port.any_name not in _INPUTS]
-            if strange:
-                raise ConfigError(f"{self._model_file}: wants an input {strange[0]!r} that is not known")
-            file = self._folder / "tokenizer.json"
-            try:
-                json.loads(file.read_bytes())
-            except (OSError, ValueError) as error:
-                raise ConfigError(f"{file}: is not a tokenizer") from error
-            tokenizer = Tokenizer.from_file(str(file))
-            tokenizer.no_padding()
-            tokenizer.enable_truncation(self._settings.max_tokens)
-            self._loaded = (model.create_infer_request(), tokenizer, int(dimension.get_length()))
-        return self._loaded
+            batches.append([row])
+    return batches
 
 
-def _only_model(folder: Path) -> Path:
-    found = sorted(folder.glob("*.onnx"))
-    chosen = [path for path in found if path.name == "model.onnx"] or found
-    if len(chosen) != 1:
-        raise ConfigError(f"{folder}: an embedder's folder holds one .onnx file, this has {len(found)}")
-    if not (folder / "tokenizer.json").is_file():
-        raise ConfigError(f"{folder}: an embedder's folder holds tokenizer.json")
-    return chosen[0]
+def _feed(loaded: _Loaded, tokens: Sequence[Sequence[int]]) -> dict[str, Any]:
+    """The inputs of a batch, padded at the end to its longest member."""
+    import numpy as np
+
+    ids = np.zeros((len(tokens), max(1, *map(len, tokens))), dtype=np.int64)
+    mask = np.zeros_like(ids)
+    for row, one in enumerate(tokens):
+        ids[row, : len(one)] = one
+        mask[row, : len(one)] = 1
+    places = np.broadcast_to(np.arange(ids.shape[1]), ids.shape)
+    given = dict(zip(_INPUTS, (ids, mask, np.zeros_like(ids), places), strict=True))
+    return {name: np.ascontiguousarray(given[name], dtype=kind) for name, kind in loaded.ports.items()}
 
 
-def _settings(path: Path) -> EmbedderSettings:
-    if not path.exists():
-        return EmbedderSettings()
-    from pydantic import TypeAdapter, ValidationError
+def _pool(states: NDArray[np.float32], lengths: Sequence[int], pooling: str) -> NDArray[np.float32]:
+    """One vector a text of its tokens' states (texts, tokens, dimension); padding has no part in it."""
+    import numpy as np
 
-    try:
-        return TypeAdapter(EmbedderSettings).validate_python(json.loads(path.read_text("utf-8")))
-    except (ValueError, ValidationError) as error:
-        raise ConfigError(f"{path}: {str(error).splitlines()[0]}") from error
+    if states.ndim == 2:  # the model pools by itself
+        return states.copy()
+    if pooling == "cls":
+        return states[:, 0].copy()
+    size = np.maximum(np.asarray(lengths), 1)
+    if pooling == "last":
+        pooled: NDArray[np.float32] = states[np.arange(len(size)), size - 1]
+        return pooled
+    inside = (np.arange(states.shape[1]) < size[:, None])[:, :, None]
+    if pooling == "max":
+        return np.asarray(np.where(inside, states, -np.inf).max(axis=1), dtype=np.float32)
+    return np.asarray((states * inside).sum(axis=1) / size[:, None], dtype=np.float32)
+
+
+def _unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    import numpy as np
+
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.asarray(vectors / np.maximum(norms, 1e-12), dtype=np.float32)
+
+
+def _output(model: Any) -> int:
+    """Which output has the vectors: the one of the whole model where there is one, else the first."""
+    names = [port.get_names() for port in model.outputs]
+    return next((at for at, one in enumerate(names) if _POOLED in one), 0)
