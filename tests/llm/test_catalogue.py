@@ -233,8 +233,9 @@ def test_a_file_of_the_users_own_is_a_model(tmp_path: Path) -> None:
     assert catalogue.path(str(tmp_path)) == own
 
 
-@pytest.mark.parametrize("name", ["openvino_model.xml", "model.onnx"])
+@pytest.mark.parametrize("name", ["openvino_model.xml", "model.onnx", "onnx/model_quantized.onnx"])
 def test_a_folder_of_the_users_own_is_a_model(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).parent.mkdir(exist_ok=True)
     (tmp_path / name).write_text("x")
     assert catalogue.path(str(tmp_path)) == tmp_path
 
@@ -753,6 +754,27 @@ def test_an_onnx_repository_becomes_a_folder(site: Site, cache: Path) -> None:
     assert place == cache / "models" / "o--r"
     assert (place / "model.onnx").read_bytes() == b"net"
     assert (place / "tokenizer.json").read_bytes() == b"{}"
+
+
+def test_an_embedders_folder_comes_with_what_says_how_it_is_used(site: Site) -> None:
+    use = {
+        "modules.json": b"[]",
+        "config.json": b"{}",
+        "1_Pooling/config.json": b'{"pooling_mode": "cls"}',
+        "sentence_bert_config.json": b"{}",
+    }
+    models = {"onnx/model.onnx": b"net", "onnx/model_O4.onnx": b"fast", "onnx/model_O4.onnx_data": b"weights"}
+    listing(site, "o/r", {**models, **use, "tokenizer.json": b"{}", "2_Dense/model.safetensors": b"no"})
+    place = catalogue.pull("o/r")
+    for name, body in {**use, "model.onnx": b"net", "tokenizer.json": b"{}"}.items():
+        assert (place / name).read_bytes() == body
+    assert not (place / "model_O4.onnx_data").exists()
+    assert not list(place.rglob("*.part*"))
+    assert catalogue.verify("o/r") == ()
+    named = catalogue.pull("o/r:onnx/model_O4.onnx")
+    assert (named / "model.onnx").read_bytes() == b"fast"
+    assert (named / "model_O4.onnx_data").read_bytes() == b"weights"
+    assert (named / "1_Pooling" / "config.json").read_bytes() == use["1_Pooling/config.json"]
 
 
 def test_a_repository_without_a_usable_model_says_what_it_holds(site: Site) -> None:

@@ -136,12 +136,13 @@ def _local(name: str) -> Path | None:
 
 
 def _own_folder(folder: Path) -> Path:
-    if (folder / "openvino_model.xml").is_file() or (folder / "model.onnx").is_file():
+    onnx = next(folder.glob("*.onnx"), None) or next(folder.glob("onnx/*.onnx"), None)
+    if onnx is not None or (folder / "openvino_model.xml").is_file():
         return folder
     ggufs = sorted(folder.glob("*.gguf"))
     if len(ggufs) == 1:
         return ggufs[0]
-    raise InputError(f"{folder} holds no openvino_model.xml, no model.onnx and not just one .gguf file")
+    raise InputError(f"{folder} holds no openvino_model.xml, no .onnx file and not just one .gguf file")
 
 
 def _known(name: str) -> tuple[Path, ModelEntry | None]:
@@ -294,6 +295,8 @@ def _fetch(folder: Path, file: ModelFile, meter: _Meter) -> None:
     faults: list[str] = []
     for origin in file.origins:
         target = folder / f"{file.name}.{type(origin).__name__.lower()}.part"
+        with download.disk_errors(target):
+            target.parent.mkdir(parents=True, exist_ok=True)
         try:
             sha256, more = _fetch_from(origin, target, file, lambda done: meter.say(done, file.name))
         except download.DiskFault:
@@ -303,7 +306,7 @@ def _fetch(folder: Path, file: ModelFile, meter: _Meter) -> None:
             continue
         with download.disk_errors(folder / file.name):
             target.replace(folder / file.name)
-            download.sync_folder(folder)
+            download.sync_folder(target.parent)
             _note(folder, file.name, sha256, more)
             for left in folder.glob(f"{file.name}.*.part*"):
                 left.unlink()

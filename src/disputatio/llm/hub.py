@@ -18,6 +18,12 @@ from disputatio.llm.models import Hub, ModelEntry, ModelFile
 
 _NAME = re.compile(r"(?P<repo>[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*)(?::(?P<file>[^:]+))?", re.ASCII)
 _ONNX = ("model.onnx", "onnx/model_quantized.onnx", "onnx/model.onnx")
+# Where a repository says how its embedding model is used (sentence-transformers).
+_USE = re.compile(
+    r"(?:modules|config|tokenizer_config|sentence_bert_config|config_sentence_transformers)\.json"
+    r"|\d+_\w+/config\.json",
+    re.ASCII,
+)
 _SPLIT = re.compile(r"-\d{5}-of-\d{5}\.gguf$")
 
 
@@ -63,7 +69,7 @@ def entry(name: str) -> ModelEntry:
     blobs = {one["rfilename"]: one for one in listed if isinstance(one, dict) and _safe(one.get("rfilename"))}
     if file and file not in blobs:
         raise InputError(f"{repo} has no file {file!r}: {_some(blobs)}")
-    wanted = [file] if file else choose_files(repo, sorted(blobs))
+    wanted = choose_files(repo, sorted(blobs), file)
     return ModelEntry(
         name=name,
         kind="unknown",
@@ -73,14 +79,20 @@ def entry(name: str) -> ModelEntry:
     )
 
 
-def choose_files(repo: str, files: Sequence[str]) -> list[str]:
+def choose_files(repo: str, files: Sequence[str], named: str = "") -> list[str]:
     """Which files make the model: a converted folder, a Q4_K_M or only GGUF file, or an ONNX model.
+
+    `named` is the one of several models that is wanted.
 
     >>> choose_files("o/r", ["README.md", "m-q4_k_m.gguf", "m-q8_0.gguf"])
     ['m-q4_k_m.gguf']
     >>> choose_files("o/r", ["onnx/model.onnx", "tokenizer.json", "vocab.txt"])
     ['onnx/model.onnx', 'tokenizer.json']
+    >>> choose_files("o/r", ["1_Pooling/config.json", "a.onnx", "b.onnx", "tokenizer.json"], "b.onnx")
+    ['b.onnx', 'tokenizer.json', '1_Pooling/config.json']
     """
+    if named:
+        return _onnx(named, files) if named.endswith(".onnx") else [named]
     if "openvino_model.xml" in files:
         return [
             name
@@ -98,16 +110,24 @@ def choose_files(repo: str, files: Sequence[str]) -> list[str]:
         raise InputError(f"{repo} has several models, name one as {repo}:FILE: {_some(ggufs)}")
     models = [name for name in _ONNX if name in files]
     if models and "tokenizer.json" in files:
-        return [models[0], "tokenizer.json"]
+        return _onnx(models[0], files)
     raise InputError(f"{repo} holds no GGUF, OpenVINO or ONNX model with a tokenizer.json: {_some(files)}")
+
+
+def _onnx(model: str, files: Sequence[str]) -> list[str]:
+    """An ONNX model with what it needs: weights beside it, its tokenizer, and how it is used."""
+    weights = [name for name in files if re.fullmatch(re.escape(model) + r"[._]data\w*", name)]
+    tokenizer = [name for name in files if name == "tokenizer.json"]
+    return [model, *weights, *tokenizer, *(name for name in files if _USE.fullmatch(name))]
 
 
 def _model_file(repo: str, commit: str, name: str, blob: Mapping[str, Any]) -> ModelFile:
     lfs = blob.get("lfs")
     digest = lfs.get("sha256") if isinstance(lfs, dict) else None
     size = blob.get("size")
+    kept = name if _USE.fullmatch(name) else PurePosixPath(name).name
     return ModelFile(
-        name="model.onnx" if name.endswith(".onnx") else PurePosixPath(name).name,
+        name="model.onnx" if name.endswith(".onnx") else kept,
         size=size if isinstance(size, int) else None,
         sha256=digest if isinstance(digest, str) else None,
         origins=(Hub(repo=repo, file=name, revision=commit),),
