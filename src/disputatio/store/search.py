@@ -7,7 +7,7 @@ not this file.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     Rows = NDArray[np.int64]
 
 CANDIDATES = 100
+RRF_K = 60
 
 
 class Ranking(NamedTuple):
@@ -30,6 +31,9 @@ class Ranking(NamedTuple):
     scores: Floats
     sparse: Floats
     dense: Floats | None
+
+
+Fusion = Literal["weighted", "rrf"]
 
 
 def normalise(scores: Floats) -> Floats:
@@ -78,15 +82,41 @@ def best_per_group(scores: Floats, groups: NDArray[np.integer], n: int) -> Rows:
     return kept[np.lexsort((kept, -scores[kept]))]
 
 
-def fuse(sparse: Floats, dense: Floats | None, rows: Rows, alpha: float) -> Ranking:
+def reciprocal_ranks(scores: Floats, found: NDArray[np.bool_]) -> Floats:
+    """1 / (60 + rank) for the rows found by a leg, else 0; ties by position.
+
+    Cormack, Clarke and Büttcher, Reciprocal Rank Fusion (SIGIR 2009).
+
+    >>> (1 / reciprocal_ranks(np.array([2, 3], dtype=np.float32), np.array([True, True]))).tolist()
+    [62.0, 61.0]
+    """
+    order = np.argsort(-scores, kind="stable")
+    order = order[found[order]]
+    result = np.zeros(scores.size, dtype=np.float32)
+    result[order] = 1 / np.arange(RRF_K + 1, RRF_K + 1 + order.size, dtype=np.float32)
+    return result
+
+
+def fuse(
+    sparse: Floats, dense: Floats | None, rows: Rows, alpha: float, fusion: Fusion = "weighted"
+) -> Ranking:
     """Candidates ranked by S = alpha sparse + (1 - alpha) dense, both normalised over the candidates.
 
-    `sparse` and `dense` hold one raw score a row of the index; `rows` are the candidates. Without
-    a dense leg the sparse score stands alone (RAGentA, hybrid retrieval).
+    `sparse` and `dense` hold one raw score a row of the index; `rows` are the candidates, rising.
+    Without a dense leg the sparse score stands alone (RAGentA, hybrid retrieval). `rrf` adds the
+    reciprocal ranks that the candidates have on each leg instead; a row without a term of the query
+    has none on the sparse leg.
     """
     keyword = normalise(sparse[rows])
     meaning = None if dense is None else normalise(dense[rows])
-    total = keyword if meaning is None else np.float32(alpha) * keyword + np.float32(1 - alpha) * meaning
+    if fusion == "rrf":
+        total = reciprocal_ranks(sparse[rows], sparse[rows] > 0)
+        if dense is not None:
+            total = total + reciprocal_ranks(dense[rows], np.ones(rows.size, dtype=np.bool_))
+    elif meaning is None:
+        total = keyword
+    else:
+        total = np.float32(alpha) * keyword + np.float32(1 - alpha) * meaning
     order = np.lexsort((rows, -total))
     return Ranking(rows[order], total[order], keyword[order], None if meaning is None else meaning[order])
 
@@ -100,6 +130,7 @@ def rank(
     allowed: NDArray[np.bool_],
     groups: NDArray[np.integer] | None = None,
     per_group: int | None = None,
+    fusion: Fusion = "weighted",
 ) -> Ranking:
     """The best `k` rows, or the best `per_group` of every group that matches.
 
@@ -115,7 +146,7 @@ def rank(
     if groups is not None and per_group is not None:
         matched = np.union1d(groups[matching], groups[rows])
         rows = np.flatnonzero(np.isin(groups, matched) & (matching if dense is None else allowed))
-    ranking = fuse(sparse, dense, rows, alpha)
+    ranking = fuse(sparse, dense, rows, alpha, fusion)
     if groups is None or per_group is None:
         kept = np.arange(min(k, ranking.rows.size))
     else:

@@ -1,0 +1,64 @@
+"""Dates as day numbers: ISO 8601, also a year or a month alone."""
+
+from __future__ import annotations
+
+import calendar
+import datetime
+import re
+
+from disputatio.errors import InputError
+
+NO_DAY = -(2**31)  # a passage without a date that can be read
+_DATE = re.compile(r"(\d{4})(?:-(\d{2})(?:-(\d{2})(?:[T ].*)?)?)?", re.ASCII | re.DOTALL)
+
+
+def first_day(date: str) -> int:
+    """The number of the first day of a date (1 is 1 January of year 1); `NO_DAY` when it is none.
+
+    >>> first_day("2021-05") == first_day("2021-05-01T10:00:00Z") == first_day("2021-05-01")
+    True
+    >>> first_day("in spring") == NO_DAY
+    True
+    """
+    span = _span(date)
+    return span[0] if span else NO_DAY
+
+
+def bounds(after: str | None, before: str | None) -> tuple[int, int] | None:
+    """The first and the last day allowed, both within; None without a bound.
+
+    Raises `InputError` for a date that is none.
+
+    >>> low, high = bounds("2021", "2021-02") or (0, 0)
+    >>> high - low
+    58
+    """
+    if after is None and before is None:
+        return None
+    low, high = NO_DAY + 1, 2**31 - 1
+    if after is not None:
+        low = _wanted("after", after)[0]
+    if before is not None:
+        high = _wanted("before", before)[1]
+    return low, high
+
+
+def _wanted(option: str, date: str) -> tuple[int, int]:
+    span = _span(date)
+    if span is None:
+        raise InputError(f"{option}: {date[:40]!r} is not a date; write 2021, 2021-05 or 2021-05-31")
+    return span
+
+
+def _span(date: str) -> tuple[int, int] | None:
+    found = _DATE.fullmatch(date.strip())
+    if not found:
+        return None
+    year, month, day = (int(part) if part else 0 for part in found.groups())
+    try:
+        first = datetime.date(year, month or 1, day or 1)
+        last_month = month or 12
+        last = datetime.date(year, last_month, day or calendar.monthrange(year, last_month)[1])
+    except ValueError:
+        return None
+    return first.toordinal(), last.toordinal()

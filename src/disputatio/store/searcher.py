@@ -1,0 +1,268 @@
+"""Some segments searched as one: two legs, filters, fusion, the best of all or of each source.
+
+Rows are numbered through, segment after segment, and ties are broken by that number, so that a
+result does not depend on how passages are divided into segments.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, get_args
+
+import numpy as np
+
+from disputatio.errors import InputError, StoreError
+from disputatio.protocols import Reranker
+from disputatio.store import minhash
+from disputatio.store.days import bounds
+from disputatio.store.legs import Query, all_bm25, all_cosines, plan
+from disputatio.store.search import Fusion, Ranking, best_per_group, rank
+from disputatio.store.segment import Segment
+from disputatio.store.words import query_terms
+from disputatio.types import Hit
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Mask = NDArray[np.bool_] | None
+
+RERANKED = 50
+
+
+class Searcher:
+    """Some segments searched as one; may be used by several threads at once.
+
+    `rows` is the number of rows, dead ones among them; `sources` the names of all sources.
+    """
+
+    def __init__(
+        self,
+        segments: Sequence[Segment],
+        dead: Sequence[NDArray[np.bool_] | None] | None = None,
+        *,
+        language: str = "english",
+    ) -> None:
+        """Search `segments` without the rows that are `dead`; `language` stems queries.
+
+        Raises `StoreError` when segments do not fit one another or their dead rows.
+        """
+        gone = list(dead) if dead is not None else [None] * len(segments)
+        if len(gone) != len(segments):
+            raise StoreError(f"{len(segments)} segments came with {len(gone)} arrays of dead rows")
+        dimensions = {one.dimension for one in segments if one.rows}
+        if len(dimensions) > 1:
+            raise StoreError(f"the segments have vectors of different dimensions: {sorted(dimensions)}")
+        self.dimension = max(dimensions, default=0)
+        self.segments: list[Segment] = []
+        self._alive: list[Mask] = []
+        for one, rows in zip(segments, gone, strict=True):
+            if rows is not None and rows.shape != (one.rows,):
+                raise StoreError(f"{one.where}: {rows.size} marks of dead rows for {one.rows} rows")
+            if one.rows:
+                self.segments.append(one)
+                self._alive.append(None if rows is None or not rows.any() else ~rows)
+        self._language = language
+        self._firsts = np.r_[0, np.cumsum([one.rows for one in self.segments])].astype(np.int64)
+        self.rows = int(self._firsts[-1])
+        numbers: dict[str, int] = {}
+        self._groups: list[NDArray[np.int32]] = []
+        for one in self.segments:
+            if int(one.source_of.min()) < 0 or int(one.source_of.max()) >= len(one.sources):
+                raise StoreError(f"{one.where}: a source's number is damaged; run: disputatio index check")
+            table = [numbers.setdefault(name, len(numbers)) for name in one.sources]
+            same = table == list(range(len(table)))
+            self._groups.append(one.source_of if same else np.array(table, dtype=np.int32)[one.source_of])
+        self.sources: tuple[str, ...] = tuple(numbers)
+        self._tokens = sum(one.tokens for one in self.segments)
+
+    def search(
+        self,
+        query: str,
+        vector: NDArray[np.float32] | None = None,
+        *,
+        k: int = 8,
+        alpha: float = 0.35,
+        per_source: int | None = None,
+        sources: Collection[str] | None = None,
+        exclude: Collection[str] = (),
+        after: str | None = None,
+        before: str | None = None,
+        where: Mapping[str, str] | None = None,
+        fusion: Fusion = "weighted",
+        k1: float = 1.2,
+        b: float = 0.75,
+        reranker: Reranker | None = None,
+    ) -> list[Hit]:
+        """The best `k` passages, or the best `per_source` of every source that matches; best first.
+
+        `vector` is the query's own and adds the dense leg. `where` asks for exact values of metadata
+        fields, owner, title, url, document or source; `after` and `before` are ISO dates, both within.
+        `Hit.scores` has `sparse` and `dense` in [0, 1] over the candidates, and `bm25` and `cosine`.
+        Raises `InputError` for figures out of range, `StoreError` for damaged rows.
+        """
+        check_options(k=k, alpha=alpha, per_source=per_source, fusion=fusion, k1=k1, b=b)
+        masks = self._masks(sources, exclude, bounds(after, before), where)
+        pool, many = k, per_source
+        if reranker is not None:
+            pool, many = max(RERANKED, 2 * k), per_source and 2 * per_source
+        asked = self._query(query, vector, k1, b)
+        ranking, bm25, cosine = self._rank(asked, masks, pool, alpha, many, fusion)
+        hits = self._hits(ranking, bm25, cosine)
+        rows = ranking.rows
+        if reranker is not None and hits:
+            hits, order = _reranked(reranker, query, hits)
+            kept = np.arange(min(k, len(hits)))
+            if per_source is not None:
+                groups = np.unique([one.passage.source for one in hits], return_inverse=True)[1]
+                kept = best_per_group(-np.arange(len(hits), dtype=np.float32), groups, per_source)
+            hits, rows = [hits[at] for at in kept.tolist()], rows[order][kept]
+        return self._marked(hits, rows)
+
+    def _query(self, query: str, vector: NDArray[np.float32] | None, k1: float, b: float) -> Query:
+        if vector is not None and self.dimension:
+            if vector.shape != (self.dimension,):
+                raise InputError(
+                    f"the query's vector has the shape {vector.shape}, the index {self.dimension}"
+                )
+            if not np.isfinite(vector).all():
+                raise InputError("the query's vector has a number that is not finite")
+        used = vector if self.dimension else None
+        return plan(self.segments, query_terms(query, self._language), used, k1, b)
+
+    def _masks(
+        self,
+        sources: Collection[str] | None,
+        exclude: Collection[str],
+        days: tuple[int, int] | None,
+        where: Mapping[str, str] | None,
+    ) -> list[Mask]:
+        """For each segment the rows that may be found; None for all of them."""
+        fields = dict(where or {})
+        if "source" in fields:
+            one = fields.pop("source")
+            sources = [one] if sources is None or one in sources else []
+        named = None
+        if sources is not None:
+            chosen = frozenset(sources)
+            named = np.array([name in chosen for name in self.sources], dtype=np.bool_)
+        unwanted = list(exclude)
+        masks = []
+        for segment, alive, groups in zip(self.segments, self._alive, self._groups, strict=True):
+            mask = alive
+            if named is not None:
+                mask = _both(mask, named[groups])
+            if days is not None:
+                mask = _both(mask, (segment.days >= days[0]) & (segment.days <= days[1]))
+            for field, value in fields.items():
+                having = np.zeros(segment.rows, dtype=np.bool_)
+                having[segment.having(field, [value])] = True
+                mask = _both(mask, having)
+            if unwanted:
+                rows = segment.find(unwanted)
+                rows = rows[rows >= 0]
+                if rows.size:
+                    mask = np.ones(segment.rows, dtype=np.bool_) if mask is None else mask.copy()
+                    mask[rows] = False
+            masks.append(mask)
+        return masks
+
+    def _rank(
+        self,
+        query: Query,
+        masks: Sequence[Mask],
+        k: int,
+        alpha: float,
+        per_source: int | None,
+        fusion: Fusion,
+    ) -> tuple[Ranking, NDArray[np.float32], NDArray[np.float32] | None]:
+        """The rows found, with their raw scores on each leg."""
+        if not self.rows:
+            none = np.zeros(0, dtype=np.float32)
+            return Ranking(np.zeros(0, dtype=np.int64), none, none, None), none, None
+        bm25 = np.concatenate(
+            [all_bm25(one, query, own) for one, own in zip(self.segments, query.numbers, strict=True)]
+        )
+        cosine = None
+        if query.vector is not None:
+            cosine = np.concatenate([all_cosines(one, query) for one in self.segments])
+        allowed = np.ones(self.rows, dtype=np.bool_)
+        for first, mask in zip(self._firsts, masks, strict=False):
+            if mask is not None:
+                allowed[first : first + mask.size] = mask
+        groups = np.concatenate(self._groups) if per_source is not None else None
+        ranking = rank(
+            bm25,
+            cosine,
+            k=k,
+            alpha=alpha,
+            allowed=allowed,
+            groups=groups,
+            per_group=per_source,
+            fusion=fusion,
+        )
+        return ranking, bm25[ranking.rows], None if cosine is None else cosine[ranking.rows]
+
+    def _hits(
+        self, ranking: Ranking, bm25: NDArray[np.float32], cosine: NDArray[np.float32] | None
+    ) -> list[Hit]:
+        places = np.searchsorted(self._firsts, ranking.rows, side="right") - 1
+        rows = (ranking.rows - self._firsts[places]).tolist()
+        columns = {"sparse": ranking.sparse.tolist(), "bm25": bm25.tolist()}
+        if ranking.dense is not None and cosine is not None:
+            columns |= {"dense": ranking.dense.tolist(), "cosine": cosine.tolist()}
+        legs = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        return [
+            Hit(passage=self.segments[place].passage(row), score=score, scores=leg)
+            for place, row, score, leg in zip(
+                places.tolist(), rows, ranking.scores.tolist(), legs, strict=True
+            )
+        ]
+
+    def _marked(self, hits: list[Hit], rows: NDArray[np.int64]) -> list[Hit]:
+        """Hits with near duplicates of better ones marked."""
+        if len(hits) < 2:
+            return hits
+        sketches = np.zeros((len(hits), minhash.BINS), dtype=np.uint8)
+        places = np.searchsorted(self._firsts, rows, side="right") - 1
+        for place in np.unique(places).tolist():
+            here = places == place
+            sketches[here] = self.segments[place].sketches[rows[here] - self._firsts[place]]
+        for at, better in enumerate(minhash.repeats(sketches)):
+            if better >= 0:
+                hits[at] = replace(hits[at], duplicate_of=hits[better].passage.id)
+        return hits
+
+
+def check_options(*, k: int, alpha: float, per_source: int | None, fusion: str, k1: float, b: float) -> None:
+    """Raise `InputError` for the first figure that is out of range."""
+    if k < 1 or (per_source is not None and per_source < 1):
+        raise InputError("k and per_source are at least 1")
+    if not 0 <= alpha <= 1:
+        raise InputError(f"alpha lies between 0 and 1, not at {alpha:g}")
+    if fusion not in get_args(Fusion):
+        raise InputError(f"fusion is one of {', '.join(get_args(Fusion))}, not {fusion!r}")
+    if not (k1 >= 0 and math.isfinite(k1)):
+        raise InputError(f"k1 is a number of at least 0, not {k1:g}")
+    if not 0 <= b <= 1:
+        raise InputError(f"b lies between 0 and 1, not at {b:g}")
+
+
+def _both(mask: Mask, other: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    return other if mask is None else mask & other
+
+
+def _reranked(reranker: Reranker, query: str, hits: Sequence[Hit]) -> tuple[list[Hit], NDArray[np.int64]]:
+    """Hits in the order of a reranker's scores, which become their own; `fused` keeps what they had."""
+    given = np.array(reranker.rerank(query, [one.passage for one in hits]), dtype=np.float64)
+    if given.shape != (len(hits),) or not np.isfinite(given).all():
+        raise InputError(
+            f"the reranker gave {given.size} scores for {len(hits)} passages, or one is no number"
+        )
+    order = np.argsort(-given, kind="stable")
+    told = [
+        replace(hits[at], score=float(given[at]), scores={**hits[at].scores, "fused": hits[at].score})
+        for at in order.tolist()
+    ]
+    return told, order

@@ -1,0 +1,104 @@
+"""The fields of passages as they are shown: one line of UTF-8 a row, with its length and checksum.
+
+Fields are joined by the unit separator (U+001F), which is read faster than JSON; a field that bears
+one has it escaped by the record separator (U+001E).
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from disputatio.errors import StoreError
+from disputatio.types import Passage
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_UNIT, _RECORD = "\x1f", "\x1e"
+_FIELDS = 11
+
+
+class Stored(NamedTuple):
+    """`bytes` of all rows; row r is `bytes[starts[r]:starts[r + 1]]` with the CRC-32 `sums[r]`."""
+
+    bytes: NDArray[np.uint8]
+    starts: NDArray[np.int64]
+    sums: NDArray[np.uint32]
+
+
+def store(passages: Sequence[Passage]) -> Stored:
+    """The fields of passages as bytes."""
+    lines = [_line(one) for one in passages]
+    starts = np.zeros(len(lines) + 1, dtype=np.int64)
+    np.cumsum([len(line) for line in lines], out=starts[1:])
+    sums = np.array([zlib.crc32(line) for line in lines], dtype=np.uint32)
+    return Stored(np.frombuffer(b"".join(lines), dtype=np.uint8), starts, sums)
+
+
+def merge(parts: Sequence[Stored], kept: Sequence[NDArray[np.int64] | None]) -> Stored:
+    """The kept rows of some (None: all of them), one after another; checksums go with them."""
+    blobs, sizes, sums = [], [], []
+    for part, rows in zip(parts, kept, strict=True):
+        lengths = np.diff(part.starts)
+        blob = np.asarray(part.bytes)
+        if rows is not None:
+            alive = np.zeros(lengths.size, dtype=np.bool_)
+            alive[rows] = True
+            blob = blob[np.repeat(alive, lengths)]
+        blobs.append(blob)
+        sizes.append(lengths if rows is None else lengths[rows])
+        sums.append(part.sums if rows is None else part.sums[rows])
+    return Stored(
+        np.concatenate(blobs),
+        np.r_[0, np.cumsum(np.concatenate(sizes))].astype(np.int64),
+        np.concatenate(sums),
+    )
+
+
+def fetch(stored: Stored, row: int, where: str) -> Passage:
+    """The passage of a row; raises `StoreError`, naming `where`, when its bytes are damaged."""
+    begin, end = int(stored.starts[row]), int(stored.starts[row + 1])
+    line = stored.bytes[begin:end].tobytes() if 0 <= begin <= end <= stored.bytes.size else b""
+    if zlib.crc32(line) != int(stored.sums[row]) or not line:
+        raise StoreError(f"{where}: the stored passage of row {row} is damaged; run: disputatio index check")
+    fields = line.decode("utf-8", "surrogatepass").split(_UNIT)
+    if b"\x1e" in line:
+        fields = [one.replace(_RECORD + "1", _UNIT).replace(_RECORD + "0", _RECORD) for one in fields]
+    return Passage(
+        text=fields[0],
+        id=fields[1],
+        source=fields[2],
+        owner=fields[3],
+        title=fields[4],
+        url=fields[5],
+        date=fields[6],
+        document=fields[7],
+        start=int(fields[8]),
+        end=int(fields[9]),
+        metadata=json.loads(fields[10]) if fields[10] else {},
+    )
+
+
+def _line(passage: Passage) -> bytes:
+    fields = [
+        passage.text,
+        passage.id,
+        passage.source,
+        passage.owner,
+        passage.title,
+        passage.url,
+        passage.date,
+        passage.document,
+        str(passage.start),
+        str(passage.end),
+        json.dumps(dict(passage.metadata), ensure_ascii=False) if passage.metadata else "",
+    ]
+    line = _UNIT.join(fields)
+    if _RECORD in line or line.count(_UNIT) != _FIELDS - 1:
+        line = _UNIT.join(one.replace(_RECORD, _RECORD + "0").replace(_UNIT, _RECORD + "1") for one in fields)
+    return line.encode("utf-8", "surrogatepass")
