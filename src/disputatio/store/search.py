@@ -87,7 +87,7 @@ def reciprocal_ranks(scores: Floats, found: NDArray[np.bool_]) -> Floats:
 
     Cormack, Clarke and Büttcher, Reciprocal Rank Fusion (SIGIR 2009).
 
-    >>> (1 / reciprocal_ranks(np.array([2, 3], dtype=np.float32), np.array([True, True]))).tolist()
+    >>> (1 / reciprocal_ranks(np.array([2, 3], dtype=np.float32), np.array([True, True]))).round().tolist()
     [62.0, 61.0]
     """
     order = np.argsort(-scores, kind="stable")

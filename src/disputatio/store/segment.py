@@ -264,8 +264,8 @@ def _named(
     """The arrays of a part under the names of their files."""
     if isinstance(arrays, postings.Postings):
         return {f"term{part}": one for part, one in zip(_TERMS, arrays, strict=True)}
-    fields: Sequence[str] = arrays._fields
-    return {f"{kind}_{part}": getattr(arrays, part) for part in fields}
+    parts: Mapping[str, NDArray[Any]] = arrays._asdict()
+    return {f"{kind}_{part}": one for part, one in parts.items()}
 
 
 def _note(rows: int, dimension: int, language: str, tokens: int, sources: Collection[str]) -> dict[str, Any]:
