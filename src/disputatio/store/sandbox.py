@@ -1,38 +1,53 @@
-"""HTML and PDF parsed in a child process, with limits on its memory and its time.
+"""The parent's side of the child that parses strangers' files, with limits on its memory and its time.
 
-The child is `python -m disputatio.store.sandbox`: one JSON line in (kind and path), one JSON line
-out (the fields of a document). A parser that crashes, hangs or eats memory takes the child with
-it, the file is refused, and the next file gets a new child.
+The child (`child.py`) gets one file at a time, as an open descriptor. A parser that crashes, hangs or eats
+memory takes the child with it, the file is refused, and the next file gets a new child. What the child
+answers comes of a stranger's file too: it is bounded in size and every part is checked before it is used.
 """
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import json
 import os
 import selectors
+import signal
+import socket
 import subprocess
 import sys
-import tempfile
-from collections.abc import Callable
-from pathlib import Path
+import time
+from collections.abc import Generator, Iterator, Sequence
 from types import TracebackType
-from typing import IO, Self
+from typing import Any, BinaryIO, Self
 
 from disputatio.errors import IngestError, MissingDependency
+from disputatio.store.parsers import KINDS, Part
 
-_SECONDS = 120.0
-_BYTES = 4 << 30
-_NEEDS = {"html": "trafilatura", "pdf": "pypdf"}
+SECONDS = 20.0
+MEGABYTES = 512
+_LARGEST_ANSWER = 100_663_296  # bytes of one part: the longest text and its record
+_STARTING = 90.0  # seconds that the interpreter and its libraries may take to load, once for a child
+_MISSING = {"docx": "python-docx"}
+# What the child may know of the environment; the rest (keys, proxies) is none of its business.
+_ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "PYTHONPATH", "LD_LIBRARY_PATH", "TZ")
+_ALONE = {
+    "MALLOC_ARENA_MAX": "1",  # so that address space is what is used, not what each thread reserves
+    "ARROW_DEFAULT_MEMORY_POOL": "system",
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+}
 
 
 class Sandbox:
     """A child that parses one file at a time; started at the first file, ended on leaving."""
 
-    def __init__(self, *, seconds: float = _SECONDS) -> None:
-        self._seconds = seconds
+    def __init__(self, *, seconds: float = SECONDS, megabytes: int = MEGABYTES) -> None:
+        """`seconds` are those from a request to each part of its answer, `megabytes` a file's memory."""
+        self._seconds, self._megabytes = seconds, megabytes
         self._child: subprocess.Popen[bytes] | None = None
-        self._errors: IO[bytes] | None = None
+        self._line: socket.socket | None = None
+        self._parts_open: Generator[Part, None, None] | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -42,146 +57,165 @@ class Sandbox:
     ) -> None:
         self._stop()
 
-    def parse(self, kind: str, path: Path) -> dict[str, object]:
-        """The fields of the document in a file; `kind` is html or pdf.
+    def parse(
+        self, kind: str, file: BinaryIO, name: str, *, where: str = "", member: Sequence[int] = ()
+    ) -> Iterator[Part]:
+        """The parts of a file (`parsers`), of a kind known there; `member` is one of an archive's.
 
-        Raises `IngestError` when the file is broken, `MissingDependency` without its parser.
+        The parts come as they are parsed. A request made before they have all been taken ends them.
+        Raises `IngestError` that names `where` when the file is broken or past a limit,
+        `MissingDependency` without its parser.
         """
-        if importlib.util.find_spec(_NEEDS[kind]) is None:
-            raise MissingDependency(_NEEDS[kind], "store")
-        line = json.dumps({"kind": kind, "path": str(path.absolute())}).encode() + b"\n"
-        try:
-            child = self._start()
-            if child.stdin is None:
-                raise BrokenPipeError
-            child.stdin.write(line)
-            answer = self._answer(child)
-        except BrokenPipeError:
-            answer = b""
-        except TimeoutError as error:
-            self._stop()
-            raise IngestError(str(path), f"took more than {self._seconds:g} s to read") from error
-        if not answer.endswith(b"\n"):
-            raise IngestError(str(path), self._last_words(kind))
-        fields: dict[str, object] = json.loads(answer)
-        if "refused" in fields:
-            raise IngestError(str(path), str(fields["refused"]))
-        return fields
+        for package in KINDS[kind][1]:
+            if importlib.util.find_spec(package) is None:
+                raise MissingDependency(_MISSING.get(package, package), "store")
+        where = where or name
+        if self._parts_open is not None:
+            self._parts_open.close()  # with its child, which is still at the other file
+        parts = self._parts_open = self._parts(kind, file, name, where, list(member))
+        yield from parts
+        if self._parts_open is not parts:
+            raise IngestError(where, "was left half-read for another file: ingest it again")
 
-    def _start(self) -> subprocess.Popen[bytes]:
+    def _parts(
+        self, kind: str, file: BinaryIO, name: str, where: str, member: list[int]
+    ) -> Generator[Part, None, None]:
+        request = {
+            "kind": kind, "name": name[-500:], "member": member,
+            "seconds": self._seconds, "megabytes": self._megabytes,
+        }  # fmt: skip
+        finished = False
+        try:
+            line = self._start()
+            socket.send_fds(line, [json.dumps(request).encode() + b"\n"], [file.fileno()])
+            answer, rest = self._answer(line, b"", _STARTING)
+            if not _checked(answer).get("ready"):
+                raise ValueError("it did not load")
+            while True:
+                answer, rest = self._answer(line, rest, self._seconds)
+                part = _checked(answer)
+                if part.get("end"):
+                    finished = not part.get("spent")
+                    return
+                if "refused" in part and not part.get("name"):
+                    finished = not self._next_is_spent(line, rest)
+                    raise IngestError(where, part["refused"])
+                yield part
+        except TimeoutError as error:
+            raise IngestError(where, f"took more than {self._seconds:g} s to read") from error
+        except (BrokenPipeError, ConnectionError, EOFError) as error:
+            raise IngestError(where, self._last_words(kind)) from error
+        except ValueError as error:
+            raise IngestError(where, f"is not read: its parser gave no proper answer ({error})") from error
+        finally:
+            if not finished:
+                self._stop()
+
+    def _next_is_spent(self, line: socket.socket, rest: bytes) -> bool:
+        """Whether the child ends itself after a refusal."""
+        try:
+            return bool(_checked(self._answer(line, rest, self._seconds)[0]).get("spent", True))
+        except (OSError, EOFError, ValueError):
+            return True
+
+    def _start(self) -> socket.socket:
+        """The line to the child, which is started where there is none."""
         if self._child is not None and self._child.poll() is not None:
             self._stop()  # it was ended from outside, between two files
-        if self._child is None:
-            self._errors = tempfile.TemporaryFile()  # noqa: SIM115  (closed with the child)
-            self._child = subprocess.Popen(
-                [sys.executable, "-P", "-m", "disputatio.store.sandbox"],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=self._errors,
-                bufsize=0,
-            )
-        return self._child
+        if self._line is None:
+            self._line, theirs = socket.socketpair()
+            with theirs:
+                self._child = subprocess.Popen(
+                    [sys.executable, "-P", "-B", "-m", "disputatio.store.child"],
+                    stdin=theirs.fileno(),
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                    cwd="/",
+                    env={name: os.environ[name] for name in _ENVIRONMENT if name in os.environ} | _ALONE,
+                )
+        return self._line
 
-    def _answer(self, child: subprocess.Popen[bytes]) -> bytes:
-        """One line of the child, or what it wrote before it ended; raises `TimeoutError`."""
-        if child.stdout is None:
-            return b""
-        parts: list[bytes] = []
+    @staticmethod
+    def _answer(line: socket.socket, rest: bytes, seconds: float) -> tuple[bytes, bytes]:
+        """One line of the child and what came after it; raises `TimeoutError`, `EOFError`, `ValueError`."""
+        deadline = time.monotonic() + seconds
+        data = bytearray(rest)
+        at = 0
         with selectors.DefaultSelector() as ready:
-            ready.register(child.stdout, selectors.EVENT_READ)
-            while not (parts and parts[-1].endswith(b"\n")):
-                if not ready.select(self._seconds):
+            ready.register(line, selectors.EVENT_READ)
+            while (end := data.find(b"\n", at)) < 0:
+                at = len(data)
+                if at > _LARGEST_ANSWER:
+                    raise ValueError(f"longer than {_LARGEST_ANSWER >> 20} MB")
+                left = deadline - time.monotonic()
+                if left <= 0 or not ready.select(left):
                     raise TimeoutError
-                part = os.read(child.stdout.fileno(), 1 << 20)
+                part = line.recv(1 << 20)
                 if not part:
-                    break
-                parts.append(part)
-        return b"".join(parts)
+                    raise EOFError
+                data += part
+        return bytes(data[:end]), bytes(data[end + 1 :])
 
     def _last_words(self, kind: str) -> str:
-        """Why the child ended, from the last line of its traceback."""
-        words = ""
+        """Why the child ended, from the signal that ended it."""
+        code = 0
         if self._child is not None:
-            self._child.wait(timeout=10)
-        if self._errors is not None:
-            self._errors.seek(0)
-            lines = self._errors.read().decode("utf-8", "replace").strip().splitlines()
-            words = lines[-1][:160] if lines else ""
-        self._stop()
-        return f"is not a readable {kind.upper()} file" + (f" ({words})" if words else "")
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                code = self._child.wait(timeout=5)
+        if code == -signal.SIGXCPU:
+            return f"took more than {self._seconds:g} s to read"
+        with contextlib.suppress(ValueError):
+            if code < 0:
+                return (
+                    f"is not a readable {kind.upper()} file (its parser died: {signal.Signals(-code).name})"
+                )
+        return f"is not a readable {kind.upper()} file (its parser ended, {code})"
 
     def _stop(self) -> None:
+        if self._line is not None:
+            self._line.close()
+            self._line = None
         if self._child is not None:
             self._child.kill()
             self._child.wait()
-            for pipe in (self._child.stdin, self._child.stdout):
-                if pipe is not None:
-                    pipe.close()
             self._child = None
-        if self._errors is not None:
-            self._errors.close()
-            self._errors = None
 
 
-def _html(path: Path) -> dict[str, object]:
-    """Main text, title, date and address of a page; the date only where the page states one."""
-    import lxml.html  # type: ignore[import-untyped]  # it ships no types
-    import trafilatura
+def _checked(answer: bytes) -> Part:
+    """A part as `parsers` promises it; raises `ValueError` for anything else."""
+    try:
+        part: Any = json.loads(answer)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+    if not isinstance(part, dict):
+        raise ValueError("no part")
+    checks = {
+        "document": lambda value: (
+            isinstance(value, dict) and all(isinstance(one, str) for one in value.values())
+        ),
+        "hidden": lambda value: type(value) is int and value >= 0,
+        "pages": lambda value: (
+            isinstance(value, list) and all(type(one) is int and one >= 0 for one in value)
+        ),
+        "name": lambda value: isinstance(value, str) and len(value) <= 2_000,
+        "rows": lambda value: _are_rows(value, dict),
+        "bad": lambda value: _are_rows(value, str),
+        "member": lambda value: (
+            isinstance(value, list) and all(type(one) is int and one >= 0 for one in value)
+        ),
+        "refused": lambda value: isinstance(value, str) and 0 < len(value) <= 1_000,
+        "ready": lambda value: value is True,
+        "end": lambda value: value is True,
+        "spent": lambda value: isinstance(value, bool),
+    }
+    for name, value in part.items():
+        if name not in checks or not checks[name](value):
+            raise ValueError(f"a wrong {name[:40]!r}")
+    return part
 
-    raw = path.read_bytes()
-    # An extensive search would take any year in the text for the page's own date.
-    page = trafilatura.bare_extraction(
-        raw,
-        include_comments=False,
-        with_metadata=True,
-        date_extraction_params={
-            "extensive_search": False,
-            "original_date": False,
-            "outputformat": "%Y-%m-%d",
-        },
+
+def _are_rows(value: object, kind: type) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(row, list) and len(row) == 2 and type(row[0]) is int and isinstance(row[1], kind)
+        for row in value
     )
-    text = (page.text or "") if page is not None else ""
-    if not text.strip():  # a fragment, or a page too small to have a main part
-        tree = lxml.html.document_fromstring(raw)
-        words = tree.xpath("//body//text()[not(ancestor::script or ancestor::style)]")
-        text = "\n".join(line for word in words if (line := " ".join(str(word).split())))
-    if not text.strip():
-        return {"refused": "has no text"}
-    found = {name: getattr(page, name, None) or "" for name in ("title", "date", "url")}
-    return {"text": text, **found}
-
-
-def _pdf(path: Path) -> dict[str, object]:
-    """The text of every page, with the title and date of the file's own record."""
-    from pypdf import PdfReader
-
-    reader = PdfReader(path)
-    if reader.is_encrypted and not reader.decrypt(""):
-        return {"refused": "is locked by a password"}
-    text = "\n\n".join(page.extract_text().strip() for page in reader.pages).strip()
-    if not text:
-        return {"refused": "has no text (a scan?)"}
-    about = reader.metadata
-    title = (about.title if about else "") or ""
-    made = about.creation_date if about else None
-    return {"text": text, "title": title.strip(), "date": made.date().isoformat() if made else ""}
-
-
-def main() -> None:
-    """Answer requests until standard input ends."""
-    import logging
-    import resource
-
-    resource.setrlimit(resource.RLIMIT_AS, (_BYTES, _BYTES))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    logging.disable(logging.CRITICAL)
-    parsers: dict[str, Callable[[Path], dict[str, object]]] = {"html": _html, "pdf": _pdf}
-    for line in sys.stdin:
-        request = json.loads(line)
-        fields = parsers[request["kind"]](Path(request["path"]))
-        sys.stdout.write(json.dumps(fields) + "\n")
-        sys.stdout.flush()
-
-
-if __name__ == "__main__":
-    main()

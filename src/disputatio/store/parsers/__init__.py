@@ -1,0 +1,75 @@
+"""Parsers of the complex formats, run in a child process only (`child.py`): they meet strangers' bytes.
+
+A parser takes an open file and yields parts: dictionaries that JSON can carry. A part is one of
+
+- `{"document": fields, "hidden": characters removed, "pages": offsets, "name": of an inner document}`
+- `{"rows": [[number, fields], ...], "bad": [[number, reason], ...]}`, some rows of a table
+- `{"member": path of indices, "name": name}`, a file in an archive, to be asked for next
+- `{"refused": reason, "name": of an inner document}`; without a name the whole file is refused
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import PurePath
+from typing import Any, BinaryIO, TypeAlias
+
+Part: TypeAlias = dict[str, Any]
+Parser: TypeAlias = Callable[[BinaryIO], Iterator[Part]]
+
+LARGEST_TEXT = 16_777_216  # characters that one document may give
+LARGEST_FILE = 67_108_864  # bytes of a file that is parsed as one document
+LARGEST_BOOK = 268_435_456  # bytes of one whose pictures are skipped: PDF, DOCX, EPUB
+
+# Kind -> its module here, and the packages that it needs.
+KINDS: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "html": ("web", ("lxml", "trafilatura")),
+    "pdf": ("pdf", ("pypdf",)),
+    "docx": ("word", ("docx", "lxml")),
+    "epub": ("book", ("lxml",)),
+    "eml": ("mail", ("lxml",)),
+    "parquet": ("columns", ("pyarrow",)),
+    "csv": ("table", ()),
+    "jsonl": ("table", ()),
+    "text": ("table", ()),
+    "zip": ("archive", ()),
+}
+_SUFFIXES = {
+    ".html": "html", ".htm": "html", ".xhtml": "html", ".pdf": "pdf", ".docx": "docx", ".epub": "epub",
+    ".eml": "eml", ".parquet": "parquet", ".csv": "csv", ".tsv": "csv", ".jsonl": "jsonl",
+    ".ndjson": "jsonl", ".zip": "zip",
+}  # fmt: skip
+
+
+class Refused(Exception):
+    """A document that its parser can say no more of than why it is not read."""
+
+
+def kind_of(name: str, start: bytes) -> str:
+    """The kind of a file by its name, or by its first bytes where these leave no doubt.
+
+    >>> kind_of("a.HTM", b""), kind_of("a.txt", b"%PDF-1.7"), kind_of("README", b"Words")
+    ('html', 'pdf', 'text')
+    """
+    if start.startswith(b"%PDF-"):
+        return "pdf"
+    known = _SUFFIXES.get(PurePath(name).suffix.lower())
+    return known or ("parquet" if start.startswith(b"PAR1") else "text")
+
+
+def largest(kind: str) -> int | None:
+    """The most bytes that a file of a kind may have; None where it is read as a stream."""
+    if kind in ("csv", "jsonl", "parquet", "zip"):
+        return None
+    return LARGEST_BOOK if kind in ("pdf", "docx", "epub") else LARGEST_FILE
+
+
+def parser(kind: str, name: str) -> Parser:
+    """The parser of a kind; its packages are loaded here. `name` tells apart what suffixes tell."""
+    module, packages = KINDS[kind]
+    for package in packages:
+        importlib.import_module(package)
+    found = importlib.import_module(f"{__name__}.{module}")
+    made: Parser = found.parser_of(kind, name) if hasattr(found, "parser_of") else found.parse
+    return made
