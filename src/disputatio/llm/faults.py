@@ -157,7 +157,7 @@ def translate(error: openai.OpenAIError, at: Address, connect: float, first_byte
         late = ("connect", connect) if _cause(error) == "ConnectTimeout" else ("first_byte", first_byte)
         return Failed(fault=Timeout(*late, at.shown))
     if isinstance(error, openai.APIConnectionError):
-        return Failed(fault=_connection(_cause(error), at.words(str(error.__cause__ or error)), at))
+        return Failed(fault=line_fault(_cause(error), at.words(str(error.__cause__ or error)), at))
     if isinstance(error, openai.APIError):  # an error object inside a stream that began well
         return refused(200, error.body, at)
     return Failed(fault=Malformed(f"{at.shown}: {at.words(str(error))}"))
@@ -167,7 +167,7 @@ def _cause(error: Exception) -> str:
     return type(error.__cause__).__name__
 
 
-def _connection(cause: str, why: str, at: Address) -> LLMError:
+def line_fault(cause: str, why: str, at: Address) -> LLMError:
     """The fault for a failure of the line; `cause` is the transport's name for it."""
     why = why or cause
     if cause == "ConnectError":

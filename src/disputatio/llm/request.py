@@ -69,14 +69,14 @@ def body(request: Request, model: str, dropped: Collection[str]) -> dict[str, An
                 "type": "json_schema",
                 "json_schema": {"name": "reply", "strict": True, "schema": sampling.schema},
             }
-    made["messages"] = [{"role": message.role, "content": _sendable(message.content)} for message in messages]
+    made["messages"] = [{"role": message.role, "content": sendable(message.content)} for message in messages]
     return made
 
 
-def _sendable(text: str) -> str:
+def sendable(text: str) -> str:
     """The text with a question mark for what no encoding of text can carry (lone surrogates).
 
-    >>> _sendable("café " + chr(0xD800))
+    >>> sendable("café " + chr(0xD800))
     'café ?'
     """
     return text.encode("utf-8", "replace").decode("utf-8")
