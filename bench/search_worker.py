@@ -66,8 +66,8 @@ class Worker:
         return {"imports": loaded - start, "open": time.perf_counter() - loaded}
 
     def do_first(self, leg: str, query: int) -> dict[str, Any]:
-        """Open and search once in a fresh process; seconds since the interpreter began on this file."""
-        times = self.do_open(self.system.setting)
+        """Open and search once in a fresh process; `all` counts from the first line of this file."""
+        times = self.do_open(self.system.when_cold)
         start = time.perf_counter()
         found = self.system.search(leg, self.queries[query], 20)
         end = time.perf_counter()
@@ -92,20 +92,27 @@ class Worker:
         found = self.system.per_source(leg, asked, k, sources)
         return self._told(time.perf_counter() - start, found)
 
-    def do_add(self) -> dict[str, Any]:
-        """Add the extra passages; the moment (of the clock that all processes share) it began and ended."""
+    def do_add(self, *, warm: bool) -> dict[str, Any]:
+        """Add the extra passages, or one other (`warm`); when it began and ended, by the clock of all processes."""
         texts, sources, vectors = self.system.corpus.extra()
+        first = self.system.corpus.size
+        if warm:
+            first, texts, sources, vectors = (
+                first + 5000,
+                [texts[0].replace(NEW_WORD, "zu")],
+                sources[:1],
+                vectors[:1],
+            )
         start = time.monotonic()
-        self.system.add(self.system.corpus.size, texts, sources, vectors)
+        self.system.add(first, texts, sources, vectors)
         return {"began": start, "ended": time.monotonic()}
 
     def do_wait(self, seconds: float) -> dict[str, Any]:
-        """Search for the word of the extra passages until it is found; the moment it was."""
-        size = self.system.corpus.size
+        """Search for the word of the extra passages until it is found; when it was."""
         asked = Query(text=NEW_WORD, kind="new", terms=(), vector=self.queries[0].vector)
         end = time.monotonic() + seconds
         while time.monotonic() < end:
-            if any(row >= size for row, _ in self.system.search("sparse", asked, 20)):
+            if any(row >= self.system.corpus.size for row, _ in self.system.search("sparse", asked, 20)):
                 return {"seen": time.monotonic()}
             time.sleep(0.002)
         return {"seen": None}
@@ -131,7 +138,10 @@ def main() -> None:
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--size", type=int, required=True)
     parser.add_argument("--folder", type=Path, required=True, help="where this system keeps its files")
+    parser.add_argument("--core", type=int, default=-1, help="run on this core alone")
     told = parser.parse_args()
+    if told.core >= 0:
+        os.sched_setaffinity(0, {told.core})
     pipe = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
     corpus = Corpus(told.work / str(told.size) / "corpus", told.size)
