@@ -15,8 +15,10 @@ from pathlib import Path
 import pytest
 
 from disputatio.errors import IngestError
+from disputatio.store.documents import Document, Reading
 from disputatio.store.fetch import fetch, read_url
-from disputatio.store.readers import Document, Reading, open_reader, with_source
+from disputatio.store.readers import open_reader
+from disputatio.store.source import with_source
 from disputatio.store.wire import Limits
 from tests.store.loopback import PUBLIC, Web, page, redirect, web
 
@@ -390,6 +392,10 @@ def _read(served: Web, url: str = "http://www.x.example/p") -> Reading:
         return read_url(url, read, **served.seams)
 
 
+def _documents(served: Web) -> list[Document]:
+    return list(_read(served).documents)
+
+
 def _page(url: str) -> bytes:
     return (
         f'<html><head><title>Bow</title><link rel="canonical" href="{url}">'
@@ -446,11 +452,11 @@ def test_rows_of_the_web_are_told_by_url_and_row(served: Web) -> None:
 
 def test_the_encoding_that_the_server_states_is_believed(served: Web) -> None:
     _put(served, "/p", page("Кривой Рог".encode("windows-1251"), "text/plain; charset=windows-1251"))
-    assert _read(served).documents[0].text == "Кривой Рог"
+    assert _documents(served)[0].text == "Кривой Рог"
     _put(served, "/p", page("Кривой Рог".encode(), "text/plain; charset=windows-1251"))
-    assert _read(served).documents[0].text == "Кривой Рог"
+    assert _documents(served)[0].text == "Кривой Рог"
     _put(served, "/p", page("Bow".encode("utf-16-le"), "text/plain; charset=utf-16le"))
-    assert _read(served).documents[0].text == "Bow"
+    assert _documents(served)[0].text == "Bow"
 
 
 def test_a_file_that_cannot_be_read_is_named_by_its_url(served: Web) -> None:
@@ -476,6 +482,7 @@ def test_what_was_fetched_does_not_stay_on_disk(
         assert path.is_relative_to(tmp_path)
         return Reading(path=str(path), documents=(Document(text="text", path=str(path)),))
 
-    assert read_url("http://x.example/p", read, **served.seams).documents[0].path == "http://x.example/p"
+    reading = read_url("http://x.example/p", read, **served.seams)
+    assert [one.path for one in reading.documents] == ["http://x.example/p"]
     assert files[0].suffix == ".txt"
     assert list(tmp_path.iterdir()) == []

@@ -12,11 +12,11 @@ import re
 import unicodedata
 from collections.abc import Collection
 from dataclasses import dataclass
-from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from urllib.parse import quote, urljoin
 
 from disputatio.errors import IngestError
+from disputatio.store.source import domain
 
 PORTS = frozenset({80, 443})
 _LONGEST = 8_192
@@ -226,18 +226,16 @@ def same_site(one: str, other: str) -> bool:
     return site(one) == site(other) != ""
 
 
-@lru_cache(maxsize=4096)
 def site(url: str) -> str:
-    """The registrable domain that a URL is of, its host where it has none, empty where it has no host."""
+    """The registrable domain that a URL is of, its host where it has none, empty where it is no good URL.
+
+    >>> site("https://www.census.gov./x"), site("http://census.gov@evil.example/")
+    ('census.gov', '')
+    """
     try:
-        address = read_address(url, ports=range(1, 65_536))
+        return domain(read_address(url, ports=range(1, 65_536)).url)
     except IngestError:
         return ""
-    if address.literal is not None:
-        return address.host
-    from tld import get_fld
-
-    return get_fld(f"https://{address.host}/", fail_silently=True) or address.host
 
 
 def shown(url: str) -> str:

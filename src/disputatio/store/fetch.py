@@ -38,7 +38,7 @@ from disputatio.store.addresses import (
     same_site,
     shown,
 )
-from disputatio.store.readers import Document, Reading
+from disputatio.store.documents import Document, Reading
 from disputatio.store.wire import (
     DEFAULT_LIMITS,
     Clock,
@@ -173,13 +173,11 @@ def read_url(
         file.write_bytes(_in_utf8(fetched))
         try:
             reading = read(file, "")
+            documents = [_attributed(one, fetched, str(file)) for one in reading.documents]  # may read on
         except IngestError as error:
             raise _renamed(error, file, fetched.asked) from error
-    return Reading(
-        path=fetched.asked,
-        documents=tuple(_attributed(document, fetched, str(file)) for document in reading.documents),
-        refused=tuple(_renamed(error, file, fetched.asked) for error in reading.refused),
-    )
+    refused = tuple(_renamed(error, file, fetched.asked) for error in reading.refused)
+    return Reading(path=fetched.asked, documents=tuple(documents), refused=refused)
 
 
 def _attributed(document: Document, fetched: Fetched, file: str) -> Document:
