@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from disputatio.config import FILE, build_kit, embedder_for, read_settings
+from disputatio.config import FILE, build_kit, embedder_for, open_embedder, read_settings
 from disputatio.errors import ConfigError, InputError, NotJournalled, StoreError, UnknownName
 from disputatio.llm.journal import Journal
 from disputatio.llm.journal_embedder import JournalEmbedder
 from disputatio.store.index import Index
 from disputatio.types import Passage, Sampling
-from tests.llm.fake_server import ask
+from tests.llm.fake_server import Asked, FakeServer, Wire, ask
 from tests.shell import write_script
 from tests.store.hashing import HashEmbedder
 
@@ -155,6 +156,54 @@ def test_an_index_is_opened_with_the_embedder_it_was_made_with(
         embedder_for(read_settings(), other)
     with pytest.raises(StoreError):
         embedder_for(settings, place, create=True)
+
+
+def _embeddings(asked: Asked) -> Wire:
+    listed = [{"index": at, "embedding": [len(text), 1, 2]} for at, text in enumerate(asked.body["input"])]
+    return Wire(kind="application/json", pieces=[json.dumps({"data": listed})])
+
+
+def test_an_index_made_with_a_served_embedder_is_opened_with_it_at_any_address(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    settings = read_settings(embedder="openai:e5-small@3", journal="none")
+    with FakeServer(_embeddings) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        part = embedder_for(settings, place / "index", create=True)
+        assert part is not None
+        Index.open(place / "index", embedder=part).add([Passage(text="It crossed.", source="a.example")])
+        assert [one.body["input"] for one in server.asked] == [["passage: It crossed."]]
+        assert server.asked[0].body["dimensions"] == 3
+    with FakeServer(_embeddings) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        other = read_settings(embedder="minilm-l6-v2", journal="none")
+        again = embedder_for(other, place / "index")
+        assert again is not None
+        assert (again.name, again.dimension) == ("openai:e5-small@3", 3)
+        assert server.asked == [], "the index knows how long its vectors are"
+        assert len(Index.open(place / "index", embedder=again, create=False).search("Did it cross?")) == 1
+        assert [one.body["input"] for one in server.asked] == [["query: Did it cross?"]]
+    for wrong in (read_settings(query_prefix="", journal="none"), read_settings(passage_prefix="x")):
+        with pytest.raises(
+            ConfigError, match=r"openai:e5-small@3, not with openai:e5-small@3#.*QUERY_PREFIX"
+        ):
+            embedder_for(wrong, place / "index")
+
+
+def test_an_embedder_is_a_folder_or_a_name_and_not_another_file(place: Path) -> None:
+    (place / "model.gguf").write_bytes(b"GGUF....")
+    with pytest.raises(InputError, match=r"model\.gguf: an embedder is a folder"):
+        open_embedder(str(place / "model.gguf"))
+    with pytest.raises(ConfigError, match="write openai:NAME"):
+        open_embedder("openai:")
+    assert open_embedder("none") is None
+
+
+def test_an_index_whose_embedder_is_known_by_its_own_name_alone_says_what_to_set(place: Path) -> None:
+    index = _index(place / "index", HashEmbedder("own/thing, of mine@12345678"))
+    with pytest.raises(ConfigError, match="set DISPUTATIO_EMBEDDER to its name or folder"):
+        embedder_for(read_settings(embedder="openai:m", journal="none"), index)
 
 
 def test_query_vectors_are_kept_and_come_back_to_the_bit(place: Path) -> None:

@@ -45,7 +45,11 @@ class Settings(BaseSettings):
     role: dict[str, str] = Field(default_factory=dict, description="another model for a role")
     strategy: str = Field(DEFAULT_STRATEGY, description="how questions are answered")
     index: Path = Field(Path("disputatio.index"), description="folder of the index")
-    embedder: str = Field(catalogue.DEFAULT_EMBEDDER, description="embedding model, or none")
+    embedder: str = Field(
+        catalogue.DEFAULT_EMBEDDER, description="embedding model or its folder, openai:NAME, or none"
+    )
+    query_prefix: str | None = Field(None, description="before each query, for an openai: embedder")
+    passage_prefix: str | None = Field(None, description="before each passage, for an openai: embedder")
     entailment: str = Field("model", description="model, or the folder of an ONNX cross-encoder")
     journal: str = Field("default", description="file of the calls made, default, or none")
     replay: bool = Field(False, description="answer from the journal alone")
@@ -115,15 +119,46 @@ def build_kit(
 
 
 def open_embedder(
-    name: str, *, pull: bool = False, progress: catalogue.Progress | None = None
+    name: str,
+    *,
+    pull: bool = False,
+    progress: catalogue.Progress | None = None,
+    settings: Settings | None = None,
+    dimension: int | None = None,
 ) -> Embedder | None:
-    """The embedder of that name or folder, None for `none`; raises `InputError` when it is not here."""
+    """The embedder of that name or folder, None for `none`; raises `InputError` when it is not here.
+
+    `openai:NAME` is a model at OPENAI_BASE_URL, `openai:NAME@256` one asked for vectors of 256
+    numbers; `dimension` is the length that its vectors are known to have, and nothing is asked here.
+    """
     if name == "none":
         return None
+    if name.startswith("openai:"):
+        return _served_embedder(name, settings or read_settings(), dimension)
     from disputatio.store.embed import OnnxEmbedder
 
     folder = catalogue.path(name, pull=pull, progress=progress)
+    if not folder.is_dir():
+        raise InputError(f"{name}: an embedder is a folder with an .onnx file, this is a file")
     return OnnxEmbedder(folder, cache=catalogue.cache_folder() / "compiled")
+
+
+def _served_embedder(name: str, settings: Settings, dimension: int | None) -> Embedder:
+    """An embedder behind a server, with the prefixes of the settings, else those that its model wants."""
+    from disputatio.llm.connection import Connection
+    from disputatio.llm.endpoint_embedder import EndpointEmbedder, split_name
+    from disputatio.store.model_folder import trained_prefixes
+
+    model, dimensions = split_name(name.removeprefix("openai:"))
+    usual = trained_prefixes(model)
+    return EndpointEmbedder(
+        Connection(model, in_flight=settings.in_flight),
+        dimensions=dimensions,
+        dimension=dimension,
+        query_prefix=usual[0] if settings.query_prefix is None else settings.query_prefix,
+        passage_prefix=usual[1] if settings.passage_prefix is None else settings.passage_prefix,
+        usual_prefixes=usual,
+    )
 
 
 def embedder_for(
@@ -154,22 +189,38 @@ def embedder_for(
 
         journal, size = partial(_open_journal, settings), int(note.get("dimension") or 0)
         return JournalEmbedder(None, journal, name=made_with, dimension=size)
-    bare = (made_with or "").partition("@")[0]
-    known = {entry.name for entry in catalogue.entries() if entry.kind == "embedder"}
-    name = bare if named is None and bare in known else name
-    if not _is_here(name, "embedder"):
+    if named is None:
+        name = _reopened(made_with or "") or name
+    served = name.startswith("openai:")
+    if not served and not _is_here(name, "embedder"):
         say(f"fetching the embedder {name}, once")
-    part = open_embedder(name, pull=True, progress=progress)
+    known = int(note.get("dimension") or 0) if note and name == _reopened(made_with or "") else None
+    part = open_embedder(name, pull=True, progress=progress, settings=settings, dimension=known)
     if part is not None and named is None and made_with and part.name != made_with:
+        prefixes = ", and DISPUTATIO_QUERY_PREFIX and DISPUTATIO_PASSAGE_PREFIX to its prefixes"
         raise ConfigError(
             f"{index}: was made with the embedder {made_with}, not with {part.name}: "
-            "set DISPUTATIO_EMBEDDER to its name or folder"
+            f"set DISPUTATIO_EMBEDDER to its name or folder{prefixes if served else ''}"
         )
     if part is None or settings.journal == "none":
         return part
     from disputatio.llm.journal_embedder import JournalEmbedder
 
     return JournalEmbedder(part, partial(_open_journal, settings))
+
+
+def _reopened(made_with: str) -> str:
+    """What an index's embedder is opened by, going by the name it recorded; empty where that is not known."""
+    if made_with.startswith("openai:"):
+        return made_with.partition("#")[0]
+    bare = made_with.partition("@")[0]
+    known = any(entry.name == bare and entry.kind == "embedder" for entry in catalogue.entries())
+    if known or "/" not in bare:
+        return bare if known else ""
+    try:
+        return bare if catalogue.is_present(bare) else ""  # of a hub, and fetched
+    except (InputError, UnknownName):  # a name that its folder gave it
+        return ""
 
 
 def cache_folder(settings: Settings) -> Path:
