@@ -117,9 +117,9 @@ def test_two_files_of_one_content_keep_it_until_both_have_changed(tmp_path: Path
 def test_bad_files_are_listed_and_good_ones_go_in(docs: Path, tmp_path: Path) -> None:
     (docs / "empty.txt").write_text("")
     (docs / "rows.jsonl").write_text('{"text": "a good row"}\n{"title": "bad"}\n')
-    heard: list[tuple[int, int]] = []
+    heard: list[tuple[int, int, int]] = []
     index = Index.open(tmp_path / "ix")
-    summary = index.ingest(docs, tmp_path / "none", progress=lambda done, total: heard.append((done, total)))
+    summary = index.ingest(docs, tmp_path / "none", progress=lambda *told: heard.append(told))
     assert summary.added == 5
     reasons = {Path(path).name: reason for path, reason in summary.refused}
     assert reasons == {
@@ -127,7 +127,8 @@ def test_bad_files_are_listed_and_good_ones_go_in(docs: Path, tmp_path: Path) ->
         "empty.txt": "is empty",
         "rows.jsonl:2": "has no text",
     }
-    assert heard == [(n, 6) for n in range(1, 7)]
+    assert heard[:-1] == [(n, 6, 0) for n in range(1, 7)]
+    assert heard[-1] == (6, 6, summary.passages)
 
 
 def test_a_question_with_not_finds_the_denial_first(docs: Path, tmp_path: Path) -> None:

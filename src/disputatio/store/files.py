@@ -14,6 +14,7 @@ from typing import BinaryIO
 from disputatio.errors import IngestError
 from disputatio.store.source import STDIN
 
+_INDEX = ({"manifest.json", "segments"}, {"passages.lance", "documents.lance"})  # what each format has
 _MAGIC = re.compile(r"[*?\[]")
 _UNSHOWN = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")
 
@@ -128,7 +129,7 @@ def _walk(root: Path, base: Path, passed: list[IngestError]) -> list[Path]:
             passed.append(IngestError(shown(folder), reason_of(error)))
             continue
         names = {entry.name for entry in entries}
-        if (about.st_dev, about.st_ino) in seen or {"passages.lance", "documents.lance"} <= names:
+        if (about.st_dev, about.st_ino) in seen or any(one <= names for one in _INDEX):
             continue  # walked already; or an index among the documents
         seen.add((about.st_dev, about.st_ino))
         for entry in sorted(entries, key=lambda one: one.name):

@@ -1,6 +1,6 @@
 """The index: documents in, passages found, on disk and crash-safe.
 
-`Index` puts the parts together: readers -> split -> embed -> tables, and tables -> search.
+`Index` puts the parts together: readers -> prepare -> writer -> stage, and view -> searcher.
 """
 
 from __future__ import annotations
@@ -8,50 +8,35 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
-from disputatio.errors import IngestError, InputError, StoreError
-from disputatio.protocols import Embedder
-from disputatio.store import tables
-from disputatio.store.readers import (
-    Document,
-    check_source_by,
-    clean,
-    domain,
-    find_files,
-    open_reader,
-    with_source,
-)
+from disputatio.errors import InputError, StoreError
+from disputatio.protocols import Embedder, Reranker
+from disputatio.store import manifest as manifests
+from disputatio.store.documents import Document
+from disputatio.store.ingest import IngestSummary, Progress, Run, find_all, put_files, summary_of
+from disputatio.store.prepare import prepare_item
+from disputatio.store.readers import check_source_by
+from disputatio.store.reliabilities import read_reliabilities, reliable, write_reliabilities
+from disputatio.store.tables import Pinned, quoted, read_note
+from disputatio.store.view import View, open_view
+from disputatio.store.words import stemmer
 from disputatio.store.writer import Writer
 from disputatio.types import Hit, Passage
 
 if TYPE_CHECKING:
-    from disputatio.store.tables import Snapshot, Tables
+    from disputatio.store.stage import Stage
+
+__all__ = ["Index", "IndexInfo", "IngestSummary", "SourceCount"]
 
 DEFAULT_K = 8
 ALPHA = 0.35
-_PASSAGE_FIELDS = ("text", "id", "source", "owner", "title", "url", "date", "document", "start", "end")
-Progress = Callable[[int, int], None]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IngestSummary:
-    """What an ingest did, in documents; `refused` holds (path or path:row, reason).
-
-    `removed` counts documents that their file no longer holds, beside those replaced.
-    """
-
-    added: int = 0
-    unchanged: int = 0
-    replaced: int = 0
-    removed: int = 0
-    refused: tuple[tuple[str, str], ...] = ()
-    passages: int = 0
-    seconds: float = 0.0
+DEFAULT_LANGUAGE = "english"
+_ABOUT = ("id", "path", "row", "title", "url", "date", "source", "owner", "metadata")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,15 +51,23 @@ class SourceCount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexInfo:
-    """An index in figures; `embedder` is empty where it is searched by keyword alone."""
+    """An index in figures; `embedder` is empty where it is searched by keyword alone.
+
+    `commit` is the number of the newest commit, `dead` counts passages that wait for a merge to drop
+    them.
+    """
 
     path: str
     format: int
     embedder: str
     dimension: int
+    language: str
     documents: int
     passages: int
     sources: int
+    segments: int
+    dead: int
+    commit: int
 
 
 class Index:
@@ -83,26 +76,46 @@ class Index:
     Reading is open to any number of threads and processes; one process writes at a time.
     """
 
-    def __init__(self, path: Path, embedder: Embedder | None) -> None:
+    def __init__(self, path: Path, embedder: Embedder | None, language: str | None = None) -> None:
         """Use `Index.open`."""
         self.path = path
         self._embedder = embedder
-        self._parts: Tables | None = None
-        self._note: dict[str, Any] = {"embedder": "", "dimension": None}
-        self._snapshot: Snapshot | None = None
+        self._language = language
+        self._parts: View | None = None
         self._lock = threading.Lock()
 
     @classmethod
-    def open(cls, path: str | Path, *, embedder: Embedder | None = None, create: bool = True) -> Self:
+    def open(
+        cls,
+        path: str | Path,
+        *,
+        embedder: Embedder | None = None,
+        create: bool = True,
+        language: str | None = None,
+    ) -> Self:
         """Open an index, or promise a new one that the first ingest makes.
 
         Without an embedder a new index is searched by keyword alone, and one that has vectors can
-        be read (by keyword) but not written to. Raises `StoreError` when the path holds something
-        else, an index of another version or of another embedder, or nothing and not `create`.
+        be read (by keyword) but not added to. `language` is that of stemming for a new index:
+        english (when None), another that PyStemmer knows, or none. Raises `StoreError` when the path
+        holds something else, an index of another version, embedder or language, or nothing and not
+        `create`; `InputError` for an unknown language.
         """
-        index = cls(Path(path), embedder)
-        if index._attach() is None and not create:
+        if language not in (None, "none"):
+            stemmer(language or "")
+        index = cls(Path(path), embedder, language)
+        note = read_note(index.path)
+        if note is None and not create:
             raise StoreError(f"{path}: there is no index here; make one with: disputatio ingest PATH")
+        if embedder is not None and note is not None and embedder.name != note["embedder"]:
+            made_with = note["embedder"]
+            other = f"the embedder {made_with}" if made_with else "no embedder"
+            raise StoreError(
+                f"{path}: was made with {other}, not with {embedder.name}; open it with its own, give every "
+                "passage a new vector with: disputatio index reembed, or ingest into a new folder"
+            )
+        if note is not None and not manifests.is_first(index.path):
+            index._attach()
         return index
 
     # --- writing ------------------------------------------------------------------------------------
@@ -111,104 +124,124 @@ class Index:
     ) -> IngestSummary:
         """Read files and folders and put their documents in; safe to kill and to run again.
 
-        A file that is in already is left alone; a changed one replaces its own passages only. What
-        cannot be read is listed in the summary, and the rest goes on. `source_by` says what tells
-        sources apart (`readers.with_source`). `progress(done, total)` hears of each file.
+        A file that is in already is left alone; a changed one replaces its own passages only, at
+        once. What cannot be read is listed in the summary, and the rest goes on. `source_by` says
+        what tells sources apart (`readers.with_source`). `progress(done, total, passages)` hears of
+        each file done and of each batch of passages committed.
 
         Raises `InputError` for a wrong `source_by`, `StoreError` when the index cannot be written
         to or another process is writing; batches acknowledged before that stay.
         """
         check_source_by(source_by)
         start = time.perf_counter()
-        refused: list[IngestError] = []
-        files: list[tuple[Path, str]] = []
-        for root in paths:
-            try:
-                files += find_files(Path(root))
-            except IngestError as error:
-                refused.append(error)
-        with self._writer() as writer, open_reader() as read:
-            for number, (path, folder) in enumerate(files, start=1):
-                documents: list[Document] = []
-                try:
-                    reading = read(path, folder)
-                    refused += reading.refused
-                    for document in reading.documents:
-                        try:
-                            documents.append(with_source(document, source_by))
-                        except IngestError as error:
-                            refused.append(error)
-                except IngestError as error:
-                    refused.append(error)
-                if documents:
-                    writer.put(str(path.resolve()), documents)
-                if progress is not None:
-                    progress(number, len(files))
+        run = Run()
+        files = find_all(paths, run.refused)
+
+        def told(passages: int) -> None:
+            if progress is not None:
+                progress(run.done, run.total, passages)
+
+        with self.writer(told) as writer:
+            put_files(writer, files, run, source_by, lambda: told(writer.counts["passages"]))
             writer.finish()
-        return _summary(writer.counts, start, refused)
+        return summary_of(writer.counts, start, run)
 
     def add(self, items: Iterable[Document | Passage]) -> IngestSummary:
-        """Put documents or passages in that the caller holds.
+        """Put documents or passages in that the caller holds, as they come.
 
-        A passage keeps its id where it has one and is short enough not to be split; given again
+        A passage keeps its id where it has one and is short enough not to be divided; given again
         under the same id with another text, it is replaced. Raises `InputError` for one without
-        text, `StoreError` as `ingest` does.
+        text, or with an id that stands for another passage, `StoreError` as `ingest` does; batches
+        acknowledged before that stay.
         """
         start = time.perf_counter()
-        queue: list[tuple[Document, str]] = []
-        for number, item in enumerate(items, start=1):
-            document, name = item, ""
-            if isinstance(document, Passage):
-                document, name = _from_passage(document), document.id
-            elif document.path:
-                document = with_source(document)
-            document = replace(document, text=clean(document.text))
-            if not document.text.strip():
-                raise InputError(f"item {number}: has no text")
-            queue.append((document, name))
-        with self._writer() as writer:
-            for document, name in queue:
-                writer.put(document.path, [document], name)
+        with self.writer() as writer:
+            for number, item in enumerate(items, start=1):
+                one = prepare_item(item, number)
+                writer.put(one.file, (one,))
             writer.finish()
-        return _summary(writer.counts, start)
+        return summary_of(writer.counts, start, Run())
 
-    def _writer(self) -> Writer:
-        return Writer(self.path, self._embedder, self._ensure)
+    def delete(
+        self,
+        *,
+        sources: Collection[str] = (),
+        paths: Collection[str | Path] = (),
+        documents: Collection[str] = (),
+    ) -> int:
+        """Take documents out: those of some sources, of files (or all files below a folder), or by id.
 
-    def _ensure(self) -> Tables:
-        """The tables to write to; the note comes last, so that a kill leaves no half an index."""
-        parts = self._attach()
-        if parts is None:
-            note: dict[str, Any] = {"embedder": "", "dimension": None}
-            if self._embedder is not None:
-                note = {"embedder": self._embedder.name, "dimension": self._embedder.dimension}
-            parts = tables.Tables(self.path, note["dimension"], make=True)
-            with tables.reported(self.path, "making the index"):
-                tables.write_note(self.path, note)
-            self._parts, self._note = parts, note
-        if self._note["embedder"] and self._embedder is None:
-            raise StoreError(
-                f"{self.path}: open it with its embedder {self._note['embedder']} to write to it"
-            )
-        return parts
-
-    def _attach(self) -> Tables | None:
-        """The tables on disk; None where there is no index yet.
-
-        Raises `StoreError` as `open` does.
+        How many there were is returned; a name that stands for nothing takes nothing out. Raises
+        `StoreError` when the index cannot be written to.
         """
-        if self._parts is None:
-            note = tables.read_note(self.path)
-            if note is not None:
-                made_with = note.get("embedder", "")
-                if self._embedder is not None and self._embedder.name != made_with:
-                    other = f"the embedder {made_with}" if made_with else "no embedder"
-                    raise StoreError(
-                        f"{self.path}: was made with {other}, not with {self._embedder.name}; "
-                        "open it with its own, or ingest the documents into a new folder"
-                    )
-                self._parts, self._note = tables.Tables(self.path, note.get("dimension")), note
-        return self._parts
+        clauses = []
+        if sources:
+            clauses.append(f"source IN ({quoted(sources)})")
+        if documents:
+            clauses.append(f"id IN ({quoted(documents)})")
+        for path in map(str, paths):
+            for name in {path, str(Path(path).resolve())}:
+                clauses.append(f"path = {quoted([name])} OR file = {quoted([name])}")
+                clauses.append(f"starts_with(file, {quoted([name.rstrip('/') + '/'])})")
+        if not clauses or read_note(self.path) is None:
+            return 0
+        with self.writer(adding=False) as writer:
+            found = sum(writer.remove(clause) for clause in clauses)
+            writer.finish()
+        return found
+
+    def reembed(
+        self, embedder: Embedder | None, *, progress: Callable[[int, int], None] | None = None
+    ) -> int:
+        """Give every passage a new vector, or none; how many passages there are.
+
+        A search sees all old vectors or all new ones. `progress(done, total)` hears of passages.
+        Raises `StoreError` when the index cannot be written to.
+        """
+        from disputatio.store.reembed import reembed
+
+        with self.writer(adding=False) as writer:
+            count = reembed(writer.stage, embedder, progress)
+        self._embedder = embedder
+        return count
+
+    def compact(self, *, keep: float = 300.0) -> None:
+        """Merge all segments into one, and drop what was replaced more than `keep` seconds ago.
+
+        Raises `StoreError` when the index cannot be written to.
+        """
+        with self.writer(adding=False) as writer:
+            writer.stage.compact(timedelta(seconds=max(keep, 1.0)))
+
+    def writer(self, told: Callable[[int], None] = lambda _: None, *, adding: bool = True) -> Writer:
+        """The index's one writer, a context: for documents that were prepared elsewhere.
+
+        `told` hears how many passages have been committed. With `adding` the index's own embedder is
+        needed. Raises `StoreError` on entering, when another process is writing.
+        """
+        return Writer(self.path, self._embedder, lambda: self._ensure(adding), told)
+
+    def _ensure(self, adding: bool) -> Stage:
+        """The index open for writing, made or brought to this version where that is needed."""
+        from disputatio.store.migrate import migrate_locked
+        from disputatio.store.stage import Stage
+
+        migrate_locked(self.path)
+        manifest = manifests.read(self.path)
+        if manifest is None:
+            return Stage.make(
+                self.path,
+                embedder="" if self._embedder is None else self._embedder.name,
+                dimension=0 if self._embedder is None else self._embedder.dimension,
+                language=self._language or DEFAULT_LANGUAGE,
+            )
+        if self._language is not None and self._language != manifest.language:
+            raise StoreError(f"{self.path}: was made for {manifest.language}, not for {self._language}")
+        if self._embedder is not None:
+            manifests.check_embedder(self.path, manifest, self._embedder.name)
+        elif adding and manifest.embedder:
+            raise StoreError(f"{self.path}: open it with its embedder {manifest.embedder} to write to it")
+        return Stage.open(self.path, manifest)
 
     # --- reading ------------------------------------------------------------------------------------
     def search(
@@ -220,66 +253,67 @@ class Index:
         per_source: int | None = None,
         sources: Collection[str] | None = None,
         exclude: Collection[str] = (),
+        after: str | None = None,
+        before: str | None = None,
+        where: Mapping[str, str] | None = None,
+        fusion: Literal["weighted", "rrf"] = "weighted",
+        k1: float = 1.2,
+        b: float = 0.75,
+        min_reliability: float | None = None,
+        reranker: Reranker | None = None,
     ) -> list[Hit]:
         """The best `k` passages (8 when None), or the best `per_source` of every source that matches.
 
         The score is alpha times the keyword score plus (1 - alpha) times that of meaning, each in
         [0, 1] over the candidates of this query; without an embedder the keyword score alone.
-        Raises `InputError` for an empty query or figures out of range.
+        `after` and `before` are ISO dates, both within; `where` asks for exact values of metadata
+        fields; `min_reliability` leaves out sources below it and those without an estimate. A source
+        that the index does not hold has no hits. Raises `InputError` for an empty query or figures
+        out of range, `StoreError` for an index that is damaged.
         """
-        import numpy as np
-
-        from disputatio.store.search import rank
+        from disputatio.store.days import bounds
+        from disputatio.store.searcher import check_options
 
         if not query.strip():
             raise InputError("the question is empty")
-        if (k is not None and k < 1) or (per_source is not None and per_source < 1):
-            raise InputError("k and per_source are at least 1")
-        if not 0 <= alpha <= 1:
-            raise InputError(f"alpha lies between 0 and 1, not at {alpha:g}")
-        snapshot = self._current()
-        if snapshot is None or not snapshot.ids:
+        count = DEFAULT_K if k is None else k
+        check_options(k=count, alpha=alpha, per_source=per_source, fusion=fusion, k1=k1, b=b)
+        bounds(after, before)
+        estimates = {} if min_reliability is None else self.reliabilities()
+        allowed = reliable(estimates, min_reliability, sources)
+        view = self._attach()
+        if view is None or not view.manifest.live or (allowed is not None and not allowed):
             return []
-        dense = None
         if self._embedder is not None:
-            dense = snapshot.dense(self._embedder.embed([query], query=True)[0])
-        allowed = np.ones(len(snapshot.ids), dtype=np.bool_)
-        if sources is not None:
-            wanted = np.array([name in sources for name in snapshot.names], dtype=np.bool_)
-            allowed &= wanted[snapshot.sources]
-        if exclude:
-            hidden = frozenset(exclude)
-            allowed &= np.array([one not in hidden for one in snapshot.ids], dtype=np.bool_)
-        ranking = rank(
-            snapshot.sparse(query),
-            dense,
-            k=k or DEFAULT_K,
+            manifests.check_embedder(self.path, view.manifest, self._embedder.name)
+        return view.searcher.search(
+            query,
+            None if self._embedder is None else self._embedder.embed([query], query=True)[0],
+            k=count,
             alpha=alpha,
-            allowed=allowed,
-            groups=snapshot.sources,
-            per_group=per_source,
+            per_source=per_source,
+            sources=allowed,
+            exclude=exclude,
+            after=after,
+            before=before,
+            where=where,
+            fusion=fusion,
+            k1=k1,
+            b=b,
+            reranker=reranker,
         )
-        hits = []
-        for at, row in enumerate(snapshot.fetch(ranking.rows)):
-            scores = {"sparse": float(ranking.sparse[at])}
-            if ranking.dense is not None:
-                scores["dense"] = float(ranking.dense[at])
-            hits.append(Hit(passage=_passage(row), score=float(ranking.scores[at]), scores=scores))
-        return hits
 
     def passage(self, passage_id: str) -> Passage:
         """The passage of an id; raises `InputError` when there is none."""
-        parts = self._attach()
-        found = parts.find(f"id = {tables.quoted([passage_id])}") if parts else []
-        if not found:
+        view = self._attach()
+        if view is None:
             raise InputError(f"{self.path}: there is no passage {passage_id!r}")
-        return _passage(found[0])
+        return view.passage(passage_id)
 
     def documents(self, *, text: bool = True) -> list[Document]:
         """Every document, by path and row; `text=False` leaves the texts on disk."""
-        columns = ["id", "path", "row", "title", "url", "date", "source", "owner", "metadata"]
-        parts = self._attach()
-        rows = parts.all_documents([*columns, "text"] if text else columns) if parts else []
+        columns = [*_ABOUT, "text"] if text else list(_ABOUT)
+        rows = [row for batch in self._rows("documents", columns) for row in batch]
         for row in rows:
             row["metadata"] = json.loads(row["metadata"])
             row.setdefault("text", "")
@@ -287,68 +321,57 @@ class Index:
 
     def sources(self) -> list[SourceCount]:
         """Every source with its owner and what it holds, by name."""
-        held: dict[str, list[dict[str, Any]]] = {}
-        parts = self._attach()
-        for row in parts.counts() if parts else []:
-            held.setdefault(row["source"], []).append(row)
+        owners: dict[str, str] = {}
+        documents: dict[str, set[str]] = {}
+        passages: dict[str, int] = {}
+        for batch in self._rows("passages", ["source", "owner", "document"]):
+            for row in batch:
+                name = row["source"]
+                owners[name] = owners.get(name) or row["owner"]
+                documents.setdefault(name, set()).add(row["document"])
+                passages[name] = passages.get(name, 0) + 1
         return [
-            SourceCount(
-                name=name,
-                owner=next((row["owner"] for row in rows if row["owner"]), ""),
-                documents=len({row["document"] for row in rows}),
-                passages=len(rows),
-            )
-            for name, rows in sorted(held.items())
+            SourceCount(name=name, owner=owners[name], documents=len(held), passages=passages[name])
+            for name, held in sorted(documents.items())
         ]
 
     def info(self) -> IndexInfo:
         """The index in figures."""
-        sources = self.sources()
+        view = self._attach()
+        manifest = None if view is None else view.manifest
         return IndexInfo(
             path=str(self.path),
-            format=tables.FORMAT,
-            embedder=self._note.get("embedder") or "",
-            dimension=self._note.get("dimension") or 0,
-            documents=len(self._parts.entries()) if self._parts is not None else 0,
-            passages=sum(one.passages for one in sources),
-            sources=len(sources),
+            format=manifests.FORMAT,
+            embedder="" if manifest is None else manifest.embedder,
+            dimension=0 if manifest is None else manifest.dimension,
+            language=(self._language or DEFAULT_LANGUAGE) if manifest is None else manifest.language,
+            documents=0 if manifest is None else manifest.documents.rows,
+            passages=0 if manifest is None else manifest.live,
+            sources=0 if view is None else len(view.counts()),
+            segments=0 if manifest is None else len(manifest.segments),
+            dead=0 if manifest is None else sum(one.dead_rows for one in manifest.segments),
+            commit=0 if manifest is None else manifest.number,
         )
 
-    def _current(self) -> Snapshot | None:
-        """The newest version as arrays; read again only when it has changed."""
+    def reliabilities(self) -> dict[str, float]:
+        """The probability of being right of each source that has an estimate."""
+        return read_reliabilities(self.path)
+
+    def set_reliabilities(self, estimates: Mapping[str, float]) -> None:
+        """Replace the estimates, whole or not at all; raises `InputError` for one that is no probability."""
+        if self._attach() is None:
+            raise StoreError(f"{self.path}: there is no index here; make one with: disputatio ingest PATH")
+        write_reliabilities(self.path, estimates)
+
+    def _attach(self) -> View | None:
+        """The index as it is now; None where there is none yet. Raises `StoreError` as `open` does."""
         with self._lock:
-            parts = self._attach()
-            if parts is not None and (self._snapshot is None or self._snapshot.version != parts.version()):
-                self._snapshot = parts.snapshot()
-            return self._snapshot
+            self._parts = open_view(self.path, self._parts)
+            return self._parts
 
-
-def _summary(counts: Counter[str], start: float, refused: Sequence[IngestError] = ()) -> IngestSummary:
-    return IngestSummary(
-        added=counts["added"],
-        unchanged=counts["unchanged"],
-        replaced=counts["replaced"],
-        removed=counts["removed"],
-        refused=tuple((error.path, error.reason) for error in refused),
-        passages=counts["passages"],
-        seconds=round(time.perf_counter() - start, 3),
-    )
-
-
-def _from_passage(passage: Passage) -> Document:
-    """A passage that the caller holds as a document of one."""
-    return Document(
-        text=passage.text,
-        path=f"passage:{passage.id}" if passage.id else "",
-        title=passage.title,
-        url=passage.url,
-        date=passage.date,
-        source=passage.source or domain(passage.url),
-        owner=passage.owner,
-        metadata={str(name): str(value) for name, value in passage.metadata.items()},
-    )
-
-
-def _passage(row: Mapping[str, Any]) -> Passage:
-    told = {name: row[name] for name in _PASSAGE_FIELDS}
-    return Passage(**told, metadata=json.loads(row["metadata"]))
+    def _rows(self, table: str, columns: list[str]) -> Iterable[list[dict[str, Any]]]:
+        """The rows of a table, in batches."""
+        view = self._attach()
+        if view is not None:
+            for batch in Pinned(self.path, view.manifest).batches(table, columns):
+                yield batch.to_pylist()

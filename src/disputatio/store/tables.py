@@ -1,48 +1,43 @@
-"""The index on disk: two Lance tables, a note of their format, and a lock for the one writer.
+"""The system of record: three Lance tables, of documents, of their passages and of the files read.
 
-`passages` is the truth: one commit puts new passages in and takes replaced ones out. A row of
-`documents` is written before its passages and taken out after them, so that a kill at any moment
-leaves each batch whole or absent; `mend` clears what a kill left behind.
+Nothing here says what is in force: the manifest does, by naming a version of each table. A writer
+brings the tables back to those versions before it begins, so that what a kill left is undone.
 """
 
 from __future__ import annotations
 
 import contextlib
-import errno
 import fcntl
 import json
 import os
+import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from datetime import timedelta
+from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from disputatio.errors import MissingDependency, StoreError
+from disputatio.store import manifest as manifests
+from disputatio.store.fingerprint import Fingerprint
+from disputatio.store.manifest import LOCK, Manifest, TableVersion, reported
+from disputatio.store.prepare import Prepared, entry_of
+from disputatio.types import Passage
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-    from pyarrow import Table
+    from pyarrow import RecordBatch, Schema, Table
 
-FORMAT = 1
-NOTE = "disputatio.json"
-_LOCK = "writer.lock"
-_DOCUMENT_COLUMNS = ("entry", "id", "path", "text", "title", "url", "date", "source", "owner", "metadata")
-_PASSAGE_COLUMNS = ("id", "document", "text", "words", "source", "owner", "title", "url", "date", "metadata")
-_SLICE = 500
-
-
-@contextmanager
-def reported(path: Path, doing: str) -> Iterator[None]:
-    """Faults of the disk and of Lance as a `StoreError` of one line."""
-    try:
-        yield
-    except (OSError, RuntimeError, ValueError) as error:
-        words = str(error).strip().splitlines() or [type(error).__name__]
-        full = getattr(error, "errno", None) == errno.ENOSPC or "No space left" in str(error)
-        reason = "the disk is full" if full else words[0][:200]
-        raise StoreError(f"{path}: {doing} failed: {reason}") from error
+NAMES = ("documents", "passages", "files")
+_ABOUT = ("title", "url", "date", "source", "owner", "metadata")
+DOCUMENT_COLUMNS = ("entry", "id", "file", "path", "text", *_ABOUT)
+PASSAGE_COLUMNS = ("id", "document", "text", *_ABOUT)
+_SLICE = 5000
+_KEPT_FOREVER = timedelta(days=100_000)
+_SMALL_FRAGMENTS = 64
 
 
 def quoted(values: Iterable[str]) -> str:
@@ -55,44 +50,19 @@ def quoted(values: Iterable[str]) -> str:
 
 
 def read_note(path: Path) -> dict[str, Any] | None:
-    """What an index says of itself; None where there is no index yet.
+    """An index's embedder and dimension, of any version that can be migrated; None where there is none.
 
-    Raises `StoreError` when something else is at the path, or an index of another version.
+    Raises `StoreError` when something else is at the path, or an index that this program cannot read.
     """
-    with reported(path, "opening the index"):
-        if not path.exists():
-            return None
-        if not path.is_dir():
-            raise StoreError(f"{path}: is a file, not an index")
-        file = path / NOTE
-        if not file.exists():
-            names = [entry.name for entry in path.iterdir()]
-            begun = _LOCK in names and all(name.endswith((".lance", ".part", ".lock")) for name in names)
-            if names and not begun:
-                raise StoreError(f"{path}: is not an index; choose a new or an empty folder for one")
-            return None
-        raw = file.read_bytes()
-    try:
-        note = json.loads(raw)
-        version = note["disputatio index"]
-    except (ValueError, KeyError, TypeError) as error:
-        raise StoreError(f"{file}: is damaged; ingest the documents into a new folder") from error
-    if version != FORMAT:
-        raise StoreError(
-            f"{path}: is an index of version {version}, this program writes version {FORMAT}; "
-            "ingest the documents into a new folder"
-        )
-    return {"embedder": str(note.get("embedder") or ""), "dimension": note.get("dimension")}
-
-
-def write_note(path: Path, note: Mapping[str, Any]) -> None:
-    """Write the note, whole or not at all."""
-    part = path / (NOTE + ".part")
-    with part.open("w", encoding="utf-8") as file:
-        json.dump({"disputatio index": FORMAT, **note}, file, indent=1)
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(path / NOTE)
+    first = path / manifests.FIRST_NOTE
+    if manifests.is_first(path):
+        try:
+            note = json.loads(first.read_bytes())
+            return {"embedder": str(note.get("embedder") or ""), "dimension": note.get("dimension")}
+        except (OSError, ValueError, AttributeError) as error:
+            raise StoreError(f"{first}: is damaged; ingest the documents into a new folder") from error
+    found = manifests.read(path)
+    return None if found is None else {"embedder": found.embedder, "dimension": found.dimension or None}
 
 
 @contextmanager
@@ -100,7 +70,7 @@ def writing(path: Path) -> Iterator[None]:
     """Hold the index's lock; raises `StoreError` when another writer has it."""
     with contextlib.ExitStack() as held:
         with reported(path, "locking the index"):
-            lock = held.enter_context((path / _LOCK).open("ab"))
+            lock = held.enter_context((path / LOCK).open("ab"))
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -110,188 +80,251 @@ def writing(path: Path) -> Iterator[None]:
         yield
 
 
+class Versions(TypedDict):
+    """A version of each table, as a manifest has them."""
+
+    documents: TableVersion
+    passages: TableVersion
+    files: TableVersion
+
+
 class Tables:
-    """The two Lance tables of an index, opened or made."""
+    """The tables, open for their one writer at their newest version."""
 
-    def __init__(self, path: Path, dimension: int | None, *, make: bool = False) -> None:
-        """Open the tables; `make` creates what is missing, with vectors of `dimension` if given."""
-        os.environ.setdefault("LANCE_LOG", "error")
-        try:
-            import lancedb
-            import pyarrow as pa
-        except ImportError as error:
-            raise MissingDependency(error.name or "lancedb", "store") from error
-        self._path = path
-        text: list[pa.Field[Any]] = [pa.field(name, pa.string()) for name in _DOCUMENT_COLUMNS]
-        self._document_schema = pa.schema([*text, pa.field("row", pa.int64())])
-        text = [pa.field(name, pa.string()) for name in _PASSAGE_COLUMNS]
-        numbers: list[pa.Field[Any]] = [pa.field("start", pa.int64()), pa.field("end", pa.int64())]
-        vector: list[pa.Field[Any]] = (
-            [pa.field("vector", pa.list_(pa.float32(), dimension))] if dimension else []
-        )
-        self._passage_schema = pa.schema([*text, *numbers, *vector])
+    def __init__(self, path: Path, names: Mapping[str, str], dimension: int) -> None:
+        """Open tables that are there; `names` maps documents, passages and files to table names."""
+        self._path, self._db = path, connect(path)
+        self.names, self.dimension = dict(names), dimension
         with reported(path, "opening the index"):
-            # Other processes write: look at the newest version at each use.
-            self._db = lancedb.connect(str(path), read_consistency_interval=timedelta(0))
-            if make:
-                self._make()
-            self.documents = self._db.open_table("documents")
-            self.passages = self._db.open_table("passages")
+            self.documents = self._db.open_table(names["documents"])
+            self.passages = self._db.open_table(names["passages"])
+            self.files = self._db.open_table(names["files"])
 
-    def _make(self) -> None:
-        from lancedb.index import FTS
+    @classmethod
+    def make(cls, path: Path, dimension: int) -> Tables:
+        """New and empty tables, in place of what a kill left of an index that never came to be."""
+        for name in NAMES:
+            make_table(path, name, schema(name, dimension))
+        return cls(path, dict(zip(NAMES, NAMES, strict=True)), dimension)
 
-        there = self._db.list_tables().tables
-        if "documents" not in there:
-            self._db.create_table("documents", schema=self._document_schema)
-        if "passages" in there:
-            self._db.drop_table("passages")
-        passages = self._db.create_table("passages", schema=self._passage_schema)
-        # Stop words stay in, or "not" and "no" could not be searched; ICU finds the words of
-        # scripts without spaces.
-        passages.create_index(
-            "words", config=FTS(base_tokenizer="icu", stem=True, remove_stop_words=False, ascii_folding=True)
-        )
+    @classmethod
+    def open(cls, path: Path, manifest: Manifest) -> Tables:
+        """The tables at the versions that the manifest stands for; what came later is undone."""
+        named = {name: getattr(manifest, name) for name in NAMES}
+        tables = cls(path, {name: one.name for name, one in named.items()}, manifest.dimension)
+        with reported(path, "undoing what was not committed"):
+            for name, one in named.items():
+                table = getattr(tables, name)
+                if table.version != one.version:
+                    table.checkout(one.version)
+                    table.restore()
+        return tables
 
-    def commit(
+    def versions(self) -> Versions:
+        """What a manifest names: each table at its newest version."""
+        with reported(self._path, "reading the index"):
+            now = {
+                name: TableVersion(
+                    name=self.names[name], version=int(table.version), rows=int(table.count_rows())
+                )
+                for name, table in self._each()
+            }
+        return Versions(documents=now["documents"], passages=now["passages"], files=now["files"])
+
+    def add(
         self,
-        documents: Sequence[Mapping[str, object]],
-        passages: Sequence[Mapping[str, object]],
-        *,
-        drop_documents: Sequence[str] = (),
-        drop_entries: Sequence[str] = (),
+        documents: Sequence[Prepared],
+        passages: Sequence[Passage],
+        metadata: Sequence[str],
+        vectors: NDArray[np.float32] | None,
     ) -> None:
-        """One batch: documents and their passages in, those of `drop_documents` (ids) out.
+        """New rows; `metadata` has one JSON text a passage, `vectors` one row a passage."""
+        with reported(self._path, "writing to the index"):
+            if documents:
+                self.documents.add(document_rows(documents))
+            if passages:
+                self.passages.add(passage_rows(passages, metadata, vectors))
 
-        Passages that are in already may be among those given only where something is dropped.
-        """
+    def drop(self, entries: Sequence[str], documents: Sequence[str]) -> None:
+        """Rows of documents by entry, and the passages of documents by id, taken out."""
+        with reported(self._path, "writing to the index"):
+            _delete(self.documents, "entry", entries)
+            _delete(self.passages, "document", documents)
+
+    def note_files(self, prints: Sequence[Fingerprint], gone: Sequence[str]) -> None:
+        """Fingerprints put in the place of what was known of their paths; those of `gone` taken out."""
         import pyarrow as pa
 
         with reported(self._path, "writing to the index"):
-            if documents:
-                self.documents.add(pa.Table.from_pylist(list(documents), schema=self._document_schema))
-            rows = pa.Table.from_pylist(list(passages), schema=self._passage_schema)
-            if drop_entries:
-                merge = self.passages.merge_insert("id").when_matched_update_all()
-                merge = merge.when_not_matched_insert_all()
-                if drop_documents:
-                    merge = merge.when_not_matched_by_source_delete(f"document IN ({quoted(drop_documents)})")
-                merge.execute(rows)
-            elif passages:
-                self.passages.add(rows)
-            self._drop_entries(drop_entries)
+            _delete(self.files, "path", [*gone, *(one.path for one in prints)])
+            if prints:
+                rows = [asdict(one) for one in prints]
+                self.files.add(pa.Table.from_pylist(rows, schema=schema("files", 0)))
 
-    def entries(self) -> list[dict[str, str]]:
-        """Which documents are in: `entry`, `id` and `path` of each that has its passages."""
+    def fingerprints(self) -> dict[str, Fingerprint]:
+        """What is known of each file, by path."""
         with reported(self._path, "reading the index"):
-            whole = {row["document"] for row in self._all(self.passages, ["document"]).to_pylist()}
-            rows = self._all(self.documents, ["entry", "id", "path"]).to_pylist()
-        return [row for row in rows if row["id"] in whole]
+            rows = self.files.search().to_arrow().to_pylist()
+        return {row["path"]: Fingerprint(**row) for row in rows}
 
-    def mend(self) -> None:
-        """Clear the documents that a kill left without their passages."""
-        live = {row["entry"] for row in self.entries()}
-        with reported(self._path, "mending the index"):
-            rows = [row["entry"] for row in self._all(self.documents, ["entry"]).to_pylist()]
-            self._drop_entries([entry for entry in rows if entry not in live])
-
-    def tidy(self) -> None:
-        """Bring unindexed rows into the full-text index and merge small files."""
-        with reported(self._path, "optimising the index"):
-            state = self.passages.index_stats("words_idx")
-            if state is None or state.num_unindexed_rows:
-                self.passages.optimize()
-                self.documents.optimize()
-
-    def all_documents(self, columns: Sequence[str]) -> list[dict[str, Any]]:
-        """The given columns of every document that has its passages."""
-        live = {row["entry"] for row in self.entries()}
+    def identities(self) -> tuple[list[str], list[str]]:
+        """The file and the document id of every row of documents."""
         with reported(self._path, "reading the index"):
-            rows = self._all(self.documents, ["entry", *columns]).to_pylist()
-        return [row for row in rows if row.pop("entry") in live]
+            rows = self.documents.search().select(["file", "id"]).to_arrow()
+            return rows["file"].to_pylist(), rows["id"].to_pylist()
 
-    def counts(self) -> list[dict[str, Any]]:
-        """Source, owner and document of every passage."""
+    def matching(self, where: str) -> list[dict[str, str]]:
+        """File and id of the documents that meet a condition."""
         with reported(self._path, "reading the index"):
-            found: list[dict[str, Any]] = self._all(
-                self.passages, ["source", "owner", "document"]
-            ).to_pylist()
+            found: list[dict[str, str]] = (
+                self.documents.search().where(where).select(["file", "id"]).to_list()
+            )
         return found
 
-    def find(self, where: str) -> list[dict[str, Any]]:
-        """The passages, without vectors, that meet a condition."""
+    def needs_merging(self) -> bool:
+        """Whether there are many small files."""
         with reported(self._path, "reading the index"):
-            columns = [*_PASSAGE_COLUMNS, "start", "end"]
-            found: list[dict[str, Any]] = self.passages.search().where(where).select(columns).to_list()
+            each: list[int] = [
+                table.stats()["fragment_stats"]["num_small_fragments"] for _, table in self._each()
+            ]
+        return max(each) > _SMALL_FRAGMENTS
+
+    def merge_files(self) -> None:
+        """Small files merged; every older version stays, since the manifest still names one."""
+        with reported(self._path, "compacting the index"):
+            for _, table in self._each():
+                table.optimize(cleanup_older_than=_KEPT_FOREVER)
+
+    def clean(self, keep: timedelta) -> None:
+        """Versions older than `keep` dropped; call it only when the manifest names the newest ones.
+
+        Nothing is left to merge then, so that the versions stay what they are.
+        """
+        with reported(self._path, "compacting the index"):
+            for _, table in self._each():
+                table.optimize(cleanup_older_than=keep, delete_unverified=True)
+
+    def _each(self) -> list[tuple[str, Any]]:
+        return [(name, getattr(self, name)) for name in NAMES]
+
+
+class Pinned:
+    """The tables at the versions that a manifest names, for reading."""
+
+    def __init__(self, path: Path, manifest: Manifest) -> None:
+        self._path = path
+        with reported(path, "opening the index"):
+            database = connect(path)
+            self._tables = {}
+            for name in NAMES:
+                one: TableVersion = getattr(manifest, name)
+                self._tables[name] = database.open_table(one.name)
+                self._tables[name].checkout(one.version)
+
+    def batches(
+        self, table: str, columns: Sequence[str], *, size: int = 4096, row_ids: bool = False
+    ) -> Iterator[RecordBatch]:
+        """All rows of a table in batches of at most `size`."""
+        with reported(self._path, "reading the index"):
+            found = self._tables[table].search().select(list(columns))
+            yield from (found.with_row_id(True) if row_ids else found).to_batches(size)
+
+    def columns(self, table: str, columns: Sequence[str]) -> Table:
+        """All rows of a table at once."""
+        with reported(self._path, "reading the index"):
+            found: Table = self._tables[table].search().select(list(columns)).to_arrow()
         return found
 
-    def snapshot(self) -> Snapshot:
-        """The index as it is now, for searching."""
-        with reported(self._path, "reading the index"):
-            table = self._db.open_table("passages")
-            table.checkout(table.version)
-            return Snapshot(table, self._path, vectors="vector" in self._passage_schema.names)
-
-    def version(self) -> int:
-        """A number that changes with every commit to the passages."""
-        with reported(self._path, "reading the index"):
-            return int(self.passages.version)
-
-    def _drop_entries(self, entries: Sequence[str]) -> None:
-        for at in range(0, len(entries), _SLICE):
-            self.documents.delete(f"entry IN ({quoted(entries[at : at + _SLICE])})")
-
-    def _all(self, table: Any, columns: Sequence[str]) -> Table:
-        found: Table = table.search().select(list(columns)).to_arrow()
-        return found
+    def table(self, name: str) -> Any:
+        """The engine's own table, at its version."""
+        return self._tables[name]
 
 
-class Snapshot:
-    """One version of the passages as arrays, one row a passage: the engine behind the search.
+def connect(path: Path) -> Any:
+    """The engine's connection to the folder of an index."""
+    try:
+        # Lance tells stderr of each file it looks for in vain; faults reach us as exceptions.
+        os.environ.setdefault("LANCE_LOG", "error")
+        import lancedb
+    except ImportError as error:
+        raise MissingDependency("lancedb", "local") from error
+    with reported(path, "opening the index"):
+        # Other processes write: look at the newest version at each use.
+        return lancedb.connect(str(path), read_consistency_interval=timedelta(0))
 
-    `ids`, `sources` (a number a row, into `names`) and, where passages have vectors, their matrix
-    stay in memory; texts are fetched for the rows that won.
-    """
 
-    def __init__(self, table: Any, path: Path, *, vectors: bool) -> None:
-        import numpy as np
+def make_table(path: Path, name: str, columns: Schema) -> Any:
+    """A new and empty table; what a killed writer left under its name goes."""
+    with reported(path, "making the index"):
+        if (path / f"{name}.lance").exists():
+            shutil.rmtree(path / f"{name}.lance")
+        return connect(path).create_table(name, schema=columns)
 
-        self._table, self._path = table, path
-        self.version = int(table.version)
-        columns = ["id", "source", *(["vector"] if vectors else [])]
-        rows = table.search().with_row_id(True).select(columns).to_arrow().sort_by("_rowid")
-        self._row_ids = rows["_rowid"].to_numpy()
-        self.ids: list[str] = rows["id"].to_pylist()
-        names, sources = np.unique(np.array(rows["source"].to_pylist(), dtype=object), return_inverse=True)
-        self.names: list[str] = names.tolist()
-        self.sources: NDArray[np.int64] = sources.reshape(-1).astype(np.int64)
-        self._vectors: NDArray[np.float32] | None = None
-        if vectors:
-            flat = rows["vector"].combine_chunks().flatten().to_numpy(zero_copy_only=False)
-            self._vectors = flat.reshape(len(self.ids), -1).astype(np.float32, copy=False)
 
-    def sparse(self, query: str) -> NDArray[np.float32]:
-        """BM25 of every passage; 0 where no word of the query matches."""
-        import numpy as np
-        from lancedb.query import MatchQuery
+def schema(table: str, dimension: int) -> Schema:
+    """The columns of a table; `check` is a checksum of all the others of its row."""
+    import pyarrow as pa
 
-        scores = np.zeros(len(self.ids), dtype=np.float32)
-        with reported(self._path, "searching the index"):
-            search = self._table.search(MatchQuery(query, "words"), query_type="fts")
-            found = search.with_row_id(True).select(["_score"]).limit(max(1, len(self.ids))).to_arrow()
-        rows = np.searchsorted(self._row_ids, found["_rowid"].to_numpy())
-        scores[rows] = found["_score"].to_numpy()
-        return scores
+    if table == "files":
+        kinds = {"size": pa.int64(), "mtime_ns": pa.int64(), "seen_ns": pa.int64(), "documents": pa.int64()}
+        names = ("path", "size", "mtime_ns", "seen_ns", "hash", "settings", "documents")
+        return pa.schema([(name, kinds.get(name, pa.string())) for name in names])
+    texts = DOCUMENT_COLUMNS if table == "documents" else PASSAGE_COLUMNS
+    numbers = ("row", "check") if table == "documents" else ("start", "end", "check")
+    columns: list[Any] = [pa.field(name, pa.string()) for name in texts]
+    columns += [pa.field(name, pa.int64()) for name in numbers]
+    if table == "passages" and dimension:
+        columns.append(pa.field("vector", pa.list_(pa.float32(), dimension)))
+    return pa.schema(columns)
 
-    def dense(self, vector: NDArray[np.float32]) -> NDArray[np.float32] | None:
-        """The cosine of every passage with a unit vector; None where passages have no vectors."""
-        return None if self._vectors is None else self._vectors @ vector
 
-    def fetch(self, rows: NDArray[np.int64]) -> list[dict[str, Any]]:
-        """The passages of the given rows, in that order."""
-        with reported(self._path, "reading the index"):
-            columns = [*_PASSAGE_COLUMNS, "start", "end"]
-            wanted = self._row_ids[rows].tolist()
-            found = self._table.take_row_ids(wanted).select(columns).to_list() if wanted else []
-        by_id = {row["id"]: row for row in found}
-        return [by_id[self.ids[row]] for row in rows.tolist()]
+def document_rows(documents: Sequence[Prepared]) -> Table:
+    """Rows of the table of documents."""
+    import pyarrow as pa
+
+    told = [one.document for one in documents]
+    held: dict[str, list[Any]] = {
+        name: [getattr(one, name) for one in told] for name in ("id", "path", "text", *_ABOUT[:-1])
+    }
+    held["file"] = [one.file for one in documents]
+    held["entry"] = [entry_of(one.file, one.document.id) for one in documents]
+    held["metadata"] = [one.metadata for one in documents]
+    held["row"] = [one.row for one in told]
+    texts = zip(*(held[name] for name in (*DOCUMENT_COLUMNS, "row")), strict=True)
+    held["check"] = [row_check(row) for row in texts]
+    return pa.Table.from_pydict(held, schema=schema("documents", 0))
+
+
+def passage_rows(
+    passages: Sequence[Passage], metadata: Sequence[str], vectors: NDArray[np.float32] | None
+) -> Table:
+    """Rows of the table of passages."""
+    import pyarrow as pa
+
+    held: dict[str, Any] = {
+        name: [getattr(one, name) for one in passages]
+        for name in ("id", "document", "text", *_ABOUT[:-1], "start", "end")
+    }
+    held["metadata"] = list(metadata)
+    texts = zip(*(held[name] for name in (*PASSAGE_COLUMNS, "start", "end")), strict=True)
+    if vectors is None:
+        held["check"] = [row_check(row) for row in texts]
+        return pa.Table.from_pydict(held, schema=schema("passages", 0))
+    size = int(vectors.shape[1])
+    raw = memoryview(vectors.astype("<f4", copy=False).tobytes())
+    step = 4 * size
+    held["check"] = [row_check(row, raw[at * step : (at + 1) * step]) for at, row in enumerate(texts)]
+    held["vector"] = pa.FixedSizeListArray.from_arrays(pa.array(vectors.reshape(-1)), size)
+    return pa.Table.from_pydict(held, schema=schema("passages", size))
+
+
+def row_check(fields: Iterable[str | int], vector: bytes | memoryview = b"") -> int:
+    """A 64-bit checksum of a row: BLAKE2b over its fields, in order, and the bytes of its vector."""
+    digest = blake2b("\x1f".join(map(str, fields)).encode("utf-8", "surrogatepass"), digest_size=8)
+    digest.update(vector)
+    return int.from_bytes(digest.digest(), "little", signed=True)
+
+
+def _delete(table: Any, column: str, values: Sequence[str]) -> None:
+    for at in range(0, len(values), _SLICE):
+        table.delete(f"{column} IN ({quoted(values[at : at + _SLICE])})")

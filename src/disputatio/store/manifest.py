@@ -1,0 +1,259 @@
+"""The manifest: the one file that says what an index holds, and whose replacement is the commit.
+
+It is written aside, flushed to the disk and renamed, so that a reader finds the old one or the new
+one. It names versions of the tables, segments and files of dead rows, none of which ever changes
+once it is named; it carries a checksum of itself. A copy lies beside it for `check` to restore.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from disputatio.errors import StoreError
+
+FORMAT = 2
+NAME = "manifest.json"
+COPY = "manifest.copy.json"
+FIRST_NOTE = "disputatio.json"  # what format 1 had in the manifest's place
+SEGMENTS = "segments"
+LOCK = "writer.lock"
+LEDGER = "ledger.jsonl"
+_KEY = "disputatio index"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableVersion:
+    """A table of the system of record: its name (`documents`), its version and how many rows that has."""
+
+    name: str
+    version: int
+    rows: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SegmentEntry:
+    """A segment that is in force. `files` maps the names of its files to their BLAKE2b-128, in hex.
+
+    `dead` names the file of dead rows in its folder, empty where none is dead; `dead_rows` counts them.
+    """
+
+    name: str
+    rows: int
+    files: Mapping[str, str]
+    dead: str = ""
+    dead_rows: int = 0
+    dead_hash: str = ""
+
+    @property
+    def live(self) -> int:
+        """Rows that are found by a search."""
+        return self.rows - self.dead_rows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manifest:
+    """What an index holds. `number` grows by one with each commit.
+
+    `embedder` is empty (and `dimension` 0) where passages have no vectors; `language` is that of
+    stemming, or `none`.
+    """
+
+    number: int
+    documents: TableVersion
+    passages: TableVersion
+    files: TableVersion
+    embedder: str = ""
+    dimension: int = 0
+    language: str = "english"
+    segments: tuple[SegmentEntry, ...] = field(default=())
+
+    @property
+    def live(self) -> int:
+        """Passages that are found by a search."""
+        return sum(one.live for one in self.segments)
+
+
+@contextmanager
+def reported(path: Path, doing: str) -> Iterator[None]:
+    """Faults of the disk and of the tables' engine as a `StoreError` of one line."""
+    try:
+        yield
+    except (OSError, RuntimeError, ValueError) as error:
+        words = str(error).strip().splitlines() or [type(error).__name__]
+        text = str(error)
+        number = getattr(error, "errno", None)
+        reason = words[0][:200]
+        if number in (errno.ENOSPC, errno.EDQUOT) or "No space left" in text:
+            reason = "the disk is full"
+        elif number in (errno.EROFS, errno.EACCES, errno.EPERM) or "Read-only file system" in text:
+            reason = "the folder cannot be written to"
+        raise StoreError(f"{path}: {doing} failed: {reason}") from error
+
+
+def parse(raw: bytes, file: Path) -> Manifest:
+    """The manifest that the bytes of `file` hold.
+
+    Raises `StoreError` when it is damaged, or of another version.
+    """
+    damaged = StoreError(f"{file}: is damaged; mend it with: disputatio index check --index {file.parent}")
+    try:
+        told = json.loads(raw)
+        version = told.pop(_KEY)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise damaged from error
+    # A version of another program is not ours to verify: its checksum may be another.
+    if isinstance(version, int) and version > FORMAT and told.get("checksum") != _checksum(told, FORMAT):
+        raise StoreError(
+            f"{file.parent}: is an index of version {version}, this program reads version {FORMAT}; "
+            "use the program that wrote it, or ingest the documents into a new folder"
+        )
+    if version != FORMAT or told.pop("checksum", None) != _checksum(told, FORMAT):
+        raise damaged
+    try:
+        names = ("documents", "passages", "files")
+        fields: dict[str, Any] = {name: TableVersion(**told.pop(name)) for name in names}
+        fields["segments"] = tuple(SegmentEntry(**one) for one in told.pop("segments"))
+        return Manifest(**fields, **told)
+    except (KeyError, TypeError) as error:
+        raise damaged from error
+
+
+def written(manifest: Manifest) -> bytes:
+    """The bytes of a manifest, its checksum included."""
+    told = asdict(manifest)
+    return json.dumps({_KEY: FORMAT, **told, "checksum": _checksum(told, FORMAT)}, indent=1).encode()
+
+
+def _checksum(told: Mapping[str, Any], version: int) -> str:
+    rest = {name: value for name, value in told.items() if name != "checksum"}
+    words = json.dumps([version, rest], sort_keys=True, separators=(",", ":"))
+    return blake2b(words.encode(), digest_size=16).hexdigest()
+
+
+def read(path: Path) -> Manifest | None:
+    """The manifest of the index at `path`; None where there is no index yet.
+
+    Raises `StoreError` when something else is there, when it is damaged, or of another version.
+    """
+    file = path / NAME
+    with reported(path, "opening the index"):
+        try:
+            raw = file.read_bytes()
+        except (FileNotFoundError, NotADirectoryError):
+            raw = None
+        if raw is not None:
+            return parse(raw, file)
+        if path.is_dir():
+            names = [entry.name for entry in path.iterdir()]
+            if FIRST_NOTE in names:
+                raise StoreError(
+                    f"{path}: is an index of version 1; bring it to version {FORMAT} with: "
+                    f"disputatio index migrate --index {path}"
+                )
+            if COPY in names or (SEGMENTS in names and LEDGER in names):
+                raise StoreError(
+                    f"{path}: has lost its {NAME}; copy the whole index again, or mend it with: "
+                    f"disputatio index check --index {path}"
+                )
+            begun = LOCK in names and all(
+                name.endswith((".lance", ".part", ".lock")) or name in (LEDGER, SEGMENTS) for name in names
+            )
+            if names and not begun:
+                raise StoreError(f"{path}: is not an index; choose a new or an empty folder for one")
+        elif path.exists():
+            raise StoreError(f"{path}: is a file, not an index")
+    return None
+
+
+def is_first(path: Path) -> bool:
+    """Whether there is an index of format 1 at a path."""
+    return (path / FIRST_NOTE).is_file() and not (path / NAME).exists()
+
+
+def stamp(path: Path) -> tuple[int, int, int] | None:
+    """What tells one manifest from the next without reading it; None where there is none."""
+    try:
+        seen = (path / NAME).stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        with reported(path, "opening the index"):
+            raise error
+    return seen.st_mtime_ns, seen.st_ino, seen.st_size
+
+
+def missing(path: Path, manifest: Manifest) -> list[str]:
+    """Folders that the manifest names and that are not there, relative to the index."""
+    named = [f"{SEGMENTS}/{one.name}" for one in manifest.segments]
+    named += [f"{one.name}.lance" for one in (manifest.documents, manifest.passages, manifest.files)]
+    return [name for name in named if not (path / name).is_dir()]
+
+
+def check_whole(path: Path, manifest: Manifest) -> None:
+    """Raise `StoreError` for an index that was copied only in part."""
+    if lost := missing(path, manifest):
+        more = f" and {len(lost) - 1} more" if len(lost) > 1 else ""
+        raise StoreError(
+            f"{path}: opening the index failed: {lost[0]}{more} is missing; copy the whole index again, "
+            f"or mend it with: disputatio index check --index {path}"
+        )
+
+
+def check_embedder(path: Path, manifest: Manifest, name: str) -> None:
+    """Raise `StoreError` when the index was made with another embedder than `name`."""
+    if name != manifest.embedder:
+        other = f"the embedder {manifest.embedder}" if manifest.embedder else "no embedder"
+        raise StoreError(
+            f"{path}: was made with {other}, not with {name}; open it with its own, "
+            "or ingest the documents into a new folder"
+        )
+
+
+def switch(path: Path, manifest: Manifest) -> None:
+    """Put a manifest in force: after this the commit has happened, and is on the disk.
+
+    The copy goes first: all that it names is on the disk already, so it may be ahead but never wrong.
+    """
+    raw = written(manifest)
+    with reported(path, "writing to the index"):
+        replace_file(path / COPY, raw)
+        replace_file(path / NAME, raw)
+
+
+def replace_file(file: Path, raw: bytes) -> None:
+    """Put bytes in a file's place, whole or not at all, and on the disk when this returns."""
+    part = file.with_name(file.name + ".part")
+    try:
+        with part.open("wb") as out:
+            out.write(raw)
+            out.flush()
+            os.fsync(out.fileno())
+        part.replace(file)
+    except OSError:
+        with contextlib.suppress(OSError):
+            part.unlink(missing_ok=True)
+        raise
+    sync_folder(file.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Put the names in a folder on the disk."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def after(manifest: Manifest, **changes: Any) -> Manifest:
+    """The manifest that follows, with what has changed."""
+    return replace(manifest, number=manifest.number + 1, **changes)
