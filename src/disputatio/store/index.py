@@ -369,6 +369,10 @@ class Index:
             self._parts = open_view(self.path, self._parts)
             return self._parts
 
+    def view(self) -> View | None:
+        """The index as it is now, for reading at length; None where there is none yet."""
+        return self._attach()
+
     def _rows(self, table: str, columns: list[str]) -> Iterable[list[dict[str, Any]]]:
         """The rows of a table, in batches."""
         view = self._attach()
