@@ -16,6 +16,7 @@ import contextlib
 import json
 import math
 import os
+import re
 import resource
 import socket
 import sys
@@ -89,7 +90,8 @@ class _Bounds:
 
     def bind(self, megabytes: int, seconds: float) -> None:
         """From here on: so much memory above what is loaded, and so much processor time."""
-        self._set(self._start + (megabytes << 20) if self._start else resource.RLIM_INFINITY)
+        self._limit = self._start + (megabytes << 20)
+        self._set(self._limit if self._start else resource.RLIM_INFINITY)
         self.renew(seconds)
 
     def renew(self, seconds: float) -> None:
@@ -97,6 +99,10 @@ class _Bounds:
         used = math.ceil(time.process_time() + seconds) + 1
         _, most = resource.getrlimit(resource.RLIMIT_CPU)
         resource.setrlimit(resource.RLIMIT_CPU, (used, most))
+
+    def were_met(self) -> bool:
+        """Whether memory came so near to its bound that this is what stopped the parser."""
+        return bool(self._start) and _peak() > self._limit - (self._limit - self._start) // 8
 
     def release(self) -> bool:
         """Lift the bound on memory; whether so much was left behind that this child has had its day."""
@@ -118,6 +124,15 @@ def _address_space() -> int:
         return int(Path("/proc/self/statm").read_bytes().split()[0]) * resource.getpagesize()
     except OSError:
         return 0
+
+
+def _peak() -> int:
+    """The most bytes of address space that were in use at a time; 0 where the system does not tell."""
+    try:
+        found = re.search(rb"VmPeak:\s+(\d+) kB", Path("/proc/self/status").read_bytes())
+    except OSError:
+        return 0
+    return int(found[1]) << 10 if found else 0
 
 
 def _next(parent: socket.socket) -> tuple[dict[str, Any], BinaryIO] | None:
@@ -156,7 +171,8 @@ def _answer(parent: socket.socket, asked: dict[str, Any], file: BinaryIO, bounds
         refusal = {"refused": str(error)}
     except Exception as error:  # noqa: BLE001  (whatever a parser raises is the file's fault)
         refusal = {"refused": _broken(kind, error)}
-        spent = isinstance(error, RecursionError) or "malloc" in str(error)
+        if spent := bounds.were_met():  # libraries in C have many words for it
+            refusal = {"refused": f"takes more than {asked['megabytes']} MB of memory to read"}
     else:
         refusal = None
     spent = bounds.release() or spent

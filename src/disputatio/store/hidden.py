@@ -62,6 +62,8 @@ def _joins(text: str, start: int, end: int) -> bool:
 
 
 _NEVER_SHOWN = frozenset({"template", "noscript"})
+# Pages hide their whole body until a script has run; scripts and styles are no text.
+_NOT_JUDGED = frozenset({"html", "head", "body", "script", "style"})
 _RULE = re.compile(r"([^{}]+)\{([^{}]*)\}")
 _SELECTOR = re.compile(r"(?:[a-z][a-z0-9]*)?([.#][\w-]+)", re.IGNORECASE)
 _CSS_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
@@ -80,28 +82,23 @@ def remove_hidden(tree: Any) -> int:
     off the screen, writing in the colour of the ground). `aria-hidden` hides from screen readers what
     eyes see, so it stays. Scripts and styles are no text: the extraction of text leaves them out.
     """
-    hiding, grounded = _hiding_selectors(tree)
-    doomed: list[Any] = []
-    removed = 0
-    skip_until: Any = None
     from lxml import etree  # type: ignore[import-untyped]  # it ships no types
 
-    walk = etree.iterwalk(tree, events=("start", "end", "comment", "pi"))
-    for event, element in walk:
-        if event == "comment":
-            if skip_until is None:
-                removed += len(" ".join((element.text or "").split()))
-                doomed.append(element)
-        elif event == "end":
-            if element is skip_until:
-                skip_until = None
-        elif event == "start" and skip_until is None and isinstance(element.tag, str):
-            if element.tag in ("html", "head", "body", "script", "style"):
-                continue
+    removed = 0
+    for comment in list(tree.iter(etree.Comment)):
+        removed += len(" ".join((comment.text or "").split()))
+        _drop(comment)
+    hiding, grounded = _hiding_selectors(tree)
+    doomed: list[Any] = []
+    within: Any = None  # the hidden element that the walk is in
+    for event, element in etree.iterwalk(tree, events=("start", "end")):
+        if event == "end":
+            within = None if element is within else within
+        elif within is None and isinstance(element.tag, str) and element.tag not in _NOT_JUDGED:
             if _is_hidden(element, hiding, grounded=grounded):
                 removed += len(" ".join("".join(element.itertext()).split()))
                 doomed.append(element)
-                skip_until = element
+                within = element
     for element in doomed:
         _drop(element)
     return removed

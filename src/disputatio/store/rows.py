@@ -117,10 +117,7 @@ def csv_rows(file: BinaryIO, *, tabs: bool = False) -> Iterator[Row]:
     Raises `Unreadable` when there is no column of text.
     """
     lines = _csv_lines(file)
-    try:
-        first = next(lines, "")
-    except Unreadable as error:
-        raise Unreadable(f"its header {error}") from error
+    first = next(lines, "")
     if _BYTE.search(first):
         raise Unreadable("is not UTF-8 text")
     header, delimiter = _header(first, tabs=tabs)

@@ -11,7 +11,6 @@ from disputatio.store.parsers import LARGEST_FILE, Part, Refused
 from disputatio.store.rows import decoded
 
 _CHARSET = re.compile(rb"(?:charset|encoding)\s*=\s*[\"']?([\w.:-]{2,40})", re.IGNORECASE)
-_DEEPEST = 500  # elements within each other; the libraries below walk them by recursion
 _SHORT = 250  # characters below which what was found may be a part of the main text only
 _SKIPPED = frozenset({"script", "style", "head", "template", "noscript", "svg", "math", "select", "iframe"})
 _BLOCK_NAMES = (
@@ -67,12 +66,8 @@ def visible_tree(raw: bytes, charset: str | None = None) -> tuple[Any, int]:
         tree = lxml.html.document_fromstring(text.encode("utf-8", "replace"), parser=strict)
     except etree.ParserError as error:
         raise Refused("has no text") from error
-    depth = deepest = 0
-    for event, _ in etree.iterwalk(tree, events=("start", "end")):
-        depth += 1 if event == "start" else -1
-        deepest = max(deepest, depth)
-    if deepest > _DEEPEST:
-        raise Refused(f"nests {deepest:,} elements in each other; the limit is {_DEEPEST}")
+    if any("Excessive depth" in error.message for error in strict.error_log):
+        raise Refused("nests elements too deeply to be read whole")  # what lies deeper was dropped
     return tree, remove_hidden(tree)
 
 
