@@ -24,6 +24,7 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,7 @@ from search_peers import SYSTEMS, best_of_groups
 BENCH = Path(__file__).resolve().parent
 LEGS = ("sparse", "dense", "hybrid")
 COUNTS = (5, 20, 100, 1000)
+TUNED_RECALL = 0.96  # a little above the .95 that is asked for, since the measured queries are others
 BUDGET = 15.0  # seconds for the searches of one system, leg and number of sources
 LANGCHAIN_AT_MOST = 10_000
 ONE_THREAD = ("OMP", "OPENBLAS", "MKL", "NUMBA", "RAYON")
@@ -150,7 +152,7 @@ def forget(folder: Path) -> None:
 
 
 def tuned(remote: Remote, told: argparse.Namespace, size: int, nearest: NDArray[np.int64]) -> dict[str, Any]:
-    """The fastest setting with recall@20 of .95 (else the best recall), on queries that are not measured."""
+    """The fastest setting with a recall@20 of .96 (else the best recall), on queries that are not measured."""
     settings = SYSTEMS[remote.name].settings
     note = folder_of(told, size, remote.name).with_suffix(".tuned.json")
     if len(settings) > 1 and (remote.name in told.rebuild or not note.exists()):
@@ -219,7 +221,7 @@ def warm(remotes: Sequence[Remote], corpus: Corpus, nearest: NDArray[np.int64]) 
             ),
             4,
         )
-    return found
+    return {remote.name: found[remote.name] for remote in remotes}
 
 
 def spread(times: Sequence[float]) -> dict[str, Any]:
@@ -335,6 +337,11 @@ def measure(told: argparse.Namespace, size: int, systems: Sequence[str]) -> dict
         found["modes"][mode] = part
         say(f"{size}: {mode} measured after {time.perf_counter() - start:.0f} s")
     found["minutes"] = round((time.perf_counter() - start) / 60, 1)
+    found["date"] = f"{datetime.now(UTC):%Y-%m-%d}"
+    found["command"] = (
+        "python bench/search_scale.py --work DIR --peers-python PYTHON "
+        f"--sizes {told.sizes} --systems {told.systems}"
+    )
     return found
 
 
@@ -377,16 +384,15 @@ def main() -> None:
             results["adding"] = search_growth.adding(
                 told, size, [one for one in ("ours", "lancedb") if one in systems]
             )
-        write(told.out, results, told)
+        write(told.out, results)
     print(told.out.with_suffix(".md").read_text("utf-8"))
 
 
-def write(out: Path, results: Mapping[str, Any], told: argparse.Namespace) -> None:
+def write(out: Path, results: Mapping[str, Any]) -> None:
     """The results as JSON and as tables."""
     out.parent.mkdir(parents=True, exist_ok=True)
     out.with_suffix(".json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
-    command = f"python bench/search_scale.py --work DIR --peers-python PYTHON --sizes {told.sizes} --systems {told.systems}"
-    out.with_suffix(".md").write_text(search_report.page(results, command), encoding="utf-8")
+    out.with_suffix(".md").write_text(search_report.page(results), encoding="utf-8")
 
 
 if __name__ == "__main__":
