@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick check bench lock setup clean
+.PHONY: help demo test quick check bench peers lock setup clean
 
 PYTHON ?= python3
 export PYTHON
@@ -33,6 +33,10 @@ check: setup ## lint, format and types
 bench: setup ## list the measurements; run one with RUN=its name and ARGS="its options"
 	@$(BIN)/python scripts/bench.py $(RUN) $(ARGS)
 
+peers: setup ## the systems that bench/search_scale.py compares with, in .venv-peers
+	@test -x .venv-peers/bin/python || $(BIN)/uv venv --quiet --python $(BIN)/python .venv-peers
+	@$(BIN)/uv pip install --quiet --python .venv-peers/bin/python --only-binary :all: -r bench/peers.txt
+
 lock: setup ## remake requirements.lock from pyproject.toml; UPGRADE=1 takes newer versions
 	$(BIN)/uv pip compile pyproject.toml --all-extras --group dev --generate-hashes --no-annotate \
 		--python-version 3.11 --python-platform x86_64-manylinux_2_28 --only-binary :all: \
@@ -41,5 +45,5 @@ lock: setup ## remake requirements.lock from pyproject.toml; UPGRADE=1 takes new
 		echo "requirements.lock names an address or a path: not fit to be committed" >&2; exit 1; fi
 
 clean: ## remove the environment, caches and what the demo wrote
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .disputatio out dist
+	rm -rf .venv .venv-peers .mypy_cache .ruff_cache .pytest_cache .hypothesis .disputatio out dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

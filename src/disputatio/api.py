@@ -29,15 +29,23 @@ class Index(store.Index):
     """Passages on disk, searched by keyword and by meaning, with the default embedder at hand."""
 
     @classmethod
-    def open(cls, path: str | Path, *, embedder: Embedder | str | None = None, create: bool = True) -> Index:
+    def open(
+        cls,
+        path: str | Path,
+        *,
+        embedder: Embedder | str | None = None,
+        create: bool = True,
+        language: str | None = None,
+    ) -> Index:
         """Open or make an index; `embedder` is a model's name, a part of your own, or "none".
 
-        Without one an index that exists is opened with the embedder it was made with. Raises
+        Without one an index that exists is opened with the embedder it was made with. `language` is
+        that of stemming, for a new index (English when not said; "none" for no stemming). Raises
         `StoreError` or `ConfigError` when the path holds something else or needs another embedder.
         """
         if embedder is None or isinstance(embedder, str):
             embedder = embedder_for(read_settings(), Path(path), named=embedder, create=create)
-        return super().open(path, embedder=embedder, create=create)
+        return super().open(path, embedder=embedder, create=create, language=language)
 
 
 def ask(

@@ -15,6 +15,9 @@ import typer
 from typer.exceptions import TyperException
 
 from disputatio.cli_eval import app as eval_app
+from disputatio.cli_index import app as index_app
+from disputatio.cli_index import search
+from disputatio.cli_ingest import ingest
 from disputatio.cli_model import app as model_app
 from disputatio.errors import DisputatioError, InputError
 from disputatio.text import one_line
@@ -31,6 +34,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
+app.command()(ingest)
+app.command()(search)
+app.add_typer(index_app, name="index")
 app.add_typer(eval_app, name="eval")
 app.add_typer(model_app, name="model")
 
@@ -108,40 +114,6 @@ def _version(version: Annotated[bool, typer.Option("--version", help="Print the 
 
         typer.echo(__version__)
         raise typer.Exit
-
-
-@app.command()
-def ingest(
-    paths: Annotated[list[Path], typer.Argument(help="Files and folders.", metavar="PATH...")],
-    index: _Index = None,
-    source_by: Annotated[
-        str | None, typer.Option(help="What tells sources apart: domain, folder, field:NAME or file.")
-    ] = None,
-    embedder: Annotated[str | None, typer.Option(help="Embedding model, or none.")] = None,
-    as_json: _Json = False,
-) -> None:
-    """Put text, Markdown, HTML, PDF, JSON lines and CSV into an index; what cannot be read is listed."""
-    from disputatio.cli_screen import Meter, Waiting, show_summary
-    from disputatio.config import embedder_for, read_settings
-    from disputatio.store.index import Index
-    from disputatio.store.readers import check_source_by
-
-    settings = read_settings(index=index, journal="none", replay=False)
-    check_source_by(source_by)
-    for path in paths:
-        if not path.exists():
-            raise InputError(f"{path}: no such file or folder")
-    with Waiting() as waiting:
-        part = embedder_for(
-            settings, settings.index, named=embedder, create=True, say=waiting.say, progress=waiting.fetched
-        )
-    opened = Index.open(settings.index, embedder=part)
-    with Meter("reading") as meter:
-        summary = opened.ingest(
-            *paths, source_by=source_by, progress=lambda done, total: meter.told(done, total, "reading")
-        )
-    show_summary(summary, settings.index, as_json=as_json)
-    raise typer.Exit(1 if summary.refused else 0)
 
 
 @app.command()

@@ -1,0 +1,148 @@
+"""`disputatio ingest`: documents into an index, from files, folders, standard input and addresses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from disputatio.errors import InputError
+
+if TYPE_CHECKING:
+    from disputatio.errors import IngestError
+    from disputatio.store.documents import Document
+    from disputatio.store.index import Index
+    from disputatio.store.ingest import IngestSummary
+
+_Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+_Index = Annotated[Path | None, typer.Option(help="Folder of the index.", metavar="DIR")]
+
+
+def ingest(
+    paths: Annotated[
+        list[str], typer.Argument(help="Files, folders, patterns; - reads standard input.", metavar="PATH...")
+    ],
+    index: _Index = None,
+    source_by: Annotated[
+        str | None, typer.Option(help="What tells sources apart: domain, folder, field:NAME or file.")
+    ] = None,
+    embedder: Annotated[str | None, typer.Option(help="Embedding model, or none.")] = None,
+    language: Annotated[
+        str | None, typer.Option(help="Of stemming, for a new index: english, german, ..., none.")
+    ] = None,
+    urls: Annotated[bool, typer.Option("--urls", help="Fetch what is an http(s) address.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Stay, and ingest what changes.")] = False,
+    ray: Annotated[
+        str | None, typer.Option(help="Read and embed on a Ray cluster: its address, or local.")
+    ] = None,
+    as_json: _Json = False,
+) -> None:
+    """Put documents into an index: text, HTML, PDF, DOCX, EPUB, mail, CSV, JSON lines, Parquet, zip.
+
+    What cannot be read is listed, with its reason, and the rest goes on. Safe to stop and to run again.
+    """
+    from disputatio.cli_screen import Waiting, show_summary
+    from disputatio.config import embedder_for, read_settings
+    from disputatio.store.index import Index
+    from disputatio.store.source import check_source_by
+
+    settings = read_settings(index=index, journal="none", replay=False)
+    check_source_by(source_by)
+    addresses = [path for path in paths if path.lower().startswith(("http://", "https://"))]
+    files = [path for path in paths if path not in addresses]
+    _check(addresses, files, urls=urls, watch=watch, ray=ray)
+    with Waiting() as waiting:
+        part = embedder_for(
+            settings, settings.index, named=embedder, create=True, say=waiting.say, progress=waiting.fetched
+        )
+    opened = Index.open(settings.index, embedder=part, language=language)
+    if watch:
+        _watch(opened, files, source_by, settings.index, as_json=as_json)
+        return
+    summary = _ingest(opened, files, addresses, source_by, ray)
+    show_summary(summary, settings.index, as_json=as_json)
+    raise typer.Exit(1 if summary.refused else 0)
+
+
+def _check(addresses: list[str], files: list[str], *, urls: bool, watch: bool, ray: str | None) -> None:
+    """Say what does not go together before anything is opened or fetched."""
+    if addresses and not urls:
+        raise InputError(f"{addresses[0]}: add --urls to have addresses fetched")
+    if watch and (addresses or ray or "-" in files):
+        raise InputError("--watch looks after files and folders on this machine, and nothing else")
+    if ray and (addresses or "-" in files):
+        raise InputError("--ray reads files and folders that its workers see, and nothing else")
+    for path in files:
+        if path != "-" and not any(sign in path for sign in "*?[") and not Path(path).exists():
+            raise InputError(f"{path}: no such file or folder")
+
+
+def _ingest(
+    opened: Index, files: list[str], addresses: list[str], source_by: str | None, ray: str | None
+) -> IngestSummary:
+    from disputatio.cli_screen import Meter
+
+    with Meter("reading") as meter:
+
+        def told(done: int, total: int, passages: int = 0) -> None:
+            meter.told(done, total, f"reading, {passages:,} passages" if passages else "reading")
+
+        if ray:
+            from disputatio.store.ray_ingest import ingest_with_ray
+
+            return ingest_with_ray(opened, files, address=ray, source_by=source_by, progress=told)
+        summary = opened.ingest(*files, source_by=source_by, progress=told) if files else None
+        fetched = _fetch(opened, addresses, source_by) if addresses else None
+    done = [one for one in (summary, fetched) if one is not None]
+    return done[0] if len(done) == 1 else _sum(done)
+
+
+def _fetch(opened: Index, addresses: list[str], source_by: str | None) -> IngestSummary:
+    """Fetch addresses and put what they gave into the index, each as it comes."""
+    from dataclasses import replace
+
+    from disputatio.cli_screen import Meter
+    from disputatio.errors import IngestError
+    from disputatio.store.fetch import read_url
+    from disputatio.store.readers import open_reader
+    from disputatio.store.source import with_source
+
+    documents: list[Document] = []
+    refused: list[IngestError] = []
+    with open_reader() as read, Meter("fetching") as meter:
+        for number, address in enumerate(addresses, start=1):
+            try:
+                reading = read_url(address, read)
+                documents += [with_source(one, source_by) for one in reading.documents]
+                refused += reading.refused
+            except IngestError as error:
+                refused.append(error)
+            meter.told(number, len(addresses), "fetching")
+    summary = opened.add(documents)
+    return replace(summary, refused=(*summary.refused, *((one.path, one.reason) for one in refused)))
+
+
+def _sum(summaries: list[IngestSummary]) -> IngestSummary:
+    """Two summaries as one."""
+    from dataclasses import fields, replace
+
+    first, second = summaries
+    both = {one.name: getattr(first, one.name) + getattr(second, one.name) for one in fields(first)}
+    return replace(first, **both)
+
+
+def _watch(opened: Index, files: list[str], source_by: str | None, index: Path, *, as_json: bool) -> None:
+    """Ingest, and again whatever changes, until it is stopped."""
+    import threading
+
+    from disputatio.cli_screen import show_summary
+    from disputatio.store.watch import watch
+
+    watch(
+        opened,
+        files,
+        source_by=source_by,
+        on_summary=lambda summary: show_summary(summary, index, as_json=as_json),
+        stop=threading.Event(),
+    )
