@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import signal
 import subprocess
@@ -17,7 +18,9 @@ from disputatio.errors import StoreError
 from disputatio.store import writer
 from disputatio.store.index import Index
 from disputatio.store.split import split
-from disputatio.store.tables import NOTE, Tables, writing
+from disputatio.store.manifest import NAME
+from disputatio.store.stage import Stage
+from disputatio.store.tables import writing
 from disputatio.types import Passage
 from tests.store.hashing import HashEmbedder
 
@@ -46,53 +49,99 @@ def _assert_whole(index: Index) -> None:
         assert hit.passage.document in {one.id for one in documents}
 
 
-@pytest.mark.parametrize("moment", ["before the passages", "after the passages"])
+MOMENTS = {
+    "before anything": ("disputatio.store.tables.Tables.add", False),
+    "after the tables": ("disputatio.store.tables.Tables.add", True),
+    "after the segment": ("disputatio.store.segment.Segment.save", True),
+    "within the deletions": ("disputatio.store.tables._delete", True),
+    "before the manifest": ("disputatio.store.manifest.switch", False),
+    "within the manifest": ("disputatio.store.manifest.replace_file", True),
+    "after the manifest": ("disputatio.store.manifest.switch", True),
+}
+
+
+def _killed_at(monkeypatch: pytest.MonkeyPatch, moment: str, call: int) -> None:
+    """Kill at a call of the function that the moment stands for."""
+    name, after = MOMENTS[moment]
+    holder, _, attribute = name.rpartition(".")
+    target = importlib.import_module(holder) if holder.rpartition(".")[2].islower() else None
+    if target is None:
+        module, _, kind = holder.rpartition(".")
+        target = getattr(importlib.import_module(module), kind)
+    plain = getattr(target, attribute)
+    calls: list[int] = []
+
+    def killed(*given: object, **options: object) -> object:
+        calls.append(1)
+        if len(calls) == call and not after:
+            raise Killed
+        done = plain(*given, **options)
+        if len(calls) == call:
+            raise Killed
+        return done
+
+    monkeypatch.setattr(target, attribute, killed)
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
 def test_a_kill_leaves_the_old_or_the_new_state_and_running_again_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
 ) -> None:
-    monkeypatch.setattr(writer, "_BATCH", 4)
+    monkeypatch.setattr(writer, "_LARGEST", 4)
     docs = _rows(tmp_path / "docs", 10)
     index = Index.open(tmp_path / "ix")
     index.ingest(docs)
     _rows(docs, 10, "dog")
-    commit = Tables.commit
-    calls: list[int] = []
-
-    def killed(self: Tables, *args: Any, **options: Any) -> None:
-        calls.append(1)
-        if len(calls) == 2:
-            with monkeypatch.context() as patch:
-                if moment == "after the passages":
-                    patch.setattr(Tables, "_drop_entries", _kill)
-                else:
-                    patch.setattr(type(self.passages), "merge_insert", _kill)
-                commit(self, *args, **options)
-        commit(self, *args, **options)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Tables, "commit", killed)
-        with pytest.raises(Killed):
-            index.ingest(docs)
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+        _killed_at(patch, moment, 2)
+        index.ingest(docs)
     after = Index.open(tmp_path / "ix")
     _assert_whole(after)
     assert len(after.documents()) == 10
     dogs, cats = (sum(word in one.text for one in after.documents()) for word in ("dog", "cat"))
-    assert (dogs, cats) == ((2, 8) if moment == "before the passages" else (4, 6))
+    # Two documents are a batch; the kill falls into the second, but where a batch has two such calls.
+    twice = moment in ("within the deletions", "within the manifest")
+    committed = {"within the manifest": 2, "after the manifest": 4}.get(moment, 0 if twice else 2)
+    assert (dogs, cats) == (committed, 10 - committed)
     assert len(after.search("dog", k=100)) == 2 * dogs
     assert len(after.search("cat", k=100)) == 2 * cats
     summary = after.ingest(docs)
     assert (summary.unchanged, summary.replaced) == (dogs, cats)
     _assert_whole(after)
     assert (len(after.search("dog", k=100)), after.search("cat")) == (20, [])
-    assert len(after._parts.all_documents(["id"]) if after._parts else []) == 10
+
+
+def test_a_replaced_file_changes_at_once_however_many_batches_it_takes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer, "_LARGEST", 3)
+    file = tmp_path / "r.jsonl"
+    file.write_text("".join(json.dumps({"text": f"cat {n}", "source": "s"}) + "\n" for n in range(10)))
+    index = Index.open(tmp_path / "ix")
+    heard: list[int] = []
+    index.ingest(file, progress=lambda done, total, passages: heard.append(passages))
+    assert heard[:3] == [3, 6, 9]  # a new file is acknowledged batch by batch
+    reader = Index.open(tmp_path / "ix")
+    seen: list[tuple[int, int]] = []
+    plain = Stage.add
+
+    def watched(self: Stage, *given: Any) -> None:
+        plain(self, *given)
+        seen.append((len(reader.search("cat", k=50)), len(reader.search("dog", k=50))))
+
+    monkeypatch.setattr(Stage, "add", watched)
+    file.write_text("".join(json.dumps({"text": f"dog {n}", "source": "s"}) + "\n" for n in range(10)))
+    assert index.ingest(file).replaced == 10
+    assert seen == [(10, 0)] * 4
+    assert (len(reader.search("cat", k=50)), len(reader.search("dog", k=50))) == (0, 10)
 
 
 _INGEST = """
 import sys
 from disputatio.store import writer
 from disputatio.store.index import Index
-writer._BATCH = 5
-def tell(done, total):
+writer._LARGEST = 6
+def tell(done, total, passages):
     print(done, flush=True)
 Index.open(sys.argv[1]).ingest(sys.argv[2], progress=tell)
 """
@@ -163,7 +212,7 @@ def test_a_full_disk_is_named_as_one(tmp_path: Path, monkeypatch: pytest.MonkeyP
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(type(index._parts.documents) if index._parts else object, "add", full)
+    monkeypatch.setattr("disputatio.store.segment.np.save", full)
     with pytest.raises(StoreError, match="the disk is full"):
         index.add([Passage(text="Two.")])
 
@@ -183,7 +232,7 @@ def test_an_index_knows_its_embedder(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="made with the embedder hash-32, not with other"):
         Index.open(tmp_path / "ix", embedder=HashEmbedder("other"))
     reader = Index.open(tmp_path / "ix")
-    assert set(reader.search("zebra")[0].scores) == {"sparse"}
+    assert set(reader.search("zebra")[0].scores) == {"sparse", "bm25"}
     with pytest.raises(StoreError, match="open it with its embedder hash-32"):
         reader.add([Passage(text="More.")])
     Index.open(tmp_path / "plain").add([Passage(text="A zebra.")])
@@ -193,13 +242,13 @@ def test_an_index_knows_its_embedder(tmp_path: Path) -> None:
 
 def _other_version(path: Path) -> None:
     Index.open(path).add([Passage(text="x")])
-    note = json.loads((path / NOTE).read_text())
-    (path / NOTE).write_text(json.dumps({**note, "disputatio index": 99}))
+    note = json.loads((path / NAME).read_text())
+    (path / NAME).write_text(json.dumps({**note, "disputatio index": 99, "checksum": "its own"}))
 
 
 def _damaged_note(path: Path) -> None:
     Index.open(path).add([Passage(text="x")])
-    (path / NOTE).write_text('{"disputatio')
+    (path / NAME).write_text('{"disputatio')
 
 
 def _lost_table(path: Path) -> None:
@@ -252,7 +301,7 @@ def test_a_place_that_cannot_be_written_to_is_a_store_error(tmp_path: Path) -> N
 
 def test_a_kill_while_the_index_is_made_is_made_good(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr("disputatio.store.tables.write_note", _kill)
+        patch.setattr("disputatio.store.manifest.switch", _kill)
         with pytest.raises(Killed):
             Index.open(tmp_path / "ix").add([Passage(text="A zebra.")])
     index = Index.open(tmp_path / "ix", embedder=HashEmbedder())

@@ -15,9 +15,8 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 
-from disputatio.store.manifest import LEDGER, replace_file, reported, sync_folder
+from disputatio.store.manifest import COPIES, LEDGER, replace_file, reported, sync_folder
 
-COPIES = "copies"
 _FOLDERS = ("data", "_versions", "_deletions", "_transactions")
 _COPIED = ("_versions", "_deletions")
 _BLOCK = 1 << 20

@@ -27,6 +27,7 @@ FIRST_NOTE = "disputatio.json"  # what format 1 had in the manifest's place
 SEGMENTS = "segments"
 LOCK = "writer.lock"
 LEDGER = "ledger.jsonl"
+COPIES = "copies"
 _KEY = "disputatio index"
 
 
@@ -159,13 +160,14 @@ def read(path: Path) -> Manifest | None:
                     f"{path}: is an index of version 1; bring it to version {FORMAT} with: "
                     f"disputatio index migrate --index {path}"
                 )
-            if COPY in names or (SEGMENTS in names and LEDGER in names):
+            if COPY in names:
                 raise StoreError(
                     f"{path}: has lost its {NAME}; copy the whole index again, or mend it with: "
                     f"disputatio index check --index {path}"
                 )
             begun = LOCK in names and all(
-                name.endswith((".lance", ".part", ".lock")) or name in (LEDGER, SEGMENTS) for name in names
+                name.endswith((".lance", ".part", ".lock")) or name in (LEDGER, SEGMENTS, COPIES)
+                for name in names
             )
             if names and not begun:
                 raise StoreError(f"{path}: is not an index; choose a new or an empty folder for one")
@@ -222,10 +224,12 @@ def switch(path: Path, manifest: Manifest) -> None:
     """Put a manifest in force: after this the commit has happened, and is on the disk.
 
     The copy goes first: all that it names is on the disk already, so it may be ahead but never wrong.
+    The first manifest of all has none, or a kill between the two would look like a loss.
     """
     raw = written(manifest)
     with reported(path, "writing to the index"):
-        replace_file(path / COPY, raw)
+        if manifest.number > 1:
+            replace_file(path / COPY, raw)
         replace_file(path / NAME, raw)
 
 

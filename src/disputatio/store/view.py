@@ -78,7 +78,6 @@ def open_view(path: Path, last: View | None = None) -> View | None:
             return _opened(path, stamp, manifest, last)
         except StoreError:
             if manifests.stamp(path) == stamp:
-                manifests.check_whole(path, manifest)
                 raise
             time.sleep(0.001)
     raise StoreError(f"{path}: changes too fast to be read; try again")
@@ -89,6 +88,7 @@ def _opened(path: Path, stamp: tuple[int, int, int], manifest: Manifest, last: V
     from disputatio.store.segment import Segment
     from disputatio.store.stage import read_dead, stemming
 
+    manifests.check_whole(path, manifest)
     known: dict[str, Segment] = {}
     marks: dict[str, NDArray[np.bool_] | None] = {}
     if last is not None:
