@@ -16,7 +16,10 @@ from disputatio.store.source import STDIN
 
 _INDEX = ({"manifest.json", "segments"}, {"passages.lance", "documents.lance"})  # what each format has
 _MAGIC = re.compile(r"[*?\[]")
-_UNSHOWN = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")
+_UNSHOWN = re.compile(
+    r"[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff"
+    r"\U000e0000-\U000e0fff]"
+)
 
 
 def shown(path: Path | str) -> str:

@@ -94,11 +94,10 @@ def remove_hidden(tree: Any) -> int:
     for event, element in etree.iterwalk(tree, events=("start", "end")):
         if event == "end":
             within = None if element is within else within
-        elif within is None and isinstance(element.tag, str) and element.tag not in _NOT_JUDGED:
-            if _is_hidden(element, hiding, grounded=grounded):
-                removed += len(" ".join("".join(element.itertext()).split()))
-                doomed.append(element)
-                within = element
+        elif within is None and _is_hidden(element, hiding, grounded=grounded):
+            removed += len(" ".join("".join(element.itertext()).split()))
+            doomed.append(element)
+            within = element
     for element in doomed:
         _drop(element)
     return removed
@@ -120,6 +119,8 @@ def _drop(element: Any) -> None:
 
 def _is_hidden(element: Any, hiding: frozenset[str], *, grounded: bool) -> bool:
     get = element.get
+    if not isinstance(element.tag, str) or element.tag in _NOT_JUDGED:
+        return False
     if element.tag in _NEVER_SHOWN or get("hidden") is not None:
         return True
     names = [f".{name}" for name in (get("class") or "").split()] if hiding else []
