@@ -1,0 +1,132 @@
+"""`disputatio search`, `ingest` and `index` from the command line, over real files and a real index."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from disputatio.store.in_hand import load_passages
+from tests.shell import run
+
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DISPUTATIO_CACHE", str(tmp_path / "cache"))
+    rows = [
+        {"text": "The ferry first crossed in 1887.", "source": "museum.example", "date": "2019-05-01"},
+        {"text": "The ferry first crossed in 1902.", "source": "buzz.example", "date": "2023-10-05"},
+        {"text": "The mill ground barley.", "source": "museum.example", "date": "2020", "page": "4"},
+    ]
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    done = run(capsys, "ingest", "rows.jsonl", "--index", "x.index", "--embedder", "none")
+    assert (done.code, done.err) == (0, "")
+    return tmp_path
+
+
+def test_a_search_gives_the_best_of_each_source_with_the_scores_of_its_legs(
+    place: Path, capsys: Capture
+) -> None:
+    found = run(capsys, "search", "ferry", "--index", "x.index", "--per-source", "1", "--json").json
+    assert [hit["passage"]["source"] for hit in found] == ["museum.example", "buzz.example"]
+    assert set(found[0]["scores"]) == {"sparse", "bm25"}
+
+
+def test_a_search_is_narrowed_by_date_source_and_metadata(place: Path, capsys: Capture) -> None:
+    def sources(*words: str) -> list[str]:
+        done = run(capsys, "search", "ferry mill", "--index", "x.index", "--json", *words)
+        return [hit["passage"]["source"] for hit in done.json]
+
+    assert sources("--after", "2021") == ["buzz.example"]
+    assert set(sources("--source", "museum.example")) == {"museum.example"}
+    assert sources("--where", "page=4") == ["museum.example"]
+
+
+def test_a_search_that_finds_nothing_exits_with_one(place: Path, capsys: Capture) -> None:
+    done = run(capsys, "search", "zeppelin", "--index", "x.index")
+    assert (done.code, done.out.strip()) == (1, "nothing found")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["-k", "0"],
+        ["--alpha", "2"],
+        ["--fusion", "sum"],
+        ["--after", "yesterday"],
+        ["--where", "page"],
+        ["--per-source", "0"],
+    ],
+)
+def test_an_option_out_of_range_is_one_line_and_exit_two(
+    place: Path, capsys: Capture, words: list[str]
+) -> None:
+    done = run(capsys, "search", "ferry", "--index", "x.index", *words)
+    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+
+
+def test_an_index_that_is_not_there_is_named(place: Path, capsys: Capture) -> None:
+    done = run(capsys, "search", "ferry", "--index", "nowhere")
+    assert done.code == 2
+    assert "nowhere" in done.err
+
+
+def test_an_index_is_told_compacted_and_emptied_of_a_source(place: Path, capsys: Capture) -> None:
+    assert run(capsys, "index", "delete", "--source", "buzz.example", "--index", "x.index").code == 0
+    told = run(capsys, "index", "info", "--index", "x.index", "--json").json
+    assert (told["passages"], told["sources"]) == (2, 1)
+    assert run(capsys, "index", "compact", "--index", "x.index").code == 0
+    told = run(capsys, "index", "info", "--index", "x.index", "--json").json
+    assert (told["passages"], told["dead"], told["segments"]) == (2, 0, 1)
+    assert "passages" in run(capsys, "index", "info", "--index", "x.index").out
+
+
+def test_deleting_needs_to_be_told_what(place: Path, capsys: Capture) -> None:
+    done = run(capsys, "index", "delete", "--index", "x.index")
+    assert done.code == 2
+    assert "--source" in done.err
+
+
+def test_exported_passages_can_be_asked_over(place: Path, capsys: Capture) -> None:
+    done = run(capsys, "index", "export", "out.jsonl", "--index", "x.index")
+    assert done.code == 0
+    assert {one.source for one in load_passages("out.jsonl")} == {"museum.example", "buzz.example"}
+    assert run(capsys, "index", "export", "out.xls", "--index", "x.index").code == 2
+    assert run(capsys, "index", "export", "o.jsonl", "--what", "words", "--index", "x.index").code == 2
+
+
+def test_an_index_of_this_version_needs_no_migration(place: Path, capsys: Capture) -> None:
+    assert "already" in run(capsys, "index", "migrate", "--index", "x.index").out
+
+
+def test_an_ingest_that_is_run_again_changes_nothing(place: Path, capsys: Capture) -> None:
+    done = run(capsys, "ingest", "*.jsonl", "--index", "x.index", "--json")
+    assert (done.code, done.json["unchanged"], done.json["added"]) == (0, 3, 0)
+
+
+def test_an_address_is_not_fetched_unless_asked(place: Path, capsys: Capture) -> None:
+    done = run(capsys, "ingest", "http://127.0.0.1/x.html", "--index", "x.index")
+    assert done.code == 2
+    assert "--urls" in done.err
+
+
+def test_an_address_of_this_machine_is_refused_with_its_reason(place: Path, capsys: Capture) -> None:
+    done = run(capsys, "ingest", "http://127.0.0.1/x.html", "--urls", "--index", "x.index", "--json")
+    assert done.code == 1
+    [refused] = done.json["refused"]
+    assert "127.0.0.1" in refused["path"]
+
+
+@pytest.mark.parametrize(
+    "words", [["--watch", "--ray", "local", "rows.jsonl"], ["--watch", "-"], ["no-such-file"]]
+)
+def test_what_does_not_go_together_is_told_before_anything_is_read(
+    place: Path, capsys: Capture, words: list[str]
+) -> None:
+    done = run(capsys, "ingest", "--index", "y.index", *words)
+    assert (done.code, done.err.count("\n")) == (2, 1)
+    assert not (place / "y.index").exists()
