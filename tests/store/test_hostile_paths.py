@@ -1,0 +1,74 @@
+"""Hostile paths, archives, names and URLs through the real entry points: none gets through."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from disputatio.store import fetch as fetching
+from disputatio.store.documents import Document, Reading
+from disputatio.store.readers import open_reader
+
+_FILE = Path(__file__).resolve().parents[2] / "bench" / "hostile_inputs.py"
+
+
+def _loaded() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("hostile_inputs", _FILE)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # where dataclasses look for it
+    spec.loader.exec_module(module)
+    return module
+
+
+hostile = _loaded()
+
+
+@pytest.mark.slow
+def test_none_of_three_hundred_hostile_inputs_gets_through() -> None:
+    found = list(hostile.results())
+    assert len(found) >= 300
+    assert [(one.case, one.through) for one in found if one.through] == []
+    assert all(one.reason for one in found)
+
+
+def test_no_hostile_url_gets_through() -> None:
+    found = list(hostile.url_results())
+    assert len(found) >= 300
+    assert [(one.case, one.through) for one in found if one.through] == []
+    assert all(one.reason for one in found)
+
+
+def test_no_hostile_path_gets_through(tmp_path: Path) -> None:
+    with open_reader() as read, hostile.listener() as web:
+        for number, (case, make) in enumerate(hostile.path_cases()):
+            result = hostile.run_path(read, "paths", case, make, tmp_path / str(number), web)
+            assert result.through == "", case
+
+
+# --- that the check itself can fail -------------------------------------------------------------------
+def test_a_reader_that_follows_what_it_is_given_is_found_out(tmp_path: Path) -> None:
+    def careless(path: Path, folder: str) -> Reading:
+        secret = path.parent.parent / "outside" / "secret.txt"
+        return Reading(path=str(path), documents=(Document(text=secret.read_text(), path=str(path)),))
+
+    def make(at: object) -> None:
+        folder: Path = at.folder  # type: ignore[attr-defined]
+        (folder / "a.txt").write_text("a")
+
+    with hostile.listener() as web:
+        result = hostile.run_path(careless, "paths", "x", make, tmp_path / "x", web)
+    assert result.through == "a file outside was read"
+
+
+def test_a_guard_that_lets_an_address_pass_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fetching, "check_ip", lambda ip, allow_private: "")
+    through = [one for one in hostile.url_results() if one.through]
+    assert len(through) > 100
+    assert any(one.group == "redirects" for one in through)
+    assert any(one.group == "names that change" for one in through)
