@@ -240,7 +240,7 @@ def _checked(address: Address, private: bool, resolve: Resolve, clock: Clock) ->
         raise IngestError(shown(address.url), "names a host that is not found")
     for ip in found:
         if wrong := check_ip(ip, allow_private=private):
-            raise IngestError(shown(address.url), f"leads to {wrong}, which is not fetched from")
+            raise IngestError(shown(address.url), f"is not fetched: {wrong}")
     return found
 
 
