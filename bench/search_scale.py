@@ -248,7 +248,7 @@ def by_source(remotes: Sequence[Remote], corpus: Corpus, turns: int = 15) -> dic
             spent: dict[str, float] = defaultdict(float)
             times: dict[str, list[float]] = defaultdict(list)
             once: dict[str, list[float]] = defaultdict(list)
-            right: dict[str, list[tuple[float, float]]] = defaultdict(list)
+            right: dict[str, list[tuple[float, ...]]] = defaultdict(list)
             for turn, query in enumerate(chosen):
                 picked = np.sort(np.random.default_rng((query, count)).choice(SOURCES, count, replace=False))
                 for remote in asked:
@@ -272,19 +272,19 @@ def by_source(remotes: Sequence[Remote], corpus: Corpus, turns: int = 15) -> dic
                 if once[name]:
                     told["times_bm25"] = round(told["p50"] / statistics.median(once[name]), 2)
                 if right[name]:
-                    told["share"] = round(statistics.fmean(part for part, _ in right[name]), 4)
-                    told["sources"] = round(statistics.fmean(part for _, part in right[name]), 4)
+                    means = [round(statistics.fmean(part), 4) for part in zip(*right[name], strict=True)]
+                    told |= dict(zip(("share", "known", "share_of_all"), means, strict=True))
                 found[name][leg][str(count)] = told
     return {name: dict(legs) for name, legs in found.items()}
 
 
 def share(
     leg: str, scores: NDArray[np.float32], of: NDArray[np.int64], picked: NDArray[np.int64], rows: list[int]
-) -> tuple[float, float]:
-    """How right an answer is, and the share of the sources that match which it knows.
+) -> tuple[float, float, float]:
+    """How right an answer is on the sources with a hit, the share of sources with a hit, and how right on all.
 
-    Sparse: the share of the sources that match whose three best have the right scores. Dense: the share of the
-    true best three of all picked sources that were found.
+    Sparse: of the sources with a word of the query, the share whose three best have the right scores.
+    Dense: of the true best three of each picked source, the share that was found.
     """
     wanted = np.isin(of, picked)
     if leg == "sparse":
@@ -292,19 +292,20 @@ def share(
     held = np.flatnonzero(wanted)
     true = held[best_of_groups(scores[held], of[held], 3)]
     due = set(of[true].tolist())
-    if not due:
-        return 1.0, 1.0
     got = np.array(sorted(set(rows)), dtype=np.int64)
-    known = len(due & set(of[got].tolist())) / len(due)
+    known = due & set(of[got].tolist())
+    if not known:
+        return float(not due), float(not due), float(not due)
     if leg == "dense":
-        return len(set(true.tolist()) & set(rows)) / len(true), known
+        right = len(set(true.tolist()) & set(rows))
+        return right / int(np.isin(of[true], sorted(known)).sum()), len(known) / len(due), right / len(true)
     right = 0
-    for source in due:
+    for source in known:
         best = np.sort(scores[true[of[true] == source]])
         mine = scores[got[of[got] == source]]
         mine = np.sort(mine[mine > 0])
         right += len(mine) == len(best) and bool(np.allclose(mine, best, rtol=1e-4))
-    return right / len(due), known
+    return right / len(known), len(known) / len(due), right / len(due)
 
 
 def measure(told: argparse.Namespace, size: int, systems: Sequence[str]) -> dict[str, Any]:

@@ -58,8 +58,9 @@ class Worker:
         start = time.perf_counter()
         self.system.build()
         seconds = time.perf_counter() - start
-        parts = {name: round(took, 1) for name, took in self.system.parts.items()}
-        return {"seconds": round(seconds, 2), "parts": parts, **memory()}
+        told = {"parts": {name: round(took, 1) for name, took in self.system.parts.items()}, **memory()}
+        self.system.tidy()
+        return {"seconds": round(seconds, 2), **told}
 
     def do_open(self, setting: dict[str, Any]) -> dict[str, Any]:
         """Open; seconds of imports and of opening."""
