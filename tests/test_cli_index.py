@@ -122,7 +122,7 @@ def test_an_address_of_this_machine_is_refused_with_its_reason(place: Path, caps
 
 
 @pytest.mark.parametrize(
-    "words", [["--watch", "--ray", "local", "rows.jsonl"], ["--watch", "-"], ["no-such-file"]]
+    "words", [["--watch", "-"], ["--watch", "--urls", "http://a.example/"], ["no-such-file"]]
 )
 def test_what_does_not_go_together_is_told_before_anything_is_read(
     place: Path, capsys: Capture, words: list[str]

@@ -1,4 +1,4 @@
-"""`disputatio search` and `disputatio index`: look into an index, check, compact, export, delete."""
+"""`disputatio search` and `disputatio index`: look into an index, compact, export, delete."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from disputatio.store.index import Index
     from disputatio.types import Hit
 
-app = typer.Typer(help="Look into an index, check it, compact it, export it.", no_args_is_help=True)
+app = typer.Typer(help="Look into an index, compact it, export it.", no_args_is_help=True)
 
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 _Index = Annotated[Path | None, typer.Option("--index", help="Folder of the index.", metavar="DIR")]
@@ -33,29 +33,6 @@ def info(index: _Index = None, as_json: _Json = False) -> None:
         return
     width = max(map(len, told))
     write("".join(f"{name:<{width}}  {_shown(value)}\n" for name, value in told.items()))
-
-
-@app.command()
-def check(
-    index: _Index = None,
-    repair: Annotated[bool, typer.Option(help="Quarantine what is damaged, rebuild what can be.")] = True,
-    as_json: _Json = False,
-) -> None:
-    """Read all that is stored and compare it with its checksums; exit code 1 when damage is found.
-
-    What is damaged is moved to the index's folder `quarantine`, never deleted.
-    """
-    from dataclasses import asdict
-
-    from disputatio.cli_screen import write, write_json
-    from disputatio.store.check import check as check_index
-
-    report = check_index(_folder(index), repair=repair)
-    if as_json:
-        write_json(asdict(report))
-    else:
-        write(report.text() + "\n")
-    raise typer.Exit(1 if report.damaged else 0)
 
 
 @app.command()
