@@ -55,8 +55,8 @@ class OnnxEmbedder:
 
         Raises `ConfigError` when the folder does not hold a model.
         """
-        self._cache, self._threads = cache, threads
-        self._found: ModelFolder = read_folder(Path(folder))
+        self.folder, self.cache, self._threads = Path(folder), cache, threads
+        self._found: ModelFolder = read_folder(self.folder)
         self._name = self._found.identity()
         self._loading, self._many, self._single = threading.Lock(), threading.Lock(), threading.Lock()
         self._loaded: _Loaded | None = None
@@ -139,8 +139,8 @@ class OnnxEmbedder:
         settings: dict[str, Any] = {"PERFORMANCE_HINT": "THROUGHPUT", "INFERENCE_PRECISION_HINT": "f32"}
         if self._threads:
             settings["INFERENCE_NUM_THREADS"] = self._threads
-        if self._cache is not None:
-            core.set_property({"CACHE_DIR": str(self._cache)})
+        if self.cache is not None:
+            core.set_property({"CACHE_DIR": str(self.cache)})
         try:
             model = core.compile_model(str(file), "CPU", settings)
         except RuntimeError as error:
