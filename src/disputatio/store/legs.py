@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float32]
 
-LEAST = np.float32(1e-30)
+_LEAST = 1e-30  # so that no word and no length give 0 / 0
 
 
 class Query(NamedTuple):
@@ -60,7 +60,7 @@ def plan(
     order = order[frequencies[order] > 0]
     df = frequencies[order]
     weights = times[order] * np.log1p((rows - df + 0.5) / (df + 0.5))
-    norm = (np.float32(k1 * (1 - b)), np.float32(k1 * b * rows / tokens if tokens else 0.0))
+    norm = (np.float32(max(k1 * (1 - b), _LEAST)), np.float32(k1 * b * rows / tokens if tokens else 0.0))
     if vector is not None:
         vector = np.ascontiguousarray(vector, dtype=np.float32)
         vector = vector / np.float32(max(math.sqrt(float(vector @ vector)), 1e-12))
@@ -70,7 +70,7 @@ def plan(
 def all_bm25(segment: Segment, query: Query, numbers: NDArray[np.int64]) -> Floats:
     """The BM25 score of every row: the sum of idf tf / (tf + norm); 0 where no term matches."""
     scores = np.zeros(segment.rows, dtype=np.float32)
-    norms = np.maximum(query.norm[0] + query.norm[1] * segment.lengths.astype(np.float32), LEAST)
+    norms = query.norm[0] + query.norm[1] * segment.lengths.astype(np.float32)
     for weight, number in zip(query.weights, numbers.tolist(), strict=True):
         if number >= 0:
             rows, counts = entries_of(segment.postings, number)
@@ -79,8 +79,42 @@ def all_bm25(segment: Segment, query: Query, numbers: NDArray[np.int64]) -> Floa
     return scores
 
 
-def all_cosines(segment: Segment, query: Query) -> Floats:
-    """The cosine of every row with the query."""
+def some_bm25(segment: Segment, query: Query, numbers: NDArray[np.int64], rows: NDArray[np.int64]) -> Floats:
+    """The BM25 score of some rows: what `all_bm25` gives them."""
+    held = segment.postings
+    scores = np.zeros(rows.size, dtype=np.float32)
+    norms = query.norm[0] + query.norm[1] * segment.lengths[rows].astype(np.float32)
+    wanted = rows.astype(np.int32)
+    for weight, number in zip(query.weights, numbers.tolist(), strict=True):
+        if number < 0:
+            continue
+        slot = int(held.slots[number])
+        if slot >= 0:
+            times = held.common[slot][rows].astype(np.float32)
+        else:
+            begin, end = int(held.starts[number]), int(held.starts[number + 1])
+            own = held.rows[begin:end]
+            at = np.minimum(np.searchsorted(own, wanted), own.size - 1)
+            times = np.where(own[at] == wanted, held.counts[begin:end][at], 0).astype(np.float32)
+        scores += weight * times / (times + norms)
+    return scores
+
+
+def all_cosines(segment: Segment, query: Query, *, fast: bool = False) -> Floats:
+    """The cosine of every row with the query; `fast` for compiled code."""
     if query.vector is None or segment.vectors is None:
         return np.zeros(segment.rows, dtype=np.float32)
+    if fast:
+        return some_cosines(segment, query, np.arange(segment.rows))
     return cosines(segment.vectors, query.vector, None)
+
+
+def some_cosines(segment: Segment, query: Query, rows: NDArray[np.int64]) -> Floats:
+    """The cosine of some rows with the query, by compiled code."""
+    from disputatio.store import kernels
+
+    if query.vector is None or segment.vectors is None:
+        return np.zeros(rows.size, dtype=np.float32)
+    vectors = segment.vectors
+    found: Floats = kernels.cosines(vectors.numbers, vectors.scales, query.vector, rows)
+    return found

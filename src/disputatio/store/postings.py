@@ -1,7 +1,7 @@
 """Which rows a term stands in, and how often: an inverted index in plain arrays.
 
 Terms are 64-bit hashes in order, found by binary search, so that opening builds nothing. The rows of
-term t are `rows[starts[t]:starts[t + 1]]`, in order, with `counts` beside them. A term of a quarter of
+term t are `rows[starts[t]:starts[t + 1]]`, in order, with `counts` beside them. A term of an eighth of
 the rows or more is kept as one count a row instead (`common[slots[t]]`): smaller, and added up
 without a jump. Counts stop at 255.
 """
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from disputatio.store.words import Counted
 
-COMMON = 4  # a term of rows / COMMON rows or more is common
+COMMON = 8  # a term of rows / COMMON rows or more is common
 _BLOCK_ROWS = 16384
 _BLOCK_ENTRIES = 4_000_000
 MOST = 255

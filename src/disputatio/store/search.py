@@ -121,6 +121,32 @@ def fuse(
     return Ranking(rows[order], total[order], keyword[order], None if meaning is None else meaning[order])
 
 
+def candidates(
+    sparse: Floats,
+    dense: Floats | None,
+    *,
+    many: int,
+    allowed: NDArray[np.bool_],
+    groups: NDArray[np.integer] | None = None,
+) -> Rows:
+    """The rows that compete: the union of the `many` best of each leg among the rows allowed.
+
+    Without a dense leg only rows with a matching term are. With groups, one matches when it has a row
+    with a matching term or a candidate of the dense leg; all its rows then compete.
+    """
+    matching = allowed & (sparse > 0)
+    found = [best(sparse, many, matching)]
+    if dense is not None:
+        found.append(best(dense, many, allowed))
+    rows = np.unique(np.concatenate(found))
+    if groups is None:
+        return rows
+    matched = np.zeros(int(groups.max(initial=-1)) + 1, dtype=np.bool_)
+    matched[groups[matching]] = True
+    matched[groups[rows]] = True
+    return np.flatnonzero(matched[groups] & (matching if dense is None else allowed))
+
+
 def rank(
     sparse: Floats,
     dense: Floats | None,
@@ -132,21 +158,15 @@ def rank(
     per_group: int | None = None,
     fusion: Fusion = "weighted",
 ) -> Ranking:
-    """The best `k` rows, or the best `per_group` of every group that matches.
+    """The best `k` rows, or the best `per_group` of every group that matches (`candidates`)."""
+    if per_group is None:
+        groups = None
+    rows = candidates(sparse, dense, many=max(k, CANDIDATES), allowed=allowed, groups=groups)
+    return cut(fuse(sparse, dense, rows, alpha, fusion), k, groups, per_group)
 
-    Candidates are the union of the 100 (at least `k`) best of each leg among the rows allowed;
-    without a dense leg only rows with a matching term are. A group matches when it has a row with
-    a matching term or a candidate of the dense leg; all its rows are then candidates.
-    """
-    matching = allowed & (sparse > 0)
-    found = [best(sparse, max(k, CANDIDATES), matching)]
-    if dense is not None:
-        found.append(best(dense, max(k, CANDIDATES), allowed))
-    rows = np.unique(np.concatenate(found))
-    if groups is not None and per_group is not None:
-        matched = np.union1d(groups[matching], groups[rows])
-        rows = np.flatnonzero(np.isin(groups, matched) & (matching if dense is None else allowed))
-    ranking = fuse(sparse, dense, rows, alpha, fusion)
+
+def cut(ranking: Ranking, k: int, groups: NDArray[np.integer] | None, per_group: int | None) -> Ranking:
+    """The best `k` of a ranking, or the best `per_group` of each group that its rows are of."""
     if groups is None or per_group is None:
         kept = np.arange(min(k, ranking.rows.size))
     else:

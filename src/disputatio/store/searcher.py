@@ -16,12 +16,13 @@ import numpy as np
 from disputatio.errors import InputError, StoreError
 from disputatio.protocols import Reranker
 from disputatio.store import minhash
+from disputatio.store.candidates import Candidates, Scope, candidates
 from disputatio.store.days import bounds
-from disputatio.store.legs import Query, all_bm25, all_cosines, plan
-from disputatio.store.search import Fusion, Ranking, best_per_group, rank
+from disputatio.store.legs import Query, plan
+from disputatio.store.search import CANDIDATES, Fusion, Ranking, best_per_group, cut, fuse
 from disputatio.store.segment import Segment
 from disputatio.store.words import query_terms
-from disputatio.types import Hit
+from disputatio.types import Hit, Passage
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     Mask = NDArray[np.bool_] | None
 
 RERANKED = 50
+_NOBODY = Passage(text="")
 
 
 class Searcher:
@@ -68,14 +70,22 @@ class Searcher:
         self.rows = int(self._firsts[-1])
         numbers: dict[str, int] = {}
         self._groups: list[NDArray[np.int32]] = []
+        self._numbers: list[NDArray[np.int32]] = []
         for one in self.segments:
             if int(one.source_of.min()) < 0 or int(one.source_of.max()) >= len(one.sources):
                 raise StoreError(f"{one.where}: a source's number is damaged; run: disputatio index check")
             table = [numbers.setdefault(name, len(numbers)) for name in one.sources]
+            own = np.array(table, dtype=np.int32)
+            own.flags.writeable = False
             same = table == list(range(len(table)))
-            self._groups.append(one.source_of if same else np.array(table, dtype=np.int32)[one.source_of])
+            groups = one.source_of if same else own[one.source_of]
+            groups.flags.writeable = False
+            self._groups.append(groups)
+            self._numbers.append(own)
         self.sources: tuple[str, ...] = tuple(numbers)
-        self._tokens = sum(one.tokens for one in self.segments)
+        self._sizes = np.zeros(len(numbers), dtype=np.int64)
+        for one, own in zip(self.segments, self._numbers, strict=True):
+            np.add.at(self._sizes, own, np.diff(one.source_starts))
 
     def search(
         self,
@@ -103,22 +113,27 @@ class Searcher:
         Raises `InputError` for figures out of range, `StoreError` for damaged rows.
         """
         check_options(k=k, alpha=alpha, per_source=per_source, fusion=fusion, k1=k1, b=b)
-        masks = self._masks(sources, exclude, bounds(after, before), where)
+        scope = self._scope(sources, exclude, bounds(after, before), where)
+        asked = self._query(query, vector, k1, b)
+        if not self.rows:
+            return []
         pool, many = k, per_source
         if reranker is not None:
             pool, many = max(RERANKED, 2 * k), per_source and 2 * per_source
-        asked = self._query(query, vector, k1, b)
-        ranking, bm25, cosine = self._rank(asked, masks, pool, alpha, many, fusion)
-        hits = self._hits(ranking, bm25, cosine)
-        rows = ranking.rows
+        found = candidates(scope, asked, max(pool, CANDIDATES), many)
+        every = np.arange(found.rows.size)
+        ranking = cut(fuse(found.bm25, found.cosine, every, alpha, fusion), pool, found.groups, many)
+        hits = self._hits(ranking, found)
+        at = ranking.rows
         if reranker is not None and hits:
             hits, order = _reranked(reranker, query, hits)
+            at = at[order]
             kept = np.arange(min(k, len(hits)))
             if per_source is not None:
-                groups = np.unique([one.passage.source for one in hits], return_inverse=True)[1]
-                kept = best_per_group(-np.arange(len(hits), dtype=np.float32), groups, per_source)
-            hits, rows = [hits[at] for at in kept.tolist()], rows[order][kept]
-        return self._marked(hits, rows)
+                falling = -np.arange(len(hits), dtype=np.float32)
+                kept = best_per_group(falling, found.groups[at], per_source)
+            hits, at = [hits[one] for one in kept.tolist()], at[kept]
+        return self._marked(hits, found.rows[at])
 
     def _query(self, query: str, vector: NDArray[np.float32] | None, k1: float, b: float) -> Query:
         if vector is not None and self.dimension:
@@ -131,14 +146,14 @@ class Searcher:
         used = vector if self.dimension else None
         return plan(self.segments, query_terms(query, self._language), used, k1, b)
 
-    def _masks(
+    def _scope(
         self,
         sources: Collection[str] | None,
         exclude: Collection[str],
         days: tuple[int, int] | None,
         where: Mapping[str, str] | None,
-    ) -> list[Mask]:
-        """For each segment the rows that may be found; None for all of them."""
+    ) -> Scope:
+        """What may be found."""
         fields = dict(where or {})
         if "source" in fields:
             one = fields.pop("source")
@@ -148,11 +163,9 @@ class Searcher:
             chosen = frozenset(sources)
             named = np.array([name in chosen for name in self.sources], dtype=np.bool_)
         unwanted = list(exclude)
-        masks = []
-        for segment, alive, groups in zip(self.segments, self._alive, self._groups, strict=True):
+        masks: list[Mask] = []
+        for segment, alive in zip(self.segments, self._alive, strict=True):
             mask = alive
-            if named is not None:
-                mask = _both(mask, named[groups])
             if days is not None:
                 mask = _both(mask, (segment.days >= days[0]) & (segment.days <= days[1]))
             for field, value in fields.items():
@@ -166,58 +179,26 @@ class Searcher:
                     mask = np.ones(segment.rows, dtype=np.bool_) if mask is None else mask.copy()
                     mask[rows] = False
             masks.append(mask)
-        return masks
+        return Scope(self.segments, self._firsts, self._groups, self._numbers, self._sizes, named, masks)
 
-    def _rank(
-        self,
-        query: Query,
-        masks: Sequence[Mask],
-        k: int,
-        alpha: float,
-        per_source: int | None,
-        fusion: Fusion,
-    ) -> tuple[Ranking, NDArray[np.float32], NDArray[np.float32] | None]:
-        """The rows found, with their raw scores on each leg."""
-        if not self.rows:
-            none = np.zeros(0, dtype=np.float32)
-            return Ranking(np.zeros(0, dtype=np.int64), none, none, None), none, None
-        bm25 = np.concatenate(
-            [all_bm25(one, query, own) for one, own in zip(self.segments, query.numbers, strict=True)]
-        )
-        cosine = None
-        if query.vector is not None:
-            cosine = np.concatenate([all_cosines(one, query) for one in self.segments])
-        allowed = np.ones(self.rows, dtype=np.bool_)
-        for first, mask in zip(self._firsts, masks, strict=False):
-            if mask is not None:
-                allowed[first : first + mask.size] = mask
-        groups = np.concatenate(self._groups) if per_source is not None else None
-        ranking = rank(
-            bm25,
-            cosine,
-            k=k,
-            alpha=alpha,
-            allowed=allowed,
-            groups=groups,
-            per_group=per_source,
-            fusion=fusion,
-        )
-        return ranking, bm25[ranking.rows], None if cosine is None else cosine[ranking.rows]
-
-    def _hits(
-        self, ranking: Ranking, bm25: NDArray[np.float32], cosine: NDArray[np.float32] | None
-    ) -> list[Hit]:
-        places = np.searchsorted(self._firsts, ranking.rows, side="right") - 1
-        rows = (ranking.rows - self._firsts[places]).tolist()
-        columns = {"sparse": ranking.sparse.tolist(), "bm25": bm25.tolist()}
-        if ranking.dense is not None and cosine is not None:
-            columns |= {"dense": ranking.dense.tolist(), "cosine": cosine.tolist()}
-        legs = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    def _hits(self, ranking: Ranking, found: Candidates) -> list[Hit]:
+        rows = found.rows[ranking.rows]
+        columns = {"sparse": ranking.sparse.tolist(), "bm25": found.bm25[ranking.rows].tolist()}
+        if ranking.dense is not None and found.cosine is not None:
+            columns["dense"] = ranking.dense.tolist()
+            columns["cosine"] = found.cosine[ranking.rows].tolist()
+        names = tuple(columns)
+        legs = [dict(zip(names, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        passages: list[Passage] = [_NOBODY] * rows.size
+        places = np.searchsorted(self._firsts, rows, side="right") - 1
+        for place in np.unique(places).tolist():
+            here = np.flatnonzero(places == place)
+            read = self.segments[place].passages(rows[here] - self._firsts[place])
+            for at, passage in zip(here.tolist(), read, strict=True):
+                passages[at] = passage
         return [
-            Hit(passage=self.segments[place].passage(row), score=score, scores=leg)
-            for place, row, score, leg in zip(
-                places.tolist(), rows, ranking.scores.tolist(), legs, strict=True
-            )
+            Hit(passage=passage, score=score, scores=leg)
+            for passage, score, leg in zip(passages, ranking.scores.tolist(), legs, strict=True)
         ]
 
     def _marked(self, hits: list[Hit], rows: NDArray[np.int64]) -> list[Hit]:

@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 from collections.abc import Collection, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -55,6 +56,7 @@ _FILES: dict[str, tuple[str, tuple[str, ...]]] = {
     "stored_sums": ("uint32", ("R",)),
     "vector_numbers": ("int16", ("R", "D")),
     "vector_scales": ("float32", ("R",)),
+    "vector_order": ("int32", ("R",)),
     "vector_codes": ("uint64", ("W", "R")),
     "vector_centre": ("float32", ("D",)),
 }
@@ -77,6 +79,8 @@ class Segment:
         self.sources: tuple[str, ...] = tuple(note["sources"])
         self.where = where
         self._arrays = dict(arrays)
+        for array in arrays.values():
+            array.flags.writeable = False  # so that a kernel meets one type, mapped or in memory
         self.lengths: NDArray[np.int32] = arrays["lengths"]
         self.source_of: NDArray[np.int32] = arrays["sources"]
         self.days: NDArray[np.int32] = arrays["days"]
@@ -117,7 +121,9 @@ class Segment:
             **_named("stored", stored.store(passages)),
         }
         if vectors is not None:
-            arrays |= _named("vector", quantised.quantise(np.asarray(vectors, dtype=np.float32)))
+            arrays |= _named(
+                "vector", quantised.quantise(np.asarray(vectors, dtype=np.float32), arrays["sources"])
+            )
         dimension = 0 if vectors is None else int(vectors.shape[1])
         return cls(
             _note(rows, dimension, language, counted.tokens.size, names), arrays, "a segment in memory"
@@ -187,7 +193,7 @@ class Segment:
         }
         if dimension:
             vectors = [one.vectors for one in parts if one.vectors is not None]
-            arrays |= _named("vector", quantised.merge(vectors, kept))
+            arrays |= _named("vector", quantised.merge(vectors, kept, arrays["sources"]))
         return cls(_note(rows, dimension, language, int(lengths.sum()), names), arrays, "a segment in memory")
 
     def save(self, folder: Path) -> dict[str, str]:
@@ -230,6 +236,12 @@ class Segment:
         }
         return cls(note, arrays, str(folder))
 
+    @cached_property
+    def source_starts(self) -> NDArray[np.int64]:
+        """Where each source begins when rows are put source by source; one more at the end."""
+        sizes = np.bincount(self.source_of, minlength=len(self.sources))
+        return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
     def find(self, passage_ids: Sequence[str]) -> NDArray[np.int64]:
         """The row of each passage id, -1 where it is not here."""
         wanted = np.array([hash_of(one) for one in passage_ids], dtype=np.uint64)
@@ -252,7 +264,11 @@ class Segment:
 
     def passage(self, row: int) -> Passage:
         """The passage of a row as it was given; raises `StoreError` when its bytes are damaged."""
-        return stored.fetch(self.stored, row, self.where)
+        return self.passages(np.array([row]))[0]
+
+    def passages(self, rows: NDArray[np.int64]) -> list[Passage]:
+        """The passages of some rows; raises `StoreError` when the bytes of one are damaged."""
+        return stored.fetch(self.stored, rows, self.where)
 
 
 _TERMS = ("s", "_frequencies", "_starts", "_slots", "_rows", "_counts", "_common")
@@ -263,9 +279,11 @@ def _named(
 ) -> dict[str, NDArray[Any]]:
     """The arrays of a part under the names of their files."""
     if isinstance(arrays, postings.Postings):
-        return {f"term{part}": one for part, one in zip(_TERMS, arrays, strict=True)}
-    parts: Mapping[str, NDArray[Any]] = arrays._asdict()
-    return {f"{kind}_{part}": one for part, one in parts.items()}
+        names = [f"term{part}" for part in _TERMS]
+    else:
+        names = [f"{kind}_{part}" for part in arrays._fields]
+    parts: list[NDArray[Any]] = list(arrays)
+    return dict(zip(names, parts, strict=True))
 
 
 def _note(rows: int, dimension: int, language: str, tokens: int, sources: Collection[str]) -> dict[str, Any]:

@@ -60,27 +60,44 @@ def merge(parts: Sequence[Stored], kept: Sequence[NDArray[np.int64] | None]) -> 
     )
 
 
-def fetch(stored: Stored, row: int, where: str) -> Passage:
-    """The passage of a row; raises `StoreError`, naming `where`, when its bytes are damaged."""
-    begin, end = int(stored.starts[row]), int(stored.starts[row + 1])
-    line = stored.bytes[begin:end].tobytes() if 0 <= begin <= end <= stored.bytes.size else b""
-    if zlib.crc32(line) != int(stored.sums[row]) or not line:
-        raise StoreError(f"{where}: the stored passage of row {row} is damaged; run: disputatio index check")
-    fields = line.decode("utf-8", "surrogatepass").split(_UNIT)
-    if b"\x1e" in line:
+def fetch(stored: Stored, rows: NDArray[np.int64], where: str) -> list[Passage]:
+    """The passages of some rows; raises `StoreError`, naming `where`, when the bytes of one are damaged."""
+    held = stored.bytes.data
+    places = zip(
+        rows.tolist(),
+        stored.starts[rows].tolist(),
+        stored.starts[rows + 1].tolist(),
+        stored.sums[rows].tolist(),
+        strict=True,
+    )
+    passages = []
+    for row, begin, end, checksum in places:
+        line = held[begin:end] if 0 <= begin < end else held[:0]
+        if zlib.crc32(line) != checksum or not line:
+            raise StoreError(
+                f"{where}: the stored passage of row {row} is damaged; run: disputatio index check"
+            )
+        passages.append(_passage(str(line, "utf-8", "surrogatepass")))
+    return passages
+
+
+def _passage(line: str) -> Passage:
+    fields = line.split(_UNIT)
+    if _RECORD in line:
         fields = [one.replace(_RECORD + "1", _UNIT).replace(_RECORD + "0", _RECORD) for one in fields]
+    text, name, source, owner, title, url, date, document, start, end, metadata = fields
     return Passage(
-        text=fields[0],
-        id=fields[1],
-        source=fields[2],
-        owner=fields[3],
-        title=fields[4],
-        url=fields[5],
-        date=fields[6],
-        document=fields[7],
-        start=int(fields[8]),
-        end=int(fields[9]),
-        metadata=json.loads(fields[10]) if fields[10] else {},
+        text=text,
+        id=name,
+        source=source,
+        owner=owner,
+        title=title,
+        url=url,
+        date=date,
+        document=document,
+        start=int(start),
+        end=int(end),
+        metadata=json.loads(metadata) if metadata else {},
     )
 
 
