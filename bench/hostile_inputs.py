@@ -332,7 +332,7 @@ TRAVERSALS = (
     "a\\..\\..\\evil.txt", "..\\..\\evil.txt", "../evil.txt/", "..//evil.txt", "a/..", "a/../b.txt", "..", "../",
     "/evil.txt", "//evil.txt", "/etc/cron.d/evil.txt", "\\evil.txt", "\\\\server\\share\\evil.txt",
     "//server/share/evil.txt", "C:\\evil.txt", "C:evil.txt", "c:/evil.txt", "Z:\\..\\evil.txt",
-    "../folder/evil.txt", "../outside/secret.txt", "../../../../../../../../../../tmp/evil.txt",
+    "../folder/evil.txt", "../outside/secret.txt", "../../../../../../../../../../outside/evil.txt",
     "/proc/self/environ.txt", "a.txt\0.pdf", "../a.txt\0", "\0.txt", "a/\0/../../b.txt", "../" * 50 + "evil.txt",
     "..\\../evil.txt", "a/..\\..\\/evil.txt", "é/../../evil.txt",
 )  # fmt: skip

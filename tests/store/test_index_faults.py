@@ -17,8 +17,8 @@ import pytest
 from disputatio.errors import StoreError
 from disputatio.store import writer
 from disputatio.store.index import Index
-from disputatio.store.split import split
 from disputatio.store.manifest import NAME
+from disputatio.store.split import split
 from disputatio.store.stage import Stage
 from disputatio.store.tables import writing
 from disputatio.types import Passage
