@@ -254,6 +254,7 @@ def test_an_index_follows_its_folder(folder: Path, tmp_path: Path) -> None:
         (folder / "zoo" / "b.txt").write_text("A zebra has stripes.")
         until(lambda: index.search("zebra"))
         assert index.search("zebra")[0].passage.source == "zoo"
+        until(lambda: sum(one.added for one in summaries) == 2)  # its ingest is over, and the lock free
         with writing(tmp_path / "index"):  # another writer
             (folder / "a.txt").write_text("A giraffe is tall.")
             time.sleep(0.5)
