@@ -12,6 +12,7 @@ import itertools
 import json
 import logging
 import os
+import re
 import secrets
 import sys
 import tempfile
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 _FILES = 64  # files in a task of reading, or
 _BYTES = 4_000_000  # so many bytes of them
 _BLOCK = 65_536  # bytes of rows, about, that go from worker to worker at a time: some 64 passages
+_RAISED = re.compile(r"^(?!ray\.)([A-Za-z_][\w.]*): (\S.*)$", re.MULTILINE)  # as a traceback ends
 _STORE = 256_000_000  # bytes of memory for rows under way, on a cluster started here
 
 
@@ -160,7 +162,7 @@ def _job(
     import ray
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-    logging.getLogger("ray.data").setLevel(logging.ERROR)
+    logging.getLogger("ray.data").setLevel(logging.CRITICAL)  # its faults are raised as well
     context = ray.data.DataContext.get_current()
     context.enable_progress_bars = False
     context.execution_options.preserve_order = True
@@ -225,9 +227,10 @@ def _cluster(address: str, workers: int | None) -> Iterator[int]:
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-    if address == "local" and "RAY_AUTH_MODE" not in os.environ:
-        # Others on this machine are kept out by a key that is in no file.
-        os.environ |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
+    if address == "local" and "RAY_AUTH_TOKEN_PATH" not in os.environ:
+        # A cluster's ports are open to all who reach this machine; they are kept out by a key, and
+        # without this one Ray writes its own into the user's home.
+        os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
     try:
         import ray
         import ray.data
@@ -251,9 +254,12 @@ def _cluster(address: str, workers: int | None) -> Iterator[int]:
                     "_temp_dir": held.enter_context(folder),
                     "_node_ip_address": "127.0.0.1",
                 }
-            with _reported(address, "starting or reaching the Ray cluster"), _muted():
-                held.callback(ray.shutdown)
-                ray.init(**settings, **quiet)
+            held.callback(ray.shutdown)
+            try:
+                with _muted():
+                    ray.init(**settings, **quiet)
+            except (RuntimeError, ValueError, OSError) as error:
+                raise StoreError(f"{address}: no Ray cluster could be had: {_reason(error)}") from error
         yield count if workers or address == "local" else max(1, int(ray.cluster_resources().get("CPU", 1)))
 
 
@@ -278,13 +284,18 @@ def _reported(where: str | Path, doing: str) -> Iterator[None]:
 
     try:
         yield
-    except (RayError, ConnectionError) as error:
+    except RayError as error:
         raise StoreError(f"{where}: {doing} failed: {_reason(error)}") from error
 
 
 def _reason(error: BaseException) -> str:
-    """What a fault says at its root, in one line."""
-    while (cause := getattr(error, "cause", None) or error.__cause__) is not None and cause is not error:
-        error = cause
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return (lines[-1] if lines else type(error).__name__)[:200]
+    r"""What a fault says at its root, in one line: a worker's own error stands in the text of Ray's.
+
+    >>> _reason(ValueError("ray::Task()\ndisputatio.errors.StoreError: a.md: is bad\nray.exceptions.User: x"))
+    'a.md: is bad'
+    """
+    told = _RAISED.findall(str(error))
+    ours = [line for kind, line in told if kind.startswith("disputatio.")]
+    others = [f"{kind}: {line}" for kind, line in told]
+    lines = [*str(error).strip().splitlines(), type(error).__name__][:1]
+    return (ours[-1:] or others[-1:] or lines)[0][:200]

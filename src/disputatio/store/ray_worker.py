@@ -51,18 +51,17 @@ def schema() -> pa.Schema:
     """The columns of a table of rows."""
     import pyarrow as pa
 
-    return pa.schema(
-        [
-            ("number", pa.int64()),
-            ("kind", pa.string()),
-            ("body", pa.large_string()),
-            ("metadata", pa.string()),
-            ("ids", pa.list_(pa.string())),
-            ("starts", pa.list_(pa.int64())),
-            ("ends", pa.list_(pa.int64())),
-            ("vectors", pa.large_binary()),
-        ]
-    )
+    fields: list[tuple[str, pa.DataType]] = [
+        ("number", pa.int64()),
+        ("kind", pa.string()),
+        ("body", pa.large_string()),
+        ("metadata", pa.string()),
+        ("ids", pa.list_(pa.string())),
+        ("starts", pa.list_(pa.int64())),
+        ("ends", pa.list_(pa.int64())),
+        ("vectors", pa.large_binary()),
+    ]
+    return pa.schema(fields)
 
 
 def rows_of(table: pa.Table) -> Iterator[Row]:
@@ -196,7 +195,8 @@ class EmbedPassages:
         """The same rows with their vectors."""
         import pyarrow as pa
 
-        rows, texts = list(rows_of(table)), []
+        rows = list(rows_of(table))
+        texts: list[str] = []
         for row in rows:
             if row.kind == DOCUMENT:
                 told = json.loads(row.body)
