@@ -10,8 +10,6 @@ import typer
 from disputatio.errors import InputError
 
 if TYPE_CHECKING:
-    from disputatio.errors import IngestError
-    from disputatio.store.documents import Document
     from disputatio.store.index import Index
     from disputatio.store.ingest import IngestSummary
 
@@ -89,27 +87,16 @@ def _ingest(opened: Index, files: list[str], addresses: list[str], source_by: st
 
 def _fetch(opened: Index, addresses: list[str], source_by: str | None) -> IngestSummary:
     """Fetch addresses and put what they gave into the index, each as it comes."""
-    from dataclasses import replace
-
     from disputatio.cli_screen import Meter
-    from disputatio.errors import IngestError
-    from disputatio.store.fetch import read_url
-    from disputatio.store.readers import open_reader
-    from disputatio.store.source import with_source
+    from disputatio.store.ingest_urls import ingest_urls
 
-    documents: list[Document] = []
-    refused: list[IngestError] = []
-    with open_reader() as read, Meter("fetching") as meter:
-        for number, address in enumerate(addresses, start=1):
-            try:
-                reading = read_url(address, read)
-                documents += [with_source(one, source_by) for one in reading.documents]
-                refused += reading.refused
-            except IngestError as error:
-                refused.append(error)
-            meter.told(number, len(addresses), "fetching")
-    summary = opened.add(documents)
-    return replace(summary, refused=(*summary.refused, *((one.path, one.reason) for one in refused)))
+    with Meter("fetching") as meter:
+        return ingest_urls(
+            opened,
+            addresses,
+            source_by=source_by,
+            progress=lambda done, total: meter.told(done, total, "fetching"),
+        )
 
 
 def _sum(summaries: list[IngestSummary]) -> IngestSummary:
