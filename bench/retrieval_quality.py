@@ -104,7 +104,7 @@ class Remembered:
             file.touch()
             os.truncate(file, rows * width)
         keys = self._files[0].read_bytes()
-        vectors = np.fromfile(self._files[1], dtype="<f4").reshape(rows, -1)
+        vectors = np.fromfile(self._files[1], dtype="<f4").reshape(rows, embedder.dimension)
         self._kept = {keys[at * 16 : at * 16 + 16]: vectors[at] for at in range(rows)}
 
     @property
