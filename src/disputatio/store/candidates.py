@@ -43,7 +43,7 @@ class Scope(NamedTuple):
 
     `groups[i]` has the number of the source of each row of segment i and `numbers[i]` that of each of
     its own sources; `sizes` how many rows each source has; `named` which sources may be found (None:
-    all), `masks[i]` which rows (None: all).
+    all), `masks[i]` which rows (None: all). With `everything`, rows that match nothing compete as well.
     """
 
     segments: Sequence[Segment]
@@ -53,6 +53,7 @@ class Scope(NamedTuple):
     sizes: Rows
     named: NDArray[np.bool_] | None
     masks: Sequence[NDArray[np.bool_] | None]
+    everything: bool
 
     @property
     def rows(self) -> int:
@@ -74,11 +75,23 @@ def candidates(scope: Scope, query: Query, many: int, per_source: int | None) ->
     A source matches when one of its rows has a term of the query or is among the best `many` of the
     dense leg; of a source that matches, the best rows of each leg compete, or all where they are few.
     """
-    if scope.rows <= FEW or not compiled() or (per_source is not None and scope.rows <= ALL_OF_SOURCES):
+    if (
+        scope.everything
+        or scope.rows <= FEW
+        or not compiled()
+        or (per_source is not None and scope.rows <= ALL_OF_SOURCES)
+    ):
         return _of_few(scope, query, many, per_source)
     if per_source is None:
         return _best(scope, query, many)
     return _best_of_sources(scope, query, many, per_source)
+
+
+def allowed_rows(scope: Scope) -> Rows:
+    """The rows of a scope that may be found, rising."""
+    if not scope.rows:
+        return np.zeros(0, dtype=np.int64)
+    return np.flatnonzero(_allowed(scope, np.concatenate(scope.groups)))
 
 
 @lru_cache(maxsize=1)
@@ -97,9 +110,12 @@ def _of_few(scope: Scope, query: Query, many: int, per_source: int | None) -> Ca
         cosine = np.concatenate([all_cosines(one, query, fast=fast) for one in scope.segments])
     groups = np.concatenate(scope.groups)
     allowed = _allowed(scope, groups)
-    rows = search.candidates(
-        bm25, cosine, many=many, allowed=allowed, groups=None if per_source is None else groups
-    )
+    if scope.everything:
+        rows = np.flatnonzero(allowed)
+    else:
+        rows = search.candidates(
+            bm25, cosine, many=many, allowed=allowed, groups=None if per_source is None else groups
+        )
     return Candidates(rows, bm25[rows], None if cosine is None else cosine[rows], groups[rows])
 
 

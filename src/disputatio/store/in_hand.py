@@ -3,32 +3,25 @@
 from __future__ import annotations
 
 import json
-import math
-import re
-import unicodedata
-from collections import Counter
+import threading
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from disputatio.errors import InputError
-from disputatio.protocols import Embedder
+from disputatio.protocols import Embedder, Reranker
 from disputatio.store.readers import clean, domain
+from disputatio.store.reliabilities import reliable
 from disputatio.store.split import count_words, split
 from disputatio.text import content_id
 from disputatio.types import Hit, Passage
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    from disputatio.store.searcher import Searcher
 
-K1, B = 1.2, 0.75
 LONG = 400
 MOST = 24
-_WORD = re.compile(
-    "[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|[^\\W_\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+"
-)
 _FIELDS = ("id", "source", "title", "url", "date", "owner")
 
 
@@ -38,10 +31,23 @@ class InHand:
     An empty id is filled from the content; the same id with the same content is kept once. A
     passage of more than 400 words is divided, each part with its offsets and the whole one's id as
     its `document`. Raises `InputError` for one id with two contents, or a passage without text.
+
+    They are searched as an index is, by the same code on arrays in memory, made at the first search
+    that needs them; for some thousand passages that is done without compiled code. Words are not
+    stemmed, so that nothing beyond numpy is needed.
     """
 
-    def __init__(self, passages: Sequence[Passage], *, embedder: Embedder | None = None) -> None:
-        """Hold the passages; `embedder` adds the dense leg to ranked searches."""
+    def __init__(
+        self,
+        passages: Sequence[Passage],
+        *,
+        embedder: Embedder | None = None,
+        reliabilities: Mapping[str, float] | None = None,
+    ) -> None:
+        """Hold the passages; `embedder` adds the dense leg to ranked searches.
+
+        `reliabilities` has the probability of being right of each source, for `min_reliability`.
+        """
         kept: dict[str, Passage] = {}
         self._divided = False
         for number, given in enumerate(passages, start=1):
@@ -57,8 +63,9 @@ class InHand:
             self._divided = self._divided or len(parts) > 1
             self._passages += parts
         self._embedder = embedder
-        self._words = _Words.count([f"{one.title} {one.text}" for one in self._passages])
-        self._vectors: NDArray[np.float32] | None = None
+        self._reliabilities = dict(reliabilities or {})
+        self._searchers: dict[bool, Searcher] = {}
+        self._lock = threading.Lock()
 
     @property
     def passages(self) -> list[Passage]:
@@ -74,99 +81,74 @@ class InHand:
         per_source: int | None = None,
         sources: Collection[str] | None = None,
         exclude: Collection[str] = (),
+        after: str | None = None,
+        before: str | None = None,
+        where: Mapping[str, str] | None = None,
+        fusion: Literal["weighted", "rrf"] = "weighted",
+        k1: float = 1.2,
+        b: float = 0.75,
+        min_reliability: float | None = None,
+        reranker: Reranker | None = None,
     ) -> list[Hit]:
         """Every passage in the order given, scored 1 (k=None), or the best `k` of them.
 
         Where division made more than 24, `k=None` gives the best 24 in the order of the text. A
-        ranked search scores as `Index.search` does; passages that match nothing come last, so that
-        `k` passages are returned where there are as many.
+        ranked search takes what `Index.search` takes and scores as it does, over all passages that
+        the filters leave; those that match nothing come last, so that `k` passages are returned
+        where there are as many. Raises `InputError` as `Index.search` does.
         """
-        import numpy as np
-
-        from disputatio.store.search import best_per_group, fuse
+        from disputatio.store.searcher import check_options
 
         if not query.strip():
             raise InputError("the question is empty")
-        if (k is not None and k < 1) or (per_source is not None and per_source < 1):
-            raise InputError("k and per_source are at least 1")
-        rows = np.array(
-            [
-                row
-                for row, one in enumerate(self._passages)
-                if (sources is None or one.source in sources) and one.id not in exclude
-            ],
-            dtype=np.int64,
+        check_options(
+            k=MOST if k is None else k, alpha=alpha, per_source=per_source, fusion=fusion, k1=k1, b=b
         )
-        crowded = self._divided and rows.size > MOST
-        if k is None and per_source is None and not crowded:
-            return [Hit(passage=self._passages[row], score=1.0) for row in rows.tolist()]
-        ranking = fuse(self._words.scores(query), self._dense(query), rows, alpha)
-        if per_source is not None:
-            names = [self._passages[row].source for row in ranking.rows.tolist()]
-            groups = np.unique(np.array(names, dtype=np.str_), return_inverse=True)[1]
-            kept = best_per_group(ranking.scores, groups, per_source)
-        else:
-            kept = np.arange(min(k or MOST, rows.size))
-            if k is None:
-                kept = kept[np.argsort(ranking.rows[kept])]
-        hits = []
-        for at in kept.tolist():
-            scores = {"sparse": float(ranking.sparse[at])}
-            if ranking.dense is not None:
-                scores["dense"] = float(ranking.dense[at])
-            passage = self._passages[int(ranking.rows[at])]
-            hits.append(Hit(passage=passage, score=float(ranking.scores[at]), scores=scores))
+        sources = reliable(self._reliabilities, min_reliability, sources)
+        rows = list(range(len(self._passages)))
+        if sources is not None or exclude or after is not None or before is not None or where:
+            rows = (
+                self._searcher(dense=False)
+                .allowed(sources=sources, exclude=exclude, after=after, before=before, where=where)
+                .tolist()
+            )
+        if k is None and per_source is None and not (self._divided and len(rows) > MOST):
+            return [Hit(passage=self._passages[row], score=1.0) for row in rows]
+        hits = self._searcher(dense=self._embedder is not None).search(
+            query,
+            None if self._embedder is None else self._embedder.embed([query], query=True)[0],
+            k=MOST if k is None else k,
+            alpha=alpha,
+            per_source=per_source,
+            sources=sources,
+            exclude=exclude,
+            after=after,
+            before=before,
+            where=where,
+            fusion=fusion,
+            k1=k1,
+            b=b,
+            reranker=reranker,
+        )
+        if k is None and per_source is None:
+            order = {one.id: row for row, one in enumerate(self._passages)}
+            hits.sort(key=lambda hit: order[hit.passage.id])
         return hits
 
-    def _dense(self, query: str) -> NDArray[np.float32] | None:
-        if self._embedder is None:
-            return None
-        if self._vectors is None:
-            self._vectors = self._embedder.embed(
-                [f"{one.title}\n{one.text}".strip() for one in self._passages]
-            )
-        scores: NDArray[np.float32] = self._vectors @ self._embedder.embed([query], query=True)[0]
-        return scores
+    def _searcher(self, *, dense: bool) -> Searcher:
+        """The passages as arrays, with their vectors where the dense leg is wanted."""
+        from disputatio.store.searcher import Searcher
+        from disputatio.store.segment import Segment
+        from disputatio.store.words import words
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Words:
-    """Word counts of texts, for BM25 in Lucene's form."""
-
-    counts: tuple[Counter[str], ...]
-    frequency: Mapping[str, int] = field(default_factory=dict)
-
-    @classmethod
-    def count(cls, texts: Sequence[str]) -> _Words:
-        counts = tuple(Counter(tokens(text)) for text in texts)
-        return cls(counts=counts, frequency=Counter(word for one in counts for word in one))
-
-    def scores(self, query: str) -> NDArray[np.float32]:
-        """BM25 of every text: sum of idf tf / (tf + k1 (1 - b + b length / mean length))."""
-        import numpy as np
-
-        n = len(self.counts)
-        lengths = [one.total() for one in self.counts]
-        mean = (sum(lengths) / n if n else 0.0) or 1.0
-        result = np.zeros(n, dtype=np.float32)
-        for word in tokens(query):
-            known = self.frequency.get(word, 0)
-            if known:
-                idf = math.log(1 + (n - known + 0.5) / (known + 0.5))
-                for row, one in enumerate(self.counts):
-                    if tf := one[word]:
-                        result[row] += idf * tf / (tf + K1 * (1 - B + B * lengths[row] / mean))
-        return result
-
-
-def tokens(text: str) -> list[str]:
-    """Words of any script, lower case, without accents; characters of scripts without spaces one by one.
-
-    >>> tokens("Café, not 3,559! 人口")
-    ['cafe', 'not', '3', '559', '人', '口']
-    """
-    folded = unicodedata.normalize("NFKD", text.casefold())
-    return _WORD.findall("".join(char for char in folded if not unicodedata.combining(char)))
+        with self._lock:
+            if dense not in self._searchers:
+                vectors = None
+                if dense and self._embedder is not None and self._passages:
+                    vectors = self._embedder.embed([words(one.title, one.text) for one in self._passages])
+                segment = Segment.build(self._passages, vectors, language="")
+                self._searchers[dense] = Searcher([segment], language="", everything=True)
+            return self._searchers[dense]
 
 
 def _parts(passage: Passage) -> list[Passage]:

@@ -9,17 +9,17 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, NamedTuple, get_args
 
 import numpy as np
 
 from disputatio.errors import InputError, StoreError
 from disputatio.protocols import Reranker
 from disputatio.store import minhash
-from disputatio.store.candidates import Candidates, Scope, candidates
+from disputatio.store.candidates import Scope, allowed_rows, candidates
 from disputatio.store.days import bounds
 from disputatio.store.legs import Query, plan
-from disputatio.store.search import CANDIDATES, Fusion, Ranking, best_per_group, cut, fuse
+from disputatio.store.search import CANDIDATES, Fusion, best_per_group, cut, fuse
 from disputatio.store.segment import Segment
 from disputatio.store.words import query_terms
 from disputatio.types import Hit, Passage
@@ -31,6 +31,21 @@ if TYPE_CHECKING:
 
 RERANKED = 50
 _NOBODY = Passage(text="")
+
+
+class Found(NamedTuple):
+    """Rows of a searcher, best first, with their scores, each leg in [0, 1] and raw, and their sources.
+
+    `dense` and `cosine` are None where there was no dense leg; `sources` are numbers in `Searcher.sources`.
+    """
+
+    rows: NDArray[np.int64]
+    scores: NDArray[np.float32]
+    sparse: NDArray[np.float32]
+    dense: NDArray[np.float32] | None
+    bm25: NDArray[np.float32]
+    cosine: NDArray[np.float32] | None
+    sources: NDArray[np.int32]
 
 
 class Searcher:
@@ -45,8 +60,11 @@ class Searcher:
         dead: Sequence[NDArray[np.bool_] | None] | None = None,
         *,
         language: str = "english",
+        everything: bool = False,
     ) -> None:
         """Search `segments` without the rows that are `dead`; `language` stems queries.
+
+        With `everything`, passages that match nothing are found as well, after those that do.
 
         Raises `StoreError` when segments do not fit one another or their dead rows.
         """
@@ -65,7 +83,7 @@ class Searcher:
             if one.rows:
                 self.segments.append(one)
                 self._alive.append(None if rows is None or not rows.any() else ~rows)
-        self._language = language
+        self._language, self._everything = language, everything
         self._firsts = np.r_[0, np.cumsum([one.rows for one in self.segments])].astype(np.int64)
         self.rows = int(self._firsts[-1])
         numbers: dict[str, int] = {}
@@ -112,28 +130,100 @@ class Searcher:
         `Hit.scores` has `sparse` and `dense` in [0, 1] over the candidates, and `bm25` and `cosine`.
         Raises `InputError` for figures out of range, `StoreError` for damaged rows.
         """
+        pool, many = k, per_source
+        if reranker is not None:
+            pool, many = max(RERANKED, 2 * k), per_source and 2 * per_source
+        check_options(k=k, alpha=alpha, per_source=per_source, fusion=fusion, k1=k1, b=b)
+        found = self.rank(
+            query,
+            vector,
+            k=pool,
+            alpha=alpha,
+            per_source=many,
+            sources=sources,
+            exclude=exclude,
+            after=after,
+            before=before,
+            where=where,
+            fusion=fusion,
+            k1=k1,
+            b=b,
+        )
+        hits, rows = self.fetch(found), found.rows
+        if reranker is not None and hits:
+            hits, order = _reranked(reranker, query, hits)
+            kept = np.arange(min(k, len(hits)))
+            if per_source is not None:
+                falling = -np.arange(len(hits), dtype=np.float32)
+                kept = best_per_group(falling, found.sources[order], per_source)
+            hits, rows = [hits[one] for one in kept.tolist()], rows[order][kept]
+        return self._marked(hits, rows)
+
+    def rank(
+        self,
+        query: str,
+        vector: NDArray[np.float32] | None = None,
+        *,
+        k: int = 8,
+        alpha: float = 0.35,
+        per_source: int | None = None,
+        sources: Collection[str] | None = None,
+        exclude: Collection[str] = (),
+        after: str | None = None,
+        before: str | None = None,
+        where: Mapping[str, str] | None = None,
+        fusion: Fusion = "weighted",
+        k1: float = 1.2,
+        b: float = 0.75,
+    ) -> Found:
+        """What `search` finds, as numbers of rows and scores: no passage is read. Raises as it does."""
         check_options(k=k, alpha=alpha, per_source=per_source, fusion=fusion, k1=k1, b=b)
         scope = self._scope(sources, exclude, bounds(after, before), where)
         asked = self._query(query, vector, k1, b)
         if not self.rows:
-            return []
-        pool, many = k, per_source
-        if reranker is not None:
-            pool, many = max(RERANKED, 2 * k), per_source and 2 * per_source
-        found = candidates(scope, asked, max(pool, CANDIDATES), many)
-        every = np.arange(found.rows.size)
-        ranking = cut(fuse(found.bm25, found.cosine, every, alpha, fusion), pool, found.groups, many)
-        hits = self._hits(ranking, found)
+            none = np.zeros(0, dtype=np.float32)
+            return Found(none.astype(np.int64), none, none, None, none, None, none.astype(np.int32))
+        rows, bm25, cosine, groups = candidates(scope, asked, max(k, CANDIDATES), per_source)
+        ranking = cut(fuse(bm25, cosine, np.arange(rows.size), alpha, fusion), k, groups, per_source)
         at = ranking.rows
-        if reranker is not None and hits:
-            hits, order = _reranked(reranker, query, hits)
-            at = at[order]
-            kept = np.arange(min(k, len(hits)))
-            if per_source is not None:
-                falling = -np.arange(len(hits), dtype=np.float32)
-                kept = best_per_group(falling, found.groups[at], per_source)
-            hits, at = [hits[one] for one in kept.tolist()], at[kept]
-        return self._marked(hits, found.rows[at])
+        meaning = None if cosine is None else cosine[at]
+        return Found(rows[at], ranking.scores, ranking.sparse, ranking.dense, bm25[at], meaning, groups[at])
+
+    def allowed(
+        self,
+        *,
+        sources: Collection[str] | None = None,
+        exclude: Collection[str] = (),
+        after: str | None = None,
+        before: str | None = None,
+        where: Mapping[str, str] | None = None,
+    ) -> NDArray[np.int64]:
+        """The rows, rising, that a search with these filters may find; raises as `search` does."""
+        scope = self._scope(sources, exclude, bounds(after, before), where)
+        return allowed_rows(scope)
+
+    def fetch(self, found: Found) -> list[Hit]:
+        """The hits of what `rank` found; raises `StoreError` for a damaged row."""
+        columns = {"sparse": found.sparse.tolist(), "bm25": found.bm25.tolist()}
+        if found.dense is not None and found.cosine is not None:
+            columns |= {"dense": found.dense.tolist(), "cosine": found.cosine.tolist()}
+        names = tuple(columns)
+        legs = [dict(zip(names, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        passages: list[Passage] = [_NOBODY] * found.rows.size
+        places = self._places(found.rows)
+        for place in np.unique(places).tolist():
+            here = np.flatnonzero(places == place)
+            read = self.segments[place].passages(found.rows[here] - self._firsts[place])
+            for at, passage in zip(here.tolist(), read, strict=True):
+                passages[at] = passage
+        return [
+            Hit(passage=passage, score=score, scores=leg)
+            for passage, score, leg in zip(passages, found.scores.tolist(), legs, strict=True)
+        ]
+
+    def _places(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The segment that each row is in."""
+        return np.searchsorted(self._firsts, rows, side="right") - 1
 
     def _query(self, query: str, vector: NDArray[np.float32] | None, k1: float, b: float) -> Query:
         if vector is not None and self.dimension:
@@ -179,34 +269,23 @@ class Searcher:
                     mask = np.ones(segment.rows, dtype=np.bool_) if mask is None else mask.copy()
                     mask[rows] = False
             masks.append(mask)
-        return Scope(self.segments, self._firsts, self._groups, self._numbers, self._sizes, named, masks)
-
-    def _hits(self, ranking: Ranking, found: Candidates) -> list[Hit]:
-        rows = found.rows[ranking.rows]
-        columns = {"sparse": ranking.sparse.tolist(), "bm25": found.bm25[ranking.rows].tolist()}
-        if ranking.dense is not None and found.cosine is not None:
-            columns["dense"] = ranking.dense.tolist()
-            columns["cosine"] = found.cosine[ranking.rows].tolist()
-        names = tuple(columns)
-        legs = [dict(zip(names, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-        passages: list[Passage] = [_NOBODY] * rows.size
-        places = np.searchsorted(self._firsts, rows, side="right") - 1
-        for place in np.unique(places).tolist():
-            here = np.flatnonzero(places == place)
-            read = self.segments[place].passages(rows[here] - self._firsts[place])
-            for at, passage in zip(here.tolist(), read, strict=True):
-                passages[at] = passage
-        return [
-            Hit(passage=passage, score=score, scores=leg)
-            for passage, score, leg in zip(passages, ranking.scores.tolist(), legs, strict=True)
-        ]
+        return Scope(
+            self.segments,
+            self._firsts,
+            self._groups,
+            self._numbers,
+            self._sizes,
+            named,
+            masks,
+            self._everything,
+        )
 
     def _marked(self, hits: list[Hit], rows: NDArray[np.int64]) -> list[Hit]:
         """Hits with near duplicates of better ones marked."""
         if len(hits) < 2:
             return hits
         sketches = np.zeros((len(hits), minhash.BINS), dtype=np.uint8)
-        places = np.searchsorted(self._firsts, rows, side="right") - 1
+        places = self._places(rows)
         for place in np.unique(places).tolist():
             here = places == place
             sketches[here] = self.segments[place].sketches[rows[here] - self._firsts[place]]
