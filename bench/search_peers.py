@@ -79,7 +79,8 @@ class Ours(System):
     words: Any = None
 
     def load(self) -> None:
-        importlib.import_module("disputatio.store.index")
+        for name in ("index", "searcher"):
+            importlib.import_module(f"disputatio.store.{name}")
 
     def build(self) -> None:
         self.open()

@@ -25,6 +25,7 @@ import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,7 @@ from corpus import SOURCES, WARM, Corpus, Truth, open_corpus, source_name
 from numpy.typing import NDArray
 from search_peers import SYSTEMS, best_of_groups
 
+say = partial(print, file=sys.stderr, flush=True)  # progress
 BENCH = Path(__file__).resolve().parent
 LEGS = ("sparse", "dense", "hybrid")
 COUNTS = (5, 20, 100, 1000)
@@ -54,6 +56,7 @@ class Remote:
         command = [python, str(BENCH / "search_worker.py"), name, "--work", str(told.work)]
         command += ["--size", str(size), "--folder", str(folder)]
         environment = {**os.environ, **_QUIET}
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)  # imports are compiled once, as they are for users
         if core:
             command += ["--core", str(max(os.sched_getaffinity(0)))]
             environment |= {f"{one}_NUM_THREADS": "1" for one in ONE_THREAD}
@@ -234,7 +237,7 @@ def spread(times: Sequence[float]) -> dict[str, Any]:
 
 
 def by_source(remotes: Sequence[Remote], corpus: Corpus, turns: int = 15) -> dict[str, dict[str, Any]]:
-    """The best three of each of N sources, with one BM25 top-20 of the same system and query in each turn."""
+    """The best three of each of N sources, and, before or after in turns, one BM25 top-20."""
     queries = corpus.queries()
     chosen = range(WARM, WARM + turns)
     truth = Truth(corpus)
@@ -248,31 +251,33 @@ def by_source(remotes: Sequence[Remote], corpus: Corpus, turns: int = 15) -> dic
             spent: dict[str, float] = defaultdict(float)
             times: dict[str, list[float]] = defaultdict(list)
             once: dict[str, list[float]] = defaultdict(list)
-            right: dict[str, list[tuple[float, ...]]] = defaultdict(list)
+            given: dict[str, list[tuple[int, NDArray[np.int64], list[int]]]] = defaultdict(list)
             for turn, query in enumerate(chosen):
                 picked = np.sort(np.random.default_rng((query, count)).choice(SOURCES, count, replace=False))
                 for remote in asked:
                     if turn >= 3 and spent[remote.name] > BUDGET:
                         continue
                     one_pass = remote.name in ("ours", "bm25s", "lancedb-grouped")
-                    names = (
-                        None if one_pass and count == SOURCES else [source_name(at) for at in picked.tolist()]
-                    )
+                    everyone = one_pass and count == SOURCES
+                    names = None if everyone else [source_name(at) for at in picked.tolist()]
+                    asks: list[tuple[str, dict[str, Any]]] = [
+                        ("per_source", {"leg": leg, "k": 3, "sources": names})
+                    ]
                     if "sparse" in SYSTEMS[remote.name].legs:
-                        once[remote.name].append(
-                            remote.ask("search", leg="sparse", query=query, k=20)["seconds"] * 1000
-                        )
-                    answer = remote.ask("per_source", leg=leg, query=query, k=3, sources=names)
+                        asks.insert(turn % 2, ("search", {"leg": "sparse", "k": 20}))
+                    answers = {op: remote.ask(op, query=query, **what) for op, what in asks}
+                    answer = answers["per_source"]
+                    once[remote.name] += [answers["search"]["seconds"] * 1000] if "search" in answers else []
                     spent[remote.name] += answer["seconds"]
                     times[remote.name].append(answer["seconds"] * 1000)
-                    if leg in exact:
-                        right[remote.name].append(share(leg, exact[leg][turn], of, picked, answer["rows"]))
+                    given[remote.name].append((turn, picked, answer["rows"]))
             for name, took in times.items():
                 told: dict[str, Any] = spread(took)
                 if once[name]:
                     told["times_bm25"] = round(told["p50"] / statistics.median(once[name]), 2)
-                if right[name]:
-                    means = [round(statistics.fmean(part), 4) for part in zip(*right[name], strict=True)]
+                if leg in exact:  # only now, so that no turn waits for it
+                    right = [share(leg, exact[leg][at], of, names, rows) for at, names, rows in given[name]]
+                    means = [round(statistics.fmean(part), 4) for part in zip(*right, strict=True)]
                     told |= dict(zip(("share", "known", "share_of_all"), means, strict=True))
                 found[name][leg][str(count)] = told
     return {name: dict(legs) for name, legs in found.items()}
@@ -344,11 +349,6 @@ def measure(told: argparse.Namespace, size: int, systems: Sequence[str]) -> dict
         f"--sizes {told.sizes} --systems {told.systems}"
     )
     return found
-
-
-def say(message: str) -> None:
-    """Progress, to standard error."""
-    print(message, file=sys.stderr, flush=True)
 
 
 def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
