@@ -12,7 +12,7 @@ from disputatio.kit import Kit, chat
 from disputatio.llm.scripted import Scripted
 from disputatio.store.in_hand import InHand
 from disputatio.trace import Trace, prompt_hash
-from disputatio.types import Completion, Message, Passage, Prompt, Sampling
+from disputatio.types import Completion, Message, Passage, Prompt, Sampling, Source
 
 PASSAGES = [Passage(id=f"p{n}", source=f"s{n}", text=f"Text number {n}.") for n in (1, 2, 3)]
 ASK = chat("Be brief.", "Which town?")
@@ -111,7 +111,7 @@ def test_an_engine_that_returns_too_few_words_is_not_trusted() -> None:
 
 
 def test_another_question_gets_the_same_parts_and_a_trace_of_its_own() -> None:
-    kit = Kit(model=Scripted(["a", "b"]), reliabilities={"s": 0.7})
+    kit = Kit(model=Scripted(["a", "b"]), sources={"s": Source(name="s", reliability=0.7)})
     other = kit.with_trace(Trace())
     other.complete("reader", [ASK])
     assert (other.model, other.reliabilities) == (kit.model, kit.reliabilities)

@@ -13,7 +13,7 @@ from typing import TypeVar
 from disputatio.errors import MissingPart
 from disputatio.protocols import LLM, Entailment, Retriever
 from disputatio.trace import Trace, prompt_hash
-from disputatio.types import Choice, Completion, Hit, Message, Passage, Prompt, Sampling
+from disputatio.types import Choice, Completion, Hit, Message, Passage, Prompt, Sampling, Source
 
 _Word = TypeVar("_Word", Completion, Choice)
 
@@ -22,16 +22,21 @@ _Word = TypeVar("_Word", Completion, Choice)
 class Kit:
     """The parts that one question is answered with.
 
-    `model` serves every role that `roles` does not name. `reliabilities` maps a source to the
-    probability that it is right. `entailment` is None where the judge's model is to be asked.
+    `model` serves every role that `roles` does not name. `sources` has what is known of
+    the sources by name. `entailment` is None where the judge's model is to be asked.
     """
 
     model: LLM
     roles: Mapping[str, LLM] = field(default_factory=dict)
     retriever: Retriever | None = None
     entailment: Entailment | None = None
-    reliabilities: Mapping[str, float] = field(default_factory=dict)
+    sources: Mapping[str, Source] = field(default_factory=dict)
     trace: Trace = field(default_factory=Trace)
+
+    @property
+    def reliabilities(self) -> dict[str, float]:
+        """The probability of being right of each source that has an estimate."""
+        return {name: one.reliability for name, one in self.sources.items() if one.reliability is not None}
 
     def cast(self, role: str) -> LLM:
         """The model that plays a role."""

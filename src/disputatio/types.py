@@ -19,11 +19,26 @@ CitationVerdict = Literal["supported", "partly", "unsupported", "contradicted", 
 # --- evidence -----------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """Who published passages; `reliability` is the probability of being right, None if unknown."""
+    """Who published passages, and how reliable it has proved to be.
+
+    `reliability` is the probability that it is right when it answers, None where nothing is known;
+    `low` and `high` are its 95 % interval. It was right in `agreed` of the `answered` out of
+    `questions` put to it, by the estimate of the day `updated`; older evidence may count as fractions. Sources
+    of one `group` do not speak independently (copies, shared lies); empty for one that stands alone.
+    `stale` when its passages have changed since.
+    """
 
     name: str
     owner: str = ""
     reliability: float | None = None
+    low: float | None = None
+    high: float | None = None
+    questions: int = 0
+    answered: float = 0.0
+    agreed: float = 0.0
+    group: str = ""
+    updated: str = ""
+    stale: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,6 +225,20 @@ class Conflict:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Certificate:
+    """How many liars an answer survives: `owners` is the smallest number of owners whose lie would change it.
+
+    Counted exactly over the `voters` owners that were heard; `names` is one such set. `corrupted` is how
+    many passages may be corrupted without changing the answer, where that is provable.
+    """
+
+    owners: int
+    voters: int
+    names: tuple[str, ...] = ()
+    corrupted: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
     """The word of the system. `answers` is empty exactly when `abstained` says why.
 
@@ -224,6 +253,7 @@ class Answer:
     claims: tuple[Claim, ...] = ()
     conflict: Conflict = field(default_factory=Conflict)
     confidence: float | None = None
+    certificate: Certificate | None = None
     usage: Usage = field(default_factory=Usage)
     strategy: str = ""
     model: str = ""

@@ -14,7 +14,7 @@ from disputatio.kit import Kit
 from disputatio.llm.scripted import Scripted
 from disputatio.pipeline import ask
 from disputatio.store.in_hand import InHand
-from disputatio.types import Answer, Passage, Reply
+from disputatio.types import Answer, Passage, Reply, Source
 
 MUSEUM = Passage(
     id="m",
@@ -139,7 +139,7 @@ def test_where_nothing_was_cast_there_is_no_confidence() -> None:
 
 
 def test_confidence_weighs_sources_by_their_reliability() -> None:
-    kit = Kit(model=Scripted([]), reliabilities={"buzz.example": 0.0})
+    kit = Kit(model=Scripted([]), sources={"buzz.example": Source(name="buzz.example", reliability=0.0)})
     assert audit(ANSWER, kit, verify=False).confidence == 1.0
 
 
