@@ -23,9 +23,9 @@ class Source:
 
     `reliability` is the probability that it is right when it answers, None where nothing is known;
     `low` and `high` are its 95 % interval. It was right in `agreed` of the `answered` out of
-    `questions` put to it, by the estimate of the day `updated`; older evidence may count as fractions. Sources
-    of one `group` do not speak independently (copies, shared lies); empty for one that stands alone.
-    `stale` when its passages have changed since.
+    `questions` put to it, by the estimate of the day `updated`; older evidence may count as
+    fractions. Sources of one `group` do not speak independently (copies, shared lies); empty for
+    one that stands alone. `stale` when its passages have changed since.
     """
 
     name: str
