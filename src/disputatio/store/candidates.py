@@ -160,7 +160,7 @@ def _best_of_sources(scope: Scope, query: Query, many: int, per_source: int) -> 
     near, cosine = dense.found()
     groups = _at(scope, near, scope.groups)
     matched = sparse.filled > 0
-    matched[groups[np.argsort(-cosine, kind="stable")[:many]]] = True
+    matched[groups[search.falling(cosine)[:many]]] = True
     if int(sizes[matched].sum()) <= ALL_OF_SOURCES:
         rows = np.flatnonzero(_allowed(scope, np.concatenate(scope.groups), matched))
     else:

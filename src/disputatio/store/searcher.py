@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, NamedTuple, get_args
 
 import numpy as np
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 RERANKED = 50
 _NOBODY = Passage(text="")
+_new = object.__new__
+_passage, _score, _scores, _duplicate_of = (getattr(Hit, field.name).__set__ for field in fields(Hit))
 
 
 class Found(NamedTuple):
@@ -204,11 +206,15 @@ class Searcher:
 
     def fetch(self, found: Found) -> list[Hit]:
         """The hits of what `rank` found; raises `StoreError` for a damaged row."""
-        columns = {"sparse": found.sparse.tolist(), "bm25": found.bm25.tolist()}
-        if found.dense is not None and found.cosine is not None:
-            columns |= {"dense": found.dense.tolist(), "cosine": found.cosine.tolist()}
-        names = tuple(columns)
-        legs = [dict(zip(names, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        sparse, bm25 = found.sparse.tolist(), found.bm25.tolist()
+        if found.dense is None or found.cosine is None:
+            legs = [{"sparse": one, "bm25": raw} for one, raw in zip(sparse, bm25, strict=True)]
+        else:
+            columns = zip(sparse, bm25, found.dense.tolist(), found.cosine.tolist(), strict=True)
+            legs = [
+                {"sparse": one, "bm25": raw, "dense": near, "cosine": cosine}
+                for one, raw, near, cosine in columns
+            ]
         passages: list[Passage] = [_NOBODY] * found.rows.size
         places = self._places(found.rows)
         for place in np.unique(places).tolist():
@@ -216,10 +222,15 @@ class Searcher:
             read = self.segments[place].passages(found.rows[here] - self._firsts[place])
             for at, passage in zip(here.tolist(), read, strict=True):
                 passages[at] = passage
-        return [
-            Hit(passage=passage, score=score, scores=leg)
-            for passage, score, leg in zip(passages, found.scores.tolist(), legs, strict=True)
-        ]
+        hits = []
+        for passage, score, leg in zip(passages, found.scores.tolist(), legs, strict=True):
+            hit = _new(Hit)  # filled without its __init__: a long answer has thousands
+            _passage(hit, passage)
+            _score(hit, score)
+            _scores(hit, leg)
+            _duplicate_of(hit, "")
+            hits.append(hit)
+        return hits
 
     def _places(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """The segment that each row is in."""
