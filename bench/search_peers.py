@@ -66,6 +66,10 @@ class System:
         """The best k passages of every source, or of those named."""
         raise NotImplementedError
 
+    def ranking(self, leg: str, query: Query, k: int, sources: list[str] | None) -> int:
+        """The same as rows, scores and sources, no text read (ours alone has this); how many there are."""
+        raise NotImplementedError
+
     def add(self, first: int, texts: list[str], sources: list[str], vectors: NDArray[np.float32]) -> None:
         """Add passages, searchable when it returns."""
         raise NotImplementedError
@@ -105,6 +109,12 @@ class Ours(System):
     def per_source(self, leg: str, query: Query, k: int, sources: list[str] | None) -> Found:
         index = self._of(leg, query)
         return self._found(index.search(query.text, per_source=k, alpha=self.ALPHAS[leg], sources=sources))
+
+    def ranking(self, leg: str, query: Query, k: int, sources: list[str] | None) -> int:
+        vector = None if leg == "sparse" else query.vector
+        searcher = self._of(leg, query).view().searcher
+        found = searcher.rank(query.text, vector, per_source=k, alpha=self.ALPHAS[leg], sources=sources)
+        return len(found.rows)
 
     def _of(self, leg: str, query: Query) -> Any:
         if leg == "sparse":

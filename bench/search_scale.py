@@ -251,6 +251,8 @@ def by_source(remotes: Sequence[Remote], corpus: Corpus, turns: int = 15) -> dic
             spent: dict[str, float] = defaultdict(float)
             times: dict[str, list[float]] = defaultdict(list)
             once: dict[str, list[float]] = defaultdict(list)
+            ranked: list[float] = []
+            hits: list[int] = []
             given: dict[str, list[tuple[int, NDArray[np.int64], list[int]]]] = defaultdict(list)
             for turn, query in enumerate(chosen):
                 picked = np.sort(np.random.default_rng((query, count)).choice(SOURCES, count, replace=False))
@@ -260,13 +262,18 @@ def by_source(remotes: Sequence[Remote], corpus: Corpus, turns: int = 15) -> dic
                     one_pass = remote.name in ("ours", "bm25s", "lancedb-grouped")
                     everyone = one_pass and count == SOURCES
                     names = None if everyone else [source_name(at) for at in picked.tolist()]
-                    asks: list[tuple[str, dict[str, Any]]] = [
-                        ("per_source", {"leg": leg, "k": 3, "sources": names})
-                    ]
+                    best = {"leg": leg, "k": 3, "sources": names}
+                    asks: list[tuple[str, dict[str, Any]]] = [("per_source", best)]
                     if "sparse" in SYSTEMS[remote.name].legs:
-                        asks.insert(turn % 2, ("search", {"leg": "sparse", "k": 20}))
+                        asks.append(("search", {"leg": "sparse", "k": 20}))
+                    if remote.name == "ours":
+                        asks.append(("ranking", best))
+                    asks = asks[turn % len(asks) :] + asks[: turn % len(asks)]
                     answers = {op: remote.ask(op, query=query, **what) for op, what in asks}
                     answer = answers["per_source"]
+                    if "ranking" in answers:
+                        ranked.append(answers["ranking"]["seconds"] * 1000)
+                        hits.append(answers["ranking"]["hits"])
                     once[remote.name] += [answers["search"]["seconds"] * 1000] if "search" in answers else []
                     spent[remote.name] += answer["seconds"]
                     times[remote.name].append(answer["seconds"] * 1000)
@@ -275,6 +282,10 @@ def by_source(remotes: Sequence[Remote], corpus: Corpus, turns: int = 15) -> dic
                 told: dict[str, Any] = spread(took)
                 if once[name]:
                     told["times_bm25"] = round(told["p50"] / statistics.median(once[name]), 2)
+                if name == "ours":
+                    told["hits"] = statistics.median(hits)
+                    told["ranking"] = round(statistics.median(ranked), 3)
+                    told["ranking_times_bm25"] = round(told["ranking"] / statistics.median(once[name]), 2)
                 if leg in exact:  # only now, so that no turn waits for it
                     right = [share(leg, exact[leg][at], of, names, rows) for at, names, rows in given[name]]
                     means = [round(statistics.fmean(part), 4) for part in zip(*right, strict=True)]
@@ -343,6 +354,7 @@ def measure(told: argparse.Namespace, size: int, systems: Sequence[str]) -> dict
         found["modes"][mode] = part
         say(f"{size}: {mode} measured after {time.perf_counter() - start:.0f} s")
     found["minutes"] = round((time.perf_counter() - start) / 60, 1)
+    found["load"] = [round(one, 1) for one in os.getloadavg()]
     found["date"] = f"{datetime.now(UTC):%Y-%m-%d}"
     found["command"] = (
         "python bench/search_scale.py --work DIR --peers-python PYTHON "

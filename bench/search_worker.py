@@ -98,6 +98,13 @@ class Worker:
         found = self.system.per_source(leg, asked, k, sources)
         return self._told(time.perf_counter() - start, found)
 
+    def do_ranking(self, leg: str, query: int, k: int, sources: list[str] | None) -> dict[str, Any]:
+        """Seconds of the ranking alone, and how many hits there are."""
+        asked = self.queries[query]
+        start = time.perf_counter()
+        hits = self.system.ranking(leg, asked, k, sources)
+        return {"seconds": time.perf_counter() - start, "hits": hits}
+
     def do_add(self, *, warm: bool) -> dict[str, Any]:
         """Add the extra passages, or one other (`warm`); when it began and ended, by the clock of all processes."""
         texts, sources, vectors = self.system.corpus.extra()
