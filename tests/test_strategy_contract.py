@@ -78,6 +78,7 @@ BENIGN = tuple(
         source=f"source{number}.example",
         title=f"Page {number}",
         text=f"The ferry first crossed the sound in 1887. This is page {number} about it.",
+        metadata={"true_reliability": "0.9"},
     )
     for number in range(len(HOSTILE_TEXTS))
 )

@@ -151,6 +151,15 @@ def names_of(question: str, voice: Voice) -> frozenset[str]:
     return frozenset(own - asked - set(normalise(voice.reply.answer).split()) - {""})
 
 
+def content_stems(question: str) -> frozenset[str]:
+    """The stems of a question's content words.
+
+    >>> sorted(content_stems("When was the harbour wall built?"))
+    ['built', 'harbo', 'wall']
+    """
+    return frozenset(stem(word) for word in normalise(question).split() if word not in _PLAIN)
+
+
 def fit(question: str, reply: Reply, passage: Passage) -> float:
     """The share of the question's content words that a reply speaks to.
 
@@ -160,7 +169,7 @@ def fit(question: str, reply: Reply, passage: Passage) -> float:
     >>> fit("Who built the harbour wall?", reply, Passage(text=""))
     0.3333333333333333
     """
-    asked = {stem(word) for word in normalise(question).split() if word not in _PLAIN}
+    asked = content_stems(question)
     span = quote_span(passage, reply.answer, reply)
     told = [passage.text[a:b] for a, b in sentences(passage.text) if span and a < span[1] and b > span[0]]
     words = normalise(" ".join([passage.title, reply.explanation, *told])).split()
