@@ -21,12 +21,12 @@ from disputatio.store.documents import Document
 from disputatio.store.ingest import IngestSummary, Progress, Run, find_all, put_files, summary_of
 from disputatio.store.prepare import prepare_item
 from disputatio.store.readers import check_source_by
-from disputatio.store.reliabilities import read_reliabilities, reliable, write_reliabilities
+from disputatio.store.reliabilities import compared, read_reliabilities, reliable, write_estimates
 from disputatio.store.tables import Pinned, quoted, read_note
 from disputatio.store.view import View, open_view
 from disputatio.store.words import stemmer
 from disputatio.store.writer import Writer
-from disputatio.types import Hit, Passage
+from disputatio.types import Hit, Passage, Source
 
 if TYPE_CHECKING:
     from disputatio.store.stage import Stage
@@ -353,15 +353,34 @@ class Index:
             commit=0 if manifest is None else manifest.number,
         )
 
+    def estimates(self) -> dict[str, Source]:
+        """How reliable each source was found to be, by name; `stale` where its passages have changed since.
+
+        Empty where nothing was estimated. Else a source that has come since is there without a
+        reliability. Raises `StoreError` when the estimates are damaged.
+        """
+        view = self._attach()
+        return compared(self.path, lambda: {} if view is None else view.states())
+
+    def set_estimates(
+        self, estimates: Mapping[str, Source], *, states: Mapping[str, str] | None = None
+    ) -> None:
+        """Replace the estimates, whole or not at all; `states` is what the sources held (now, when None).
+
+        Raises `InputError` for one that is no probability, `StoreError` when there is no index.
+        """
+        view = self._attach()
+        if view is None:
+            raise StoreError(f"{self.path}: there is no index here; make one with: disputatio ingest PATH")
+        write_estimates(self.path, estimates, view.states() if states is None else states)
+
     def reliabilities(self) -> dict[str, float]:
         """The probability of being right of each source that has an estimate."""
         return read_reliabilities(self.path)
 
     def set_reliabilities(self, estimates: Mapping[str, float]) -> None:
-        """Replace the estimates, whole or not at all; raises `InputError` for one that is no probability."""
-        if self._attach() is None:
-            raise StoreError(f"{self.path}: there is no index here; make one with: disputatio ingest PATH")
-        write_reliabilities(self.path, estimates)
+        """Replace the estimates by bare figures; raises as `set_estimates` does."""
+        self.set_estimates({name: Source(name=name, reliability=one) for name, one in estimates.items()})
 
     def _attach(self) -> View | None:
         """The index as it is now; None where there is none yet. Raises `StoreError` as `open` does."""

@@ -3,41 +3,63 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import asdict, replace
+from hashlib import blake2b
 from pathlib import Path
+from typing import Any
 
 from disputatio.errors import InputError, StoreError
 from disputatio.store.manifest import replace_file, reported
+from disputatio.types import Source
 
 NAME = "reliability.json"
+_NOT_KEPT = ("name", "stale")  # the name is the key; what is stale is found by comparing
+
+
+def read_estimates(path: Path) -> dict[str, Source]:
+    """What is known of each source that has an estimate, by name; `compared` tells what is stale.
+
+    Files of earlier versions, with a bare probability a source, are read as well. Raises `StoreError`
+    when the file is damaged.
+    """
+    return {name: _source(name, fields) for name, fields in _read(path).items()}
 
 
 def read_reliabilities(path: Path) -> dict[str, float]:
-    """The probability of being right of each source that has an estimate.
+    """The probability of being right of each source that has an estimate; raises as `read_estimates`."""
+    kept = read_estimates(path).items()
+    return {name: one.reliability for name, one in kept if one.reliability is not None}
 
-    Raises `StoreError` when the file is damaged.
+
+def compared(path: Path, now: Callable[[], Mapping[str, str]]) -> dict[str, Source]:
+    """The estimates, `stale` where a source no longer holds what it did; raises as `read_estimates`.
+
+    `now` gives what each source holds (`View.states`); one that has come since has no reliability.
     """
-    file = path / NAME
-    with reported(path, "reading the index"):
-        try:
-            raw = file.read_bytes()
-        except (FileNotFoundError, NotADirectoryError):
-            return {}
-    try:
-        told = json.loads(raw)
-        return {str(name): checked(str(name), value) for name, value in told.items()}
-    except (ValueError, AttributeError, InputError, RecursionError) as error:
-        raise StoreError(f"{file}: is damaged; estimate anew with: disputatio calibrate") from error
+    rows = _read(path)
+    held = now() if rows else {}
+    found = {name: Source(name=name) for name in held}
+    for name, fields in rows.items():
+        stale = name not in held or fields.get("state", held[name]) != held[name]
+        found[name] = replace(_source(name, fields), stale=stale)
+    return found
 
 
-def write_reliabilities(path: Path, estimates: Mapping[str, float]) -> None:
-    """Replace the estimates, whole or not at all.
+def write_estimates(path: Path, estimates: Mapping[str, Source], states: Mapping[str, str]) -> None:
+    """Replace the estimates, whole or not at all; `states` is what each source held.
 
     Raises `InputError` for one that is no probability, `StoreError` when they cannot be written.
     """
-    told = {str(name): checked(str(name), value) for name, value in sorted(estimates.items())}
+    told = {}
+    for name, one in sorted(estimates.items()):
+        fields = {key: value for key, value in asdict(one).items() if key not in _NOT_KEPT and value != ""}
+        told[name] = {**fields, "state": states[name]} if name in states else fields
+        _source(name, fields)
     with reported(path, "writing to the index"):
-        replace_file(path / NAME, json.dumps(told, ensure_ascii=False, indent=1).encode())
+        whole = {"sources": told, "checksum": _checksum(told)}
+        raw = json.dumps(whole, indent=1).encode()  # half a character stays JSON
+        replace_file(path / NAME, raw)
 
 
 def reliable(
@@ -57,6 +79,43 @@ def reliable(
         raise InputError(f"min_reliability lies between 0 and 1, not at {least:g}")
     able = {name for name, value in estimates.items() if value >= least}
     return able if sources is None else able & set(sources)
+
+
+def _read(path: Path) -> dict[str, dict[str, Any]]:
+    """The fields of each source; a bare number is its reliability."""
+    file = path / NAME
+    with reported(path, "reading the index"):
+        try:
+            raw = file.read_bytes()
+        except (FileNotFoundError, NotADirectoryError):
+            return {}
+    try:
+        told = json.loads(raw)
+        if "sources" in told and isinstance(told["sources"], dict):
+            if told["checksum"] != _checksum(told["sources"]):
+                raise ValueError("its bytes have changed")
+            told = told["sources"]
+        rows = {
+            str(name): dict(one) if isinstance(one, dict) else {"reliability": one}
+            for name, one in told.items()
+        }
+        for name, fields in rows.items():
+            _source(name, fields)
+    except (ValueError, KeyError, TypeError, AttributeError, InputError, RecursionError) as error:
+        raise StoreError(f"{file}: is damaged; estimate anew with: disputatio calibrate") from error
+    return rows
+
+
+def _source(name: str, fields: Mapping[str, Any]) -> Source:
+    """A source from its fields; raises `InputError` for no probability, `TypeError` for other fields."""
+    for key in ("reliability", "low", "high"):
+        if fields.get(key) is not None:
+            checked(name, fields[key])
+    return Source(name=name, **{key: value for key, value in fields.items() if key != "state"})
+
+
+def _checksum(told: Mapping[str, Any]) -> str:
+    return blake2b(json.dumps(told, sort_keys=True).encode(), digest_size=16).hexdigest()
 
 
 def checked(name: str, value: object) -> float:

@@ -60,6 +60,24 @@ class View:
                     found[name] = found.get(name, 0) + count
         return found
 
+    def states(self) -> dict[str, str]:
+        """One word a source for all that it holds: another word when a passage is added, changed or dropped.
+
+        The sum of a hash of each passage's checksum, so that neither order nor segments matter.
+        """
+        import numpy as np
+
+        sums: dict[str, int] = {}
+        for segment, dead in zip(self.segments, self.dead, strict=True):
+            hashes = segment.stored.sums.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+            hashes = (hashes ^ (hashes >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
+            rows = segment.source_of if dead is None else segment.source_of[~dead]
+            totals = np.zeros(len(segment.sources), dtype=np.uint64)
+            np.add.at(totals, rows, hashes if dead is None else hashes[~dead])
+            for name, total in zip(segment.sources, totals.tolist(), strict=True):
+                sums[name] = (sums.get(name, 0) + total) % 2**64
+        return {name: f"{count}-{sums[name]:016x}" for name, count in self.counts().items()}
+
 
 def open_view(path: Path, last: View | None = None) -> View | None:
     """The index as it is now; `last` itself when nothing has changed, None where there is no index.

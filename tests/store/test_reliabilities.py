@@ -1,0 +1,125 @@
+"""Estimates beside an index: whole records, checked, stale when passages have changed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from disputatio.errors import InputError, StoreError
+from disputatio.store.index import Index
+from disputatio.store.reliabilities import NAME, read_estimates, read_reliabilities
+from disputatio.types import Passage, Source
+
+MUSEUM = Source(
+    name="museum",
+    owner="town",
+    reliability=0.9,
+    low=0.6,
+    high=0.98,
+    questions=12,
+    answered=9.5,
+    agreed=8.5,
+    group="g1",
+    updated="2026-11-21",
+)
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Index:
+    made = Index.open(tmp_path / "x.index")
+    made.add(
+        [
+            Passage(text="The ferry first crossed in 1887.", source="museum"),
+            Passage(text="The mill ground barley.", source="museum"),
+            Passage(text="The ferry first crossed in 1902.", source="buzz"),
+        ]
+    )
+    return made
+
+
+def test_a_whole_record_comes_back_as_it_was_stored(index: Index) -> None:
+    index.set_estimates({"museum": MUSEUM, "buzz": Source(name="buzz", reliability=0.2)})
+    assert index.estimates()["museum"] == MUSEUM
+    assert index.reliabilities() == {"museum": 0.9, "buzz": 0.2}
+    assert Index.open(index.path).estimates() == index.estimates()
+
+
+def test_bare_figures_can_still_be_stored_and_filter_a_search(index: Index) -> None:
+    index.set_reliabilities({"museum": 0.9, "buzz": 0.2})
+    assert index.reliabilities() == {"museum": 0.9, "buzz": 0.2}
+    assert {hit.passage.source for hit in index.search("ferry crossed", min_reliability=0.5)} == {"museum"}
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_files_of_earlier_versions_are_read(index: Index, wrapped: bool) -> None:
+    index.set_reliabilities({"museum": 0.75})
+    old: object = {"museum": 0.75}
+    if wrapped:
+        from disputatio.store.reliabilities import _checksum
+
+        old = {"sources": {"museum": 0.75}, "checksum": _checksum({"museum": 0.75})}
+    (index.path / NAME).write_text(json.dumps(old))
+    assert read_reliabilities(index.path) == {"museum": 0.75}
+    assert index.estimates()["museum"] == Source(name="museum", reliability=0.75)
+
+
+def test_no_index_takes_no_estimates(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="no index"):
+        Index.open(tmp_path / "none").set_estimates({"museum": MUSEUM})
+    assert Index.open(tmp_path / "none").estimates() == {}
+
+
+@pytest.mark.parametrize("figure", [-0.1, 1.1, True, "much"])
+def test_what_is_no_probability_is_refused(index: Index, figure: float) -> None:
+    with pytest.raises(InputError, match="museum"):
+        index.set_reliabilities({"museum": figure})
+    assert index.estimates() == {}
+
+
+def test_a_damaged_file_is_told_wherever_it_is_damaged(index: Index) -> None:
+    index.set_estimates({"museum": MUSEUM})
+    raw = bytearray((index.path / NAME).read_bytes())
+    for at in range(0, len(raw), 7):
+        damaged = bytearray(raw)
+        damaged[at] ^= 0x10
+        (index.path / NAME).write_bytes(damaged)
+        try:
+            read = read_estimates(index.path)
+        except StoreError as error:
+            assert "disputatio calibrate" in str(error)
+        else:  # white space between the fields bears nothing
+            assert read == {"museum": MUSEUM}
+
+
+def test_only_the_source_whose_passages_changed_is_stale(index: Index) -> None:
+    index.set_estimates({"museum": MUSEUM, "buzz": Source(name="buzz", reliability=0.2)})
+    index.add([Passage(text="The ferry sank in 1951.", source="buzz")])
+    assert {name: one.stale for name, one in index.estimates().items()} == {"museum": False, "buzz": True}
+
+
+def test_a_replaced_text_under_the_same_id_makes_a_source_stale(tmp_path: Path) -> None:
+    index = Index.open(tmp_path / "x.index")
+    index.add([Passage(id="p1", text="It opened in 1901.", source="museum")])
+    index.set_reliabilities({"museum": 0.9})
+    index.add([Passage(id="p1", text="It opened in 1902.", source="museum")])
+    assert index.estimates()["museum"].stale
+
+
+def test_merging_reopening_and_ingesting_again_make_nothing_stale(index: Index) -> None:
+    index.add([Passage(text=f"Fact {n} of the almanac.", source="almanac") for n in range(3)])
+    index.set_reliabilities({"museum": 0.9, "buzz": 0.2, "almanac": 0.5})
+    index.compact()
+    index.add([Passage(text="The mill ground barley.", source="museum")])
+    assert not any(one.stale for one in Index.open(index.path).estimates().values())
+
+
+def test_a_source_that_came_since_has_no_reliability_and_one_that_went_is_stale(index: Index) -> None:
+    index.set_reliabilities({"museum": 0.9, "buzz": 0.2})
+    index.add([Passage(text="The almanac says 1887.", source="almanac")])
+    index.delete(sources=["buzz"])
+    found = index.estimates()
+    assert found["almanac"] == Source(name="almanac")
+    assert found["buzz"].stale
+    assert not found["museum"].stale
