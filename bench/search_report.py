@@ -37,7 +37,7 @@ def page(results: Results) -> str:
         "120 queries of 2-6 words after 40 to warm up, the systems asked in turns in one run, each in its own process, texts of all hits",
         "fetched; milliseconds unless said otherwise. How each is set up: bench/search_peers.py.",
         "",
-        f"Machine: {_machine()}. Other programs ran on its cores at the same time (load: see each size), so that ratios",
+        f"Machine: {machine()}. Other programs ran on its cores at the same time (load: see each size), so that ratios",
         "hold better than milliseconds.",
         "",
         *(f"    {command}" for command in dict.fromkeys(results[size]["command"] for size in sizes)),
@@ -319,7 +319,7 @@ def _table(head: Sequence[str], rows: Iterable[tuple[object, ...]]) -> list[str]
     return lines + [f"| {' | '.join('-' if cell is None else str(cell) for cell in row)} |" for row in rows]
 
 
-def _machine() -> str:
+def machine() -> str:
     """Processor, cores and memory."""
     try:
         told = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text("utf-8"))

@@ -385,7 +385,7 @@ def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
 
 def main() -> None:
     """Measure each size and write what was found after each."""
-    import search_growth
+    import search_adding
 
     told = arguments()
     path = told.out.with_suffix(".json")
@@ -394,7 +394,7 @@ def main() -> None:
         systems = [one for one in told.systems.split(",") if one != "langchain" or size <= LANGCHAIN_AT_MOST]
         results[str(size)] = measure(told, size, systems)
         if size == 100_000 and not told.no_adding:
-            results["adding"] = search_growth.adding(
+            results["adding"] = search_adding.adding(
                 told, size, [one for one in ("ours", "lancedb") if one in systems]
             )
         write(told.out, results)
