@@ -7,15 +7,19 @@ the passages do not bear out, and the answers in semantic clusters. Strategies a
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from disputatio.agents import read_sources
+from disputatio.errors import NoLogprobs
 from disputatio.evidence.alignment import TAU, consistency
+from disputatio.evidence.clusters import Clusters
 from disputatio.evidence.resolve import content_stems
+from disputatio.evidence.weighing import weighted_vote
 from disputatio.kit import Kit
 from disputatio.text import bears, find_quote, normalise, stem
-from disputatio.types import Hit, Passage, Reply
+from disputatio.types import Conflict, Hit, Passage, Position, Reply
 
 PER_SOURCE = 3
 MOST_UNSOURCED = 24  # passages without a source that are heard, each as a source
@@ -34,6 +38,10 @@ class Holding:
     score: float = 0.0
     relevant: bool = True
     named: bool = True
+
+    def titled(self, passage: str) -> str:
+        """The title of a passage by its id, empty where it has none or is not here."""
+        return next((one.title for one in self.passages if one.id == passage), "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,22 +133,55 @@ def align(question: str, heard: Sequence[SourceReply], kit: Kit, *, tau: float =
     """The replies with their consistency (f_align); an answer below `tau` becomes "I don't know".
 
     An answer none of whose passages bears most of its words is inconsistent without a call. With tau 0
-    nothing is judged and every answer stays.
+    nothing is judged and every answer stays. Where the judge's model gives no log-probabilities (the trace
+    says so), only the words are checked.
     """
     if tau <= 0:
         return list(heard)
-    at = [n for n, one in enumerate(heard) if one.answer]
-    borne = [n for n in at if _is_borne(heard[n])]
-    scores = dict.fromkeys(at, 0.0)
-    pairs = [(heard[n].answer, heard[n].holding.passages) for n in borne]
-    scores.update(zip(borne, consistency(question, pairs, kit), strict=True))
+    spoken = [n for n, one in enumerate(heard) if one.answer]
+    borne = [n for n in spoken if _is_borne(heard[n])]
+    scores: dict[int, float | None] = dict.fromkeys(spoken, 0.0)
+    try:
+        judged = consistency(question, [(heard[n].answer, heard[n].holding.passages) for n in borne], kit)
+        scores.update(zip(borne, judged, strict=True))
+    except NoLogprobs as error:
+        kit.trace.note("unchecked", reason=str(error))
+        scores.update(dict.fromkeys(borne))
     aligned = list(heard)
+    dropped = 0
     for n, score in scores.items():
-        reply = heard[n].reply if score >= tau else replace(heard[n].reply, answer="", quote="")
-        bearer = heard[n].bearer if score >= tau else ""
-        aligned[n] = replace(heard[n], reply=reply, bearer=bearer, consistency=round(score, 4))
-    kit.trace.note("align", judged=len(borne), dropped=sum(one < tau for one in scores.values()))
+        if score is None:
+            continue
+        aligned[n] = replace(heard[n], consistency=round(score, 4))
+        if score < tau:
+            dropped += 1
+            silent = replace(heard[n].reply, answer="", quote="")
+            aligned[n] = replace(aligned[n], reply=silent, bearer="")
+    kit.trace.note("align", judged=len(borne), dropped=dropped)
     return aligned
+
+
+def decide(
+    heard: Sequence[SourceReply], clusters: Clusters, weights: Sequence[float], kit: Kit
+) -> tuple[tuple[str, ...], Conflict, float | None]:
+    """The weighted vote of the sources: the answer, all positions, and the winner's share of the weight.
+
+    `clusters` and `weights` are those of the replies, in their order. A tie goes to the answer met first.
+    """
+    winner = int(weighted_vote([clusters.votes], weights)[0]) if heard else -1
+    sums = [0.0] * len(clusters.answers)
+    for vote, weight in zip(clusters.votes, weights, strict=True):
+        if vote >= 0:
+            sums[vote] += weight
+    positions = []
+    for n in sorted(range(len(sums)), key=lambda n: (n != winner, -sums[n])):
+        own = [one for one, vote in zip(heard, clusters.votes, strict=True) if vote == n]
+        reason = f"{_told(own, kit)}; {_compared(n, winner, sums, clusters.answers)}"
+        positions.append(_position(clusters.answers[n], own, reason, sums[n], accepted=n == winner))
+    cast = sum(max(one, 0.0) for one in sums)
+    share = round(max(sums[winner], 0.0) / cast, 4) if winner >= 0 and cast else None
+    conflict = Conflict(kind="misinformation" if len(sums) > 1 else "none", positions=tuple(positions))
+    return (clusters.answers[winner],) if winner >= 0 else (), conflict, share
 
 
 def read_by(heard: Iterable[SourceReply]) -> tuple[Passage, ...]:
@@ -175,3 +216,50 @@ def _bearer(passages: Sequence[Passage], reply: Reply) -> str:
 
 def _is_borne(one: SourceReply) -> bool:
     return any(bears(f"{each.title} {each.text}", one.answer) for each in one.holding.passages)
+
+
+def _position(
+    answer: str, own: Sequence[SourceReply], reason: str, weight: float, *, accepted: bool
+) -> Position:
+    titles = [one.holding.titled(one.bearer) for one in own]
+    told = [one for one in titles if one]
+    return Position(
+        answer=answer,
+        subject=max(told, key=told.count) if told else "",
+        verdict="accepted" if accepted else "rejected",
+        reason=reason,
+        passages=tuple(one.bearer or one.reply.passages[0] for one in own),
+        sources=tuple(one.source for one in own if one.holding.named),
+        weight=round(weight, 4),
+    )
+
+
+def _told(own: Sequence[SourceReply], kit: Kit) -> str:
+    """How many sources tell a position, and how many of them do not speak independently."""
+    voices = {_voice(one, kit) for one in own}
+    told = f"told by {len(own)} source{'s' * (len(own) > 1)}"
+    copies = len(own) - len(voices)
+    return (
+        f"{told} ({len(voices)} independent, {copies} cop{'ies' if copies > 1 else 'y'})" if copies else told
+    )
+
+
+def _voice(one: SourceReply, kit: Kit) -> tuple[str, str]:
+    """What a source speaks for: the group it copies in, else its owner, else itself."""
+    known = kit.sources.get(one.source) if one.holding.named else None
+    group = known.group if known else ""
+    owner = (known.owner if known else "") or one.holding.passages[0].owner
+    return ("group", group) if group else ("owner", owner) if owner else ("source", one.source)
+
+
+def _compared(n: int, winner: int, sums: Sequence[float], answers: Sequence[str]) -> str:
+    """Why a position won or lost: its weight against that of the winner, or of the winner's next."""
+    others = [m for m in range(len(sums)) if m != n]
+    if not others:
+        return f"weighs {sums[n]:.1f}, and no source says otherwise"
+    other = max(others, key=lambda m: sums[m]) if n == winner else winner
+    if math.isclose(sums[n], sums[other], rel_tol=1e-9, abs_tol=1e-9):
+        first = "which was" if n != winner else "but was"
+        return f"weighs {sums[n]:.1f}, as much as {answers[other]}, {first} met first"
+    verb = "outweighs" if n == winner else "outweighed by"
+    return f"{verb} {answers[other]}: {sums[n]:.1f} against {sums[other]:.1f}"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from disputatio.errors import ConfigError
+from disputatio.errors import BatchFault, ConfigError, NoLogprobs
 from disputatio.evidence.entailment import ModelJudge
 from disputatio.kit import Kit
 from disputatio.text import normalise, one_line
@@ -73,10 +73,18 @@ def consistency(question: str, said: Sequence[tuple[str, Sequence[Passage]]], ki
 
 
 def judged(pairs: Sequence[tuple[str, str]], kit: Kit) -> list[float]:
-    """For each (premise, hypothesis) the probability that the first entails it, by the kit's judge."""
+    """For each (premise, hypothesis) the probability that the first entails it, by the kit's judge.
+
+    Raises `LLMError`, `NoLogprobs` where the judge's model cannot tell.
+    """
     if not pairs:
         return []
-    given = (kit.entailment or ModelJudge(kit)).entails(pairs)
+    try:
+        given = (kit.entailment or ModelJudge(kit)).entails(pairs)
+    except BatchFault as error:
+        if all(isinstance(one, NoLogprobs) for one in error.errors):
+            raise NoLogprobs(str(error.errors[0])) from error
+        raise
     if len(given) != len(pairs):
         raise ConfigError(f"the entailment judge scored {len(given)} of {len(pairs)} statements")
     return list(given)

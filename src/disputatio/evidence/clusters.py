@@ -7,10 +7,12 @@ figures that differ, take no call.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from disputatio.errors import NoLogprobs
 from disputatio.evidence.alignment import judged, statement
+from disputatio.evidence.positions import matches
 from disputatio.kit import Kit
 from disputatio.text import normalise
 
@@ -34,7 +36,9 @@ def cluster(question: str, answers: Sequence[str], kit: Kit) -> Clusters:
     """Group answers by mutual entailment, an empty one in no cluster; notes the calls in the trace.
 
     Each cluster's spokesman is compared with all that are still free in one batch, and what he entails
-    with him in a second: the calls that one after the other would take, in few rounds. Raises `LLMError`.
+    with him in a second: the calls that one after the other would take, in few rounds. Where the judge's
+    model gives no log-probabilities (the trace says so), the words of one within the other make them one.
+    Raises `LLMError`.
     """
     worded: dict[str, str] = {}  # normal form -> the answer as first worded
     keys = [normalise(one) or one.strip() for one in answers]
@@ -51,20 +55,32 @@ def cluster(question: str, answers: Sequence[str], kit: Kit) -> Clusters:
         number[first] = n
         spokesmen.append(worded[first])
         near = [one for one in others if not _is_other_figure(first, one)]
-        for turned in (False, True):
-            pairs = [
-                (statement(question, worded[a]), statement(question, worded[b]))
-                for a, b in ((one, first) if turned else (first, one) for one in near)
-            ]
-            calls += len(pairs)
-            scores = judged(pairs, kit)
-            near = [one for one, score in zip(near, scores, strict=True) if score >= SAME]
+        try:
+            near, made = _equal(question, worded, first, near, kit)
+            calls += made
+        except NoLogprobs as error:
+            kit.trace.note("unchecked", reason=str(error))
+            near = [one for one in near if matches(first, one)]
         number.update(dict.fromkeys(near, n))
         free = [one for one in others if one not in number]
     kit.trace.note("clusters", answers=len(worded), clusters=len(spokesmen), entailments=calls)
     return Clusters(
         votes=tuple(number[key] if key else -1 for key in keys), answers=tuple(spokesmen), calls=calls
     )
+
+
+def _equal(
+    question: str, worded: Mapping[str, str], first: str, others: Sequence[str], kit: Kit
+) -> tuple[list[str], int]:
+    """Those of the others that `first` entails and that entail it, and how many entailments were judged."""
+    near, calls = list(others), 0
+    for turned in (False, True):
+        ways = [(one, first) if turned else (first, one) for one in near]
+        pairs = [(statement(question, worded[a]), statement(question, worded[b])) for a, b in ways]
+        calls += len(pairs)
+        scores = judged(pairs, kit)
+        near = [one for one, score in zip(near, scores, strict=True) if score >= SAME]
+    return near, calls
 
 
 def _is_other_figure(one: str, other: str) -> bool:

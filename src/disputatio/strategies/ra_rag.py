@@ -16,12 +16,12 @@ from typing import Literal
 
 from disputatio.agents import why_none
 from disputatio.errors import InputError
-from disputatio.evidence.clusters import Clusters, cluster
-from disputatio.evidence.weighing import weighted_vote, weights_of
+from disputatio.evidence.clusters import cluster
+from disputatio.evidence.weighing import weights_of
 from disputatio.kit import Kit
-from disputatio.panel import Holding, SourceReply, align, hear, hold, read_by
+from disputatio.panel import Holding, SourceReply, align, decide, hear, hold, read_by
 from disputatio.text import normalise
-from disputatio.types import Answer, Conflict, Position
+from disputatio.types import Answer
 
 PRIOR = 0.5  # the reliability of a source that has no estimate
 TRUE = "true_reliability"  # a passage's metadata field that weights=oracle reads
@@ -57,14 +57,14 @@ def ra_rag(
     voices = [1.0] * len(heard)
     if known:
         voices = weights_of([reliability[one.source] for one in heard], options).tolist()
-    winner = int(weighted_vote([clusters.votes], voices)[0]) if heard else -1
-    conflict = _conflict(heard, clusters, voices, winner)
+    answers, conflict, confidence = decide(heard, clusters, voices, kit)
     replies = tuple(one.reply for one in heard if one.asked)
     return Answer(
         question=question,
-        answers=(clusters.answers[winner],) if winner >= 0 else (),
-        abstained=None if winner >= 0 else why_none(replies),
+        answers=answers,
+        abstained=None if answers else why_none(replies),
         conflict=conflict,
+        confidence=confidence,
         passages=read_by(heard),
         replies=replies,
         rounds=rounds,
@@ -112,69 +112,44 @@ def _ask(
         kappa = len(order)
     if selection in ("all", "rss"):
         said = align(question, hear(question, order[:kappa], kit, max_tokens=max_tokens), kit, tau=tau)
-        return said, min(1, len(said))
+        return said, int(any(one.asked for one in said))
     heard: list[SourceReply] = []
     rest = list(order)
     rounds = asked = found = 0
     while rest and found < kappa:
-        size = kappa - found
+        size = batch_size(kappa - found, asked, found)
         batch: list[Holding] = []
         while rest and sum(one.relevant for one in batch) < size:
             batch.append(rest.pop(0))
         said = align(question, hear(question, batch, kit, max_tokens=max_tokens), kit, tau=tau)
-        rounds += any(one.asked for one in said)
-        asked += sum(one.asked for one in said)
         heard += said
+        rounds += any(one.asked for one in said)
+        asked = sum(one.asked for one in heard)
         found = sum(bool(one.answer) for one in heard)
         kit.trace.note("round", round=rounds, asked=asked, answered=found, converged=found >= kappa)
     return _first(heard, kappa), rounds
 
 
+def batch_size(needed: int, asked: int, found: int) -> int:
+    """How many sources to ask at once where `found` of `asked` had an answer and `needed` more are wanted.
+
+    To ask as many as are needed never asks one too many, but takes round after round where few answer;
+    to ask all that are likely to be needed ends sooner and asks some for nothing. This goes half the way.
+
+    >>> batch_size(4, 0, 0), batch_size(2, 4, 2), batch_size(1, 8, 3)
+    (4, 3, 2)
+    """
+    scarcity = (asked + 1) / (found + 1)
+    return math.ceil(needed * (1 + (scarcity - 1) / 2) - 1e-9) if asked else needed
+
+
 def _first(heard: Sequence[SourceReply], kappa: int) -> list[SourceReply]:
     """The replies up to the one that brought the `kappa`-th answer: those after it do not vote."""
     kept: list[SourceReply] = []
+    found = 0
     for one in heard:
-        if sum(bool(each.answer) for each in kept) >= kappa:
+        if found >= kappa:
             break
         kept.append(one)
+        found += bool(one.answer)
     return kept
-
-
-def _conflict(
-    heard: Sequence[SourceReply], clusters: Clusters, voices: Sequence[float], winner: int
-) -> Conflict:
-    """The clusters as positions, the winner first, then by falling weight."""
-    sums = [0.0] * len(clusters.answers)
-    for vote, weight in zip(clusters.votes, voices, strict=True):
-        if vote >= 0:
-            sums[vote] += weight
-    order = sorted(range(len(sums)), key=lambda n: (n != winner, -sums[n]))
-    positions = []
-    for n in order:
-        own = [one for one, vote in zip(heard, clusters.votes, strict=True) if vote == n]
-        positions.append(
-            Position(
-                answer=clusters.answers[n],
-                verdict="accepted" if n == winner else "rejected",
-                reason=_reason(n, winner, sums, clusters.answers, len(own)),
-                passages=tuple(one.bearer or one.reply.passages[0] for one in own),
-                sources=tuple(one.source for one in own if one.holding.named),
-                weight=round(sums[n], 4),
-            )
-        )
-    return Conflict(kind="misinformation" if len(positions) > 1 else "none", positions=tuple(positions))
-
-
-def _reason(n: int, winner: int, sums: Sequence[float], answers: Sequence[str], voters: int) -> str:
-    told = f"told by {voters} source{'s' * (voters > 1)}"
-    others = [m for m in range(len(sums)) if m != n]
-    if n != winner:
-        if math.isclose(sums[n], sums[winner], abs_tol=1e-9):
-            return f"{told}; a tie: {sums[n]:.1f} against {sums[winner]:.1f} for {answers[winner]}, met first"
-        return f"{told}; outweighed: {sums[n]:.1f} against {sums[winner]:.1f} for {answers[winner]}"
-    if not others:
-        return f"{told}, weighing {sums[n]:.1f}; nobody says otherwise"
-    next_best = max(others, key=lambda m: sums[m])
-    if math.isclose(sums[n], sums[next_best], abs_tol=1e-9):
-        return f"{told}; a tie: {sums[n]:.1f} each with {answers[next_best]}; the answer met first stands"
-    return f"{told}, weighing {sums[n]:.1f} against {sums[next_best]:.1f} for {answers[next_best]}"
