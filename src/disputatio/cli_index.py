@@ -47,6 +47,29 @@ def compact(index: _Index = None) -> None:
 
 
 @app.command()
+def check(
+    index: _Index = None,
+    repair: Annotated[bool, typer.Option(help="Quarantine what is damaged, rebuild what can be.")] = True,
+    as_json: _Json = False,
+) -> None:
+    """Read all that is stored and compare it with its checksums; exit code 1 when damage is found.
+
+    What is damaged is moved to the index's folder `quarantine`, never deleted.
+    """
+    from dataclasses import asdict
+
+    from disputatio.cli_screen import write, write_json
+    from disputatio.store.check import check as check_index
+
+    report = check_index(_folder(index), repair=repair)
+    if as_json:
+        write_json(asdict(report))
+    else:
+        write(report.text() + "\n")
+    raise typer.Exit(1 if report.damaged else 0)
+
+
+@app.command()
 def export(
     file: Annotated[Path, typer.Argument(help="File to write: .parquet or .jsonl.")],
     index: _Index = None,

@@ -8,7 +8,9 @@ DisputatioError
 │   └── MissingPart        the kit lacks what a strategy needs (an index, log-probabilities)
 ├── InputError             a file, a row or a value that the user gave is wrong (exit 2)
 │   └── IngestError        a document could not be read
-├── StoreError             the index is damaged, locked, or of another version (exit 2)
+├── StoreError             the index is damaged or cannot be read or written (exit 2)
+│   ├── IndexBusy          another process is writing to it
+│   └── IndexVersion       it is of a version that this program does not read
 ├── ReplyError             an agent's reply does not keep its contract; carries the raw text
 ├── LLMError               a fault of a model or of the way to it (exit 3); see `.retryable`
 │   ├── Unreachable        no connection
@@ -83,7 +85,15 @@ class IngestError(InputError):
 
 
 class StoreError(DisputatioError):
-    """The index is damaged, in use by another writer, or of another version."""
+    """The index is damaged, or cannot be read or written."""
+
+
+class IndexBusy(StoreError):
+    """Another process is writing to the index; the same call works once that is done."""
+
+
+class IndexVersion(StoreError):
+    """The index is of a version that this program does not read."""
 
 
 class ReplyError(DisputatioError):

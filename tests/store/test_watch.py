@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import pytest
 
-from disputatio.errors import InputError, StoreError
+from disputatio.errors import IndexBusy, InputError, StoreError
 from disputatio.store.index import Index, IngestSummary
 from disputatio.store.readers import find_files
 from disputatio.store.tables import writing
@@ -206,7 +206,7 @@ def test_a_busy_writer_is_waited_for_and_nothing_is_lost(folder: Path, index: Re
 
     def busy() -> None:
         if next(turns) % 3:
-            raise StoreError(f"{index.path}: another process is writing to this index; try again later")
+            raise IndexBusy(f"{index.path}: another process is writing to this index; try again later")
 
     index.before = busy
     with watching(index, folder):
@@ -235,7 +235,7 @@ def test_a_path_that_is_not_there_is_named(tmp_path: Path, index: Recorder) -> N
 
 def test_a_stop_is_heard_while_the_writer_is_busy(folder: Path, index: Recorder) -> None:
     def busy() -> None:
-        raise StoreError(f"{index.path}: another process is writing to this index; try again later")
+        raise IndexBusy(f"{index.path}: another process is writing to this index; try again later")
 
     index.before = busy
     stop = threading.Event()

@@ -58,24 +58,26 @@ def immutable_files(path: Path, tables: Collection[str]) -> Iterator[str]:
 
 
 def read_ledger(path: Path) -> tuple[dict[str, Entry], int]:
-    """The entries by file, and how many lines are damaged (a last line without its end is not)."""
+    """The entries by file, and how many lines are damaged; one that a kill cut short is not."""
     try:
-        lines = (path / LEDGER).read_bytes().split(b"\n")
+        *lines, rest = (path / LEDGER).read_bytes().split(b"\n")
     except FileNotFoundError:
         return {}, 0
-    found: dict[str, Entry] = {}
-    damaged = 0
-    for line in lines[:-1]:
-        try:
-            file, size, digest, check = json.loads(line)
-        except (ValueError, TypeError, RecursionError):
-            file = size = digest = check = None
-        entry = Entry(file=str(file), size=size, hash=digest)
-        if check == _line_check(entry):
-            found[entry.file] = entry
-        else:
-            damaged += 1
-    return found, damaged
+    entries = [_entry(line) for line in lines]
+    damaged = entries.count(None)
+    if rest and _entry(rest[:-1]) is not None:  # a whole line, whose end has changed
+        damaged += 1
+    return {one.file: one for one in entries if one is not None}, damaged
+
+
+def _entry(line: bytes) -> Entry | None:
+    """The entry that a line of the ledger holds; None where it is damaged."""
+    try:
+        file, size, digest, check = json.loads(line)
+    except (ValueError, TypeError, RecursionError):
+        return None
+    entry = Entry(file=str(file), size=size, hash=digest)
+    return entry if check == _line_check(entry) else None
 
 
 class Ledger:

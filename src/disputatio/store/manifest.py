@@ -18,7 +18,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from disputatio.errors import StoreError
+from disputatio.errors import IndexVersion, StoreError
 
 FORMAT = 2
 NAME = "manifest.json"
@@ -103,7 +103,7 @@ def reported(path: Path, doing: str) -> Iterator[None]:
 def parse(raw: bytes, file: Path) -> Manifest:
     """The manifest that the bytes of `file` hold.
 
-    Raises `StoreError` when it is damaged, or of another version.
+    Raises `StoreError` when it is damaged, `IndexVersion` when it is of another version.
     """
     damaged = StoreError(f"{file}: is damaged; mend it with: disputatio index check --index {file.parent}")
     try:
@@ -113,7 +113,7 @@ def parse(raw: bytes, file: Path) -> Manifest:
         raise damaged from error
     # A version of another program is not ours to verify: its checksum may be another.
     if isinstance(version, int) and version > FORMAT and told.get("checksum") != _checksum(told, FORMAT):
-        raise StoreError(
+        raise IndexVersion(
             f"{file.parent}: is an index of version {version}, this program reads version {FORMAT}; "
             "use the program that wrote it, or ingest the documents into a new folder"
         )
@@ -156,7 +156,7 @@ def read(path: Path) -> Manifest | None:
         if path.is_dir():
             names = [entry.name for entry in path.iterdir()]
             if FIRST_NOTE in names:
-                raise StoreError(
+                raise IndexVersion(
                     f"{path}: is an index of version 1; bring it to version {FORMAT} with: "
                     f"disputatio index migrate --index {path}"
                 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from disputatio.errors import StoreError
@@ -32,7 +33,7 @@ def reembed(
     """
     path, manifest = stage.path, stage.manifest
     dimension = 0 if embedder is None else embedder.dimension
-    name = next_name(stage, "passages")
+    name = next_name(path, stage.tables.names["passages"])
     table = make_table(path, name, schema("passages", dimension))
     build = Building(stage)
     done, total = 0, manifest.passages.rows
@@ -79,14 +80,12 @@ class Building:
             self._stage.discard(gone)
 
 
-def next_name(stage: Stage, table: str) -> str:
-    """A name for a table that takes the place of one: `passages-2`, `passages-3`."""
-    number = 2
-    while (stage.path / f"{table}-{number}.lance").exists() or stage.tables.names[
-        table
-    ] == f"{table}-{number}":
+def next_name(path: Path, name: str) -> str:
+    """A name for a table that takes the place of `name`: `passages-2`, `passages-3`."""
+    table, number = name.partition("-")[0], 2
+    while (new := f"{table}-{number}") == name or (path / f"{new}.lance").exists():
         number += 1
-    return f"{table}-{number}"
+    return new
 
 
 def _batches(pinned: Pinned) -> Iterator[tuple[list[Passage], list[str]]]:

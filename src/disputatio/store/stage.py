@@ -141,7 +141,7 @@ class Stage:
             self.tables.note_files(prints, unknown)
         entries = [*self.manifest.segments, *self._staged]
         if drop_documents:
-            entries = [self._without(entry, drop_documents) for entry in entries]
+            entries = [self.without(entry, drop_documents) for entry in entries]
         following = after(
             self.manifest, segments=tuple(one for one in entries if one.live), **self.tables.versions()
         )
@@ -274,7 +274,7 @@ class Stage:
         with reported(self.path, "reading the index"):
             return Segment.open(self.path / SEGMENTS / name)
 
-    def _without(self, entry: SegmentEntry, documents: Collection[str]) -> SegmentEntry:
+    def without(self, entry: SegmentEntry, documents: Collection[str]) -> SegmentEntry:
         """The entry with the passages of some documents marked dead."""
         import numpy as np
 

@@ -19,7 +19,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from disputatio.errors import MissingDependency, StoreError
+from disputatio.errors import IndexBusy, MissingDependency, StoreError
 from disputatio.store import manifest as manifests
 from disputatio.store.fingerprint import Fingerprint
 from disputatio.store.manifest import LOCK, Manifest, TableVersion, reported
@@ -67,14 +67,14 @@ def read_note(path: Path) -> dict[str, Any] | None:
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Hold the index's lock; raises `StoreError` when another writer has it."""
+    """Hold the index's lock; raises `IndexBusy` when another writer has it."""
     with contextlib.ExitStack() as held:
         with reported(path, "locking the index"):
             lock = held.enter_context((path / LOCK).open("ab"))
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                raise StoreError(
+                raise IndexBusy(
                     f"{path}: another process is writing to this index; try again later"
                 ) from None
         yield
@@ -108,12 +108,18 @@ class Tables:
         return cls(path, dict(zip(NAMES, NAMES, strict=True)), dimension)
 
     @classmethod
-    def open(cls, path: Path, manifest: Manifest) -> Tables:
-        """The tables at the versions that the manifest stands for; what came later is undone."""
+    def open(cls, path: Path, manifest: Manifest, fresh: Mapping[str, str] | None = None) -> Tables:
+        """The tables at the versions that the manifest stands for; what came later is undone.
+
+        `fresh` names tables that take the place of those of the manifest.
+        """
         named = {name: getattr(manifest, name) for name in NAMES}
-        tables = cls(path, {name: one.name for name, one in named.items()}, manifest.dimension)
+        names = {name: one.name for name, one in named.items()} | dict(fresh or {})
+        tables = cls(path, names, manifest.dimension)
         with reported(path, "undoing what was not committed"):
             for name, one in named.items():
+                if names[name] != one.name:
+                    continue
                 table = getattr(tables, name)
                 if table.version != one.version:
                     table.checkout(one.version)
@@ -211,12 +217,13 @@ class Tables:
 class Pinned:
     """The tables at the versions that a manifest names, for reading."""
 
-    def __init__(self, path: Path, manifest: Manifest) -> None:
+    def __init__(self, path: Path, manifest: Manifest, names: Sequence[str] = NAMES) -> None:
+        """Open some of the tables; raises `StoreError` when one is missing or damaged."""
         self._path = path
         with reported(path, "opening the index"):
             database = connect(path)
             self._tables = {}
-            for name in NAMES:
+            for name in names:
                 one: TableVersion = getattr(manifest, name)
                 self._tables[name] = database.open_table(one.name)
                 self._tables[name].checkout(one.version)

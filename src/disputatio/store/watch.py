@@ -16,14 +16,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from disputatio.errors import IngestError, InputError, MissingDependency, StoreError
+from disputatio.errors import IndexBusy, IngestError, InputError, MissingDependency
 from disputatio.store.files import find_files, shown
 
 if TYPE_CHECKING:
     from disputatio.store.index import Index, IngestSummary
 
 _TICK = 0.25  # seconds at most until a stop is heard
-_BUSY = "another process is writing"
 _WILD = frozenset("*?[")
 
 
@@ -65,9 +64,7 @@ def watch(
                 continue
             try:
                 summary = _ingest(index, due, source_by)
-            except StoreError as error:
-                if _BUSY not in str(error):
-                    raise
+            except IndexBusy:
                 stop.wait(retry)
                 continue
             now = frozenset(summary.refused)
