@@ -62,7 +62,7 @@ def repeats(sketches: NDArray[np.uint8]) -> list[int]:
     """
     rows = len(sketches)
     near: dict[int, list[int]] = {}
-    for one, other in _candidates(sketches):
+    for one, other in pairs(sketches):
         near.setdefault(other, []).append(one)
     result = [-1] * rows
     for row in sorted(near):
@@ -70,7 +70,7 @@ def repeats(sketches: NDArray[np.uint8]) -> list[int]:
     return result
 
 
-def _candidates(sketches: NDArray[np.uint8]) -> list[tuple[int, int]]:
+def pairs(sketches: NDArray[np.uint8]) -> list[tuple[int, int]]:
     """Pairs of rows (earlier, later) that are near duplicates; many rows are paired by bands."""
     if len(sketches) <= _FEW:
         first, second = np.triu_indices(len(sketches), 1)
