@@ -34,7 +34,7 @@ class Estimate:
     `weights`, and the `answered` and `agreed` that it rests on. `checked` is false for a source that
     never answered, or never together with another or on a known question: it has the prior, and counts of 0.
     Over questions: `winners`, -1 where nobody answered. `options` is the L of the weights. `converged` is
-    false when `rounds` ran out or the winners came round in a circle, whose mean the estimate then is.
+    false when the rounds allowed ran out before the winners stayed.
     """
 
     reliability: Floats
@@ -192,8 +192,7 @@ def estimate(
     """Estimate how reliable sources are by cross-checking their answers, as RA-RAG does (4.2).
 
     All weights start at 1. Then in turn: the weighted vote of each question; the share of its answers
-    that won, for each source; `weights_of` it; until the winners stay, or come round in a circle (the mean
-    of the circle is taken), or `iterations` have run.
+    that won, for each source; `weights_of` it; until the winners stay or `iterations` have run.
 
     `options` is L; None takes the most distinct clusters seen in a question, at most `cap`. `known[j]`
     pins the right cluster of question j: -2 where it is not known, -1 where no source gave it. A source
@@ -220,29 +219,21 @@ def estimate(
     def outcome(weights: Floats) -> NDArray[np.int32]:
         return np.where(told, truth, heard.winners(weights)).astype(np.int32)
 
+    # This always ends, never in a circle. With a_i answers that won of n_i, each round's vote makes the sum
+    # over i of (L a_i / n_i - 1) a'_i greatest: the tangent at a of the strictly convex sum of
+    # L a_i^2 / (2 n_i) - a_i, which so rises with every round that changes an a_i; ballots are finitely many.
     weights = np.ones(heard.sources)
     winners = outcome(weights)
     agreed = np.zeros(heard.sources)
-    history: list[Floats] = []
-    met: dict[bytes, int] = {}
     converged, rounds = False, 0
-    while rounds < iterations:
+    while rounds < iterations and not converged:
         rounds += 1
         right = counts & (number == winners[heard.question])
         agreed = np.bincount(heard.source[right], minlength=heard.sources).astype(np.float64)
-        met[winners.tobytes()] = len(history)
-        history.append(agreed)
         weights = weights_of(shares(agreed), size)
         new = outcome(weights)
-        if np.array_equal(new, winners):
-            converged = True
-            break
+        converged = np.array_equal(new, winners)
         winners = new
-        if (since := met.get(new.tobytes())) is not None:
-            agreed = np.asarray(np.mean(history[since:], axis=0))
-            weights = weights_of(shares(agreed), size)
-            winners = outcome(weights)
-            break
     _, low, high = posterior(agreed, answered, mean=prior)
     return Estimate(
         reliability=shares(agreed),
