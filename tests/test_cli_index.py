@@ -46,9 +46,14 @@ def test_a_search_is_narrowed_by_date_source_and_metadata(place: Path, capsys: C
     assert sources("--where", "page=4") == ["museum.example"]
 
 
-def test_a_search_that_finds_nothing_exits_with_one(place: Path, capsys: Capture) -> None:
-    done = run(capsys, "search", "zeppelin", "--index", "x.index")
-    assert (done.code, done.out.strip()) == (1, "nothing found")
+@pytest.mark.parametrize("query", ["zeppelin", "渡船什么时候首航", "متى عبرت العبارة", "…—!?"])
+def test_a_search_that_finds_nothing_says_so_and_is_no_failure(
+    place: Path, capsys: Capture, query: str
+) -> None:
+    done = run(capsys, "search", query, "--index", "x.index")
+    assert (done.code, done.out.strip(), done.err) == (0, "no passages", "")
+    assert run(capsys, "search", query, "--index", "x.index", "--json").json == []
+    assert run(capsys, "search", "ferry", "--source", "none.example", "--index", "x.index").code == 0
 
 
 @pytest.mark.parametrize(
@@ -99,6 +104,27 @@ def test_exported_passages_can_be_asked_over(place: Path, capsys: Capture) -> No
     assert run(capsys, "index", "export", "o.jsonl", "--what", "words", "--index", "x.index").code == 2
 
 
+def test_a_copy_through_a_bucket_answers_as_the_index_does(place: Path, capsys: Capture) -> None:
+    bucket = f"file://{place / 'bucket'}"
+    first = run(capsys, "index", "sync", "x.index", bucket, "--json").json
+    assert first["files"] > 0
+    told = run(capsys, "index", "sync", bucket, "copy.index", "--no-tables")
+    assert (told.code, told.err) == (0, "")
+    assert f"copy.index: at commit {first['commit']}; " in told.out
+    found = [
+        run(capsys, "search", "ferry", "--index", name, "--json").json for name in ("x.index", "copy.index")
+    ]
+    assert found[0] == found[1] != []
+    assert run(capsys, "index", "sync", "x.index", bucket, "--json").json["files"] == 0
+
+
+def test_a_copy_is_not_laid_over_another_index(place: Path, capsys: Capture) -> None:
+    assert run(capsys, "ingest", "rows.jsonl", "--index", "y.index", "--embedder", "none").code == 0
+    done = run(capsys, "index", "sync", "x.index", "y.index")
+    assert (done.code, done.out) == (2, "")
+    assert "y.index: is an index of its own, not a copy; choose an empty place" in done.err
+
+
 def test_an_index_of_this_version_needs_no_migration(place: Path, capsys: Capture) -> None:
     assert "already" in run(capsys, "index", "migrate", "--index", "x.index").out
 
@@ -106,6 +132,29 @@ def test_an_index_of_this_version_needs_no_migration(place: Path, capsys: Captur
 def test_an_ingest_that_is_run_again_changes_nothing(place: Path, capsys: Capture) -> None:
     done = run(capsys, "ingest", "*.jsonl", "--index", "x.index", "--json")
     assert (done.code, done.json["unchanged"], done.json["added"]) == (0, 3, 0)
+
+
+@pytest.mark.slow
+def test_an_ingest_by_a_cluster_started_for_it_says_what_a_local_one_says(
+    place: Path, capsys: Capture
+) -> None:
+    words = ("--embedder", "none", "--ray", "local", "--json")
+    done = run(capsys, "ingest", "rows.jsonl", "--index", "y.index", *words)
+    assert (done.code, done.json["added"], done.json["refused"], done.err) == (0, 3, [], "")
+    found = [
+        run(capsys, "search", "ferry", "--index", name, "--json").json for name in ("x.index", "y.index")
+    ]
+    assert found[0] == found[1] != []
+    again = run(capsys, "ingest", "rows.jsonl", "--index", "y.index", *words)
+    assert (again.json["unchanged"], again.json["added"]) == (3, 0)
+
+
+def test_a_cluster_that_is_not_there_is_one_line(place: Path, capsys: Capture) -> None:
+    done = run(
+        capsys, "ingest", "rows.jsonl", "--index", "y.index", "--embedder", "none", "--ray", "127.0.0.1:1"
+    )
+    assert (done.code, done.err.count("\n")) == (2, 1)
+    assert "127.0.0.1:1: no Ray cluster could be had" in done.err
 
 
 def test_an_address_is_not_fetched_unless_asked(place: Path, capsys: Capture) -> None:
@@ -122,7 +171,16 @@ def test_an_address_of_this_machine_is_refused_with_its_reason(place: Path, caps
 
 
 @pytest.mark.parametrize(
-    "words", [["--watch", "-"], ["--watch", "--urls", "http://a.example/"], ["no-such-file"]]
+    "words",
+    [
+        ["--watch", "-"],
+        ["--watch", "--urls", "http://a.example/"],
+        ["--watch", "--ray", "local", "rows.jsonl"],
+        ["--ray", "local", "-"],
+        ["--ray", "local", "--urls", "http://a.example/"],
+        ["--ray", "", "rows.jsonl"],
+        ["no-such-file"],
+    ],
 )
 def test_what_does_not_go_together_is_told_before_anything_is_read(
     place: Path, capsys: Capture, words: list[str]

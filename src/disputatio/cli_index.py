@@ -70,6 +70,30 @@ def check(
 
 
 @app.command()
+def sync(
+    source: Annotated[str, typer.Argument(help="Folder or bucket (s3://, gs://) of the index.")],
+    target: Annotated[str, typer.Argument(help="Folder or bucket of the copy.")],
+    tables: Annotated[
+        bool, typer.Option(help="Copy the documents' tables too; no search needs them.")
+    ] = True,
+    as_json: _Json = False,
+) -> None:
+    """Bring a copy of an index up to date, for reading elsewhere; only what is new travels."""
+    from dataclasses import asdict
+
+    from disputatio.cli_screen import write, write_json
+    from disputatio.store.replicate import sync as sync_index
+
+    told = sync_index(source, target, tables=tables)
+    if as_json:
+        write_json(asdict(told))
+        return
+    from disputatio.text import one_line
+
+    write(f"{one_line(target)}: at commit {told.commit}; {told.files} files, {told.bytes:,} bytes copied\n")
+
+
+@app.command()
 def export(
     file: Annotated[Path, typer.Argument(help="File to write: .parquet or .jsonl.")],
     index: _Index = None,
@@ -164,7 +188,6 @@ def search(
         write_json([_fields(hit) for hit in hits])
     else:
         _show_hits(hits)
-    raise typer.Exit(0 if hits else 1)
 
 
 def _fields(hit: Hit) -> dict[str, Any]:
@@ -193,7 +216,7 @@ def _show_hits(hits: list[Hit]) -> None:
             out.print(plain(f"   {passage.id}  {legs}", "dim"))
             out.print(plain(f"   {one_line(passage.text)}"))
         if not hits:
-            out.print(plain("nothing found"))
+            out.print(plain("no passages"))
 
 
 def _folder(index: Path | None) -> Path:

@@ -31,6 +31,10 @@ def ingest(
     ] = None,
     urls: Annotated[bool, typer.Option("--urls", help="Fetch what is an http(s) address.")] = False,
     watch: Annotated[bool, typer.Option("--watch", help="Stay, and ingest what changes.")] = False,
+    ray: Annotated[
+        str | None,
+        typer.Option(help="Read and embed on a Ray cluster: its address, or local.", metavar="ADDRESS"),
+    ] = None,
     as_json: _Json = False,
 ) -> None:
     """Put documents into an index: text, HTML, PDF, DOCX, EPUB, mail, CSV, JSON lines, Parquet, zip.
@@ -46,7 +50,7 @@ def ingest(
     check_source_by(source_by)
     addresses = [path for path in paths if path.lower().startswith(("http://", "https://"))]
     files = [path for path in paths if path not in addresses]
-    _check(addresses, files, urls=urls, watch=watch)
+    _check(addresses, files, urls=urls, watch=watch, ray=ray)
     with Waiting() as waiting:
         part = embedder_for(
             settings, settings.index, named=embedder, create=True, say=waiting.say, progress=waiting.fetched
@@ -55,23 +59,29 @@ def ingest(
     if watch:
         _watch(opened, files, source_by, settings.index, as_json=as_json)
         return
-    summary = _ingest(opened, files, addresses, source_by)
+    summary = _ingest(opened, files, addresses, source_by, ray)
     show_summary(summary, settings.index, as_json=as_json)
     raise typer.Exit(1 if summary.refused else 0)
 
 
-def _check(addresses: list[str], files: list[str], *, urls: bool, watch: bool) -> None:
+def _check(addresses: list[str], files: list[str], *, urls: bool, watch: bool, ray: str | None) -> None:
     """Say what does not go together before anything is opened or fetched."""
     if addresses and not urls:
         raise InputError(f"{addresses[0]}: add --urls to have addresses fetched")
-    if watch and (addresses or "-" in files):
+    if watch and (addresses or ray or "-" in files):
         raise InputError("--watch looks after files and folders on this machine, and nothing else")
+    if ray == "":
+        raise InputError("--ray needs the address of a cluster, or local")
+    if ray and (addresses or "-" in files):
+        raise InputError("--ray reads files and folders that its workers see, and nothing else")
     for path in files:
         if path != "-" and not any(sign in path for sign in "*?[") and not Path(path).exists():
             raise InputError(f"{path}: no such file or folder")
 
 
-def _ingest(opened: Index, files: list[str], addresses: list[str], source_by: str | None) -> IngestSummary:
+def _ingest(
+    opened: Index, files: list[str], addresses: list[str], source_by: str | None, ray: str | None
+) -> IngestSummary:
     from disputatio.cli_screen import Meter
 
     with Meter("reading") as meter:
@@ -79,6 +89,10 @@ def _ingest(opened: Index, files: list[str], addresses: list[str], source_by: st
         def told(done: int, total: int, passages: int = 0) -> None:
             meter.told(done, total, f"reading, {passages:,} passages" if passages else "reading")
 
+        if ray:
+            from disputatio.store.ray_ingest import ingest_with_ray
+
+            return ingest_with_ray(opened, files, address=ray, source_by=source_by, progress=told)
         summary = opened.ingest(*files, source_by=source_by, progress=told) if files else None
         fetched = _fetch(opened, addresses, source_by) if addresses else None
     done = [one for one in (summary, fetched) if one is not None]

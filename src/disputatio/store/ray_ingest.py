@@ -14,6 +14,7 @@ import logging
 import os
 import re
 import secrets
+import socket
 import sys
 import tempfile
 import time
@@ -41,6 +42,7 @@ _FILES = 64  # files in a task of reading, or
 _BYTES = 4_000_000  # so many bytes of them
 _BLOCK = 65_536  # bytes of rows, about, that go from worker to worker at a time: some 64 passages
 _RAISED = re.compile(r"^(?!ray\.)([A-Za-z_][\w.]*): (\S.*)$", re.MULTILINE)  # as a traceback ends
+_ANSWERING = 10.0  # seconds that a cluster may take to answer at all
 _STORE = 256_000_000  # bytes of memory for rows under way, on a cluster started here
 
 
@@ -254,6 +256,8 @@ def _cluster(address: str, workers: int | None) -> Iterator[int]:
                     "_temp_dir": held.enter_context(folder),
                     "_node_ip_address": "127.0.0.1",
                 }
+            else:
+                _knock(address)
             held.callback(ray.shutdown)
             try:
                 with _muted():
@@ -261,6 +265,18 @@ def _cluster(address: str, workers: int | None) -> Iterator[int]:
             except (RuntimeError, ValueError, OSError) as error:
                 raise StoreError(f"{address}: no Ray cluster could be had: {_reason(error)}") from error
         yield count if workers or address == "local" else max(1, int(ray.cluster_resources().get("CPU", 1)))
+
+
+def _knock(address: str) -> None:
+    """Raise `StoreError` when nothing answers at HOST:PORT: Ray itself would try for minutes."""
+    told = re.fullmatch(r"(?:ray://)?\[?([^\[\]/\s]+)\]?:(\d{1,5})", address)
+    if told is None:
+        return
+    try:
+        socket.create_connection((told[1], int(told[2])), timeout=_ANSWERING).close()
+    except (OSError, OverflowError, UnicodeError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise StoreError(f"{address}: no Ray cluster could be had: {reason.lower()}") from error
 
 
 @contextmanager
