@@ -13,8 +13,8 @@ from disputatio.evidence.citations import cite, render, renumber
 from disputatio.evidence.entailment import ModelJudge, verdict_of
 from disputatio.evidence.positions import conflict_of, last_words
 from disputatio.kit import Kit
-from disputatio.text import contains_words, normalise, sentences
-from disputatio.types import Answer, Citation, Claim, Conflict, Passage, Position
+from disputatio.text import contains_words, find_quote, normalise, sentences
+from disputatio.types import Answer, Citation, Claim, Conflict, Passage, Position, Reply
 
 _REPORTED = re.compile(
     r"^(?:according to the passage,?|the passage (?:\w+ly )?(?:states|says|mentions|reports|shows) that)\s+",
@@ -47,7 +47,7 @@ def audit(answer: Answer, kit: Kit, *, verify: bool = True) -> Answer:
 
 def _claim(answer: Answer, position: Position) -> Claim:
     """One statement for an accepted position, with a citation for each passage that says it."""
-    replies = {one.passages[0]: one for one in last_words(answer.replies) if len(one.passages) == 1}
+    replies = _words_on(answer)
     own = [replies[one] for one in position.passages if one in replies]
     told = [one.explanation for one in own if contains_words(one.explanation, position.answer)]
     told += [one for one in _sentences(answer.explanation) if contains_words(one, position.answer)]
@@ -57,6 +57,21 @@ def _claim(answer: Answer, position: Position) -> Claim:
     # Of what was said, that which names the subject best, and of those the shortest.
     text = max(bare, key=lambda one: (len(subject & set(normalise(one).split())), -len(one)))
     return Claim(text=text, citations=tuple(cite(position.answer, passages, replies)))
+
+
+def _words_on(answer: Answer) -> dict[str, Reply]:
+    """The reply on each passage: of the agent that read it alone, or that quotes it among those it read."""
+    passages = {one.id: one for one in answer.passages}
+    words: dict[str, Reply] = {}
+    for reply in last_words(answer.replies):
+        if len(reply.passages) == 1:
+            words[reply.passages[0]] = reply
+        elif reply.quote:
+            read = (passages[one] for one in reply.passages if one in passages)
+            quoted = next((one for one in read if find_quote(one.text, reply.quote)), None)
+            if quoted is not None:
+                words.setdefault(quoted.id, reply)
+    return words
 
 
 def as_statement(told: str) -> str:

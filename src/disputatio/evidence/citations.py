@@ -35,7 +35,10 @@ def cite(
     """One citation for each passage that says the answer, numbered from `first`."""
     found: list[Citation] = []
     for passage in passages:
-        span = quote_span(passage, answer, replies.get(passage.id))
+        reply = replies.get(passage.id)
+        span = quote_span(passage, answer, reply)
+        if span is None and reply is not None and reply.answer:  # the same answer in other words
+            span = quote_span(passage, reply.answer, reply)
         if span is not None:
             start, end = span
             found.append(
