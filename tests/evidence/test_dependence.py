@@ -105,7 +105,8 @@ def test_a_general_value_on_the_winners_path_is_neither_right_nor_wrong() -> Non
     entails = np.array([[0, 0, 1]])  # on the first question cluster 0 entails cluster 1
     stand = standing(votes, [0, 1], entails)
     assert stand.tolist() == [[RIGHT, NEITHER, WRONG, -1], [RIGHT, RIGHT, WRONG, WRONG]]
-    assert (standing(votes, [-1, -1])[votes >= 0] == NEITHER).all()
+    assert (standing(votes, [-2, -2])[votes >= 0] == NEITHER).all()
+    assert (standing(votes, [-1, -1])[votes >= 0] == WRONG).all()
 
 
 def test_sources_without_a_shared_false_value_are_tied_at_the_prior_at_most() -> None:

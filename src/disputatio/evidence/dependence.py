@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from disputatio.errors import InputError
 from disputatio.evidence.groups import Dependence, alone, groups_of, united
-from disputatio.evidence.weighing import CAP, Heard, Votes, distinct, estimate
+from disputatio.evidence.weighing import CAP, UNKNOWN, Heard, Votes, distinct, estimate, majority, pinned
 
 Floats: TypeAlias = NDArray[np.float64]
 Relation: TypeAlias = NDArray[np.int64]  # (n, 3): question, a cluster, and a cluster that it entails
@@ -34,14 +34,15 @@ def standing(votes: ArrayLike, winners: ArrayLike, entails: Relation | None = No
     """Whether each vote is `RIGHT`, `WRONG` or `NEITHER`, in the votes' shape; -1 where there is none.
 
     Right is the winner. A cluster that the winner entails ("Minnesota" where "Minneapolis" won) says
-    less but nothing false, so it is neither; so is any vote on a question without a winner.
+    less but nothing false, so it is neither; so is any vote where the winner is not known (-2). Where the
+    winner is -1, no source is right.
     """
     array = np.asarray(votes)
     won = np.asarray(winners)
     if array.ndim != 2 or won.shape != array.shape[:1]:
         raise InputError("winners must be one a question")
     result = np.where(array == won[:, None], RIGHT, WRONG).astype(np.int8)
-    result[won < 0] = NEITHER
+    result[won == UNKNOWN] = NEITHER
     if entails is not None and len(entails):
         question, general = (column[won[entails[:, 0]] == entails[:, 1]] for column in entails[:, [0, 2]].T)
         width = int(array.max()) + 1
@@ -178,15 +179,18 @@ def untangle(
     size = array.shape[1]
     group = np.arange(size, dtype=np.int32)
     found = Dependence(group=group, origin=group, pairs=np.zeros((0, 2), np.int64), probability=np.zeros(0))
+    truth = pinned(known, len(array))
+    # Faithful copies agree so well that they would be believed: they are looked for before anybody is.
+    winners = np.where(truth == UNKNOWN, majority(votes), truth)
     for _ in range(rounds):
-        voices = estimate(united(votes, group), known=known, options=options)
-        stand = standing(votes, voices.winners, entails)
+        stand = standing(votes, winners, entails)
         right, wrong = (stand == RIGHT).sum(axis=0), (stand == WRONG).sum(axis=0)
         reliability = (right + 1) / (right + wrong + 2)
-        found = tied_by_votes(votes, voices.winners, reliability, options=options, entails=entails)
-        if np.array_equal(found.group, group):
+        found = tied_by_votes(votes, winners, reliability, options=options, entails=entails)
+        voices = estimate(united(votes, found.group), known=known, options=options)
+        if np.array_equal(found.group, group) and np.array_equal(voices.winners, winners):
             break
-        group = found.group
+        group, winners = found.group, voices.winners
     return found
 
 
