@@ -26,11 +26,12 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "strategies": _BELOW | {"agents", "evidence", "panel"},
     "panel": _BELOW | {"agents", "evidence"},
     "pipeline": _BELOW | {"agents", "evidence", "strategies"},
+    "calibration": _BELOW | {"agents", "evidence", "panel", "store"},
     "config": _ALL - {"eval"},
     "api": (_ALL | {"config"}) - {"eval", "llm"},
     "eval": _ALL - {"llm"},
-    "cli": _ALL | {"server", "root"},
-    "server": _ALL | {"root"},
+    "cli": _ALL | {"calibration", "server", "root"},
+    "server": _ALL | {"calibration", "root"},
     "root": (_ALL | {"api"}) - {"llm"},
 }
 VAGUE = {"utils", "util", "helpers", "common", "base", "manager", "misc"}

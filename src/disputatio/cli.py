@@ -19,6 +19,7 @@ from disputatio.cli_index import app as index_app
 from disputatio.cli_index import search
 from disputatio.cli_ingest import ingest
 from disputatio.cli_model import app as model_app
+from disputatio.cli_sources import calibrate, sources
 from disputatio.errors import DisputatioError, InputError
 from disputatio.text import one_line
 
@@ -36,6 +37,8 @@ app = typer.Typer(
 )
 app.command()(ingest)
 app.command()(search)
+app.command()(calibrate)
+app.command()(sources)
 app.add_typer(index_app, name="index")
 app.add_typer(eval_app, name="eval")
 app.add_typer(model_app, name="model")

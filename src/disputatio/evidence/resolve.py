@@ -18,6 +18,7 @@ from disputatio.types import Conflict, ConflictKind, Passage, Position, Position
 
 COPY = 0.5  # share of common word triples from which two texts count as copies
 SHORT, NEARLY_EQUAL = 25, 0.9  # below so many words, from which share
+IDLE = "which does not speak to the question"  # why a position is rejected before any is weighed
 _ORDER = ("accepted", "unresolved", "rejected")
 _PLAIN = frozenset(
     [
@@ -122,9 +123,7 @@ def resolve(
             side.verdict = "unresolved"
     idle = _sides(question, [one for one in voices if one.support < least], reliabilities)
     positions = [_position(side, _reason(side), side.verdict) for side in sides]
-    positions += [
-        _position(side, f"{_told(side)}, which does not speak to the question", "rejected") for side in idle
-    ]
+    positions += [_position(side, f"{_told(side)}, {IDLE}", "rejected") for side in idle]
     positions.sort(key=lambda one: _ORDER.index(one.verdict))
     answers = tuple(side.answer for side in sides if side.verdict != "rejected")
     return answers, Conflict(kind=_kind(sides), positions=tuple(positions))

@@ -32,6 +32,11 @@ def read_reliabilities(path: Path) -> dict[str, float]:
     return {name: one.reliability for name, one in kept if one.reliability is not None}
 
 
+def read_states(path: Path) -> dict[str, str]:
+    """What each source held when it was estimated (`View.states`), where that is on record."""
+    return {name: fields["state"] for name, fields in _read(path).items() if fields.get("state")}
+
+
 def compared(path: Path, now: Callable[[], Mapping[str, str]]) -> dict[str, Source]:
     """The estimates, `stale` where a source no longer holds what it did; raises as `read_estimates`.
 

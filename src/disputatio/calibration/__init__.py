@@ -1,0 +1,1 @@
+"""Calibration: how reliable sources are, found by cross-checking them, and kept with their index."""

@@ -1,0 +1,133 @@
+"""What a user gives to a calibration: questions or claims, verified anchors, owners of sources."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from disputatio.errors import InputError
+from disputatio.store.outcomes import Check, check_id
+from disputatio.store.rows import Unreadable, decoded, json_rows
+from disputatio.text import one_line
+
+_LONGEST = 2000  # characters of a question
+_TABLES = {".csv": ",", ".tsv": "\t"}
+_TRUTHS = {"true": "yes", "false": "no"}
+
+
+def read_questions(path: Path) -> list[Check]:
+    """The questions of a file: one a line, or rows with `question` or `claim` (.jsonl, .csv, .tsv).
+
+    A claim becomes the question whether it is true. Raises `InputError` that names the file and the row.
+    """
+    if path.suffix.lower() in (".jsonl", ".ndjson", ".json", *_TABLES):
+        found = [_check(where, row) for where, row in _rows(path)]
+    else:
+        lines = enumerate(_text(path).splitlines(), start=1)
+        found = [_check(f"{path}, row {n}", {"question": line}) for n, line in lines if line.strip()]
+    if not found:
+        raise InputError(f"{path}: has no questions")
+    return list({one.id: one for one in found}.values())
+
+
+def read_anchors(path: Path) -> list[Check]:
+    """Verified questions: rows with `question` (or `claim`) and `answer`, one or a list of wordings.
+
+    Raises `InputError` that names the file and the row, also where two rows contradict each other.
+    """
+    found: dict[str, Check] = {}
+    for where, row in _rows(path):
+        one = _check(where, row)
+        given = row.get("answer", row.get("answers"))
+        words = [_word(where, each) for each in (given if isinstance(given, list) else [given])]
+        if not words:
+            raise InputError(f"{where}: has no answer")
+        if "claim" in row:
+            words = [_TRUTHS.get(each.casefold(), each.casefold()) for each in words]
+            if len(set(words)) != 1 or words[0] not in ("yes", "no"):
+                raise InputError(f"{where}: the answer to a claim is yes or no, not {given!r}")
+        anchor = Check(id=one.id, text=one.text, kind="anchor", gold=tuple(dict.fromkeys(words)))
+        if found.setdefault(one.id, anchor).gold != anchor.gold:
+            raise InputError(f"{where}: the same question has another answer in an earlier row")
+    if not found:
+        raise InputError(f"{path}: has no anchors")
+    return list(found.values())
+
+
+def read_owners(path: Path) -> dict[str, str]:
+    """The owner of each source: rows with `source` and `owner` (.jsonl, .csv, .tsv).
+
+    Raises `InputError` that names the file and the row, also where a source has two owners.
+    """
+    owners: dict[str, str] = {}
+    for where, row in _rows(path):
+        source, owner = (_word(where, row.get(name), name) for name in ("source", "owner"))
+        if owners.setdefault(source, owner) != owner:
+            raise InputError(f"{where}: {source!r} is owned by {owners[source]!r} in an earlier row")
+    if not owners:
+        raise InputError(f"{path}: has no owners")
+    return owners
+
+
+def _check(where: str, row: Mapping[str, Any]) -> Check:
+    if (row.get("question") or "") and (row.get("claim") or ""):
+        raise InputError(f"{where}: has both a question and a claim")
+    name = "claim" if row.get("claim") else "question"
+    if row.get(name) in (None, ""):
+        raise InputError(f"{where}: has neither a question nor a claim")
+    text = _word(where, row[name], name)
+    if len(text) > _LONGEST:
+        raise InputError(f"{where}: the {name} has {len(text)} characters, more than {_LONGEST}")
+    if name == "claim":
+        text = f"Is it true that {text.rstrip('.')}?"
+    return Check(id=check_id(text), text=text, kind="given")
+
+
+def _word(where: str, value: object, name: str = "answer") -> str:
+    """A field as text: numbers and truth values are written out; raises `InputError` where there is none."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int | float):
+        return str(value)
+    if value is not None and not isinstance(value, str):
+        raise InputError(f"{where}: {name!r} is not text")
+    text = one_line(value or "").strip()
+    if not text:
+        raise InputError(f"{where}: has no {name}")
+    return text
+
+
+def _rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The rows of a table or of JSON lines, each with where it stands."""
+    delimiter = _TABLES.get(path.suffix.lower())
+    if delimiter is None:
+        for number, found in json_rows(io.BytesIO(_bytes(path))):
+            if isinstance(found, str):
+                raise InputError(f"{path}, row {number}: {found}")
+            yield f"{path}, row {number}", found
+        return
+    table = csv.DictReader(io.StringIO(_text(path)), strict=True, delimiter=delimiter)
+    try:
+        for number, row in enumerate(table, start=2):
+            if None in row or None in row.values():
+                raise InputError(f"{path}, row {number}: has not as many fields as the header")
+            yield f"{path}, row {number}", {name.strip().lower(): value for name, value in row.items()}
+    except csv.Error as error:
+        raise InputError(f"{path}, row {table.line_num}: is not proper CSV ({error})") from error
+
+
+def _text(path: Path) -> str:
+    try:
+        return decoded(_bytes(path))
+    except Unreadable as error:
+        raise InputError(f"{path}: {error}") from error
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: {(error.strerror or str(error)).lower()}") from error

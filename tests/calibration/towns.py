@@ -1,0 +1,58 @@
+"""Towns whose mills were finished in years on which sources agree or lie, and a model that reads them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from disputatio.calibration.questions import WRITER_SYSTEM
+from disputatio.kit import Kit
+from disputatio.llm.scripted import Line, Scripted
+from disputatio.store.index import Index
+from disputatio.types import Passage
+
+TOWNS = ("Aldwick", "Brenholm", "Caswick", "Dunmore", "Elsby", "Farrow", "Garlick", "Hexham")
+YEARS = {town: 1801 + 7 * number for number, town in enumerate(TOWNS)}
+_FACT = re.compile(r"The harbour mill of (\w+) town was finished in the year (\d{4})\.")
+_ASKED = re.compile(r"the harbour mill of (\w+) town finished")
+
+
+def told(town: str, year: int, source: str) -> Passage:
+    """What a source says of one town, in words of its own."""
+    opening = f"{source.title()} keeps notes on {town}, taken down by its {source} clerk."
+    closing = f"So the {source} people told it around a {source} table, {source} fashion."
+    text = f"{opening} The harbour mill of {town} town was finished in the year {year}. {closing}"
+    return Passage(text=text, source=source, title=f"{town} by {source}")
+
+
+def index_of(path: Path, lies: Mapping[str, int], *, towns: tuple[str, ...] = TOWNS) -> Index:
+    """An index in which each source is wrong by so many years in every town."""
+    index = Index.open(path)
+    index.add([told(town, YEARS[town] + by, source) for source, by in lies.items() for town in towns])
+    return index
+
+
+def question(town: str) -> str:
+    """What the model asks about a town."""
+    return f"In which year was the harbour mill of {town} town finished?"
+
+
+def say(prompt: str) -> Line:
+    """A writer of questions and a reader of passages that make no mistake."""
+    if prompt.startswith(WRITER_SYSTEM):
+        fact = _FACT.search(prompt.rsplit("<sentence", maxsplit=1)[-1])
+        if fact is None:
+            return json.dumps({"question": "What is it?", "answer": "unknown"})
+        return json.dumps({"question": question(fact[1]), "answer": fact[2]})
+    asked = _ASKED.findall(prompt)
+    facts = dict(_FACT.findall(prompt))
+    year = facts.get(asked[-1]) if asked else None
+    quote = f"was finished in the year {year}" if year else ""
+    return json.dumps({"answer": year or "I don't know", "quote": quote})
+
+
+def kit(model: Scripted | None = None) -> Kit:
+    """A kit of that model, whose judge believes whatever it is asked."""
+    return Kit(model=model or Scripted(say, choices={"": {"Yes": 0.9, "No": 0.1}}))
