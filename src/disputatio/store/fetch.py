@@ -154,8 +154,8 @@ def read_url(
     second ingest replaces the first. What it says of itself is not believed beyond its own site: the
     url is the one that it states only where that is of the same registrable domain, and a source or
     owner that it states is kept as `stated_source` and `stated_owner` in its metadata. The day of
-    the fetch is in `fetched`. A page's date is the one that it states; Last-Modified dates the other
-    formats, whose servers send files as they lie.
+    the fetch is in `fetched`, and no part of a document's identity. A page's date is the one that it
+    states; Last-Modified dates the other formats, whose servers send files as they lie.
 
     Raises `IngestError` as `fetch` and `read` do.
     """

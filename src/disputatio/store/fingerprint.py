@@ -10,6 +10,9 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
 
+from disputatio.store.files import shown
+from disputatio.store.parsers import kind_of, largest
+
 READING = 1
 """Grows when the readers make something else of the same file, so that files are read again."""
 _RACY_NS = 2_000_000_000
@@ -64,6 +67,10 @@ def look(path: Path, settings: str, known: Fingerprint | None = None) -> Look:
             seen = os.fstat(file.fileno())
             if known is not None and known.proves(seen.st_size, seen.st_mtime_ns, settings):
                 return Look(known, True)
+            limit = largest(kind_of(path.name, file.read(8)))
+            if limit is not None and seen.st_size > limit:  # it will be refused: no need to read it all
+                return Look(None, False)
+            file.seek(0)
             while block := file.read(_BLOCK):
                 digest.update(block)
             after = os.fstat(file.fileno())
@@ -72,7 +79,7 @@ def look(path: Path, settings: str, known: Fingerprint | None = None) -> Look:
     if (seen.st_size, seen.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
         return Look(None, False)
     now = Fingerprint(
-        path=str(path.resolve()),
+        path=shown(path.resolve()),
         size=seen.st_size,
         mtime_ns=seen.st_mtime_ns,
         seen_ns=seen_ns,
