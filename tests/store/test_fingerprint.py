@@ -1,4 +1,4 @@
-"""Unchanged files are told from changed ones, whatever they are called; what is refused is not read for it."""
+"""Unchanged files are told from changed ones, whatever they are called; what is refused is not hashed."""
 
 from __future__ import annotations
 
