@@ -13,13 +13,23 @@ from dataclasses import dataclass, replace
 
 from disputatio.agents import read_sources
 from disputatio.errors import NoLogprobs
-from disputatio.evidence.alignment import TAU, consistency
+from disputatio.evidence.alignment import TAU, consistency, turned
+from disputatio.evidence.certificate import certify
 from disputatio.evidence.clusters import Clusters
 from disputatio.evidence.resolve import content_stems
 from disputatio.evidence.weighing import weighted_vote
 from disputatio.kit import Kit
 from disputatio.text import bears, find_quote, normalise, stem
-from disputatio.types import Conflict, Hit, Passage, Position, Reply
+from disputatio.types import (
+    Certificate,
+    Conflict,
+    ConflictKind,
+    Hit,
+    Passage,
+    Position,
+    PositionVerdict,
+    Reply,
+)
 
 PER_SOURCE = 3
 MOST_UNSOURCED = 24  # passages without a source that are heard, each as a source
@@ -111,12 +121,18 @@ def hear(question: str, held: Sequence[Holding], kit: Kit, *, max_tokens: int = 
     heard = []
     for one in held:
         if one.relevant:
-            reply = next(said)
+            reply = stated(question, next(said))
             heard.append(SourceReply(holding=one, reply=reply, bearer=_bearer(one.passages, reply)))
         else:
             nothing = Reply(passages=tuple(passage.id for passage in one.passages))
             heard.append(SourceReply(holding=one, reply=nothing, asked=False))
     return heard
+
+
+def stated(question: str, reply: Reply) -> Reply:
+    """The reply, explained by the declarative sentence of question and answer where code can turn it."""
+    sentence = turned(question, reply.answer) if reply.answer else None
+    return replace(reply, explanation=sentence) if sentence else reply
 
 
 def answer_by_source(
@@ -155,7 +171,7 @@ def align(question: str, heard: Sequence[SourceReply], kit: Kit, *, tau: float =
         aligned[n] = replace(heard[n], consistency=round(score, 4))
         if score < tau:
             dropped += 1
-            silent = replace(heard[n].reply, answer="", quote="")
+            silent = replace(heard[n].reply, answer="", quote="", explanation="")
             aligned[n] = replace(aligned[n], reply=silent, bearer="")
     kit.trace.note("align", judged=len(borne), dropped=dropped)
     return aligned
@@ -166,7 +182,8 @@ def decide(
 ) -> tuple[tuple[str, ...], Conflict, float | None]:
     """The weighted vote of the sources: the answer, all positions, and the winner's share of the weight.
 
-    `clusters` and `weights` are those of the replies, in their order. A tie goes to the answer met first.
+    `clusters` and `weights` are those of the replies, in their order. A tie goes to the answer met first,
+    and the other is unresolved.
     """
     winner = int(weighted_vote([clusters.votes], weights)[0]) if heard else -1
     sums = [0.0] * len(clusters.answers)
@@ -177,11 +194,41 @@ def decide(
     for n in sorted(range(len(sums)), key=lambda n: (n != winner, -sums[n])):
         own = [one for one, vote in zip(heard, clusters.votes, strict=True) if vote == n]
         reason = f"{_told(own, kit)}; {_compared(n, winner, sums, clusters.answers)}"
-        positions.append(_position(clusters.answers[n], own, reason, sums[n], accepted=n == winner))
+        verdict: PositionVerdict = "accepted" if n == winner else "rejected"
+        if n != winner and _is_tie(sums[n], sums[winner]):
+            verdict = "unresolved"
+        positions.append(_position(clusters.answers[n], own, reason, sums[n], verdict))
     cast = sum(max(one, 0.0) for one in sums)
     share = round(max(sums[winner], 0.0) / cast, 4) if winner >= 0 and cast else None
-    conflict = Conflict(kind="misinformation" if len(sums) > 1 else "none", positions=tuple(positions))
+    kind: ConflictKind = "misinformation" if len(sums) > 1 else "none"
+    if any(one.verdict == "unresolved" for one in positions):
+        kind = "unresolved"
+    conflict = Conflict(kind=kind, positions=tuple(positions))
     return (clusters.answers[winner],) if winner >= 0 else (), conflict, share
+
+
+def certified(
+    heard: Sequence[SourceReply], clusters: Clusters, weights: Sequence[float], kit: Kit
+) -> Certificate | None:
+    """How many owners would have to lie to change the vote; None where that cannot be told exactly.
+
+    Sources of one owner count together where they said the same; where they did not, or where a vote
+    weighs less than nothing, there is no certificate, and the trace says why.
+    """
+    said: dict[str, tuple[int, float]] = {}
+    for one, vote, weight in zip(heard, clusters.votes, weights, strict=True):
+        if vote < 0:
+            continue
+        name = _owner(one, kit) or one.source
+        choice, sum_ = said.get(name, (vote, 0.0))
+        if choice != vote or weight < 0:
+            why = (
+                f"{name} gave several answers" if choice != vote else f"the vote of {name} counts against it"
+            )
+            kit.trace.note("uncertified", reason=why)
+            return None
+        said[name] = (vote, sum_ + weight)
+    return certify([one for one, _ in said.values()], [one for _, one in said.values()], tuple(said))
 
 
 def read_by(heard: Iterable[SourceReply]) -> tuple[Passage, ...]:
@@ -219,14 +266,14 @@ def _is_borne(one: SourceReply) -> bool:
 
 
 def _position(
-    answer: str, own: Sequence[SourceReply], reason: str, weight: float, *, accepted: bool
+    answer: str, own: Sequence[SourceReply], reason: str, weight: float, verdict: PositionVerdict
 ) -> Position:
     titles = [one.holding.titled(one.bearer) for one in own]
     told = [one for one in titles if one]
     return Position(
         answer=answer,
         subject=max(told, key=told.count) if told else "",
-        verdict="accepted" if accepted else "rejected",
+        verdict=verdict,
         reason=reason,
         passages=tuple(one.bearer or one.reply.passages[0] for one in own),
         sources=tuple(one.source for one in own if one.holding.named),
@@ -248,8 +295,14 @@ def _voice(one: SourceReply, kit: Kit) -> tuple[str, str]:
     """What a source speaks for: the group it copies in, else its owner, else itself."""
     known = kit.sources.get(one.source) if one.holding.named else None
     group = known.group if known else ""
-    owner = (known.owner if known else "") or one.holding.passages[0].owner
+    owner = _owner(one, kit)
     return ("group", group) if group else ("owner", owner) if owner else ("source", one.source)
+
+
+def _owner(one: SourceReply, kit: Kit) -> str:
+    """Who owns a source, by what is known of it or else by its passages; empty where nobody is named."""
+    known = kit.sources.get(one.source) if one.holding.named else None
+    return (known.owner if known else "") or one.holding.passages[0].owner
 
 
 def _compared(n: int, winner: int, sums: Sequence[float], answers: Sequence[str]) -> str:
@@ -258,8 +311,12 @@ def _compared(n: int, winner: int, sums: Sequence[float], answers: Sequence[str]
     if not others:
         return f"weighs {sums[n]:.1f}, and no source says otherwise"
     other = max(others, key=lambda m: sums[m]) if n == winner else winner
-    if math.isclose(sums[n], sums[other], rel_tol=1e-9, abs_tol=1e-9):
+    if _is_tie(sums[n], sums[other]):
         first = "which was" if n != winner else "but was"
         return f"weighs {sums[n]:.1f}, as much as {answers[other]}, {first} met first"
     verb = "outweighs" if n == winner else "outweighed by"
     return f"{verb} {answers[other]}: {sums[n]:.1f} against {sums[other]:.1f}"
+
+
+def _is_tie(one: float, other: float) -> bool:
+    return math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-9)

@@ -28,8 +28,8 @@ _DANGLING = frozenset(["about", "of", "for", "by", "in", "on", "at", "to", "from
 def statement(question: str, answer: str) -> str:
     """Question and answer as one declarative sentence, in code.
 
-    A claim to be checked is affirmed or denied, a question for its subject has it put in; every other
-    form is reported as question and answer, which no turning of words can get wrong.
+    Where the form of the question does not allow it, they are reported as question and answer, which no
+    turning of words can get wrong.
 
     >>> statement("Who designed the lighthouse?", "Ingrid Vasmer")
     'Ingrid Vasmer designed the lighthouse.'
@@ -38,18 +38,31 @@ def statement(question: str, answer: str) -> str:
     >>> statement("When did the ferry first cross?", "1887")
     'The answer to the question "When did the ferry first cross?" is: 1887.'
     """
+    sentence = turned(question, answer)
+    said = one_line(answer).rstrip(".")
+    return sentence or f'The answer to the question "{one_line(question)}" is: {said}.'
+
+
+def turned(question: str, answer: str) -> str | None:
+    """The sentence that an answer makes of its question: a claim affirmed or denied, a subject put in.
+
+    None where the words of the question would have to change their places.
+
+    >>> turned("what is the capital of Orrin", "Quillhaven"), turned("Who did she marry?", "Ola")
+    ('Quillhaven is the capital of Orrin.', None)
+    """
     asked, said = one_line(question), one_line(answer).rstrip(".")
     claim = _CLAIM.fullmatch(asked)
     if claim and normalise(said) in ("yes", "no"):
-        bare = claim["claim"].rstrip(".")
-        return f"It is {'' if normalise(said) == 'yes' else 'not '}true that {bare}."
+        return f"It is {'' if normalise(said) == 'yes' else 'not '}true that {claim['claim'].rstrip('.')}."
     found = _SUBJECT.fullmatch(asked)
-    if found and found["verb"].casefold() not in _TURNED:
-        words = found["rest"].split()
-        plain = found["verb"].casefold() not in _STATES or len(words) > 2
-        if plain and words[-1].casefold() not in _DANGLING:
-            return f"{said} {found['rest'].rstrip('.')}."
-    return f'The answer to the question "{asked}" is: {said}.'
+    if found is None or found["verb"].casefold() in _TURNED:
+        return None
+    words = found["rest"].rstrip(".").split()
+    short = found["verb"].casefold() in _STATES and len(words) <= 2
+    if short or words[-1].casefold() in _DANGLING:
+        return None
+    return f"{said} {' '.join(words)}."
 
 
 def consistency(question: str, said: Sequence[tuple[str, Sequence[Passage]]], kit: Kit) -> list[float]:

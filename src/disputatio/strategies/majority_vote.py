@@ -13,7 +13,7 @@ from typing import Literal
 from disputatio.agents import read, why_none
 from disputatio.evidence.clusters import cluster
 from disputatio.kit import Kit
-from disputatio.panel import Holding, align, decide, hear, hold, read_by
+from disputatio.panel import Holding, align, certified, decide, hear, hold, read_by
 from disputatio.text import normalise
 from disputatio.types import Answer
 
@@ -62,6 +62,7 @@ def _by_sources(question: str, held: list[Holding], kit: Kit, tau: float, max_to
         abstained=None if answers else why_none(replies),
         conflict=conflict,
         confidence=confidence,
+        certificate=certified(heard, clusters, [1.0] * len(heard), kit),
         passages=read_by(heard),
         replies=replies,
         rounds=1,

@@ -19,7 +19,7 @@ from disputatio.errors import InputError
 from disputatio.evidence.clusters import cluster
 from disputatio.evidence.weighing import weights_of
 from disputatio.kit import Kit
-from disputatio.panel import Holding, SourceReply, align, decide, hear, hold, read_by
+from disputatio.panel import Holding, SourceReply, align, certified, decide, hear, hold, read_by
 from disputatio.text import normalise
 from disputatio.types import Answer
 
@@ -65,6 +65,7 @@ def ra_rag(
         abstained=None if answers else why_none(replies),
         conflict=conflict,
         confidence=confidence,
+        certificate=certified(heard, clusters, voices, kit),
         passages=read_by(heard),
         replies=replies,
         rounds=rounds,
