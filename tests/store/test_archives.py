@@ -71,6 +71,16 @@ def test_a_path_out_of_the_archive_is_refused_and_the_others_go_on(
     assert reason in only
 
 
+@pytest.mark.parametrize("name", ["a\0b.txt", "\0.txt", "\0", "b.txt\0.exe"])
+def test_a_member_named_with_a_nul_is_refused_and_the_others_go_on(name: str, tmp_path: Path) -> None:
+    stand_in = name.replace("\0", "\x7f")  # the library writes no such name
+    raw = files.pack(tmp_path / "a.zip", {stand_in: "Trap.", "good.txt": "Good."}).read_bytes()
+    (tmp_path / "a.zip").write_bytes(raw.replace(stand_in.encode(), name.encode()))
+    texts, reasons = _reasons(tmp_path / "a.zip")
+    assert texts == ["Good."]
+    assert reasons == {name.replace("\0", "?"): "has a name that no file has"}
+
+
 def test_links_locked_members_and_second_ones_of_a_name_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.zip"
     link = zipfile.ZipInfo("link.txt")

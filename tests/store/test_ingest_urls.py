@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from disputatio.errors import InputError
+from disputatio.store import fetch
 from disputatio.store.index import Index
 from disputatio.store.ingest_urls import ingest_urls
 from tests.store.loopback import Web, page, web
@@ -40,6 +42,27 @@ def test_every_row_of_an_address_is_in_and_replaced_by_the_next_fetch(served: We
     assert sorted(one.text for one in index.documents()) == ["A zebra.", "An okapi."]
     assert {hit.passage.source for hit in index.search("zebra")} == {"x.example"}
     assert index.delete(paths=[url]) == 2
+
+
+def test_what_is_the_same_on_another_day_is_unchanged(
+    served: Web, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = Index.open(tmp_path / "index")
+    url = "http://x.example/a"
+    _say(served, "/a", b"A zebra.")
+    ingest_urls(index, [url], **served.seams)
+    [first] = index.documents()
+    attributed = fetch._attributed
+    monkeypatch.setattr(
+        fetch, "_attributed", lambda one, got, file: attributed(one, replace(got, day="2031-01-01"), file)
+    )
+    again = ingest_urls(index, [url], **served.seams)
+    assert (again.unchanged, again.replaced, again.added) == (1, 0, 0)
+    assert index.documents() == [first]
+    _say(served, "/a", b"An okapi.")
+    assert ingest_urls(index, [url], **served.seams).replaced == 1
+    [last] = index.documents()
+    assert (last.text, last.metadata["fetched"]) == ("An okapi.", "2031-01-01")
 
 
 def test_an_address_that_fails_keeps_what_it_gave_before_and_does_not_stop_the_others(

@@ -116,7 +116,14 @@ def from_passage(passage: Passage) -> Document:
 
 
 def identity_of(document: Document, metadata: str, passage_id: str = "") -> str:
-    """A document's id: a hash of all that it says, with its metadata as JSON."""
+    """A document's id: a hash of all that it says, with its metadata as JSON.
+
+    The day on which an address was fetched is none of that: fetched again with the same content it is the
+    same document, and keeps the day of the first fetch.
+    """
+    if document.path.startswith(("http://", "https://")) and "fetched" in document.metadata:
+        said = {name: value for name, value in document.metadata.items() if name != "fetched"}
+        metadata = metadata_json(said)
     about = (document.source, document.owner, document.title, document.url, document.date)
     return content_id("d", *about, metadata, passage_id, document.text)
 

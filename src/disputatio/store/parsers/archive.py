@@ -107,7 +107,7 @@ def _members(archive: zipfile.ZipFile) -> Iterator[tuple[int, str, str]]:
         # `filename` is cut at a NUL by the library; what the file says is judged and shown.
         name = info.orig_filename
         parts = name.replace("\\", "/").split("/")
-        if info.is_dir() or (any(part.startswith(".") for part in parts) and ".." not in parts):
+        if name.endswith("/") or (any(part.startswith(".") for part in parts) and ".." not in parts):
             continue
         if parts[0] == "__MACOSX":
             continue
@@ -125,6 +125,8 @@ def _reason(info: zipfile.ZipInfo, parts: list[str]) -> str:
     kind = stat.S_IFMT(info.external_attr >> 16)
     if ".." in parts:
         return "leads out of the archive (..)"
+    if not any(parts):
+        return "has no name"
     if not parts[0] or _DRIVE.match(parts[0]):
         return "has an absolute path"
     if "\0" in info.orig_filename or len(info.orig_filename) > 1000:
