@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import signal
 from pathlib import Path
 
 import pytest
 
 from disputatio.store.in_hand import load_passages
-from tests.shell import run
+from tests.shell import finish, run, start
 
 Capture = pytest.CaptureFixture[str]
 
@@ -155,6 +156,23 @@ def test_a_cluster_that_is_not_there_is_one_line(place: Path, capsys: Capture) -
     )
     assert (done.code, done.err.count("\n")) == (2, 1)
     assert "127.0.0.1:1: no Ray cluster could be had" in done.err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_watch_that_is_stopped_ends_well_and_says_what_it_did_in_all(place: Path, number: int) -> None:
+    (place / "notes").mkdir()
+    (place / "notes" / "a.txt").write_text("A zebra.")
+    process = start("ingest", "notes", "--index", "y.index", "--embedder", "none", "--watch", "--json")
+    assert process.stdout is not None
+    assert json.loads(process.stdout.readline())["added"] == 1
+    (place / "notes" / "b.txt").write_text("An okapi.")
+    assert json.loads(process.stdout.readline())["added"] == 1
+    process.send_signal(number)
+    done = finish(process)
+    assert (done.code, done.err) == (0, "")
+    told = done.json["watched"]
+    assert (told["added"], told["unchanged"], told["refused"]) == (2, 1, 0)
 
 
 def test_an_address_is_not_fetched_unless_asked(place: Path, capsys: Capture) -> None:

@@ -123,16 +123,42 @@ def _sum(summaries: list[IngestSummary]) -> IngestSummary:
 
 
 def _watch(opened: Index, files: list[str], source_by: str | None, index: Path, *, as_json: bool) -> None:
-    """Ingest, and again whatever changes, until it is stopped."""
-    import threading
+    """Ingest, and again whatever changes, until it is stopped; then say what was done in all.
 
-    from disputatio.cli_screen import show_summary
+    An ingest that is under way is finished, unless it is asked to stop again.
+    """
+    import signal
+    import threading
+    from dataclasses import asdict, replace
+    from types import FrameType
+
+    from disputatio.cli_screen import show_summary, write_json
+    from disputatio.store.ingest import IngestSummary
     from disputatio.store.watch import watch
 
-    watch(
-        opened,
-        files,
-        source_by=source_by,
-        on_summary=lambda summary: show_summary(summary, index, as_json=as_json),
-        stop=threading.Event(),
-    )
+    stop = threading.Event()
+    whole = IngestSummary()
+    kept = {one: signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)}
+
+    def asked(_number: int, _frame: FrameType | None) -> None:
+        stop.set()
+        for one, before in kept.items():
+            signal.signal(one, before)
+
+    def heard(summary: IngestSummary) -> None:
+        nonlocal whole
+        whole = _sum([whole, summary])
+        show_summary(summary, index, as_json=as_json)
+
+    for one in kept:
+        signal.signal(one, asked)
+    try:
+        watch(opened, files, source_by=source_by, on_summary=heard, stop=stop)
+    finally:
+        for one, before in kept.items():
+            signal.signal(one, before)
+    if as_json:
+        write_json({"watched": {**asdict(whole), "refused": len(whole.refused)}})
+    else:
+        typer.echo("stopped; in all:", err=True)
+        show_summary(replace(whole, refused=()), index, as_json=False)
