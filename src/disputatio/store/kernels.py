@@ -1,4 +1,4 @@
-"""The compiled loops of a search: BM25 over postings, a scan of sign codes, cosines of some rows.
+"""The compiled loops of a search: BM25 over postings, cosines of some rows (sign codes: `scan`).
 
 Rows are taken block by block, so that what is added up stays in the cache. Each kernel keeps the best
 rows of every group in a heap of the group's own size, in one pass whatever the number of groups; one
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 BLOCK = 16384  # rows that are added up at a time
-NARROW = 2048  # columns of codes that are compared at a time
 CHUNK = 64
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
-def _compiled(fast: bool = False) -> Callable[[_Function], _Function]:
+def compiled(fast: bool = False) -> Callable[[_Function], _Function]:
+    """Compile a function at its first call, or load what an earlier process compiled."""
     found: Callable[[_Function], _Function] = njit(
         nogil=True,
         cache=True,
@@ -35,7 +35,7 @@ def _compiled(fast: bool = False) -> Callable[[_Function], _Function]:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def _ones(_context: Any, _word: Any) -> Any:
+def ones(_context: Any, _word: Any) -> Any:
     """The number of set bits of a 64-bit word, as one instruction."""
 
     def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
@@ -44,7 +44,7 @@ def _ones(_context: Any, _word: Any) -> Any:
     return types.uint64(types.uint64), generate
 
 
-@_compiled()
+@compiled()
 def _offer(
     scores: NDArray[np.float32],
     rows: NDArray[np.int64],
@@ -91,7 +91,7 @@ def _offer(
     return filled
 
 
-@_compiled()
+@compiled()
 def sparse_leg(
     weights: NDArray[np.float32],
     begins: NDArray[np.int64],
@@ -148,7 +148,7 @@ def sparse_leg(
         )
 
 
-@_compiled()
+@compiled()
 def _add_postings(
     weight: np.float32,
     rows: NDArray[np.int32],
@@ -170,7 +170,7 @@ def _add_postings(
     return at
 
 
-@_compiled()
+@compiled()
 def _sift(
     scores: NDArray[np.float32],
     base: int,
@@ -214,142 +214,7 @@ def _sift(
                     limits[group] = best_scores[start]
 
 
-@_compiled()
-def shortlist(
-    codes: NDArray[np.uint64],
-    order: NDArray[np.int32],
-    signs: NDArray[np.uint64],
-    planes: NDArray[np.uint64],
-    allowed: NDArray[np.bool_],
-    starts: NDArray[np.int64],
-    wanted: NDArray[np.int64],
-    found: NDArray[np.int64],
-) -> int:
-    """Write into `found` the rows of each group whose signs differ least from the query's; how many.
-
-    Column c of `codes` (words, rows) is row `order[c]`, group g the columns `starts[g]:starts[g + 1]`,
-    of which `wanted[g]` are taken, each group's in rising order. A sign that differs costs the query's
-    number there, in three bits: the sum over b of 2^b times the bits that differ within `planes[b]`.
-
-    What is kept is what lies below a cut that falls as better columns come, so that few columns are
-    ever written down.
-    """
-    words, columns = codes.shape
-    away = np.empty(NARROW, dtype=np.uint64)
-    most = 64 * words * 7
-    tally = np.zeros(most + 2, dtype=np.int64)
-    kept = np.empty(1024, dtype=np.int64)
-    kept_away = np.empty(1024, dtype=np.int64)
-    total = 0
-    for group in range(wanted.size):
-        want = wanted[group]
-        begin, end = starts[group], starts[group + 1]
-        if want <= 0 or begin < 0 or end > columns:
-            continue
-        cut = most
-        within = 0
-        held = 0
-        for base in range(begin, end, NARROW):
-            size = min(NARROW, end - base)
-            _measure(codes, base, size, signs, planes, away)
-            for low in range(0, size, CHUNK):
-                chunk = away[low : min(low + CHUNK, size)]
-                bar = np.uint64(cut)
-                hopeful = 0
-                for one_away in chunk:
-                    hopeful += one_away <= bar
-                if hopeful == 0:
-                    continue
-                if held + CHUNK > kept.size:
-                    held = _packed(kept, kept_away, held, cut, tally)
-                    if held + CHUNK > kept.size // 2:
-                        kept = _longer(kept)
-                        kept_away = _longer(kept_away)
-                for i in range(chunk.size):
-                    row = order[base + low + i]
-                    distance = np.int64(chunk[i])
-                    if distance > cut or not (allowed.size == 0 or allowed[row]):
-                        continue
-                    kept[held] = row
-                    kept_away[held] = distance
-                    held += 1
-                    tally[distance] += 1
-                    within += 1
-                    while within - tally[cut] >= want:
-                        within -= tally[cut]
-                        cut -= 1
-        spare = want - (within - tally[cut])  # of those at the cut, the first ones
-        total = _take(kept, kept_away, held, cut, spare, tally, found, total)
-    return total
-
-
-@_compiled()
-def _take(
-    kept: NDArray[np.int64],
-    away: NDArray[np.int64],
-    held: int,
-    cut: int,
-    spare: int,
-    tally: NDArray[np.int64],
-    found: NDArray[np.int64],
-    total: int,
-) -> int:
-    """Write down what lies below the cut, and the first `spare` at it; clear the tally."""
-    for i in range(held):
-        tally[away[i]] = 0
-        if away[i] < cut or (away[i] == cut and spare > 0):
-            spare -= away[i] == cut
-            found[total] = kept[i]
-            total += 1
-    return total
-
-
-@_compiled()
-def _measure(
-    codes: NDArray[np.uint64],
-    base: int,
-    size: int,
-    signs: NDArray[np.uint64],
-    planes: NDArray[np.uint64],
-    away: NDArray[np.uint64],
-) -> None:
-    """How far the columns `base:base + size` are from the query (see `shortlist`)."""
-    away[:size] = np.uint64(0)
-    for word in range(codes.shape[0]):
-        code = codes[word, base : base + size]
-        sign = signs[word]
-        one, two, four = planes[0, word], planes[1, word], planes[2, word]
-        for i in range(code.size):
-            other = code[i] ^ sign
-            twos = _ones(other & two) << np.uint64(1)
-            away[i] += _ones(other & one) + twos + (_ones(other & four) << np.uint64(2))
-
-
-@_compiled()
-def _packed(
-    kept: NDArray[np.int64], away: NDArray[np.int64], held: int, cut: int, tally: NDArray[np.int64]
-) -> int:
-    """Move what still lies within the cut to the front and forget the rest; how many are left."""
-    left = 0
-    for i in range(held):
-        if away[i] <= cut:
-            kept[left] = kept[i]
-            away[left] = away[i]
-            left += 1
-        else:
-            tally[away[i]] = 0
-    return left
-
-
-@_compiled()
-def _longer(array: NDArray[np.int64]) -> NDArray[np.int64]:
-    """A copy of twice the length."""
-    longer = np.empty(2 * array.size, dtype=np.int64)
-    longer[: array.size] = array
-    return longer
-
-
-@_compiled(fast=True)
+@compiled(fast=True)
 def _product(row: NDArray[np.int16], query: NDArray[np.float32]) -> np.float32:
     total = np.float32(0)
     for i in range(query.size):
@@ -357,7 +222,7 @@ def _product(row: NDArray[np.int16], query: NDArray[np.float32]) -> np.float32:
     return total
 
 
-@_compiled()
+@compiled()
 def nearest(
     numbers: NDArray[np.int16],
     scales: NDArray[np.float32],
@@ -385,7 +250,7 @@ def nearest(
                 limits[group] = best_scores[start]
 
 
-@_compiled()
+@compiled()
 def cosines(
     numbers: NDArray[np.int16],
     scales: NDArray[np.float32],

@@ -73,7 +73,9 @@ def repeats(sketches: NDArray[np.uint8]) -> list[int]:
 def pairs(sketches: NDArray[np.uint8]) -> list[tuple[int, int]]:
     """Pairs of rows (earlier, later) that are near duplicates; many rows are paired by bands."""
     if len(sketches) <= _FEW:
-        first, second = np.triu_indices(len(sketches), 1)
+        # Bins that are empty in both count here: more than enough pairs pass, and are looked at below.
+        same = np.count_nonzero(sketches[:, None] == sketches[None], axis=2)
+        first, second = np.nonzero(np.triu(same >= int(NEAR * BINS), 1))
     else:
         bands = np.ascontiguousarray(np.ascontiguousarray(sketches).view(np.uint32).T)
         keys = (bands.astype(np.uint64) << np.uint64(32)) | np.arange(len(sketches), dtype=np.uint64)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from disputatio.errors import StoreError
-from disputatio.store.quantised import asked_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -140,7 +139,7 @@ def best_dense(parts: Sequence[Part], vector: Floats, room: NDArray[np.int64]) -
 
 def _shortlist(part: Part, vector: Floats, room: NDArray[np.int64]) -> Rows:
     """Rows of a large segment among which the best of each group are nearly sure to be."""
-    from disputatio.store import kernels
+    from disputatio.store.scan import shortlist
 
     vectors = part.segment.vectors
     assert vectors is not None
@@ -152,9 +151,10 @@ def _shortlist(part: Part, vector: Floats, room: NDArray[np.int64]) -> Rows:
         starts = np.array([0, part.segment.rows])
         wanted = np.maximum(OVER * room, SHORTLIST)
     wanted = np.minimum(wanted, np.diff(starts))
-    signs, planes = asked_of(vector, vectors.centre)
     found = np.empty(int(wanted.sum()), dtype=np.int64)
-    size = kernels.shortlist(vectors.codes, vectors.order, signs, planes, part.allowed, starts, wanted, found)
+    size = shortlist(
+        vectors.codes, vectors.order, vector, vectors.centre, part.allowed, starts, wanted, found
+    )
     return found[:size] if part.groups.size else np.sort(found[:size])
 
 

@@ -11,7 +11,7 @@ a source hold .98 of the true best three, .90 where every sign weighs the same).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -77,15 +77,6 @@ def code_of(centred: NDArray[np.float32]) -> NDArray[np.uint64]:
     bits[:, :dimension] = centred > 0
     packed = np.packbits(bits, axis=1, bitorder="little").view(np.uint64)
     return np.ascontiguousarray(packed.T)
-
-
-def asked_of(query: NDArray[np.float32], centre: NDArray[np.float32]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """A query as a scan wants it: its signs, and the three planes of bits of its numbers' sizes."""
-    centred = query - centre
-    sizes = np.abs(centred)
-    levels = np.rint(sizes * np.float32(7 / max(float(sizes.max()), 1e-12))).astype(np.int64)
-    planes = np.stack([(levels >> bit) & 1 for bit in range(3)]).astype(np.float32)
-    return code_of(centred[None])[:, 0].copy(), np.ascontiguousarray(code_of(planes).T)
 
 
 def _coded(numbers: NDArray[np.int16], scales: NDArray[np.float32], sources: NDArray[np.int32]) -> Quantised:
