@@ -29,7 +29,8 @@ def _adding(told: argparse.Namespace, size: int, name: str) -> dict[str, Any]:
     shutil.rmtree(grown, ignore_errors=True)
     shutil.copytree(whole, grown)
     reader, writer, other = (
-        search_scale.Remote(name, told, size, folder) for folder in (grown, grown, whole)
+        search_scale.Remote(name, told, size, folder, core=core)
+        for folder, core in ((grown, True), (grown, False), (whole, True))
     )
     for remote in (reader, writer, other):
         remote.ask("open", setting={"fresh": True})
@@ -51,7 +52,7 @@ def _adding(told: argparse.Namespace, size: int, name: str) -> dict[str, Any]:
         for query in range(WARM, WARM + TURNS):
             pair = [("before", reader), ("compacted", other)]
             for when, remote in pair[query % 2 :] + pair[: query % 2]:
-                times[when].append(remote.ask("search", leg=leg, query=query, k=20)["seconds"] * 1000)
+                times[when].append(remote.ask("search", leg=leg, query=query, k=20)["cpu"] * 1000)
         p50 = {when: round(statistics.median(took), 3) for when, took in times.items()}
         found[leg] = {**p50, "ratio": round(p50["before"] / p50["compacted"], 2)}
     for remote in (reader, writer, other):
