@@ -36,9 +36,10 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
 }
 VAGUE = {"utils", "util", "helpers", "common", "base", "manager", "misc"}
 HEAVY = {
-    "docx", "fastapi", "httpx", "httpx2", "huggingface_hub", "lance", "lancedb", "numba", "openai",
+    "docx", "fastapi", "httpx", "httpx2", "huggingface_hub", "lance", "lancedb", "lxml", "numba", "openai",
     "openvino", "openvino_genai", "openvino_tokenizers", "pyarrow", "pypdf", "qdrant_client", "ray", "scipy",
-    "semantic_text_splitter", "tokenizers", "torch", "trafilatura", "transformers", "uvicorn", "watchfiles",
+    "semantic_text_splitter", "tld", "tokenizers", "torch", "trafilatura", "transformers", "uvicorn",
+    "watchfiles",
 }  # fmt: skip
 # Compiled functions are made where they are written, so their module is what is imported at use.
 MADE_AT_IMPORT = {("disputatio.store.kernels", "numba")}
