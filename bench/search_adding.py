@@ -1,7 +1,8 @@
 """Adding 1,000 passages to 100,000: seconds until another process finds them, and what searches cost before compaction.
 
 Run by search_scale.py. A reader has the index open and searches for a word that only the new passages have while a writer, whose process has
-written before, adds them; then the grown index and the one it was copied from are asked in turns.
+written before, adds them; then the grown index and the one it was copied from are asked in turns, each on one core, and told by the time
+that the processor worked.
 """
 
 from __future__ import annotations
