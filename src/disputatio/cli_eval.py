@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from disputatio.cli_build import app as build_app
 from disputatio.errors import InputError
 from disputatio.types import Message, Prompt, Sampling
 
@@ -31,6 +32,7 @@ app = typer.Typer(
     help="Measure strategies on data sets: scores with intervals, paired differences, cost, failures.",
     no_args_is_help=True,
 )
+app.add_typer(build_app, name="build")
 
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 

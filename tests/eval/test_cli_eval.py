@@ -239,8 +239,8 @@ def test_a_report_is_printed_for_people_or_as_json(
 def test_the_data_sets_are_listed_for_people_and_as_json() -> None:
     assert "ramdocs:PATH" in _call("datasets").stdout
     known = json.loads(_call("datasets", "--json").stdout)
-    assert [one["name"] for one in known] == ["jsonl", "ramdocs"]
-    assert "gold_answers" in known[1]["fields"]
+    assert [one["name"] for one in known] == ["jsonl", "multisource", "ramdocs"]
+    assert "gold_answers" in known[2]["fields"]
 
 
 def test_a_disk_that_cannot_be_written_exits_3(

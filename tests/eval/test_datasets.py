@@ -206,5 +206,5 @@ def test_the_identity_of_a_data_set_is_its_content(tmp_path: Path) -> None:
 
 
 def test_every_data_set_says_its_fields_and_metrics() -> None:
-    assert [form.name for form in datasets()] == ["jsonl", "ramdocs"]
+    assert [form.name for form in datasets()] == ["jsonl", "multisource", "ramdocs"]
     assert all(form.description and form.fields and form.metrics for form in datasets())

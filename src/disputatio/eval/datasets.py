@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -201,6 +201,39 @@ def jsonl(row: Mapping[str, Any], place: Place) -> Example:
     )
 
 
+def multisource(row: Mapping[str, Any], place: Place) -> Example:
+    """A row of the multi-source benchmark, as `disputatio eval build multisource` writes it.
+
+    As `jsonl`, and each passage has a source, a `type` and the `answer` it bears, which go to the
+    example's metadata, and metadata of its own (the true reliability that weights=oracle reads).
+    """
+    plain = jsonl(row, place)
+    documents = _items(row, "passages", dict, place)
+    for number, document in enumerate(documents):
+        _string(document, "type", place, f"passages[{number}].")
+        _string(document, "source", place, f"passages[{number}].")
+    split = _string(row, "split", place)
+    return replace(
+        plain,
+        id=_string(row, "id", place),
+        passages=tuple(
+            replace(
+                passage,
+                owner=str(document.get("owner") or ""),
+                metadata={str(key): str(value) for key, value in (document.get("metadata") or {}).items()},
+            )
+            for passage, document in zip(plain.passages, documents, strict=True)
+        ),
+        metadata={
+            "dataset": place.dataset,
+            "types": tuple(document["type"] for document in documents),
+            "answers": tuple(str(document.get("answer") or "") for document in documents),
+            "split": split,
+            "strata": {"split": split},
+        },
+    )
+
+
 _BY_ANSWER = ("em", "precision", "recall", "f1")
 _FORMATS = {
     form.name: form
@@ -211,6 +244,13 @@ _FORMATS = {
             fields="question, gold[], wrong[]?, passages[{text, source?, id?, title?, url?, date?}]",
             metrics=(*_BY_ANSWER, "accuracy"),
             loader=jsonl,
+        ),
+        Format(
+            name="multisource",
+            description="sources of known reliability on one question (RA-RAG, Hwang et al. 2024)",
+            fields="id, question, gold[], wrong[], split, passages[{text, source, type, answer, metadata}]",
+            metrics=("accuracy",),
+            loader=multisource,
         ),
         Format(
             name="ramdocs",

@@ -1,0 +1,91 @@
+"""`disputatio eval build`: make a benchmark out of published data.
+
+What was made is said on stderr, the folder's files on stdout; exit codes as for `disputatio eval`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(help="Make a benchmark out of published data.", no_args_is_help=True)
+
+
+@app.callback()
+def build() -> None:
+    """Make a benchmark out of published data."""
+
+
+@app.command()
+def multisource(
+    origin: Annotated[
+        list[str],
+        typer.Argument(
+            help="NAME:PATH of conflictnq, nq_with_passages or poisonedrag; the first is used up first."
+        ),
+    ],
+    out: Annotated[
+        Path, typer.Option("--out", help="Folder for passages, questions and what they were made of.")
+    ],
+    sources: Annotated[int, typer.Option(min=1, help="How many sources.")] = 9,
+    prior: Annotated[str, typer.Option(help="Of their reliabilities: beta or adversary-hammer.")] = "beta",
+    adversaries: Annotated[int, typer.Option(min=0, help="Sources that are right in 0.1 of cases.")] = 0,
+    coverage: Annotated[float, typer.Option(help="The share of questions a source has passages on.")] = 0.6,
+    estimate: Annotated[int, typer.Option(min=0, help="Questions to estimate reliabilities on.")] = 40,
+    test: Annotated[int, typer.Option(min=1, help="Questions to test on.")] = 60,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same files.")] = 0,
+    texts: Annotated[
+        str, typer.Option(help="Missing texts: substitution (in code) or model (generated and checked).")
+    ] = "substitution",
+    model: Annotated[str | None, typer.Option(help="local:NAME or openai:NAME, for --texts model.")] = None,
+    journal: Annotated[
+        str | None, typer.Option(help="File of the calls made; an interrupted run goes on.")
+    ] = None,
+) -> None:
+    """Sources of known reliability that agree and disagree on the same questions (RA-RAG, appendix G)."""
+    from disputatio.errors import InputError
+    from disputatio.eval.multisource import build as make
+    from disputatio.eval.multisource import pick, write
+    from disputatio.eval.origins import read_material
+    from disputatio.eval.substitution import substituted
+
+    if texts not in ("substitution", "model"):
+        raise InputError(f"--texts {texts}: take substitution or model")
+    whole = [substituted(read_material(one), seed=seed) for one in origin]
+    chosen = pick(whole, estimate=estimate, test=test, seed=seed)
+    if texts == "model":
+        from disputatio.config import build_kit, read_settings
+        from disputatio.eval.fabrication import fabricated
+
+        kit = build_kit(read_settings(model=model, journal=journal), say=_say)
+        chosen = fabricated(chosen, kit, say=_say)
+    built = make(
+        chosen,
+        sources=sources,
+        prior=prior,  # type: ignore[arg-type]  # checked there
+        adversaries=adversaries,
+        coverage=coverage,
+        estimate=estimate,
+        seed=seed,
+    )
+    made: dict[str, int] = {}
+    for one in chosen:
+        for how, n in one.made.items():
+            made[how] = made.get(how, 0) + n
+    about = {
+        "origins": [name.partition(":")[0] for name in origin],
+        "seed": seed,
+        "prior": prior,
+        "adversaries": adversaries,
+        "coverage": coverage,
+        "texts": made,
+    }
+    write(built, out, about=about)
+    for name in ("passages.jsonl", "estimate.jsonl", "test.jsonl", "about.json"):
+        typer.echo(out / name)
+
+
+def _say(line: str) -> None:
+    typer.echo(line, err=True)

@@ -1,0 +1,73 @@
+"""What is known of a question before there are sources: its right answer, texts that bear it, and lies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from disputatio.text import normalise
+
+FACTUAL, LIES, TEXTS = 9, 9, 3  # texts that bear the truth, wrong answers, texts a wrong answer (appendix G)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lie:
+    """A wrong answer, and texts that argue for it."""
+
+    answer: str
+    texts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Material:
+    """A question, its right answers (any will do), texts that bear one of them, and lies about it."""
+
+    id: str
+    question: str
+    gold: tuple[str, ...]
+    title: str = ""
+    factual: tuple[str, ...] = ()
+    lies: tuple[Lie, ...] = ()
+    made: Mapping[str, int] = field(default_factory=dict)  # how many texts were made in which way
+
+    def faults(self) -> list[str]:
+        """What is wrong: a factual text must bear a right answer, a false one its own and no right one."""
+        bare = [n for n, one in enumerate(self.factual) if not bears_any(one, self.gold)]
+        wrong = [f"factual text {n}: bears no right answer" for n in bare]
+        for lie in self.lies:
+            if bears_any(lie.answer, self.gold) or any(stands(one, lie.answer) for one in self.gold):
+                wrong.append(f"{lie.answer!r}: is a right answer")
+            for n, one in enumerate(lie.texts):
+                if not stands(one, lie.answer):
+                    wrong.append(f"{lie.answer!r}, text {n}: does not bear it")
+                if bears_any(one, self.gold):
+                    wrong.append(f"{lie.answer!r}, text {n}: bears a right answer")
+        forms = [normalise(one.answer) for one in self.lies]
+        if len(set(forms)) < len(forms):
+            wrong.append("a wrong answer stands twice")
+        return wrong
+
+
+def bears_any(text: str, answers: Sequence[str]) -> bool:
+    """Whether the words of some answer stand in a text.
+
+    >>> bears_any("Opened in 1921.", ["1921", "May 1921"])
+    True
+    """
+    return any(stands(text, one) for one in answers)
+
+
+def stands(text: str, answer: str) -> bool:
+    """`text.contains_words`, with the normal forms kept: the same texts are compared with many answers.
+
+    >>> stands("Born in Kansas City.", "kansas"), stands("Arkansas", "Kansas"), stands("anything", "")
+    (True, False, False)
+    """
+    needle = _form(answer)
+    return bool(needle) and f" {needle} " in f" {_form(text)} "
+
+
+@lru_cache(maxsize=1 << 16)
+def _form(text: str) -> str:
+    return normalise(text)
