@@ -16,7 +16,9 @@ from disputatio.errors import NoLogprobs
 from disputatio.evidence.alignment import TAU, consistency, turned
 from disputatio.evidence.certificate import certify
 from disputatio.evidence.clusters import Clusters
+from disputatio.evidence.groups import wording
 from disputatio.evidence.resolve import content_stems
+from disputatio.evidence.voices import numbered, rule
 from disputatio.evidence.weighing import weighted_vote
 from disputatio.kit import Kit
 from disputatio.text import bears, find_quote, normalise, stem
@@ -78,6 +80,16 @@ class SourceReply:
     def answer(self) -> str:
         """Its answer in keywords, empty for "I don't know"."""
         return self.reply.answer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What a vote of sources came to; `confidence` is the winner's share of the weight that was cast."""
+
+    answers: tuple[str, ...]
+    conflict: Conflict
+    confidence: float | None
+    certificate: Certificate | None
 
 
 def hold(question: str, kit: Kit, *, per_source: int = PER_SOURCE) -> list[Holding]:
@@ -177,17 +189,51 @@ def align(question: str, heard: Sequence[SourceReply], kit: Kit, *, tau: float =
     return aligned
 
 
-def decide(
-    heard: Sequence[SourceReply], clusters: Clusters, weights: Sequence[float], kit: Kit
-) -> tuple[tuple[str, ...], Conflict, float | None]:
-    """The weighted vote of the sources: the answer, all positions, and the winner's share of the weight.
+def decide(heard: Sequence[SourceReply], clusters: Clusters, weights: Sequence[float], kit: Kit) -> Verdict:
+    """The weighted vote of the sources, each with its own vote (RA-RAG, equation 1).
 
     `clusters` and `weights` are those of the replies, in their order. A tie goes to the answer met first,
     and the other is unresolved.
     """
     winner = int(weighted_vote([clusters.votes], weights)[0]) if heard else -1
+    certificate = _certified(heard, clusters, weights, kit)
+    return _verdict(heard, clusters, clusters.votes, weights, winner, certificate, kit)
+
+
+def decide_by_owner(
+    heard: Sequence[SourceReply], clusters: Clusters, weights: Sequence[Sequence[float]], kit: Kit
+) -> Verdict:
+    """The vote with one voice an owner and a group of copies; no weight is negative.
+
+    Where none who was heard has any of the first `weights`, the next decide, and after the last all
+    voices count alike.
+    """
+    owners = [_owner(one, kit) or f"source {one.source}" for one in heard]
+    groups = [_group(one, kit) for one in heard]
+    names = [one.source for one in heard]
+    if not heard:
+        return decide(heard, clusters, (), kit)
+    rulings = (rule(clusters.votes, one, owners=owners, groups=groups, names=names) for one in weights)
+    ruling = next(rulings)
+    while not ruling.earned and (later := next(rulings, None)) is not None:
+        ruling = later
+    called = tuple(one.removeprefix("source ") for one in ruling.names)
+    certificate = certify(ruling.choices, ruling.weights, called)
+    return _verdict(heard, clusters, ruling.choices, ruling.weights, ruling.winner, certificate, kit)
+
+
+def _verdict(
+    heard: Sequence[SourceReply],
+    clusters: Clusters,
+    choices: Sequence[int],
+    weights: Sequence[float],
+    winner: int,
+    certificate: Certificate | None,
+    kit: Kit,
+) -> Verdict:
+    """What follows from votes cast (`choices` with `weights`) for the positions that sources took."""
     sums = [0.0] * len(clusters.answers)
-    for vote, weight in zip(clusters.votes, weights, strict=True):
+    for vote, weight in zip(choices, weights, strict=True):
         if vote >= 0:
             sums[vote] += weight
     positions = []
@@ -199,15 +245,18 @@ def decide(
             verdict = "unresolved"
         positions.append(_position(clusters.answers[n], own, reason, sums[n], verdict))
     cast = sum(max(one, 0.0) for one in sums)
-    share = round(max(sums[winner], 0.0) / cast, 4) if winner >= 0 and cast else None
     kind: ConflictKind = "misinformation" if len(sums) > 1 else "none"
     if any(one.verdict == "unresolved" for one in positions):
         kind = "unresolved"
-    conflict = Conflict(kind=kind, positions=tuple(positions))
-    return (clusters.answers[winner],) if winner >= 0 else (), conflict, share
+    return Verdict(
+        answers=(clusters.answers[winner],) if winner >= 0 else (),
+        conflict=Conflict(kind=kind, positions=tuple(positions)),
+        confidence=round(max(sums[winner], 0.0) / cast, 4) if winner >= 0 and cast else None,
+        certificate=certificate,
+    )
 
 
-def certified(
+def _certified(
     heard: Sequence[SourceReply], clusters: Clusters, weights: Sequence[float], kit: Kit
 ) -> Certificate | None:
     """How many owners would have to lie to change the vote; None where that cannot be told exactly.
@@ -283,26 +332,31 @@ def _position(
 
 def _told(own: Sequence[SourceReply], kit: Kit) -> str:
     """How many sources tell a position, and how many of them do not speak independently."""
-    voices = {_voice(one, kit) for one in own}
     told = f"told by {len(own)} source{'s' * (len(own) > 1)}"
-    copies = len(own) - len(voices)
-    return (
-        f"{told} ({len(voices)} independent, {copies} cop{'ies' if copies > 1 else 'y'})" if copies else told
-    )
+    voices = numbered([voice(one, kit) for one in own], len(own), "voices")
+    return f"{told} ({wording(voices)})" if len(set(voices.tolist())) < len(own) else told
 
 
-def _voice(one: SourceReply, kit: Kit) -> tuple[str, str]:
+def voice(one: SourceReply | Holding, kit: Kit) -> str:
     """What a source speaks for: the group it copies in, else its owner, else itself."""
-    known = kit.sources.get(one.source) if one.holding.named else None
-    group = known.group if known else ""
-    owner = _owner(one, kit)
-    return ("group", group) if group else ("owner", owner) if owner else ("source", one.source)
+    group, owner = _group(one, kit), _owner(one, kit)
+    return f"group {group}" if group else f"owner {owner}" if owner else f"source {_held(one).source}"
 
 
-def _owner(one: SourceReply, kit: Kit) -> str:
+def _group(one: SourceReply | Holding, kit: Kit) -> str:
+    known = kit.sources.get(_held(one).source) if _held(one).named else None
+    return known.group if known else ""
+
+
+def _held(one: SourceReply | Holding) -> Holding:
+    return one.holding if isinstance(one, SourceReply) else one
+
+
+def _owner(one: SourceReply | Holding, kit: Kit) -> str:
     """Who owns a source, by what is known of it or else by its passages; empty where nobody is named."""
-    known = kit.sources.get(one.source) if one.holding.named else None
-    return (known.owner if known else "") or one.holding.passages[0].owner
+    held = _held(one)
+    known = kit.sources.get(held.source) if held.named else None
+    return (known.owner if known else "") or held.passages[0].owner
 
 
 def _compared(n: int, winner: int, sums: Sequence[float], answers: Sequence[str]) -> str:

@@ -13,7 +13,7 @@ from typing import Literal
 from disputatio.agents import read, why_none
 from disputatio.evidence.clusters import cluster
 from disputatio.kit import Kit
-from disputatio.panel import Holding, align, certified, decide, hear, hold, read_by
+from disputatio.panel import Holding, align, decide, hear, hold, read_by
 from disputatio.text import normalise
 from disputatio.types import Answer
 
@@ -54,15 +54,15 @@ def _by_sources(question: str, held: list[Holding], kit: Kit, tau: float, max_to
     """One vote a source, from its own passages."""
     heard = align(question, hear(question, held, kit, max_tokens=max_tokens), kit, tau=tau)
     clusters = cluster(question, [one.answer for one in heard], kit)
-    answers, conflict, confidence = decide(heard, clusters, [1.0] * len(heard), kit)
+    found = decide(heard, clusters, [1.0] * len(heard), kit)
     replies = tuple(one.reply for one in heard if one.asked)
     return Answer(
         question=question,
-        answers=answers,
-        abstained=None if answers else why_none(replies),
-        conflict=conflict,
-        confidence=confidence,
-        certificate=certified(heard, clusters, [1.0] * len(heard), kit),
+        answers=found.answers,
+        abstained=None if found.answers else why_none(replies),
+        conflict=found.conflict,
+        confidence=found.confidence,
+        certificate=found.certificate,
         passages=read_by(heard),
         replies=replies,
         rounds=1,

@@ -11,7 +11,7 @@ passages; the reply is one JSON object with a verbatim quote.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from disputatio.agents import why_none
@@ -19,9 +19,9 @@ from disputatio.errors import InputError
 from disputatio.evidence.clusters import cluster
 from disputatio.evidence.weighing import weights_of
 from disputatio.kit import Kit
-from disputatio.panel import Holding, SourceReply, align, certified, decide, hear, hold, read_by
+from disputatio.panel import Holding, SourceReply, align, decide, decide_by_owner, hear, hold, read_by, voice
 from disputatio.text import normalise
-from disputatio.types import Answer
+from disputatio.types import Answer, Source
 
 PRIOR = 0.5  # the reliability of a source that has no estimate
 TRUE = "true_reliability"  # a passage's metadata field that weights=oracle reads
@@ -36,6 +36,7 @@ def ra_rag(
     selection: Literal["rrss", "rss", "all"] = "rrss",
     weights: Literal["estimated", "uniform", "oracle"] = "estimated",
     options: int = 10,
+    independent: bool = False,
     per_source: int = 3,
     max_tokens: int = 96,
 ) -> Answer:
@@ -46,48 +47,96 @@ def ra_rag(
     v = L w - 1, where w is the source's reliability: `estimated` by the calibration, the same for all
     (`uniform`, plain majority), or the truth that passages carry as `true_reliability` (`oracle`,
     `InputError` when one does not). `options` is L, the number of possible answers; 2 for yes or no.
+
+    `independent` goes past the paper: sources of one owner or one group of copies have one vote together,
+    weighed by the lower end of the reliability's interval and never less than nothing.
     """
     held = hold(question, kit, per_source=per_source)
-    reliability, known = _reliabilities(held, kit, weights)
-    order = sorted(held, key=lambda one: -reliability[one.source])
+    records = _records(held, kit, weights)
+    order = sorted(held, key=lambda one: -_reliability(records, one.source, low=independent))
+    if independent:
+        order = _voices_first(order, kit)
     heard, rounds = _ask(question, order, kit, kappa, tau, selection, max_tokens)
     clusters = cluster(question, [one.answer for one in heard], kit)
     if clusters.answers and {normalise(one) for one in clusters.answers} <= {"yes", "no"}:
         options = 2
-    voices = [1.0] * len(heard)
-    if known:
-        voices = weights_of([reliability[one.source] for one in heard], options).tolist()
-    answers, conflict, confidence = decide(heard, clusters, voices, kit)
+    if independent:
+        found = decide_by_owner(heard, clusters, _earned(records, heard, options), kit)
+    else:
+        found = decide(heard, clusters, _votes(records, heard, options), kit)
     replies = tuple(one.reply for one in heard if one.asked)
     return Answer(
         question=question,
-        answers=answers,
-        abstained=None if answers else why_none(replies),
-        conflict=conflict,
-        confidence=confidence,
-        certificate=certified(heard, clusters, voices, kit),
+        answers=found.answers,
+        abstained=None if found.answers else why_none(replies),
+        conflict=found.conflict,
+        confidence=found.confidence,
+        certificate=found.certificate,
         passages=read_by(heard),
         replies=replies,
         rounds=rounds,
     )
 
 
-def _reliabilities(
+def _records(
     held: Sequence[Holding], kit: Kit, weights: Literal["estimated", "uniform", "oracle"]
-) -> tuple[dict[str, float], bool]:
-    """The reliability of each source, and whether the vote is weighed by it."""
+) -> dict[str, Source]:
+    """What the vote goes by, of the sources of which anything is known; none for a vote of equals."""
     if weights == "oracle":
-        return {one.source: _truth(one) for one in held}, True
-    found = {
-        one.source: kit.reliabilities[one.source]
-        for one in held
-        if one.named and weights == "estimated" and one.source in kit.reliabilities
-    }
+        truths = {one.source: _truth(one) for one in held}
+        return {name: Source(name=name, reliability=one, low=one) for name, one in truths.items()}
+    if weights == "uniform":
+        return {}
+    known = {one.source: kit.sources[one.source] for one in held if one.named and one.source in kit.sources}
+    found = {name: one for name, one in known.items() if one.reliability is not None}
     without = [one.source for one in held if one.source not in found]
-    if weights == "estimated" and without:
-        vote = "those have the prior" if found else "all votes are equal"
-        kit.trace.note("unestimated", sources=without, prior=PRIOR if found else None, reason=vote)
-    return {one.source: found.get(one.source, PRIOR) for one in held}, bool(found)
+    if without:
+        reason = "those have the prior" if found else "every vote counts the same"
+        kit.trace.note("unestimated", sources=without, prior=PRIOR if found else None, reason=reason)
+    return found
+
+
+def _reliability(records: Mapping[str, Source], name: str, *, low: bool = False) -> float:
+    """A source's reliability, or with `low` the lower end of its interval; the prior where nothing is known.
+
+    By its lower end a source without a record comes last.
+    """
+    known = records.get(name)
+    if known is None or known.reliability is None:
+        return 0.0 if low and records else PRIOR
+    return known.low if low and known.low is not None else known.reliability
+
+
+def _votes(records: Mapping[str, Source], heard: Sequence[SourceReply], options: int) -> list[float]:
+    """v = L w - 1 of each reply; 1 each where nothing is known of any source."""
+    if not records:
+        return [1.0] * len(heard)
+    weights: list[float] = weights_of([_reliability(records, one.source) for one in heard], options).tolist()
+    return weights
+
+
+def _earned(records: Mapping[str, Source], heard: Sequence[SourceReply], options: int) -> list[list[float]]:
+    """Weights that none can be below 0 of: by the lower end of each interval, then by the mean."""
+    if not records:
+        return [[1.0] * len(heard)]
+    return [
+        [
+            max(float(one), 0.0)
+            for one in weights_of([_reliability(records, each.source, low=low) for each in heard], options)
+        ]
+        for low in (True, False)
+    ]
+
+
+def _voices_first(order: Sequence[Holding], kit: Kit) -> list[Holding]:
+    """The same sources, with one of each owner and group before the second of any."""
+    met: dict[str, int] = {}
+    ranks = []
+    for one in order:
+        of = voice(one, kit)
+        met[of] = met.get(of, 0) + 1
+        ranks.append(met[of])
+    return [order[n] for n in sorted(range(len(order)), key=lambda n: ranks[n])]
 
 
 def _truth(one: Holding) -> float:
