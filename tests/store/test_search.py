@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from disputatio.store.search import best, best_per_group, fuse, normalise, rank
+from disputatio.store.search import best, best_per_group, falling, fuse, normalise, rank
 
 
 def _floats(*values: float) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
@@ -35,6 +35,13 @@ def test_equal_scores_do_not_divide_by_zero() -> None:
     assert normalise(_floats(2, 2)).tolist() == [1, 1]
     assert normalise(_floats(0, 0)).tolist() == [0, 0]
     assert normalise(_floats()).size == 0
+
+
+def test_many_scores_fall_as_few_do() -> None:
+    draw = np.random.default_rng(0)
+    levels = np.array([-2.5, -1, -0.0, 0.0, 0.5, 1, np.inf], dtype=np.float32)
+    for scores in (draw.normal(size=3000).astype(np.float32), draw.choice(levels, 3000)):
+        assert falling(scores).tolist() == np.argsort(-scores, kind="stable").tolist()
 
 
 def test_best_breaks_ties_by_row() -> None:
