@@ -1,0 +1,251 @@
+"""RA-RAG: the most reliable sources that have an answer vote, each with the weight it has earned."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from disputatio.errors import InputError
+from disputatio.pipeline import ask
+from disputatio.strategies.ra_rag import batch_size, ra_rag
+from disputatio.types import Answer, Passage, Source
+from tests.strategies.sources import QUESTION, Reader, kit, rated, source
+
+TRUE, LIE = "Ingrid Vasmer", "Barnaby Croll"
+
+
+def asked(
+    model: Reader,
+    shelves: list[list[Passage]],
+    sources: dict[str, Source] | None = None,
+    **options: object,
+) -> Answer:
+    return ra_rag(QUESTION, kit(model, shelves, sources), **options)  # type: ignore[arg-type]
+
+
+def test_one_reliable_source_outweighs_two_that_are_not() -> None:
+    shelves = [source("a", LIE), source("b", LIE), source("c", TRUE)]
+    answer = asked(Reader(), shelves, rated(a=0.2, b=0.2, c=0.9))
+    assert answer.answers == (TRUE,)
+    won, lost = answer.conflict.positions
+    assert (won.verdict, won.weight, won.sources) == ("accepted", 8.0, ("c",))
+    assert won.reason == "told by 1 source; outweighs Barnaby Croll: 8.0 against 2.0"
+    assert (lost.verdict, lost.weight, lost.sources) == ("rejected", 2.0, ("a", "b"))
+    assert lost.reason == "told by 2 sources; outweighed by Ingrid Vasmer: 2.0 against 8.0"
+    assert answer.confidence == 0.8
+    assert answer.conflict.kind == "misinformation"
+
+
+def test_weights_of_equals_are_the_majority() -> None:
+    shelves = [source("a", LIE), source("b", LIE), source("c", TRUE)]
+    answer = asked(Reader(), shelves, rated(a=0.2, b=0.2, c=0.9), weights="uniform")
+    assert answer.answers == (LIE,)
+    assert [one.weight for one in answer.conflict.positions] == [2.0, 1.0]
+
+
+def test_without_any_estimate_the_votes_are_equal_and_the_trace_says_so() -> None:
+    parts = kit(Reader(), [source("a", TRUE), source("b", TRUE), source("c", LIE)])
+    assert ra_rag(QUESTION, parts).answers == (TRUE,)
+    [event] = [one for one in parts.trace.events if one["event"] == "unestimated"]
+    assert (sorted(event["sources"]), event["prior"]) == (["a", "b", "c"], None)
+
+
+def test_a_source_without_an_estimate_has_the_prior() -> None:
+    parts = kit(Reader(), [source("a", TRUE), source("b", LIE)], rated(b=0.4))
+    answer = ra_rag(QUESTION, parts)
+    assert answer.answers == (TRUE,)
+    assert [one.weight for one in answer.conflict.positions] == [4.0, 3.0]
+    [event] = [one for one in parts.trace.events if one["event"] == "unestimated"]
+    assert (event["sources"], event["prior"]) == (["a"], 0.5)
+
+
+def test_a_tie_goes_to_the_answer_met_first_and_is_called_one() -> None:
+    answer = asked(Reader(), [source("a", LIE), source("b", TRUE)], rated(a=0.7, b=0.7))
+    won, tied = answer.conflict.positions
+    assert answer.answers == (won.answer,)
+    assert (won.verdict, tied.verdict, answer.conflict.kind) == ("accepted", "unresolved", "unresolved")
+    assert "as much as" in won.reason
+    assert "which was met first" in tied.reason
+    assert answer.confidence == 0.5
+
+
+def test_the_oracle_reads_the_truth_that_passages_carry() -> None:
+    low, high = {"true_reliability": "0.1"}, {"true_reliability": "0.9"}
+    shelves = [
+        source("a", LIE, metadata=low),
+        source("b", LIE, metadata=low),
+        source("c", TRUE, metadata=high),
+    ]
+    assert asked(Reader(), shelves, rated(a=0.9, b=0.9, c=0.1), weights="oracle").answers == (TRUE,)
+
+
+@pytest.mark.parametrize("told", [{}, {"true_reliability": "high"}, {"true_reliability": "1.5"}])
+def test_an_oracle_without_the_truth_names_passage_and_source(told: dict[str, str]) -> None:
+    with pytest.raises(InputError, match="passage a of 'a' carries no true_reliability"):
+        asked(Reader(), [source("a", TRUE, metadata=told)[:1]], weights="oracle")
+
+
+def test_an_answer_that_its_passages_do_not_bear_out_counts_as_none() -> None:
+    shelves = [source("a", LIE), source("b", LIE), source("c", TRUE)]
+    answer = asked(Reader(doubted=["Barnaby"]), shelves)
+    assert answer.answers == (TRUE,)
+    assert [one.answer for one in answer.conflict.positions] == [TRUE]
+    assert asked(Reader(doubted=["Barnaby"]), shelves, tau=0.0).answers == (LIE,)
+
+
+def test_a_source_with_nothing_on_the_question_costs_no_call() -> None:
+    idle = [Passage(id="z", source="z", text="Recipes: bread, soup, cake.")]
+    model = Reader()
+    answer = asked(model, [source("a", TRUE), idle])
+    assert answer.answers == (TRUE,)
+    assert model.batches == [1]
+    assert {one.id for one in answer.passages} == {"a", "a-2"}
+
+
+# --- who is asked -------------------------------------------------------------------------------
+def test_sources_are_asked_by_falling_reliability_until_enough_have_an_answer() -> None:
+    shelves = [source(name, TRUE if name in "bdf" else "") for name in "abcdefgh"]
+    order = {name: 0.95 - 0.05 * n for n, name in enumerate("abcdefgh")}
+    model = Reader()
+    answer = asked(model, shelves, rated(**order), kappa=3, tau=0.0)
+    assert model.sources_asked() == list("abcdef")
+    assert model.batches == [3, 3]
+    assert answer.rounds == 2
+    assert answer.conflict.positions[0].sources == ("b", "d", "f")
+
+
+def test_those_beyond_the_kappa_th_answer_do_not_vote() -> None:
+    names = "abcdefghij"
+    silent = "bcd"
+    shelves = [source(name, "" if name in silent else TRUE if name < "g" else LIE) for name in names]
+    order = {name: 0.95 - 0.05 * n for n, name in enumerate(names)}
+    answer = asked(Reader(), shelves, rated(**order), kappa=4, tau=0.0)
+    voters = [name for one in answer.conflict.positions for name in one.sources]
+    assert sorted(voters) == ["a", "e", "f", "g"]
+
+
+def test_rss_hears_the_most_reliable_whatever_they_say_and_all_hears_everybody() -> None:
+    shelves = [source("a"), source("b", TRUE), source("c", LIE), source("d", LIE)]
+    known = rated(a=0.9, b=0.8, c=0.7, d=0.6)
+    model = Reader()
+    assert asked(model, shelves, known, kappa=2, selection="rss").answers == (TRUE,)
+    assert model.sources_asked() == ["a", "b"]
+    model = Reader()
+    assert asked(model, shelves, known, kappa=2, selection="all").answers == (LIE,)
+    assert model.batches == [4]
+
+
+@pytest.mark.parametrize("share", [0.3, 0.6, 0.8, 1.0])
+@pytest.mark.parametrize("sources", [10, 20, 100])
+def test_speculative_batches_ask_few_more_than_one_after_the_other_in_few_rounds(
+    share: float, sources: int
+) -> None:
+    dice, kappa = random.Random(sources), 4
+    asked_, least, rounds, trials = 0, 0, 0, 2_000
+    for _ in range(trials):
+        answers = [dice.random() < share for _ in range(sources)]
+        least += next((n for n in range(1, sources + 1) if sum(answers[:n]) == kappa), sources)
+        at = found = 0
+        while at < sources and found < kappa:
+            at = min(at + batch_size(kappa - found, at, found), sources)
+            found = sum(answers[:at])
+            rounds += 1
+        asked_ += at
+    assert asked_ <= 1.15 * least
+    assert rounds / trials <= 3.5
+
+
+# --- who speaks for himself ---------------------------------------------------------------------
+def test_an_owner_has_one_vote_however_many_sources_it_has() -> None:
+    shelves = [source(f"copy{n}", LIE, owner="Mill") for n in range(6)]
+    shelves += [source("b", TRUE, owner="B"), source("c", TRUE, owner="C")]
+    known = rated(**{f"copy{n}": 0.8 for n in range(6)}, b=0.8, c=0.8)
+    paper = asked(Reader(), shelves, known, selection="all")
+    ours = asked(Reader(), shelves, known, selection="all", independent=True)
+    assert (paper.answers, ours.answers) == ((LIE,), (TRUE,))
+    assert "(1 independent, 5 copies)" in ours.conflict.positions[1].reason
+    assert ours.certificate is not None
+    assert (ours.certificate.owners, ours.certificate.voters) == (1, 3)
+
+
+def test_copies_do_not_use_up_the_places_of_others() -> None:
+    shelves = [source(f"copy{n}", LIE) for n in range(6)] + [source("b", TRUE), source("c", TRUE)]
+    known = rated(**{f"copy{n}": 0.9 for n in range(6)}, b=0.8, c=0.8)
+    known = {
+        name: Source(name=name, reliability=one.reliability, low=one.low, group="g" if "copy" in name else "")
+        for name, one in known.items()
+    }
+    model = Reader()
+    assert asked(model, shelves, known, kappa=3, independent=True).answers == (TRUE,)
+    assert model.sources_asked() == ["copy0", "b", "c"]
+
+
+def test_a_record_too_thin_to_tell_weighs_nothing_beside_one_that_is_not() -> None:
+    known = {
+        "a": Source(name="a", reliability=0.9, low=0.05),
+        "b": Source(name="b", reliability=0.9, low=0.05),
+        "c": Source(name="c", reliability=0.8, low=0.7),
+    }
+    shelves = [source("a", LIE), source("b", LIE), source("c", TRUE)]
+    assert asked(Reader(), shelves, known, independent=True).answers == (TRUE,)
+    assert asked(Reader(), shelves, known).answers == (LIE,)
+
+
+# --- what is told of the vote -------------------------------------------------------------------
+def test_the_certificate_counts_the_owners_whose_lie_would_change_the_answer() -> None:
+    answer = asked(Reader(), [source(name, TRUE) for name in "abcd"], rated(a=0.9, b=0.8, c=0.7, d=0.6))
+    assert answer.certificate is not None
+    assert (answer.certificate.owners, answer.certificate.voters) == (2, 4)
+    assert answer.certificate.names == ("a", "b")
+
+
+def test_a_vote_that_counts_against_its_answer_leaves_no_exact_certificate() -> None:
+    parts = kit(Reader(), [source("a", TRUE), source("b", LIE)], rated(a=0.9, b=0.02))
+    assert ra_rag(QUESTION, parts).certificate is None
+    assert "uncertified" in {one["event"] for one in parts.trace.events}
+
+
+@pytest.mark.parametrize("selection", ["rrss", "rss", "all"])
+def test_when_nobody_knows_there_is_no_evidence_and_nothing_is_certified(selection: str) -> None:
+    answer = asked(Reader(), [source("a"), source("b")], rated(a=0.9), selection=selection)
+    assert (answer.answers, answer.abstained, answer.certificate) == ((), "no_evidence", None)
+    assert answer.conflict.positions == ()
+
+
+def test_passages_without_a_source_are_a_source_each() -> None:
+    told = [LIE, TRUE, TRUE, TRUE, TRUE]
+    loose = [
+        Passage(id=f"p{n}", text=f"Log of p{n}. Quillhaven lighthouse, designed by {one}.")
+        for n, one in enumerate(told)
+    ]
+    answer = asked(Reader(), [loose], selection="all")
+    assert answer.answers == (TRUE,)
+    assert [one.weight for one in answer.conflict.positions] == [4.0, 1.0]
+    assert answer.conflict.positions[0].sources == ()
+
+
+def test_a_claim_to_be_checked_has_two_answers() -> None:
+    class Checker(Reader):
+        def _answer(self, text: str) -> str:
+            return '{"answer": "%s", "quote": ""}' % ("no" if "Log of c" in text else "yes")
+
+        def _judge(self, text: str) -> dict[str, float]:
+            return {"Yes": 0.9, "No": 0.1}
+
+    shelves = [source("a", LIE), source("b", LIE), source("c", TRUE)]
+    parts = kit(Checker(), shelves, rated(a=0.6, b=0.6, c=0.9))
+    answer = ra_rag("Is it true that the Quillhaven lighthouse is white?", parts)
+    assert answer.answers == ("no",)
+    assert [one.weight for one in answer.conflict.positions] == [0.8, 0.4]
+
+
+def test_the_audit_cites_the_source_by_its_own_quote_and_states_the_answer() -> None:
+    parts = kit(Reader(), [source("a", TRUE), source("b", TRUE)], rated(a=0.9, b=0.8))
+    answer = ask(QUESTION, kit=parts, strategy="ra_rag")
+    [claim] = answer.claims
+    assert claim.text == f"{TRUE} designed the Quillhaven lighthouse."
+    assert [(one.passage, one.quote) for one in claim.citations] == [
+        ("a", f"designed by {TRUE}"),
+        ("b", f"designed by {TRUE}"),
+    ]
