@@ -7,6 +7,8 @@ import pytest
 from disputatio.strategies.majority_vote import majority_vote
 from disputatio.types import Answer, Passage
 from tests.strategies.panel import Panel, kit, said
+from tests.strategies.sources import QUESTION, Reader, rated, source
+from tests.strategies.sources import kit as of_sources
 
 NAMES = ("Alpha", "Beta", "Gamma", "Delta")
 
@@ -55,3 +57,42 @@ def test_agents_that_decline_or_break_their_contract_do_not_vote() -> None:
 def test_without_a_vote_it_abstains_and_says_why(lines: tuple[str, ...], abstained: str) -> None:
     answer, _ = vote(*lines)
     assert (answer.answers, answer.abstained) == ((), abstained)
+
+
+# --- over sources -------------------------------------------------------------------------------
+TRUE, LIE = "Ingrid Vasmer", "Barnaby Croll"
+
+
+def test_a_source_has_one_vote_however_many_passages_it_has() -> None:
+    loud = [
+        Passage(id=f"a{n}", source="a", text=f"Log of a. Quillhaven lighthouse {n}, designed by {LIE}.")
+        for n in range(3)
+    ]
+    model = Reader()
+    answer = majority_vote(QUESTION, of_sources(model, [loud, source("b", TRUE), source("c", TRUE)]))
+    assert answer.answers == (TRUE,)
+    assert model.batches == [3]
+    assert [one.weight for one in answer.conflict.positions] == [2.0, 1.0]
+    assert answer.certificate is not None
+    assert (answer.certificate.owners, answer.certificate.voters) == (1, 3)
+
+
+def test_reliabilities_do_not_weigh() -> None:
+    shelves = [source("a", LIE), source("b", LIE), source("c", TRUE)]
+    parts = of_sources(Reader(), shelves, rated(a=0.1, b=0.1, c=0.9))
+    assert majority_vote(QUESTION, parts).answers == (LIE,)
+
+
+def test_passages_have_the_votes_where_no_source_has_several_or_where_it_is_asked_for() -> None:
+    model = Panel({"Alpha": [said("1")], "Beta": [said("2")], "Gamma": [said("2")]})
+    alone = [Passage(id=one, source=one, text=f"{one}: a passage.") for one in ("Alpha", "Beta", "Gamma")]
+    assert majority_vote("When?", kit(model, alone)).answers == ("2",)
+    assert model.batches == [("reader", 3)]
+    together = [Passage(id=one.id, source="one", text=one.text) for one in alone]
+    assert majority_vote("When?", kit(model, together), voters="passages").answers == ("2",)
+    assert majority_vote("When?", kit(model, together), k=3).answers == ("2",)
+
+
+def test_sources_that_know_nothing_are_no_evidence() -> None:
+    answer = majority_vote(QUESTION, of_sources(Reader(), [source("a"), source("b")]))
+    assert (answer.answers, answer.abstained) == ((), "no_evidence")
