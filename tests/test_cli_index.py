@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from disputatio.store.in_hand import load_passages
+from disputatio.store.index import Index
 from tests.shell import finish, run, start
+from tests.store.hashing import HashEmbedder
 
 Capture = pytest.CaptureFixture[str]
 
@@ -95,6 +97,43 @@ def test_deleting_needs_to_be_told_what(place: Path, capsys: Capture) -> None:
     done = run(capsys, "index", "delete", "--index", "x.index")
     assert done.code == 2
     assert "--source" in done.err
+
+
+def test_a_document_is_deleted_and_counted_once_by_whichever_name(place: Path, capsys: Capture) -> None:
+    done = run(capsys, "index", "delete", "--path", "rows.jsonl", "--index", "x.index")
+    assert (done.code, done.out) == (0, "3 documents deleted\n")
+
+
+def test_a_check_finds_what_has_changed_and_mends_it(place: Path, capsys: Capture) -> None:
+    done = run(capsys, "index", "check", "--index", "x.index")
+    assert (done.code, done.err) == (0, "")
+    assert done.out.endswith("3 documents and 3 passages checked; nothing damaged\n")
+    [file] = (place / "x.index" / "segments").glob("*/stored_bytes.npy")
+    raw = bytearray(file.read_bytes())
+    raw[150] ^= 1
+    file.write_bytes(raw)
+    looked = run(capsys, "index", "check", "--no-repair", "--index", "x.index")
+    assert looked.code == 1
+    assert "stored_bytes.npy: its bytes have changed; left as it is" in looked.out
+    assert looked.out.endswith("mend it with: disputatio index check --index x.index\n")
+    mended = run(capsys, "index", "check", "--index", "x.index", "--json")
+    assert mended.code == 1
+    assert [one["problem"] for one in mended.json["damaged"]] == ["its bytes have changed"]
+    assert "quarantine" in mended.json["damaged"][0]["action"]
+    again = run(capsys, "index", "check", "--index", "x.index", "--json")
+    assert (again.code, again.json["damaged"]) == (0, [])
+    assert len(run(capsys, "search", "ferry mill", "--index", "x.index", "--json").json) == 3
+    assert list((place / "x.index" / "quarantine").rglob("stored_bytes.npy"))
+
+
+def test_an_index_of_an_embedder_that_is_gone_can_be_kept_and_given_another(
+    place: Path, capsys: Capture
+) -> None:
+    Index.open(place / "y.index", embedder=HashEmbedder()).ingest(place / "rows.jsonl")
+    assert run(capsys, "index", "compact", "--index", "y.index").code == 0
+    assert run(capsys, "index", "delete", "--source", "buzz.example", "--index", "y.index").code == 0
+    assert run(capsys, "index", "reembed", "none", "--index", "y.index").code == 0
+    assert len(run(capsys, "search", "ferry mill", "--index", "y.index", "--json").json) == 2
 
 
 def test_exported_passages_can_be_asked_over(place: Path, capsys: Capture) -> None:

@@ -40,7 +40,7 @@ def compact(index: _Index = None) -> None:
     """Merge what many small ingests left, and drop what was replaced or deleted."""
     from disputatio.cli_screen import write
 
-    opened = _open(index, writing=True)
+    opened = _open(index)
     opened.compact()
     told = opened.info()
     write(f"{told.path}: {told.passages} passages in {told.segments} segments\n")
@@ -121,7 +121,7 @@ def delete(
 
     if not (source or path or document):
         raise InputError("say what to delete: --source NAME, --path FILE or --document ID")
-    gone = _open(index, writing=True).delete(
+    gone = _open(index).delete(
         sources=source or (), paths=[str(one) for one in path or ()], documents=document or ()
     )
     write(f"{gone} documents deleted\n")
@@ -136,7 +136,7 @@ def reembed(
     from disputatio.cli_screen import Meter, write
     from disputatio.config import open_embedder
 
-    opened = _open(index, writing=True)
+    opened = _open(index)
     with Meter("embedding") as meter:
         part = open_embedder(embedder, pull=True)
         opened.reembed(part, progress=lambda done, total: meter.told(done, total, "embedding"))
@@ -225,15 +225,15 @@ def _folder(index: Path | None) -> Path:
     return read_settings(index=index).index
 
 
-def _open(index: Path | None, *, writing: bool = False, searching: bool = False) -> Index:
-    """The index that is named or usual; with its embedder where one is needed."""
+def _open(index: Path | None, *, searching: bool = False) -> Index:
+    """The index that is named or usual; with its embedder where one is needed, which is for a search."""
     from disputatio.cli_screen import Waiting
     from disputatio.config import embedder_for, read_settings
     from disputatio.store.index import Index
 
     settings = read_settings(index=index, journal="none", replay=False)
     part: Embedder | None = None
-    if (writing or searching) and settings.index.exists():
+    if searching and settings.index.exists():
         with Waiting() as waiting:
             part = embedder_for(settings, settings.index, say=waiting.say, progress=waiting.fetched)
     return Index.open(settings.index, embedder=part, create=False)

@@ -200,7 +200,8 @@ def embedder_for(
         prefixes = ", and DISPUTATIO_QUERY_PREFIX and DISPUTATIO_PASSAGE_PREFIX to its prefixes"
         raise ConfigError(
             f"{index}: was made with the embedder {made_with}, not with {part.name}: "
-            f"set DISPUTATIO_EMBEDDER to its name or folder{prefixes if served else ''}"
+            f"set DISPUTATIO_EMBEDDER to its name or folder{prefixes if served else ''}, "
+            f"or give every passage a new vector with: disputatio index reembed NAME --index {index}"
         )
     if part is None or settings.journal == "none":
         return part

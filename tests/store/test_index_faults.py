@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import json
 import signal
@@ -14,8 +15,10 @@ from typing import Any
 
 import pytest
 
-from disputatio.errors import StoreError
+from disputatio.errors import IndexBusy, IndexVersion, StoreError
 from disputatio.store import writer
+from disputatio.store.check import check
+from disputatio.store.export import export
 from disputatio.store.index import Index
 from disputatio.store.manifest import NAME
 from disputatio.store.split import split
@@ -139,6 +142,8 @@ def test_a_replaced_file_changes_at_once_however_many_batches_it_takes(
 _INGEST = """
 import sys
 from disputatio.store import writer
+from disputatio.store.check import check
+from disputatio.store.export import export
 from disputatio.store.index import Index
 writer._LARGEST = 6
 def tell(done, total, passages):
@@ -172,7 +177,7 @@ def test_kill_9_during_an_ingest_loses_nothing_acknowledged(tmp_path: Path, afte
 
 _FILL = """
 import os, resource, sys
-from disputatio.errors import StoreError
+from disputatio.errors import IndexBusy, IndexVersion, StoreError
 from disputatio.store.index import Index
 from disputatio.types import Passage
 index = Index.open(sys.argv[1])
@@ -221,7 +226,7 @@ def test_a_second_writer_is_refused_and_a_reader_is_not(tmp_path: Path) -> None:
     index = Index.open(tmp_path / "ix")
     index.add([Passage(text="A zebra.")])
     with writing(tmp_path / "ix"):
-        with pytest.raises(StoreError, match="another process is writing"):
+        with pytest.raises(IndexBusy, match="another process is writing"):
             index.add([Passage(text="More.")])
         assert len(Index.open(tmp_path / "ix").search("zebra")) == 1
     assert index.add([Passage(text="More.")]).added == 1
@@ -288,6 +293,51 @@ def test_what_is_not_an_index_of_ours_is_refused_and_left_alone(
     assert sorted(path.rglob("*")) == before
 
 
+def test_a_copy_without_its_manifests_is_not_taken_for_a_new_index(tmp_path: Path) -> None:
+    index = Index.open(tmp_path / "ix")
+    index.add([Passage(text="A zebra.")])
+    index.add([Passage(text="A giraffe.")])
+    for one in tmp_path.glob("ix/manifest*"):
+        one.unlink()
+    before = sorted(tmp_path.rglob("*"))
+    for call in (lambda: Index.open(tmp_path / "ix"), lambda: index.add([Passage(text="A lion.")])):
+        with pytest.raises(StoreError, match=r"has lost its manifest\.json and the copy"):
+            call()
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize("gone", ["passages.lance/data/*.lance", "passages.lance/_versions/*"])
+def test_a_table_that_was_copied_in_part_is_told_with_what_to_do(tmp_path: Path, gone: str) -> None:
+    path = tmp_path / "ix"
+    index = Index.open(path)
+    index.add([Passage(text="A zebra.")])
+    for one in path.glob(gone):
+        one.unlink()
+    with pytest.raises(StoreError, match="is missing; copy the whole index again, or mend it") as caught:
+        export(index, tmp_path / "out.jsonl")
+    assert str(caught.value).endswith(f"disputatio index check --index {path}")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_folder_that_cannot_be_written_to_is_searched_and_says_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = Index.open(tmp_path / "ix")
+    index.add([Passage(text="A zebra.")])
+    plain = Path.open
+
+    def read_only(self: Path, mode: str = "r", *given: Any, **options: Any) -> Any:
+        if mode != "r" and mode != "rb":
+            raise OSError(errno.EROFS, "Read-only file system")
+        return plain(self, mode, *given, **options)
+
+    monkeypatch.setattr(Path, "open", read_only)
+    assert len(Index.open(tmp_path / "ix").search("zebra")) == 1
+    with pytest.raises(StoreError, match="cannot be written to; make it writable, or work on a copy"):
+        index.add([Passage(text="A lion.")])
+    assert check(tmp_path / "ix", repair=False).damaged == ()
+
+
 def test_an_index_that_is_not_there_is_refused_where_none_is_to_be_made(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="disputatio ingest"):
         Index.open(tmp_path / "none", create=False)
@@ -307,6 +357,13 @@ def test_a_kill_while_the_index_is_made_is_made_good(tmp_path: Path, monkeypatch
     index = Index.open(tmp_path / "ix", embedder=HashEmbedder())
     index.add([Passage(text="A zebra.")])
     assert len(index.search("zebra")) == 1
+
+
+def test_an_index_of_another_version_is_an_error_of_its_own(tmp_path: Path) -> None:
+    _other_version(tmp_path / "ix")
+    for call in (Index.open, check):
+        with pytest.raises(IndexVersion, match="use the program that wrote it, or ingest the documents"):
+            call(tmp_path / "ix")
 
 
 def test_importing_the_room_loads_no_engine() -> None:

@@ -11,8 +11,11 @@ from disputatio.errors import IndexVersion, StoreError
 from disputatio.store import manifest as manifests
 from disputatio.store.ledger import Entry, hash_file, immutable_files, read_ledger
 from disputatio.store.manifest import COPIES, COPY, LEDGER, NAME, SEGMENTS, Manifest, SegmentEntry, reported
+from disputatio.store.outcomes import NAME as CALIBRATION
+from disputatio.store.outcomes import damaged_lines
 from disputatio.store.reliabilities import NAME as RELIABILITY
 from disputatio.store.reliabilities import read_reliabilities
+from disputatio.store.replicate import MARK
 from disputatio.store.report import Damage
 from disputatio.store.salvage import row_is_good
 from disputatio.store.stage import read_dead
@@ -34,9 +37,12 @@ class Findings:
     `tables` are those that may have bad rows (documents, passages, files), `segments` the damaged ones
     by name, `restorable` files of the tables that have a good copy, `useless` those that nothing needs,
     `copies` damaged copies of sound files. `documents` and `passages` count the rows that were read.
+    `replica`: it is a copy that another index feeds; `recorded`: it has tables (a replica may lack them).
     """
 
     manifest: Manifest
+    replica: bool = False
+    recorded: bool = True
     damaged: list[Damage] = field(default_factory=list)
     files: int = 0
     documents: int = 0
@@ -62,6 +68,13 @@ def find_manifest(path: Path) -> Findings:
     Raises `StoreError` when there is no index, or both are damaged; `IndexVersion` when it is of
     another version.
     """
+    findings = _find_manifest(path)
+    findings.replica = (path / MARK).exists()
+    findings.recorded = not findings.replica or (path / LEDGER).exists()
+    return findings
+
+
+def _find_manifest(path: Path) -> Findings:
     copy = _copy_of_manifest(path)
     try:
         found = manifests.read(path)
@@ -97,7 +110,8 @@ def _copy_of_manifest(path: Path) -> Manifest | None:
 def audit_files(path: Path, findings: Findings) -> None:
     """Compare every file with its hash, and note what differs or is missing."""
     with reported(path, "checking the index"):
-        _audit_tables(path, findings)
+        if findings.recorded:
+            _audit_tables(path, findings)
         for entry in findings.manifest.segments:
             wanted = dict(entry.files) | ({entry.dead: entry.dead_hash} if entry.dead else {})
             for name, digest in wanted.items():
@@ -110,6 +124,8 @@ def audit_files(path: Path, findings: Findings) -> None:
         read_reliabilities(path)
     except StoreError:
         findings.note(RELIABILITY, CHANGED)
+    if lines := damaged_lines(path):
+        findings.note(CALIBRATION, f"{len(lines)} of its lines have changed")
 
 
 def differs(file: Path, digest: str) -> str:
@@ -207,7 +223,7 @@ def _version_file(manifest: Manifest, name: str) -> str:
 def audit_rows(path: Path, findings: Findings) -> None:
     """Compare every row with its checksum, in the tables whose files are sound or have been restored."""
     findings.documents = findings.passages = 0
-    for name in NAMES:
+    for name in NAMES if findings.recorded else ():
         table = getattr(findings.manifest, name)
         if name in findings.tables or _waits(findings, table.name):
             continue
@@ -247,6 +263,8 @@ def sound_segments(path: Path, findings: Findings) -> list[Opened]:
 
 def agree(path: Path, findings: Findings) -> bool:
     """Whether the segments find every passage on record, and no other; all of them are sound."""
+    if not findings.recorded:
+        return True
     opened = sound_segments(path, findings)
     found = 0
     for batch in Pinned(path, findings.manifest, ["passages"]).batches("passages", ["id"]):

@@ -22,12 +22,14 @@ def check(path: str | Path, *, repair: bool = True) -> CheckReport:
 
     With `repair` what is damaged goes to `quarantine/` (nothing is deleted), what can be made again is,
     and documents that cannot be verified are taken out of what is searched. Without, nothing is
-    changed. Raises `StoreError` when there is no index, it is of another version, or its manifest and
-    the copy of that are damaged both; `IndexBusy` when another process is writing to it.
+    changed, and neither in a copy that `sync` made: that is made anew from its index.
+
+    Raises `StoreError` when there is no index, or its manifest and the copy of that are damaged both;
+    `IndexVersion` when it is of another version, `IndexBusy` when another process is writing to it.
     """
     path = Path(path)
     findings = find_manifest(path)  # before anything is made in a folder that holds no index
-    if repair:
+    if repair and not findings.replica:
         with writing(path):
             return _repair(path)
     for _ in range(_TRIES):
@@ -80,4 +82,5 @@ def _report(
         damaged=tuple(findings.damaged),
         lost=tuple(lost or ()),
         repaired=repaired,
+        replica=findings.replica,
     )

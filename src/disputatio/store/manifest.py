@@ -94,10 +94,17 @@ def reported(path: Path, doing: str) -> Iterator[None]:
         number = getattr(error, "errno", None)
         reason = words[0][:200]
         if number in (errno.ENOSPC, errno.EDQUOT) or "No space left" in text:
-            reason = "the disk is full"
+            reason = "the disk is full; make room and run it again"
         elif number in (errno.EROFS, errno.EACCES, errno.EPERM) or "Read-only file system" in text:
-            reason = "the folder cannot be written to"
+            reason = "the folder cannot be written to; make it writable, or work on a copy of it"
+        elif "lance" in text.lower() or text.startswith("Table '"):
+            lost = "a file of its tables is missing" if "ot found" in text else reason
+            reason = f"{lost}; copy the whole index again, or mend it with: {_mend(path)}"
         raise StoreError(f"{path}: {doing} failed: {reason}") from error
+
+
+def _mend(path: Path) -> str:
+    return f"disputatio index check --index {path}"
 
 
 def parse(raw: bytes, file: Path) -> Manifest:
@@ -105,7 +112,7 @@ def parse(raw: bytes, file: Path) -> Manifest:
 
     Raises `StoreError` when it is damaged, `IndexVersion` when it is of another version.
     """
-    damaged = StoreError(f"{file}: is damaged; mend it with: disputatio index check --index {file.parent}")
+    damaged = StoreError(f"{file}: is damaged; mend it with: {_mend(file.parent)}")
     try:
         told = json.loads(raw)
         version = told.pop(_KEY)
@@ -162,13 +169,17 @@ def read(path: Path) -> Manifest | None:
                 )
             if COPY in names:
                 raise StoreError(
-                    f"{path}: has lost its {NAME}; copy the whole index again, or mend it with: "
-                    f"disputatio index check --index {path}"
+                    f"{path}: has lost its {NAME}; copy the whole index again, or mend it with: {_mend(path)}"
                 )
             begun = LOCK in names and all(
                 name.endswith((".lance", ".part", ".lock")) or name in (LEDGER, SEGMENTS, COPIES)
                 for name in names
             )
+            if begun and any([*path.glob(f"{SEGMENTS}/*"), *path.glob("*.lance/data/*")]):
+                raise StoreError(
+                    f"{path}: has lost its {NAME} and the copy of that; copy the whole index again, "
+                    "or ingest the documents into a new folder"
+                )
             if names and not begun:
                 raise StoreError(f"{path}: is not an index; choose a new or an empty folder for one")
         elif path.exists():
@@ -206,7 +217,7 @@ def check_whole(path: Path, manifest: Manifest) -> None:
         more = f" and {len(lost) - 1} more" if len(lost) > 1 else ""
         raise StoreError(
             f"{path}: opening the index failed: {lost[0]}{more} is missing; copy the whole index again, "
-            f"or mend it with: disputatio index check --index {path}"
+            f"or mend it with: {_mend(path)}"
         )
 
 

@@ -30,6 +30,8 @@ from disputatio.store.manifest import (
     reported,
     sync_folder,
 )
+from disputatio.store.outcomes import NAME as CALIBRATION
+from disputatio.store.outcomes import open_journal
 from disputatio.store.prepare import metadata_json
 from disputatio.store.reembed import Building, next_name, passage_of
 from disputatio.store.reliabilities import NAME as RELIABILITY
@@ -73,10 +75,12 @@ def mend_files(path: Path, findings: Findings, place: str) -> None:
             if findings.has(name):  # the switch that follows writes both
                 _quarantine(path, place, name)
                 _say(findings, name, action)
-        if findings.has(RELIABILITY):
-            _quarantine(path, place, RELIABILITY)
-            (path / RELIABILITY).unlink()
-            _say(findings, RELIABILITY, "moved to quarantine; estimate anew with: disputatio calibrate")
+        for name, held in ((RELIABILITY, contextlib.nullcontext()), (CALIBRATION, open_journal(path))):
+            if findings.has(name):
+                with held:  # while no one appends to it
+                    _quarantine(path, place, name)
+                    (path / name).unlink()
+                _say(findings, name, "moved to quarantine; estimate anew with: disputatio calibrate")
         if findings.has(LEDGER):
             _quarantine(path, place, LEDGER)
             ledger, tables = Ledger(path), [getattr(findings.manifest, name).name for name in NAMES]
@@ -140,6 +144,7 @@ def mend_rows(path: Path, findings: Findings, place: str) -> list[LostDocument]:
             dimension=manifest.dimension,
         )
         stage.clear()
+    findings.documents, findings.passages = stage.manifest.documents.rows, stage.manifest.live
     for name in suspect:
         _say_below(findings, f"{getattr(manifest, name).name}.lance", _ANEW[name])
     if findings.segments:

@@ -37,6 +37,7 @@ class CheckReport:
     damaged: tuple[Damage, ...] = ()
     lost: tuple[LostDocument, ...] = ()
     repaired: bool = False
+    replica: bool = False
 
     def text(self) -> str:
         """The report as a person reads it, one line a finding."""
@@ -50,6 +51,8 @@ class CheckReport:
         lines += [f"lost {one.path or f'document {one.document}'}: {one.reason}" for one in self.lost]
         if self.lost:
             lines.append("ingest the files of lost documents again to bring them back")
+        elif self.damaged and self.replica:
+            lines.append("it is a copy: make another with disputatio index sync, into an empty folder")
         elif self.damaged and not self.repaired:
             lines.append(f"mend it with: disputatio index check --index {self.path}")
         return "\n".join(lines)

@@ -135,7 +135,11 @@ class Writer:
 
     def remove(self, where: str) -> int:
         """Take out the documents that meet a condition; how many there were."""
-        found = self.stage.tables.matching(where)
+        found = [
+            row
+            for row in self.stage.tables.matching(where)
+            if entry_of(row["file"], row["id"]) not in self._dropped_entries  # by another condition
+        ]
         for row in found:
             self._drop(row["file"], row["id"])
             self._forget(row["file"])
