@@ -10,6 +10,7 @@ import pytest
 from disputatio.errors import InputError
 from disputatio.protocols import Retriever
 from disputatio.store.in_hand import InHand, load_passages
+from disputatio.store.index import Index
 from disputatio.types import Passage
 from tests.store.hashing import HashEmbedder
 
@@ -153,3 +154,13 @@ def test_a_passage_file_that_is_not_there_or_not_text_is_an_input_error(tmp_path
     (tmp_path / "b.jsonl").write_bytes(b"\xff\xfe\n")
     with pytest.raises(InputError, match="row 1: is not UTF-8"):
         load_passages(tmp_path / "b.jsonl")
+
+
+@pytest.mark.parametrize("query", ["", " \n", "\udcff\udcfe", "caf\udce9"])
+def test_a_query_that_is_no_text_is_refused_here_and_by_an_index(query: str, tmp_path: Path) -> None:
+    passages = [Passage(id="a", text="A zebra.", source="s")]
+    index = Index.open(tmp_path / "index")
+    index.add(passages)
+    for one in (InHand(passages), index):
+        with pytest.raises(InputError, match="the question is"):
+            one.search(query)

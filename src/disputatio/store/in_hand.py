@@ -97,10 +97,9 @@ class InHand:
         the filters leave; those that match nothing come last, so that `k` passages are returned
         where there are as many. Raises `InputError` as `Index.search` does.
         """
-        from disputatio.store.searcher import check_options
+        from disputatio.store.searcher import check_options, check_query
 
-        if not query.strip():
-            raise InputError("the question is empty")
+        check_query(query)
         check_options(
             k=MOST if k is None else k, alpha=alpha, per_source=per_source, fusion=fusion, k1=k1, b=b
         )

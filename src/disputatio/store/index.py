@@ -272,10 +272,9 @@ class Index:
         out of range, `StoreError` for an index that is damaged.
         """
         from disputatio.store.days import bounds
-        from disputatio.store.searcher import check_options
+        from disputatio.store.searcher import check_options, check_query
 
-        if not query.strip():
-            raise InputError("the question is empty")
+        check_query(query)
         count = DEFAULT_K if k is None else k
         check_options(k=count, alpha=alpha, per_source=per_source, fusion=fusion, k1=k1, b=b)
         bounds(after, before)

@@ -184,10 +184,9 @@ class Qdrant:
         `InputError` for an empty query or values out of range, `StoreError` for a fault of the server.
         """
         from disputatio.store.search import CANDIDATES
-        from disputatio.store.searcher import RERANKED, check_options
+        from disputatio.store.searcher import RERANKED, check_options, check_query
 
-        if not query.strip():
-            raise InputError("the question is empty")
+        check_query(query)
         k = DEFAULT_K if k is None else k
         told = self.settings
         check_options(

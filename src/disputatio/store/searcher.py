@@ -320,6 +320,17 @@ def check_options(*, k: int, alpha: float, per_source: int | None, fusion: str, 
         raise InputError(f"b lies between 0 and 1, not at {b:g}")
 
 
+def check_query(query: str) -> None:
+    """Raise `InputError` for a query that is empty, or that no text could be."""
+    if not query.strip():
+        raise InputError("the question is empty")
+    if not query.isascii():
+        try:
+            query.encode()
+        except UnicodeEncodeError as error:
+            raise InputError("the question is not UTF-8 text") from error
+
+
 def _both(mask: Mask, other: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return other if mask is None else mask & other
 
