@@ -18,7 +18,6 @@ from correlation import Floats, pearson, spearman
 from numpy.typing import NDArray
 from search_report import machine
 
-from disputatio.evidence.dependence import untangle
 from disputatio.evidence.discovery import discover
 from disputatio.evidence.posterior import posterior
 from disputatio.evidence.weighing import estimate
@@ -112,7 +111,7 @@ def page(file: Path) -> str:
         f"have 5 claims or more; those are true in {100 * share[seen].min():.0f} to {100 * share[seen].max():.0f} % of them.",
         f"* With lone answers left out (`lone=False`) the estimates of these rest on {alone.answered[alone.checked].min():.0f} to {alone.answered[alone.checked].max():.0f} answers each. "
         f"`discover` counts {int((whole.answered > 0).sum())} speakers with an answer that tells anything.",
-        f"* `untangle` finds no ties ({untangle(votes).wording}): without a false value in sight nothing shows copying.",
+        f"* It finds no ties ({whole.dependence.wording}): without a false value in sight nothing shows copying.",
         f"* So the prior is all there is. Taken from the claims of all speakers it is right for {100 * max(np.mean([c[2] for c in claims]), 1 - np.mean([c[2] for c in claims])):.1f} % of claims "
         "when the more frequent verdict is said to each; it ranks nobody: its correlation with truthfulness is not defined.",
         "",

@@ -131,6 +131,25 @@ def test_anchors_pin_questions_and_turn_a_lying_majority() -> None:
     assert found.right[:3].min() > 0.7 > 0.3 > found.right[3:].max()
 
 
+@pytest.mark.parametrize("liars", [2, 4, 5])
+def test_a_lying_crowd_is_tied_and_outvoted_by_few_anchors(liars: int) -> None:
+    generator = np.random.default_rng(liars)
+    honest = np.where(generator.random((230, 9)) < 0.9, 0, generator.integers(1, 10, (230, 9)))
+    lying = np.where(generator.random((230, 9)) < 0.9, 5, 0)
+    said = np.where(np.arange(9) < liars, lying, honest)
+    votes, values = numbered(np.where(generator.random((230, 9)) < 0.6, said, -1))
+    known = np.full(230, -2, np.int32)
+    for row in range(30):
+        line = values[row].tolist()
+        known[row] = line.index(0) if 0 in line else -1
+    found = discover(votes, known=known)
+    assert (
+        found.dependence.wording
+        == f"{10 - liars} independent, {liars - 1} {'copy' if liars == 2 else 'copies'}"
+    )
+    assert (values[np.arange(30, 230), found.winners[30:]] == 0).mean() >= 0.9
+
+
 def test_what_only_one_source_answers_tells_nothing_of_it() -> None:
     votes = np.array([[0, 0, -1]] * 10 + [[-1, -1, 0]] * 10, dtype=np.int32)
     found = discover(votes)

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from disputatio.errors import InputError
-from disputatio.evidence.groups import Dependence, alone, groups_of, united
-from disputatio.evidence.weighing import CAP, UNKNOWN, Heard, Votes, distinct, estimate, majority, pinned
+from disputatio.evidence.groups import Dependence, alone, groups_of
+from disputatio.evidence.weighing import CAP, Heard, Votes, distinct
 
 Floats: TypeAlias = NDArray[np.float64]
 Relation: TypeAlias = NDArray[np.int64]  # (n, 3): question, a cluster, and a cluster that it entails
@@ -34,15 +34,14 @@ def standing(votes: ArrayLike, winners: ArrayLike, entails: Relation | None = No
     """Whether each vote is `RIGHT`, `WRONG` or `NEITHER`, in the votes' shape; -1 where there is none.
 
     Right is the winner. A cluster that the winner entails ("Minnesota" where "Minneapolis" won) says
-    less but nothing false, so it is neither; so is any vote where the winner is not known (-2). Where the
-    winner is -1, no source is right.
+    less but nothing false, so it is neither; so is any vote on a question without a winner (below 0).
     """
     array = np.asarray(votes)
     won = np.asarray(winners)
     if array.ndim != 2 or won.shape != array.shape[:1]:
         raise InputError("winners must be one a question")
     result = np.where(array == won[:, None], RIGHT, WRONG).astype(np.int8)
-    result[won == UNKNOWN] = NEITHER
+    result[won < 0] = NEITHER
     if entails is not None and len(entails):
         question, general = (column[won[entails[:, 0]] == entails[:, 1]] for column in entails[:, [0, 2]].T)
         width = int(array.max()) + 1
@@ -145,7 +144,7 @@ def tied_by_votes(
 ) -> Dependence:
     """Tie the sources that copy with a probability of `sure` or more and share `least` false values or more.
 
-    The winners and reliabilities are taken for granted; `untangle` finds them together with the ties.
+    The winners and reliabilities are taken for granted: `discover` finds them and the ties by turns.
     """
     probability, shared = copying(
         votes, winners, reliability, options=options, prior=prior, copied=copied, entails=entails
@@ -159,39 +158,6 @@ def tied_by_votes(
         pairs=pairs,
         probability=probability[first, second],
     )
-
-
-def untangle(
-    votes: Votes,
-    *,
-    options: int | None = None,
-    known: NDArray[np.int32] | None = None,
-    rounds: int = 5,
-    entails: Relation | None = None,
-) -> Dependence:
-    """Tie sources and estimate the truth by turns: copies found count once, which may change what is false.
-
-    The loop of Dong et al. 2009, section 5: estimate with each group as one voice; with its winners look
-    for copying; until the groups stay, at most `rounds` times. `known` pins the right cluster of questions,
-    as for `weighing.estimate`: a majority of copies cannot be seen through without it.
-    """
-    array = np.asarray(votes)
-    size = array.shape[1]
-    group = np.arange(size, dtype=np.int32)
-    found = Dependence(group=group, origin=group, pairs=np.zeros((0, 2), np.int64), probability=np.zeros(0))
-    truth = pinned(known, len(array))
-    # Faithful copies agree so well that they would be believed: they are looked for before anybody is.
-    winners = np.where(truth == UNKNOWN, majority(votes), truth)
-    for _ in range(rounds):
-        stand = standing(votes, winners, entails)
-        right, wrong = (stand == RIGHT).sum(axis=0), (stand == WRONG).sum(axis=0)
-        reliability = (right + 1) / (right + wrong + 2)
-        found = tied_by_votes(votes, winners, reliability, options=options, entails=entails)
-        voices = estimate(united(votes, found.group), known=known, options=options)
-        if np.array_equal(found.group, group) and np.array_equal(voices.winners, winners):
-            break
-        group, winners = found.group, voices.winners
-    return found
 
 
 def _together(held: NDArray[np.bool_]) -> Floats:
