@@ -13,7 +13,7 @@ import re
 import sys
 import typing
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -31,11 +31,11 @@ from rich.text import Text
 from disputatio.pipeline import Strategy, strategy_options
 from disputatio.store.index import IngestSummary
 from disputatio.text import neutralise, one_line
-from disputatio.types import Answer, Claim, Position, Usage
+from disputatio.types import Answer, Certificate, Claim, Position, Usage
 
 _ANSWER_FIELDS = (
-    "question", "answers", "abstained", "text", "claims", "conflict", "confidence", "usage", "strategy",
-    "model", "passages",
+    "question", "answers", "abstained", "text", "claims", "conflict", "confidence", "certificate",
+    "usage", "strategy", "model", "passages",
 )  # fmt: skip
 _PASSAGE_FIELDS = ("id", "source", "title", "text")
 _WIDTH, _WIDEST = 100, 120  # columns where there is no terminal, and the most on one
@@ -73,6 +73,9 @@ def show_answer(answer: Answer, *, as_json: bool) -> None:
             out.print(Text("Positions: ", "bold") + plain(_WORDS[answer.conflict.kind]))
             for position in answer.conflict.positions:
                 _show_position(out, position)
+        if answer.certificate:
+            out.print()
+            out.print(_hanging("Holds: ", certified(answer.certificate)))
         out.print()
         if answer.passages:
             out.print(_hanging("Read: ", read_from(answer), "dim"))
@@ -94,6 +97,29 @@ def answer_fields(answer: Answer) -> dict[str, Any]:
 def plain(text: str, style: str = "") -> Text:
     """Text as it is: no control characters, no markup."""
     return Text(neutralise(text), style)
+
+
+def certified(certificate: Certificate) -> str:
+    """One line: how many liars the answer survives, and who would be the fewest that it does not.
+
+    >>> certified(Certificate(owners=2, voters=5, names=("a.example", "b.example")))
+    'against a lie of any 1 of 5 voters; 2 together could change it, as a.example and b.example'
+    >>> certified(Certificate(owners=1, voters=2, names=("a.example",)))
+    'against no lie: 1 of 2 voters could change it, as a.example'
+    >>> certified(Certificate(owners=2, voters=3, names=("a", "b"), corrupted=1))
+    'against any 1 corrupted passage, so against a lie of any 1 of 3 voters'
+    """
+    fewest, voters = certificate.owners, _count(certificate.voters, "voter")
+    names = " and ".join(certificate.names)
+    survived = f"against a lie of any {fewest - 1} of {voters}"
+    if certificate.corrupted is not None:
+        if certificate.corrupted == 0:
+            return "against no corrupted passage that can be proven"
+        told = f"against any {_count(certificate.corrupted, 'corrupted passage')}"
+        return f"{told}, so {survived}" if fewest > 1 else told
+    if fewest == 1:
+        return f"against no lie: 1 of {voters} could change it" + (f", as {names}" if names else "")
+    return f"{survived}; {fewest} together could change it" + (f", as {names}" if names else "")
 
 
 def cost(answer: Answer) -> str:
@@ -261,6 +287,8 @@ class Waiting:
         """Follow the trace."""
         if event["event"] == "unchecked":
             self.say(f"the citations are not judged: {event['reason']}")
+        if event["event"] == "unestimated":
+            self.say(_unestimated(event["sources"], event["reason"]))
         if event["event"] in ("complete", "choose"):
             self._calls += 1
             self._played.add(event["role"])
@@ -278,6 +306,12 @@ class Waiting:
         for role in sorted(set(roles) - self._played):
             played = ", ".join(sorted(self._played)) or "no role"
             self.say(f"--role {role}: nothing was asked of it; the models played {played}")
+
+
+def _unestimated(sources: Sequence[str], reason: str) -> str:
+    """What a user must know of sources without an estimate."""
+    who = "no source has" if reason.startswith("every") else f"{_count(len(sources), 'source')} without"
+    return f"{who} an estimate of reliability: {reason}; estimate with: disputatio calibrate"
 
 
 def _show_head(out: Console, answer: Answer) -> None:
