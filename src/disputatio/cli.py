@@ -19,6 +19,7 @@ from disputatio.cli_index import app as index_app
 from disputatio.cli_index import search
 from disputatio.cli_ingest import ingest
 from disputatio.cli_model import app as model_app
+from disputatio.cli_simulate import simulate
 from disputatio.cli_sources import calibrate, sources
 from disputatio.errors import DisputatioError, InputError
 from disputatio.text import one_line
@@ -39,6 +40,7 @@ app.command()(ingest)
 app.command()(search)
 app.command()(calibrate)
 app.command()(sources)
+app.command()(simulate)
 app.add_typer(index_app, name="index")
 app.add_typer(eval_app, name="eval")
 app.add_typer(model_app, name="model")
@@ -139,12 +141,13 @@ def ask(
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 when there is no answer.")] = False,
     journal: Annotated[str | None, typer.Option(help="File of the calls made, or none.")] = None,
     replay: Annotated[bool, typer.Option("--replay", help="Answer from the journal alone.")] = False,
+    learn: Annotated[
+        bool, typer.Option("--learn", help="Let a settled conflict count in the index's estimates.")
+    ] = False,
 ) -> None:
     """Answer a question over an index or over passages, with citations and all positions."""
-    from dataclasses import replace
-
     from disputatio.cli_screen import Waiting, show_answer
-    from disputatio.config import build_kit, read_settings
+    from disputatio.config import build_kit, over, read_settings
     from disputatio.pipeline import ask as ask_pipeline
     from disputatio.pipeline import load_strategy, read_options
     from disputatio.trace import Trace
@@ -161,10 +164,12 @@ def ask(
     _check_question(question)
     if index is not None and passages is not None:
         raise InputError("give --index or --passages, not both")
+    if learn and passages is not None:
+        raise InputError("--learn needs an index: passages in hand keep no estimates")
     _check_trace(trace)
     with Waiting() as waiting:
-        kit = build_kit(settings, say=waiting.say, progress=waiting.fetched)
-        kit = replace(kit, retriever=_retriever(settings, index, passages, waiting))
+        searched = _retriever(settings, index, passages, waiting)
+        kit = over(build_kit(settings, say=waiting.say, progress=waiting.fetched), searched)
         log = Trace(keep_text=trace_text, listener=waiting.heard)
         answer = None
         try:
@@ -177,6 +182,10 @@ def ask(
                 waiting.say(f"--trace {trace}: {unwritten.strerror}")
         waiting.review(settings.role)
     show_answer(answer, as_json=as_json)
+    if learn:
+        from disputatio.cli_sources import learn_from
+
+        learn_from(searched, answer)
     if unwritten is not None:
         _complain(f"--trace {trace} could not be written: {unwritten.strerror}")
         raise typer.Exit(3)

@@ -121,8 +121,8 @@ class Heard:
 def weighted_vote(votes: ArrayLike, weights: ArrayLike) -> NDArray[np.int32]:
     """The winning cluster of each question: argmax over u of the sum of v_i where source i said u (eq. 1).
 
-    A tie goes to the cluster met first; -1 where nobody answered. With true reliabilities, turned into
-    weights by `weights_of`, it is the paper's Oracle. Raises `InputError` on weights that do not fit.
+    A tie goes to the cluster met first; -1 where nobody answered. With the true reliabilities for
+    weights it is the paper's Oracle WMV. Raises `InputError` on weights that do not fit.
 
     >>> weighted_vote([[0, 1, 1], [-1, -1, -1]], [3.0, 1.0, 1.0]).tolist()
     [0, -1]
@@ -150,6 +150,55 @@ def weights_of(reliability: ArrayLike, options: int) -> Floats:
     if options < 2:
         raise InputError("options must be at least 2: with one possible answer nobody can be wrong")
     return options * np.asarray(reliability, dtype=np.float64) - 1
+
+
+def most_reliable(votes: ArrayLike, weights: ArrayLike, kappa: int) -> NDArray[np.int32]:
+    """The votes of the `kappa` sources of greatest weight that answered each question (kappa-RRSS).
+
+    Of equal weights the first source comes first. Other votes become -1.
+
+    >>> most_reliable([[0, 0, 1, 1], [0, 0, -1, 1]], [1.0, 2.0, 4.0, 3.0], 2).tolist()
+    [[-1, -1, 1, 1], [-1, 0, -1, 1]]
+    """
+    array = np.asarray(votes, dtype=np.int32)
+    if kappa < 1:
+        raise InputError("kappa must be at least 1")
+    order = np.argsort(-fitting(weights, array.shape[1]), kind="stable")
+    ranked = array[:, order]
+    kept = np.where(np.cumsum(ranked >= 0, axis=1) <= kappa, ranked, -1)
+    result = np.empty_like(array)
+    result[:, order] = kept
+    return result
+
+
+def as_met(labels: ArrayLike) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Votes from labels (questions, sources), any numbers of 0 or more, and where label 0 went.
+
+    Clusters are numbered in the order met; the second array has the cluster of label 0 in each question, -1
+    where nobody gave it.
+
+    >>> votes, first = as_met([[7, 0, 7], [-1, 3, 3]])
+    >>> votes.tolist(), first.tolist()
+    ([[0, 1, 0], [-1, 0, 0]], [1, -1])
+    """
+    array = np.asarray(labels, dtype=np.int64)
+    votes = np.full(array.shape, -1, dtype=np.int32)
+    question, source = np.nonzero(array >= 0)
+    zero = np.full(len(array), -1, dtype=np.int32)
+    if not question.size:
+        return votes, zero
+    label = array[question, source]
+    width = int(label.max()) + 1
+    keys, first, back = np.unique(question * width + label, return_index=True, return_inverse=True)
+    of = keys // width
+    order = np.lexsort((first, of))
+    begins = np.flatnonzero(np.diff(of[order], prepend=-1))
+    number = np.empty(len(keys), dtype=np.int64)
+    number[order] = np.arange(len(keys)) - np.repeat(begins, np.diff([*begins, len(keys)]))
+    votes[question, source] = number[back]
+    right = keys % width == 0
+    zero[of[right]] = number[right]
+    return votes, zero
 
 
 def fitting(weights: ArrayLike, sources: int) -> Floats:
