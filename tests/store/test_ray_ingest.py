@@ -65,6 +65,7 @@ def documents(tmp_path: Path) -> Path:
     (root / "page.html").write_text(
         "<title>Zoo</title><p>Opened\u200b in 1900 for all the people of the town."
     )
+    Path(os.fsdecode(os.fsencode(root) + b"/caf\xe9.txt")).write_text("A name that is not UTF-8.")
     (root / "empty.txt").write_text("")
     (root / "noise.bin").write_bytes(b"\0\1\2")
     return root
@@ -121,7 +122,7 @@ def test_an_ingest_by_workers_equals_a_local_one_row_for_row(
     assert_same(local, served)
     assert {**_told(found)} == {**_told(expected)}
     assert len(found.refused) == 3
-    assert heard[-1][:2] == (17, 17)
+    assert heard[-1][:2] == (18, 18)
     query = [hit.passage.id for hit in served.search("zebra at home", k=20)]
     assert query == [hit.passage.id for hit in local.search("zebra at home", k=20)]
 

@@ -206,7 +206,7 @@ def _tasks(files: Sequence[tuple[Path, str]]) -> Iterator[list[dict[str, Any]]]:
         if task and (len(task) >= _FILES or size + own > _BYTES):
             yield task
             task, size = [], 0
-        task.append({"number": number, "path": str(path), "folder": folder})
+        task.append({"number": number, "path": os.fsencode(path), "folder": folder})  # it may be no UTF-8
         size += own
     if task:
         yield task

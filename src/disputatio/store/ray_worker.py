@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from disputatio.errors import ConfigError, IngestError, StoreError
 from disputatio.protocols import Embedder
 from disputatio.store.documents import Document, passage_metadata
+from disputatio.store.files import shown
 from disputatio.store.fingerprint import Fingerprint, kept, look, settings_of
 from disputatio.store.ingest import Run, file_key
 from disputatio.store.prepare import Prepared
@@ -146,7 +147,7 @@ class ReadFiles:
         """The rows of the files, some at a time."""
         import pyarrow as pa
 
-        _begin(self._attempts, "read", files["path"][0].as_py())
+        _begin(self._attempts, "read", shown(os.fsdecode(files["path"][0].as_py())))
         waiting: list[dict[str, Any]] = []
         passages = 0
         for file in files.to_pylist():
@@ -160,7 +161,7 @@ class ReadFiles:
             yield pa.Table.from_pylist(waiting, schema=schema())
 
     def _rows(self, file: Mapping[str, Any]) -> Iterator[Row]:
-        number, path, folder = file["number"], Path(file["path"]), file["folder"]
+        number, path, folder = file["number"], Path(os.fsdecode(file["path"])), file["folder"]
         run, seen = Run(), look(path, settings_of(self._source_by, folder))
         broken: IngestError | None = None
         try:
