@@ -42,7 +42,8 @@ def test_json_is_one_object_of_the_documented_fields_and_nothing_else(capsys: Ca
     assert (done.code, done.err, done.out.count("\n")) == (0, "", 1)
     answer = done.json
     assert list(answer) == [
-        "question", "answers", "abstained", "text", "claims", "conflict", "confidence", "usage", "strategy",
+        "question", "answers", "abstained", "text", "claims", "conflict", "confidence",
+        "certificate", "usage", "strategy",
         "model", "passages",
     ]  # fmt: skip
     assert answer["answers"] == ["1887"]

@@ -1,0 +1,70 @@
+"""What a person reads of a vote of sources: its positions, what it survives, and what is not known."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from disputatio.cli_screen import Waiting, answer_fields, show_answer
+from disputatio.types import Answer, Certificate, Conflict, Position
+
+VOTE = Answer(
+    question="Who designed it?",
+    answers=("Ingrid Vasmer",),
+    conflict=Conflict(
+        kind="misinformation",
+        positions=(
+            Position(
+                answer="Ingrid Vasmer",
+                verdict="accepted",
+                reason="told by 44 sources (3 independent, 41 copies); outweighs Croll: 3.4 against 1.2",
+                sources=("a.example",),
+                weight=3.4,
+            ),
+        ),
+    ),
+    certificate=Certificate(owners=2, voters=4, names=("a.example", "b.example")),
+    strategy="ra_rag",
+    model="scripted",
+)
+
+
+def test_the_certificate_stands_below_the_positions(capsys: pytest.CaptureFixture[str]) -> None:
+    show_answer(VOTE, as_json=False)
+    shown = capsys.readouterr().out
+    assert "3 independent, 41 copies" in shown
+    assert "Holds: against a lie of any 1 of 4 voters; 2 together could change it" in shown
+    assert shown.index("Positions:") < shown.index("Holds:") < shown.index("Cost:")
+
+
+def test_an_answer_without_one_shows_none(capsys: pytest.CaptureFixture[str]) -> None:
+    show_answer(Answer(question="Who?", abstained="no_evidence"), as_json=False)
+    assert "Holds" not in capsys.readouterr().out
+
+
+def test_the_certificate_is_in_the_json_and_null_where_there_is_none() -> None:
+    told = json.loads(json.dumps(answer_fields(VOTE)))
+    assert told["certificate"] == {
+        "owners": 2,
+        "voters": 4,
+        "names": ["a.example", "b.example"],
+        "corrupted": None,
+    }
+    assert answer_fields(Answer(question="Who?", abstained="no_evidence"))["certificate"] is None
+
+
+@pytest.mark.parametrize(
+    ("reason", "told"),
+    [
+        ("every vote counts the same", "no source has an estimate of reliability"),
+        ("those have the prior", "2 sources without an estimate of reliability: those have the prior"),
+    ],
+)
+def test_a_user_hears_of_sources_without_an_estimate(
+    reason: str, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Waiting().heard({"event": "unestimated", "sources": ["a", "b"], "reason": reason})
+    said = " ".join(capsys.readouterr().err.split())
+    assert told in said
+    assert "disputatio calibrate" in said
