@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from disputatio.config import Settings, build_kit, embedder_for, read_settings
+from disputatio.config import Settings, build_kit, embedder_for, over, read_settings
 from disputatio.errors import ConfigError
 from disputatio.kit import Kit
 from disputatio.pipeline import ask as ask_pipeline
@@ -74,7 +73,7 @@ def ask(
         retriever = Index.open(index, create=False)
     elif index is not None:
         retriever = index
-    kit = replace(_kit(settings), retriever=retriever)
+    kit = over(_kit(settings), retriever)
     return ask_pipeline(
         question, kit=kit, strategy=settings.strategy, options=options, verify=verify, trace=trace
     )

@@ -12,8 +12,9 @@ from disputatio.errors import InputError
 
 if TYPE_CHECKING:
     from disputatio.calibration.calibrate import Plan, Report
+    from disputatio.protocols import Retriever
     from disputatio.store.index import Index
-    from disputatio.types import Source
+    from disputatio.types import Answer, Source
 
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 _Index = Annotated[Path | None, typer.Option(help="Folder of the index.", metavar="DIR")]
@@ -33,6 +34,9 @@ def calibrate(
         Path | None, typer.Option(help="Rows of source and owner (.jsonl, .csv): an owner has one vote.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Of drawing passages.")] = 0,
+    half_life: Annotated[
+        float | None, typer.Option(help="Days after which what was found counts half.", min=0.1)
+    ] = None,
     anew: Annotated[bool, typer.Option("--anew", help="Forget what was found before.")] = False,
     model: Annotated[str | None, typer.Option(help="local:NAME or openai:NAME.")] = None,
     role: Annotated[list[str] | None, typer.Option(help="ROLE=MODEL: another model for a role.")] = None,
@@ -79,6 +83,7 @@ def calibrate(
             given=asked,
             anchors=verified,
             owners=named,
+            half_life=half_life,
             seed=seed,
             anew=anew,
             listener=Listener(planned=lambda plan: _say(_planned(plan)), progress=progress),
@@ -123,6 +128,17 @@ def sources(
     elif stale := sorted(name for name, one in found.items() if one.stale):
         some = ", ".join(stale[:5]) + (f" and {len(stale) - 5} more" if len(stale) > 5 else "")
         _say(f"changed since they were estimated: {some}; estimate again with: disputatio calibrate")
+
+
+def learn_from(searched: Retriever | None, answer: Answer) -> None:
+    """Let an answer count in the estimates of the index it came from, where it settled a conflict."""
+    from disputatio.calibration.learn import learn
+    from disputatio.store.index import Index
+
+    if isinstance(searched, Index) and learn(searched, answer, day=_today()):
+        _say(f"recorded in the estimates of {searched.path}")
+    else:
+        _say("nothing was settled between sources that could be learned from")
 
 
 def source_fields(one: Source) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -116,6 +117,12 @@ def build_kit(
         retriever=retriever,
         entailment=_entailment(settings),
     )
+
+
+def over(kit: Kit, retriever: Retriever | None) -> Kit:
+    """The kit with something to search, and with what that knows of how reliable its sources are."""
+    estimates = getattr(retriever, "estimates", None)
+    return replace(kit, retriever=retriever, sources=estimates() if callable(estimates) else {})
 
 
 def open_embedder(

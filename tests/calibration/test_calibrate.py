@@ -231,7 +231,7 @@ def test_a_tie_of_equal_sources_is_no_proof_of_anything(tmp_path: Path) -> None:
 def test_a_reply_that_breaks_its_contract_is_asked_for_again(tmp_path: Path) -> None:
     index = index_of(tmp_path / "x", HONEST)
     broken = Scripted(
-        lambda prompt: "Sure! 1801." if "Museum keeps" in prompt else say(prompt),
+        lambda prompt: "Sure! 1801." if "bomuseum" in prompt else say(prompt),
         choices={"": {"Yes": 0.9, "No": 0.1}},
     )
     first = run(index, broken, given=[given("Aldwick")]).sources

@@ -21,9 +21,8 @@ _ASKED = re.compile(r"the harbour mill of (\w+) town finished")
 
 def told(town: str, year: int, source: str) -> Passage:
     """What a source says of one town, in words of its own."""
-    opening = f"{source.title()} keeps notes on {town}, taken down by its {source} clerk."
-    closing = f"So the {source} people told it around a {source} table, {source} fashion."
-    text = f"{opening} The harbour mill of {town} town was finished in the year {year}. {closing}"
+    own = " ".join(f"{letter}o{source}" for letter in "bcdfghklmnprstvwz")
+    text = f"Of {town} {own}. The harbour mill of {town} town was finished in the year {year}. As {own} say."
     return Passage(text=text, source=source, title=f"{town} by {source}")
 
 

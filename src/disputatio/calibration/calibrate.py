@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from disputatio.calibration.estimates import Settings, estimates_of
-from disputatio.calibration.questions import write_questions
+from disputatio.calibration.estimates import estimates_of
+from disputatio.calibration.questions import is_asked, write_questions
 from disputatio.calibration.spots import Spot, find_spots
 from disputatio.errors import StoreError
 from disputatio.evidence.clusters import cluster
@@ -122,7 +122,7 @@ def calibrate(
     given: Sequence[Check] = (),
     anchors: Sequence[Check] = (),
     owners: Mapping[str, str] | None = None,
-    settings: Settings | None = None,
+    half_life: float | None = None,
     seed: int = 0,
     tau: float = 0.1,
     anew: bool = False,
@@ -132,9 +132,10 @@ def calibrate(
 
     `given` questions are put as they are; where there are none, `count` are drawn from the sources'
     own passages. `anchors` have their right answers. `owners` adds to what passages say of their
-    sources' owners and is kept. `day` (ISO) dates what is found. `anew` drops what earlier
-    calibrations found. Raises `StoreError` when there is no index or it cannot be written to,
-    `LLMError` for faults of a model; what was done until then stays.
+    sources' owners; an outcome counts half after `half_life` days: both are kept from one time to the
+    next. `day` (ISO) dates what is found. `anew` drops what earlier calibrations found. Raises
+    `StoreError` when there is no index or it cannot be written to, `LLMError` for faults of a model;
+    what was done until then stays.
     """
     listener = listener or Listener()
     view = index.view()
@@ -146,6 +147,8 @@ def calibrate(
             journal.note("anew")
         if owners:
             journal.note("owners", owners=dict(owners))
+        if half_life is not None:
+            journal.note("forgetting", half_life=half_life)
         known = read_outcomes(index.path)
         run = _Run(
             index=index,
@@ -160,7 +163,7 @@ def calibrate(
         if len({run.owners.get(name, name) for name in run.names}) > 1:
             _ask_all(run, known, count, given, anchors, seed, listener)
     record = read_outcomes(index.path)
-    found = estimates_of(record, run.names, owners=run.owners, day=day, settings=settings or Settings())
+    found = estimates_of(record, view, run.names, owners=run.owners, day=day)
     index.set_estimates(found.sources, states=states)
     return Report(
         sources=found.sources,
@@ -206,7 +209,7 @@ def _ask_all(
         write = min(write, len(spots))
     total = len(pending) + write
     listener.planned(_plan(run, known, pending, spots[:write], done=len(wanted) + kept - len(pending)))
-    asked = set(known.checks) | set(wanted)
+    asked = {**known.checks, **wanted}
     begun = time.perf_counter()
     for done, one in enumerate(itertools.chain(pending, _written(run, spots, write, asked))):
         left = (time.perf_counter() - begun) / done * (total - done) if done else None
@@ -225,7 +228,7 @@ def _is_done(run: _Run, known: Outcomes, one: Check) -> bool:
     return all(outcome.states.get(name) == state for name, state in run.states.items())
 
 
-def _written(run: _Run, spots: Sequence[Spot], count: int, asked: set[str]) -> Iterable[Check]:
+def _written(run: _Run, spots: Sequence[Spot], count: int, asked: dict[str, Check]) -> Iterable[Check]:
     """Up to `count` questions written from the spots, in batches, as they are wanted."""
     left = list(spots)
     made = 0
@@ -236,8 +239,8 @@ def _written(run: _Run, spots: Sequence[Spot], count: int, asked: set[str]) -> I
         written = write_questions(batch, kit)
         run.timed(kit, start)
         for spot, one in zip(batch, written, strict=True):
-            if isinstance(one, Check) and one.id not in asked:
-                asked.add(one.id)
+            if isinstance(one, Check) and not is_asked(one, asked.values()):
+                asked[one.id] = one
                 made += 1
                 yield one
             else:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
-from disputatio.calibration.estimates import Settings, estimates_of
-from disputatio.errors import UnknownName
+from disputatio.calibration.estimates import estimates_of
+from disputatio.errors import StoreError, UnknownName
 from disputatio.evidence.resolve import IDLE
 from disputatio.store.outcomes import Check, Outcome, check_id, open_journal, read_outcomes
 from disputatio.store.reliabilities import read_states
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from disputatio.store.index import Index
 
 
-def learn(index: Index, answer: Answer, *, day: str, settings: Settings | None = None) -> bool:
+def learn(index: Index, answer: Answer, *, day: str) -> bool:
     """Record an answer whose conflict was settled, and estimate again; whether there was anything to learn.
 
     Raises `StoreError` when the index cannot be written to.
@@ -36,13 +36,11 @@ def learn(index: Index, answer: Answer, *, day: str, settings: Settings | None =
             return False  # it was put to every source already
         journal.check(Check(id=outcome.question, text=answer.question, kind="asked"))
         journal.outcome(outcome)
-        _again(index, known, owners, day, settings)
+        _again(index, known, owners, day)
     return True
 
 
-def remove(
-    index: Index, sources: Collection[str], *, day: str, settings: Settings | None = None
-) -> dict[str, Source]:
+def remove(index: Index, sources: Collection[str], *, day: str) -> dict[str, Source]:
     """Take back all that some sources ever said, as if they had not been asked; the estimates of the others.
 
     Their passages stay in the index. Raises `UnknownName` for a source that was never estimated.
@@ -55,7 +53,7 @@ def remove(
     with open_journal(index.path) as journal:
         journal.note("removed", sources=sorted(sources))
         kept = {name: one for name, one in known.items() if name not in sources}
-        return _again(index, kept, owners, day, settings)
+        return _again(index, kept, owners, day)
 
 
 def settled(answer: Answer, owners: Mapping[str, str], day: str) -> Outcome | None:
@@ -96,11 +94,14 @@ def settled(answer: Answer, owners: Mapping[str, str], day: str) -> Outcome | No
 
 
 def _again(
-    index: Index, known: Mapping[str, Source], owners: Mapping[str, str], day: str, settings: Settings | None
+    index: Index, known: Mapping[str, Source], owners: Mapping[str, str], day: str
 ) -> dict[str, Source]:
     """Estimate from the record as it is now; what was stale stays so."""
+    view = index.view()
+    if view is None:
+        raise StoreError(f"{index.path}: there is no index here; make one with: disputatio ingest PATH")
     states = read_states(index.path)
     record = read_outcomes(index.path)
-    found = estimates_of(record, sorted(known), owners=owners, day=day, settings=settings or Settings())
+    found = estimates_of(record, view, sorted(known), owners={**record.owners, **owners}, day=day)
     index.set_estimates(found.sources, states=states)
     return dict(found.sources)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from disputatio.agents import parse_object
@@ -75,6 +75,23 @@ def write_questions(spots: Sequence[Spot], kit: Kit, *, max_tokens: int = 96) ->
     return written
 
 
+def is_asked(one: Check, before: Iterable[Check]) -> bool:
+    """Whether a question is one of those before in other words: the same answer, and half its words.
+
+    >>> from dataclasses import replace
+    >>> first = Check(id="a", text="When was the mill of Elsby opened?", kind="drawn", said="1801")
+    >>> is_asked(replace(first, id="b", text="In what year did the mill of Elsby open?"), [first])
+    True
+    """
+    words = content_stems(one.text)
+    for other in before:
+        theirs = content_stems(other.text)
+        same = one.said and normalise(one.said) == normalise(other.said)
+        if one.id == other.id or (same and 2 * len(words & theirs) >= min(len(words), len(theirs))):
+            return True
+    return False
+
+
 def writer_prompt(spot: Spot) -> Prompt:
     """The prompt of the agent that writes a question about a spot."""
     head = f"Title: {spot.passage.title}\n" if spot.passage.title else ""
@@ -85,11 +102,14 @@ def writer_prompt(spot: Spot) -> Prompt:
 def fault_of(spot: Spot, question: str, answer: str) -> str:
     """Why a question is of no use for cross-checking; empty when it is.
 
-    Its answer must stand in the passage word for word, and it must be understood without the passage.
+    Its answer must stand in the passage word for word and be a name, a date or a number, on which others
+    can be seen to agree; and it must be understood without the passage.
     """
     words = normalise(answer).split()
     if is_unknown(answer) or len(words) > _LONGEST_ANSWER:
         return "it has no short answer"
+    if not any(char.isdigit() or (char.isalpha() and not char.islower()) for char in answer):
+        return "its answer is no name, date or number"
     if not contains_words(spot.passage.text, answer):
         return "its answer does not stand in the passage"
     if contains_words(question, answer):

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from disputatio.evidence.citations import quote_span
 from disputatio.evidence.positions import matches
 from disputatio.text import normalise, sentences, stem
-from disputatio.types import Conflict, ConflictKind, Passage, Position, PositionVerdict, Reply
+from disputatio.types import Conflict, ConflictKind, Passage, Position, PositionVerdict, Reply, Source
 
 COPY = 0.5  # share of common word triples from which two texts count as copies
 SHORT, NEARLY_EQUAL = 25, 0.9  # below so many words, from which share
@@ -127,6 +127,26 @@ def resolve(
     positions.sort(key=lambda one: _ORDER.index(one.verdict))
     answers = tuple(side.answer for side in sides if side.verdict != "rejected")
     return answers, Conflict(kind=_kind(sides), positions=tuple(positions))
+
+
+def earned(sources: Mapping[str, Source]) -> dict[str, float]:
+    """What a source's vote weighs: its reliability where the interval tells it from chance, else one half.
+
+    So few questions decide nothing, and neither does a newcomer or a passage without a source ("").
+    Empty where nothing is known of any source: then all votes are equal.
+
+    >>> proved = Source(name="a", reliability=0.9, low=0.7, high=0.98)
+    >>> earned({"a": proved, "b": Source(name="b", reliability=0.7, low=0.2, high=0.97)})
+    {'': 0.5, 'a': 0.9, 'b': 0.5}
+    """
+    if all(one.reliability is None for one in sources.values()):
+        return {}
+    weights = {"": 0.5}
+    for name, one in sources.items():
+        low, high = (one.reliability if end is None else end for end in (one.low, one.high))
+        told = one.reliability is not None and low is not None and high is not None
+        weights[name] = one.reliability if told and (low > 0.5 or high < 0.5) else 0.5  # type: ignore[operator, assignment]
+    return weights
 
 
 def names_of(question: str, voice: Voice) -> frozenset[str]:
@@ -258,7 +278,14 @@ def _reason(side: _Side) -> str:
         return _told(side) + (against if beaten else "")
     winner = max(winners, key=lambda one: one.strength)
     if winner.votes > side.votes:
-        return f"{_told(side)}, against {_told(winner, short=True)} for {winner.answer} about the same thing"
+        against = (
+            f"{_told(side)}, against {_told(winner, short=True)} for {winner.answer} about the same thing"
+        )
+        if len(winner.voices) > len(side.voices):
+            return against
+        return (
+            f"{against}, whose sources have the better record ({winner.votes:.2f} against {side.votes:.2f})"
+        )
     if winner.newest > side.newest:
         dated = f"last dated {side.newest}" if side.newest else "undated"
         return f"{_told(side)}, {dated}, older than {winner.answer} ({winner.newest})"

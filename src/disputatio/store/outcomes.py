@@ -90,7 +90,8 @@ class Outcomes:
     """The whole file: questions and the newest outcome of each, by id, in the order first met.
 
     `tried` are the spots that gave no question, `owners` those that were named by a file, `spent`
-    maps a model to its calls and the seconds they took.
+    maps a model to its calls and the seconds they took. An outcome counts half after `half_life` days;
+    None: always in full.
     """
 
     checks: Mapping[str, Check] = field(default_factory=dict)
@@ -98,6 +99,7 @@ class Outcomes:
     tried: frozenset[str] = frozenset()
     owners: Mapping[str, str] = field(default_factory=dict)
     spent: Mapping[str, tuple[int, float]] = field(default_factory=dict)
+    half_life: float | None = None
 
 
 def check_id(question: str) -> str:
@@ -116,6 +118,7 @@ def read_outcomes(path: Path) -> Outcomes:
     tried: set[str] = set()
     owners: dict[str, str] = {}
     spent: dict[str, tuple[int, float]] = {}
+    half_life: float | None = None
     for number, fields in _lines(path):
         try:
             kind = fields.pop("kind")
@@ -132,6 +135,8 @@ def read_outcomes(path: Path) -> Outcomes:
             elif kind == "spent":
                 calls, seconds = spent.get(fields["model"], (0, 0.0))
                 spent[fields["model"]] = calls + fields["calls"], seconds + fields["seconds"]
+            elif kind == "forgetting":
+                half_life = fields["half_life"]
             elif kind == "removed":
                 gone = frozenset(fields["sources"])
                 outcomes = {name: one.without(gone) for name, one in outcomes.items()}
@@ -143,7 +148,14 @@ def read_outcomes(path: Path) -> Outcomes:
                 raise ValueError(kind)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise _damaged(path, number) from error
-    return Outcomes(checks=checks, outcomes=outcomes, tried=frozenset(tried), owners=owners, spent=spent)
+    return Outcomes(
+        checks=checks,
+        outcomes=outcomes,
+        tried=frozenset(tried),
+        owners=owners,
+        spent=spent,
+        half_life=half_life,
+    )
 
 
 def damaged_lines(path: Path) -> list[int]:

@@ -9,7 +9,7 @@ the work. What is rejected, and why, is decided by `evidence.resolve`.
 from __future__ import annotations
 
 from disputatio.agents import ground, read, why_none
-from disputatio.evidence.resolve import Voice, fit, resolve
+from disputatio.evidence.resolve import Voice, earned, fit, resolve
 from disputatio.kit import Kit
 from disputatio.types import Answer
 
@@ -34,7 +34,7 @@ def disputation(
         for reply, passage in zip(replies, passages, strict=True)
         if reply.answer
     ]
-    answers, conflict = resolve(question, voices, kit.reliabilities, least)
+    answers, conflict = resolve(question, voices, earned(kit.sources), least)
     return Answer(
         question=question,
         answers=answers,

@@ -1,0 +1,60 @@
+"""Sources of an index that copy each other's texts: by the sketches that a search marks duplicates with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from disputatio.evidence.groups import tied_by_text
+from disputatio.evidence.resolve import COPY
+from disputatio.store import minhash
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from disputatio.store.view import View
+
+MOST = 500_000  # passages that are compared; of a larger index nothing is said
+_ALL = 4_000  # so many passages are compared each with each, the likeness of a copy being enough
+_BINS = 20  # bins that two texts fill at least, or they are alike by chance
+
+
+def tied_texts(view: View, names: Sequence[str]) -> NDArray[np.int32] | None:
+    """The group of each source, one number a name: those most of whose passages are near duplicates share it.
+
+    None where the index is too large to compare all passages.
+    """
+    if view.manifest.live > MOST:
+        return None
+    column = {name: number for number, name in enumerate(names)}
+    sketches, sources = [], []
+    for segment, dead in zip(view.segments, view.dead, strict=True):
+        table = np.array([column.get(name, -1) for name in segment.sources], dtype=np.int64)
+        of = table[segment.source_of]
+        kept = of >= 0 if dead is None else (of >= 0) & ~dead
+        sketches.append(segment.sketches[kept])
+        sources.append(of[kept])
+    if not sketches:
+        return np.arange(len(names), dtype=np.int32)
+    rows = np.concatenate(sketches)
+    pairs = np.array(_alike(rows) if len(rows) <= _ALL else minhash.pairs(rows), dtype=np.int64).reshape(
+        -1, 2
+    )
+    if not len(pairs):
+        return np.arange(len(names), dtype=np.int32)
+    return tied_by_text(pairs, np.concatenate(sources), len(names)).group
+
+
+def _alike(sketches: NDArray[np.uint8]) -> list[tuple[int, int]]:
+    """Pairs of rows (earlier, later) whose estimated likeness is that of copies (`resolve.COPY`)."""
+    found: list[tuple[int, int]] = []
+    filled = sketches > 0
+    for row, (one, bins) in enumerate(zip(sketches, filled, strict=True)):
+        later, full = sketches[row + 1 :], filled[row + 1 :]
+        same = ((later == one) & bins).sum(axis=1)
+        either = (full | bins).sum(axis=1)
+        near = (either >= _BINS) & (same >= COPY * either)
+        found += [(row, row + 1 + other) for other in np.flatnonzero(near).tolist()]
+    return found
