@@ -10,7 +10,7 @@ from disputatio.agents import SOURCE_SYSTEM
 from disputatio.kit import Kit
 from disputatio.llm.scripted import Scripted
 from disputatio.store.in_hand import InHand
-from disputatio.types import Passage, Prompt, Sampling, Source
+from disputatio.types import Completion, Passage, Prompt, Sampling, Source
 
 QUESTION = "Who designed the Quillhaven lighthouse?"
 _NAMED = re.compile(r"designed by (\w+ \w+)")
@@ -28,10 +28,10 @@ class Reader(Scripted):
         self.doubted = set(doubted)
         self.batches: list[int] = []
 
-    def complete(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[object]:  # type: ignore[override]
+    def complete(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
         """Note the batch, then reply."""
         self.batches.append(len(prompts))
-        return list(super().complete(prompts, sampling))
+        return super().complete(prompts, sampling)
 
     def sources_asked(self) -> list[str]:
         """The names of the sources that were asked, as their passages give them."""
