@@ -139,8 +139,8 @@ def page(file: Path) -> str:
         f"The held-out share is itself a sample of {HELD_OUT}: all claims of these speakers split in halves (of 20 to {max(map(len, panel)) // 2 + 1} claims each) "
         f"have a rank correlation of {halves:.3f} with each other in one split, so that 1 is out of reach.",
         "",
-        f"Four of five of these speakers are true in {100 * spread[0]:.0f} to {100 * spread[1]:.0f} % of their claims: the sources differ little, so that a handful "
-        "of labels hardly ranks them, and the interval says so.",
+        f"Four of five of these speakers are true in {100 * spread[0]:.0f} to {100 * spread[1]:.0f} % of their claims. Compare the last column with "
+        "that distance: until it is the smaller, the labels hardly tell one speaker from another.",
     ]
     return "\n".join(lines) + "\n"
 
