@@ -170,7 +170,8 @@ def key_answers(answer: str, question: str, text: str) -> tuple[str, ...]:
     for one in kept:
         if not any(stands(other, one) for other in distinct):
             distinct.append(one)
-    return tuple(distinct[:4])
+    # Names and dates answer different questions: what is not of the type of the longest is left out.
+    return tuple(one for one in distinct if kind_of("", one) == kind_of("", distinct[0]))[:4]
 
 
 def _spans(answer: str) -> Iterator[str]:
@@ -189,6 +190,8 @@ def _is_asked_for(question: str, part: str) -> bool:
 
 def _is_name(part: str, text: str) -> bool:
     """Whether a capitalised span is a name: the text has it with a capital in the midst of a sentence."""
+    if part in ("North", "South", "East", "West"):
+        return False
     if not part[0].isupper() or " " in part:
         return len(part) > 1
     return re.search(rf"[a-z,\"(]\s+{re.escape(part)}\b", text) is not None

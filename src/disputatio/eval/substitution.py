@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from disputatio.eval.material import FACTUAL, LIES, TEXTS, Lie, Material, bears_any, stands
 from disputatio.text import normalise, sentences
 
-LONG, FEW = 70, 12  # words of a text, at most and as good as too few
+LONG, FEW = 50, 12  # words of a text, at most and as good as too few
 _MONTHS = (
     "January",
     "February",
@@ -71,7 +71,7 @@ def replaced(text: str, old: str, new: str) -> str:
 
 
 def windows(texts: Sequence[str], gold: Sequence[str]) -> list[str]:
-    """Stretches of the texts that bear a right answer, each another cut of at most about 70 words.
+    """Stretches of the texts that bear a right answer, each another cut of at most about 50 words.
 
     From each sentence that bears one: alone, with those before it, with those after it.
     """
@@ -95,7 +95,7 @@ def windows(texts: Sequence[str], gold: Sequence[str]) -> list[str]:
 
 
 def _around(cut: str, core: str, gold: Sequence[str]) -> str:
-    """A stretch of at most about 70 words: itself, its core sentence, or the words about the answer."""
+    """A stretch of at most about 50 words: itself, its core sentence, or the words about the answer."""
     if len(cut.split()) <= LONG:
         return cut
     words = core.split()
@@ -161,8 +161,7 @@ def _substituted(
             break
         if any(stands(lie.answer, answer) or stands(answer, lie.answer) for lie in chosen):
             continue
-        others = [other for other in rivals if other != answer][:8]
-        texts = _variants(_false(cuts, one.gold, answer, others), TEXTS)
+        texts = _variants(_false(cuts, one.gold, answer), TEXTS)
         if len(texts) == TEXTS:
             chosen.append(Lie(answer=answer, texts=tuple(texts)))
     factual = _variants(cuts, FACTUAL)
@@ -217,16 +216,19 @@ def _near(figure: str, kind: str, chance: random.Random) -> str:
     return re.sub(r"\d+", digits, figure, count=1)
 
 
-def _false(cuts: Sequence[str], gold: Sequence[str], answer: str, others: Sequence[str]) -> list[str]:
-    """The cuts with a wrong answer in the right one's place; further right answers give way to `others`."""
+def _false(cuts: Sequence[str], gold: Sequence[str], answer: str) -> list[str]:
+    """The cuts with a wrong answer in the place of every right one; what is left of a list names it once.
+
+    >>> _false(["By Ada, Bo and Cy."], ["Ada", "Bo", "Cy"], "Di")
+    ['By Di.']
+    """
     told = []
     for cut in cuts:
-        text, spare = cut, [*others]
-        present = sorted((one for one in gold if stands(cut, one)), key=len, reverse=True)
-        for n, one in enumerate(present):
-            new = answer if n == 0 else spare.pop() if spare else answer
-            text = _surnames(replaced(text, one, new), one, new)
-        told.append(text)
+        text = cut
+        for one in sorted(gold, key=len, reverse=True):
+            text = _surnames(replaced(text, one, answer), one, answer)
+        again = rf"(?:,? and |, (?:and )?| or ){re.escape(answer)}(?!\w)"
+        told.append(re.sub(rf"(?<!\w)({re.escape(answer)})(?:{again})+", r"\1", text))
     return [one for one in told if stands(one, answer) and not bears_any(one, gold)]
 
 
