@@ -17,9 +17,9 @@ from tests.strategies.sources import QUESTION, Reader, kit, source
 TRUE = "Ingrid Vasmer"
 
 
-def reply(answer: str, quote: str = "") -> str:
+def reply(answer: str, quote: str = "", answered: str = "yes") -> str:
     """The word of a source's agent."""
-    return json.dumps({"answer": answer, "quote": quote})
+    return json.dumps({"answered": answered, "answer": answer, "quote": quote})
 
 
 def answered(lines: list[Line], *passages: Passage) -> tuple[list[SourceReply], Scripted]:
@@ -56,7 +56,9 @@ def test_without_a_quote_the_bearer_is_the_passage_in_the_words_of_which_it_is()
     assert nowhere.bearer == ""
 
 
-@pytest.mark.parametrize("line", [reply("I don't know"), reply("unknown", "x"), "no JSON", reply("")])
+@pytest.mark.parametrize(
+    "line", [reply("I don't know"), reply("unknown", "x"), "no JSON", reply(""), reply(TRUE, TRUE, "no")]
+)
 def test_a_source_that_does_not_know_or_breaks_its_contract_has_no_answer(line: str) -> None:
     [one], _ = answered([line], *source("a"))
     assert (one.answer, one.reply.quote, one.bearer) == ("", "", "")

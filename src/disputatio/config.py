@@ -369,4 +369,6 @@ def _script(path: str) -> Mapping[str, str] | Callable[[str], str]:
 def _abstain(prompt: str) -> str:
     if '"answers"' in prompt:
         return '{"answers": [], "explanation": "A script was asked, not a model."}'
+    if '"answered"' in prompt:
+        return '{"answered": "no", "answer": "", "quote": ""}'
     return '{"answer": "unknown", "explanation": "A script was asked, not a model.", "quote": ""}'

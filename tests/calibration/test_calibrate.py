@@ -13,7 +13,7 @@ from disputatio.llm.scripted import Line, Scripted
 from disputatio.store.index import Index
 from disputatio.store.outcomes import Check, check_id, read_outcomes
 from disputatio.types import Passage
-from tests.calibration.towns import TOWNS, YEARS, index_of, kit, question, say, told
+from tests.calibration.towns import TOWNS, YEARS, index_of, kit, question, say, source_said, told
 
 DAY = "2026-11-21"
 HONEST = {"archive": 0, "museum": 0, "parish": 0}
@@ -210,9 +210,7 @@ def test_sources_that_speak_of_different_things_get_the_prior_and_it_is_said(tmp
 def test_when_nobody_knows_anything_all_have_the_prior_and_it_is_said(tmp_path: Path) -> None:
     index = index_of(tmp_path / "x", {**HONEST, "buzz": 3})
     silent = Scripted(
-        lambda prompt: (
-            say(prompt) if prompt.startswith(WRITER_SYSTEM) else '{"answer": "I don\'t know", "quote": ""}'
-        ),
+        lambda prompt: say(prompt) if prompt.startswith(WRITER_SYSTEM) else source_said(""),
         choices={"": {"Yes": 0.9, "No": 0.1}},
     )
     found = run(index, silent, count=3)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from disputatio.agents import SOURCE_SCHEMA
 from disputatio.calibration.questions import WRITER_SYSTEM
 from disputatio.kit import Kit
 from disputatio.llm.scripted import Line, Scripted
@@ -49,7 +50,13 @@ def say(prompt: str) -> Line:
     facts = dict(_FACT.findall(prompt))
     year = facts.get(asked[-1]) if asked else None
     quote = f"was finished in the year {year}" if year else ""
-    return json.dumps({"answer": year or "I don't know", "quote": quote})
+    return source_said(year or "", quote)
+
+
+def source_said(answer: str, quote: str = "") -> str:
+    """What an agent that reads one source replies; an empty answer is "I don't know"."""
+    fields = {"answered": "yes" if answer else "no", "answer": answer or "I don't know", "quote": quote}
+    return json.dumps({name: fields[name] for name in SOURCE_SCHEMA["properties"]})
 
 
 def kit(model: Scripted | None = None) -> Kit:

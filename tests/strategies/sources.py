@@ -41,9 +41,9 @@ class Reader(Scripted):
     def _answer(self, text: str) -> str:
         assert text.startswith(SOURCE_SYSTEM)
         found = _NAMED.search(text.removeprefix(SOURCE_SYSTEM))
-        told = {"answer": "I don't know", "quote": ""}
+        told = {"answered": "no", "answer": "I don't know", "quote": ""}
         if found:
-            told = {"answer": found[1], "quote": found[0]}
+            told = {"answered": "yes", "answer": found[1], "quote": found[0]}
         return json.dumps(told)
 
     def _judge(self, text: str) -> Mapping[str, float]:

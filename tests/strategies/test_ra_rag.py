@@ -228,7 +228,9 @@ def test_passages_without_a_source_are_a_source_each() -> None:
 def test_a_claim_to_be_checked_has_two_answers() -> None:
     class Checker(Reader):
         def _answer(self, text: str) -> str:
-            return '{"answer": "%s", "quote": ""}' % ("no" if "Log of c" in text else "yes")
+            return '{"answered": "yes", "answer": "%s", "quote": ""}' % (
+                "no" if "Log of c" in text else "yes"
+            )
 
         def _judge(self, text: str) -> dict[str, float]:
             return {"Yes": 0.9, "No": 0.1}
