@@ -1,0 +1,523 @@
+"""RA-RAG's multi-source benchmark with a real model: accuracy, cost of asking, and kinds of answers.
+
+Sources are built from ConflictNQ (test questions; the rest to estimate on is filled up from PoisonedRAG's
+NQ) with texts substituted in code. Parts:
+  accuracy  9 sources, adversary-hammer with 5 adversaries: estimates, then each strategy on the test questions
+  cost      20 sources, Beta(3, 2): tokens and calls of 5, 10 and 20 of them with and without kappa-RRSS (Table 1)
+  answers   kinds of answers by kind of passage, with and without f_align (Table 4), from the calls of `accuracy`
+  texts     how many texts a model writes that pass the checks, on a few questions
+Calls are journalled: what is interrupted goes on, and what parts share is asked once.
+
+Run: python bench/ra_rag_multisource.py all --data ../shared/data --journal runs/ra_rag.sqlite
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from asking import Among, Asked, Panel, against, over, panel, put, say, sources_of, table, told, votes_of
+
+from disputatio.config import build_kit, read_settings
+from disputatio.eval.fabrication import fabricated
+from disputatio.eval.material import Material, bears_any, stands
+from disputatio.eval.metrics import accuracy
+from disputatio.eval.multisource import ESTIMATE, TEST, MultiSource, build, pick
+from disputatio.eval.origins import read_material
+from disputatio.eval.substitution import substituted
+from disputatio.evidence.clusters import cluster
+from disputatio.evidence.weighing import Estimate, estimate
+from disputatio.kit import Kit
+from disputatio.store.in_hand import InHand
+from disputatio.trace import Trace
+from disputatio.types import Example, Source
+
+SEED = 1
+LAST = "ra_rag, estimated, all sources"
+PLAIN: Sequence[tuple[str, str, Mapping[str, Any]]] = (
+    ("concat (vanilla RAG, top 10)", "concat", {"k": 10}),
+    ("robust_rag (top 10)", "robust_rag", {"k": 10}),
+)
+WEIGHED: Sequence[tuple[str, str, Mapping[str, Any]]] = (
+    ("majority vote over sources", "majority_vote", {"voters": "sources", "max_tokens": 96}),
+    (LAST, "ra_rag", {"selection": "all"}),
+    ("ra_rag, estimated, kappa-RRSS", "ra_rag", {}),
+    ("ra_rag, independent, all sources", "ra_rag", {"selection": "all", "independent": True}),
+    ("Oracle WMV, all sources", "ra_rag", {"selection": "all", "weights": "oracle"}),
+)
+PAPER = {
+    5: ("3138", "3055 (-2.6 %)", "5 → 4.87", ".597 → .597"),
+    10: ("6272", "4251 (-32.2 %)", "10 → 6.79", ".744 → .727"),
+    20: ("12578", "4644 (-63.1 %)", "20 → 7.42", ".769 → .748"),
+}
+PAPER4 = {
+    "factual": ("80.4 / 76.7", "– / –", "2.3 / 6.2", "17.3 / 17.1"),
+    "misinformation": ("2.0 / 0.8", "87.6 / 86.9", "1.0 / 4.6", "9.3 / 7.8"),
+    "irrelevant": ("4.5 / 1.8", "– / –", "80.3 / 91.3", "15.2 / 6.9"),
+}  # Table 8: Llama3-8B on NQ, without f_align / with tau = 0.1
+TAUS = (0.0, 0.1, 0.5, 0.8)
+
+
+def questions(data: Path) -> list[list[Material]]:
+    """The material of both origins, made whole in code."""
+    return [
+        substituted(read_material(f"{name}:{data / path}"), seed=SEED)
+        for name, path in (("conflictnq", "conflictnq/val.jsonl"), ("poisonedrag", "poisonedrag/nq.jsonl"))
+    ]
+
+
+def asked_all(built: MultiSource, split: str, kit: Kit) -> list[Panel]:
+    """What all sources say to the questions of a split."""
+    chosen = [one for one in built.examples if one.metadata["split"] == split]
+    return over(chosen, lambda one: panel(one.question, InHand(one.passages), kit), label=f"panel, {split}")
+
+
+def main_part(built: MultiSource, kit: Kit, out: dict[str, Any], *, plain: bool = False) -> None:
+    """Every strategy on the test questions, those that weigh sources by the estimates of the other questions.
+
+    They are asked with tau = 0.1, the paper's, and with the tau that drops most of what irrelevant passages
+    made the model say on the questions to estimate on (`stricter`).
+    """
+    names = [one.name for one in built.sources]
+    tests = [one for one in built.examples if one.metadata["split"] == TEST]
+    done: dict[str, list[Asked]] = {}
+
+    def enter(label: str, strategy: str, own: Kit, options: Mapping[str, Any]) -> None:
+        done[label] = over(tests, lambda one: put(one, own, strategy, options), label=label)
+        out["accuracy"] = accuracies(tests, done)
+        write(out)
+
+    for label, strategy, options in PLAIN:
+        enter(label, strategy, kit, options)
+    if plain:
+        return
+    panels = asked_all(built, ESTIMATE, kit)
+    out["estimates"] = {}
+    for tau in (0.1, stricter(built, panels)):
+        heard = [one if tau == 0.1 else again(one, tau, kit) for one in panels]
+        found = estimate(votes_of(heard, names))
+        known = sources_of(found, names)
+        out["estimates"][f"{tau:g}"] = estimates(built, heard, found, known)
+        informed = replace(kit, sources=known)
+        for label, strategy, options in WEIGHED:
+            given = {**options, "tau": tau, **({"options": found.options} if strategy == "ra_rag" else {})}
+            enter(f"{label}{'' if tau == 0.1 else f', tau {tau:g}'}", strategy, informed, given)
+    out["kinds"] = kinds(built, panels + asked_all(built, TEST, kit))
+
+
+def stricter(built: MultiSource, panels: Sequence[Panel]) -> float:
+    """The tau, in tenths, that best tells answers of factual passages from those of irrelevant ones.
+
+    By the sum of the shares kept and dropped (Youden's J); chosen on the questions to estimate on. It looks
+    at which passages are on the question, never at which are true.
+    """
+    by_question = {one.question: one for one in built.examples}
+    on: list[float] = []
+    off: list[float] = []
+    for one in panels:
+        example = by_question[one.question]
+        types = dict(zip((p.id for p in example.passages), example.metadata["types"], strict=True))
+        for each in one.after:
+            if each.consistency is not None:
+                about = any(types[p.id] != "irrelevant" for p in each.holding.passages)
+                (on if about else off).append(each.consistency)
+    if not on or not off:
+        return 0.5
+    taus = [n / 10 for n in range(2, 10)]
+    return max(taus, key=lambda tau: np.mean([c >= tau for c in on]) - np.mean([c >= tau for c in off]))
+
+
+def again(one: Panel, tau: float, kit: Kit) -> Panel:
+    """The panel under another tau, clustered anew: nobody is asked again."""
+    after = tuple(
+        each
+        if each.consistency is None or each.consistency >= tau
+        else replace(each, reply=replace(each.reply, answer=""))
+        for each in one.after
+    )
+    clusters = cluster(one.question, [each.answer for each in after], kit.with_trace(Trace()))
+    votes = {each.source: vote for each, vote in zip(after, clusters.votes, strict=True)}
+    return replace(one, after=after, votes=votes, answers=clusters.answers, entailments=clusters.calls)
+
+
+def estimates(
+    built: MultiSource, panels: Sequence[Panel], found: Estimate, known: Mapping[str, Source]
+) -> dict[str, Any]:
+    """What the estimate says of each source beside its truth."""
+    true = [one.reliability or 0.0 for one in built.sources]
+    guess = [known[one.name].reliability for one in built.sources]
+    both = [(a, b) for a, b in zip(guess, true, strict=True) if a is not None]
+    return {
+        "sources": [
+            {
+                "name": one.name,
+                "true": one.reliability,
+                "estimated": known[one.name].reliability,
+                "low": known[one.name].low,
+                "high": known[one.name].high,
+                "answered": known[one.name].answered,
+                "agreed": known[one.name].agreed,
+                "told right": _right(built, panels, one.name),
+            }
+            for one in built.sources
+        ],
+        "pearson": float(np.corrcoef(np.array(both).T)[0, 1]),
+        "rounds": found.rounds,
+        "converged": found.converged,
+        "options": found.options,
+        "questions": len(panels),
+    }
+
+
+def _right(built: MultiSource, panels: Sequence[Panel], name: str) -> str:
+    """How many of a source's answers in the panels are right: what a perfect estimate would find."""
+    by_question = {one.question: one for one in built.examples}
+    said = [(one, each) for one in panels for each in one.after if each.source == name and each.answer]
+    right = sum(bears_any(each.answer, by_question[one.question].gold) for one, each in said)
+    return f"{right}/{len(said)}"
+
+
+def accuracies(tests: Sequence[Example], done: Mapping[str, Sequence[Asked]]) -> dict[str, Any]:
+    """The table of the strategies and what each differs in from ra_rag and from the majority."""
+    scores = {
+        label: [
+            None if each.fault else accuracy(each.answers, one.gold)
+            for one, each in zip(tests, asked, strict=True)
+        ]
+        for label, asked in done.items()
+    }
+    rows = {}
+    for label, asked in done.items():
+        misled = [
+            None
+            if each.fault
+            else float(any(stands(said, lie) for said in each.answers for lie in one.wrong))
+            for one, each in zip(tests, asked, strict=True)
+        ]
+        rows[label] = {
+            "n": sum(value is not None for value in scores[label]),
+            "failed": sum(bool(one.fault) for one in asked),
+            "faults": sorted({one.fault for one in asked if one.fault}),
+            "accuracy": told(scores[label]),
+            "mean": float(np.mean([value for value in scores[label] if value is not None] or [np.nan])),
+            "misled": told(misled),
+            "abstained": sum(not one.answers and not one.fault for one in asked),
+            "tokens": float(np.mean([one.tokens() for one in asked])),
+            "reader calls": float(np.mean([one.calls("reader", "answerer", "aggregator") for one in asked])),
+            "judge calls": float(np.mean([one.calls("judge") for one in asked])),
+        }
+    pairs = {}
+    for first in (one for one in scores if one.startswith(LAST)):
+        for other, values in scores.items():
+            if other != first and (", tau" in other) <= (", tau" in first):
+                pairs[f"{first} − {other}"] = against(scores[first], values)
+    return {"strategies": rows, "paired": pairs, "questions": len(tests)}
+
+
+def kinds(built: MultiSource, panels: Sequence[Panel]) -> dict[str, Any]:
+    """Kinds of answers by kind of passage, at several tau: shares of the cells (question, source)."""
+    by_question = {one.question: one for one in built.examples}
+    tally: dict[str, Counter[str]] = {}
+    uncalled: Counter[str] = Counter()
+    for one in panels:
+        example = by_question[one.question]
+        types = dict(zip((p.id for p in example.passages), example.metadata["types"], strict=True))
+        answers = dict(zip((p.id for p in example.passages), example.metadata["answers"], strict=True))
+        for before, after in zip(one.before, one.after, strict=True):
+            read = [passage.id for passage in before.holding.passages]
+            own = next((name for name in read if types[name] != "irrelevant"), "")
+            kind = types[own] if own else "irrelevant"
+            uncalled[kind] += not before.asked
+            for tau in TAUS:
+                kept = before.answer
+                if tau and after.consistency is not None and after.consistency < tau:
+                    kept = ""
+                tally.setdefault(f"{kind} {tau}", Counter())[
+                    _kind_of(kept, example, answers[own] if kind == "misinformation" else "")
+                ] += 1
+    return {
+        "cells": {
+            key: {"n": sum(count.values()), **{name: count[name] / sum(count.values()) for name in _KINDS}}
+            for key, count in tally.items()
+        },
+        "uncalled": dict(uncalled),
+        "questions": len(panels),
+        "entailments": sum(one.entailments for one in panels) / len(panels),
+    }
+
+
+_KINDS = ("correct", "incorrect", "IDK", "hallucination")
+
+
+def _kind_of(answer: str, example: Example, lie: str) -> str:
+    if not answer:
+        return "IDK"
+    if bears_any(answer, example.gold):
+        return "correct"
+    return "incorrect" if lie and (stands(answer, lie) or stands(lie, answer)) else "hallucination"
+
+
+def _costed(
+    n: int,
+    tests: Sequence[Example],
+    held: Mapping[str, InHand],
+    found: Sequence[Estimate],
+    names: Sequence[str],
+    options: Mapping[str, Any],
+    kit: Kit,
+) -> Asked:
+    """Question n put to some of the sources, by the estimate of the other half of the questions."""
+    other = found[1 - n % 2]
+    informed = replace(kit, sources=sources_of(other, names))
+    among = Among(held[tests[n].id], frozenset(names))
+    return put(tests[n], informed, "ra_rag", {**options, "options": other.options}, retriever=among)
+
+
+def cost_part(built: MultiSource, kit: Kit, out: dict[str, Any]) -> None:
+    """Tokens and calls with and without kappa-RRSS; estimates from the other half of the questions."""
+    tests = [*built.examples]
+    whole = {one.id: InHand(one.passages) for one in tests}
+    panels = over(tests, lambda one: panel(one.question, whole[one.id], kit), label="panel, 20 sources")
+    halves = [[n for n in range(len(tests)) if n % 2 == part] for part in (0, 1)]
+    rows: dict[str, Any] = {}
+    for count in (5, 10, 20):
+        names = [one.name for one in built.sources][:count]
+        found = [estimate(votes_of([panels[n] for n in half], names)) for half in halves]
+        for label, options in (
+            ("without", {"selection": "all"}),
+            ("kappa-RRSS", {}),
+            ("kappa-RSS", {"selection": "rss"}),
+        ):
+            asked = over(
+                range(len(tests)),
+                partial(_costed, tests=tests, held=whole, found=found, names=names, options=options, kit=kit),
+                label=f"{count} sources, {label}",
+            )
+            rows[f"{count} {label}"] = {
+                "accuracy": told(
+                    [
+                        None if a.fault else accuracy(a.answers, e.gold)
+                        for a, e in zip(asked, tests, strict=True)
+                    ]
+                ),
+                "failed": sum(bool(a.fault) for a in asked),
+                "reader tokens": float(np.mean([a.tokens("reader") for a in asked])),
+                "all tokens": float(np.mean([a.tokens() for a in asked])),
+                "reader calls": float(np.mean([a.calls("reader") for a in asked])),
+                "judge calls": float(np.mean([a.calls("judge") for a in asked])),
+                "rounds": float(np.mean([a.answer.rounds if a.answer else 0 for a in asked])),
+                "seconds": float(np.mean([a.trace.usage().seconds for a in asked])),
+            }
+            if label == "kappa-RRSS":
+                least = [_least(panels[n], found[1 - n % 2], names) for n in range(len(tests))]
+                rows[f"{count} {label}"]["sequential minimum"] = float(np.mean(least))
+        out["cost"] = {
+            "rows": rows,
+            "questions": len(tests),
+            "reliabilities": [s.reliability for s in built.sources],
+        }
+        write(out)
+
+
+def _least(one: Panel, found: Estimate, names: Sequence[str], kappa: int = 4) -> int:
+    """The calls of the paper's algorithm 1, one source after another: what nothing can go below."""
+    known = sources_of(found, names)
+    rank = {name: 0.5 if (own := known[name].reliability) is None else own for name in names}
+    order = [each for each in one.after if each.source in rank]  # by falling score, as ra_rag meets them
+    calls = answered = 0
+    for each in sorted(order, key=lambda each: -rank[each.source]):
+        if answered == kappa:
+            break
+        calls += each.asked
+        answered += bool(each.answer)
+    return calls
+
+
+def texts_part(materials: Sequence[Material], kit: Kit, out: dict[str, Any]) -> None:
+    """How many of a model's texts pass the checks."""
+    start = time.perf_counter()
+    made = fabricated(materials, kit, say=say)
+    out["texts"] = {
+        "questions": len(made),
+        "wanted": 36 * len(made),
+        "passed": sum(one.made.get("generated", 0) for one in made),
+        "lies": sum(
+            sum(a != b for a, b in zip(one.lies, old.lies, strict=True))
+            for one, old in zip(made, materials, strict=True)
+        ),
+        "seconds": round(time.perf_counter() - start),
+        "example": [made[0].factual[0], made[0].lies[0].answer, made[0].lies[0].texts[0]],
+    }
+
+
+# --- the report ---------------------------------------------------------------------------------
+_OUT = Path("bench/results/ra_rag_multisource.json")
+
+
+def write(out: Mapping[str, Any]) -> None:
+    """Keep what is known so far, as JSON and as Markdown."""
+    _OUT.write_text(json.dumps(out, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    _OUT.with_suffix(".md").write_text(report(out), encoding="utf-8")
+
+
+def report(out: Mapping[str, Any]) -> str:
+    """All parts that have run, as Markdown."""
+    lines = ["# RA-RAG's multi-source benchmark with a real model", "", str(out.get("about", "")), ""]
+    if "estimates" in out:
+        for tau, part in out["estimates"].items():
+            lines += [
+            f"## Estimated reliability, tau = {tau} ({part['questions']} questions, L = {part['options']}, {part['rounds']} rounds, "
+            f"converged: {part['converged']}; Pearson r with the truth {part['pearson']:.3f})",
+            "",
+            table(
+                ["source", "true p", "estimated", "95 % interval", "agreed/answered", "right/answered"],
+                [
+                    [s["name"], s["true"], _figure(s["estimated"]), f"{_figure(s['low'])}–{_figure(s['high'])}",
+                     f"{s['agreed']:.0f}/{s['answered']:.0f}", s["told right"]]
+                    for s in part["sources"]
+                ],
+            ),
+            "",
+        ]  # fmt: skip
+    if "accuracy" in out:
+        part = out["accuracy"]
+        lines += [
+            f"## Accuracy on {part['questions']} test questions (a gold answer is contained in the answer)",
+            "",
+            table(
+                ["strategy", "n", "failed", "accuracy [95 %]", "states a planted lie", "abstained", "tokens", "reader calls", "judge calls"],
+                [
+                    [label, r["n"], r["failed"], r["accuracy"], r["misled"], r["abstained"], f"{r['tokens']:.0f}",
+                     f"{r['reader calls']:.1f}", f"{r['judge calls']:.1f}"]
+                    for label, r in part["strategies"].items()
+                ],
+            ),
+            "",
+            "Paired differences (bootstrap over questions, p two-sided, not adjusted):",
+            "",
+            *[f"- {pair}: {value}" for pair, value in part["paired"].items()],
+            *[f"- faults of {label}: {'; '.join(r['faults'])}" for label, r in part["strategies"].items() if r["faults"]],
+            "",
+        ]  # fmt: skip
+    if "kinds" in out:
+        part = out["kinds"]
+        lines += [
+            f"## Kinds of answers by kind of passage, % ({part['questions']} questions; without f_align / with tau 0.1 / 0.5 / 0.8)",
+            "",
+            table(
+                ["passages", "cells", *_KINDS],
+                [
+                    [kind, part["cells"][f"{kind} 0.1"]["n"],
+                     *(" / ".join(f"{100 * part['cells'][f'{kind} {tau}'][name]:.1f}" for tau in TAUS) for name in _KINDS)]
+                    for kind in ("factual", "misinformation", "irrelevant")
+                ]
+                + [[f"{kind}, paper", "–", *PAPER4[kind]] for kind in PAPER4],
+            ),
+            "",
+            "The paper's rows: Llama3-8B on NQ (its Table 8), without f_align / with tau 0.1. Cells in which retrieval found nothing "
+            f"on the question, so that no call was made (counted as IDK throughout): {part['uncalled']}. "
+            f"Entailments for the clusters: {part['entailments']:.1f} a question.",
+            "",
+        ]  # fmt: skip
+    if "cost" in out:
+        lines += [*_cost_lines(out["cost"]), ""]
+    if "texts" in out:
+        part = out["texts"]
+        lines += [
+            f"## Texts written by the model ({part['questions']} questions)",
+            "",
+            f"{part['passed']} of {part['wanted']} texts passed the checks and took the place of those made in code; {part['lies']} of "
+            f"{9 * part['questions']} lies are whole by the model (all three texts). {part['seconds']} s.",
+            "",
+            *(f"> {text}" for text in part["example"]),
+            "",
+        ]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _cost_lines(part: Mapping[str, Any]) -> list[str]:
+    rows = []
+    for count in (5, 10, 20):
+        if f"{count} kappa-RSS" not in part["rows"]:
+            continue
+        without, rrss, rss = (
+            part["rows"][f"{count} {label}"] for label in ("without", "kappa-RRSS", "kappa-RSS")
+        )
+        saved = {key: 1 - rrss[key] / without[key] for key in ("reader tokens", "all tokens")}
+        extra = rrss["reader calls"] / rrss["sequential minimum"] - 1
+        rows.append(
+            [
+                count,
+                f"{without['reader tokens']:.0f} → {rrss['reader tokens']:.0f} (-{100 * saved['reader tokens']:.1f} %)",
+                f"{without['all tokens']:.0f} → {rrss['all tokens']:.0f} (-{100 * saved['all tokens']:.1f} %)",
+                f"{without['reader calls']:.2f} → {rrss['reader calls']:.2f}",
+                f"{rrss['sequential minimum']:.2f} ({100 * extra:+.1f} %)",
+                f"{rrss['rounds']:.2f}",
+                f"{without['accuracy']} → {rrss['accuracy']}",
+                rss["accuracy"],
+                f"{PAPER[count][0]} → {PAPER[count][1]}; {PAPER[count][2]}; {PAPER[count][3]}",
+            ]
+        )
+    return [
+        f"## kappa-RRSS (kappa = 4) on {part['questions']} questions",
+        "",
+        table(
+            ["sources", "reader tokens", "all tokens (with judges)", "reader calls", "sequential minimum of calls", "rounds",
+             "accuracy without → with", "accuracy of kappa-RSS", "paper: tokens; calls; accuracy"],
+            rows,
+        ),
+    ]  # fmt: skip
+
+
+def _figure(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}"
+
+
+def main() -> None:
+    """Run the parts asked for, and write what they found after each."""
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    options.add_argument("part", choices=["all", "plain", "accuracy", "cost", "texts", "report"])
+    options.add_argument("--data", type=Path, required=True)
+    options.add_argument("--journal", default="runs/ra_rag.sqlite")
+    options.add_argument("--model", default=None)
+    options.add_argument("--estimate", type=int, default=40)
+    options.add_argument("--test", type=int, default=60)
+    options.add_argument("--cost-questions", type=int, default=30)
+    options.add_argument("--about", default="", help="the first paragraph of the report")
+    given = options.parse_args()
+    out: dict[str, Any] = json.loads(_OUT.read_text()) if _OUT.exists() else {}
+    if given.about:
+        out["about"] = given.about
+    settings = read_settings(model=given.model, journal=given.journal)
+    kit = build_kit(settings, say=say)
+    if given.part == "report":
+        write(out)
+        return
+    origins = questions(given.data)
+    out["model"], out["engine"] = kit.model.name, kit.model.capabilities().engine
+    if given.part in ("all", "plain", "accuracy"):
+        chosen = pick(origins, estimate=given.estimate, test=given.test, seed=SEED)
+        built = build(chosen, sources=9, adversaries=5, estimate=given.estimate, seed=SEED)
+        main_part(built, kit, out, plain=given.part == "plain")
+        write(out)
+    if given.part in ("all", "cost"):
+        chosen = pick(origins, estimate=0, test=given.cost_questions, seed=SEED)
+        cost_part(build(chosen, sources=20, prior="beta", seed=SEED), kit, out)
+        write(out)
+    if given.part in ("all", "texts"):
+        texts_part(pick(origins, estimate=0, test=3, seed=SEED + 1), kit, out)
+        write(out)
+
+
+if __name__ == "__main__":
+    main()
