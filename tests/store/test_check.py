@@ -25,6 +25,7 @@ from disputatio.types import Passage
 from tests.store.hashing import HashEmbedder
 
 Answer = list[tuple[str, float]]
+EXPECTED: Answer = []  # what the sound index finds
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +49,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         with open_journal(place / "ix") as journal:
             for spot in ("one", "two", "three"):
                 journal.note("tried", spot=spot)
+    EXPECTED[:] = answers(place / "ix")
     return place
 
 
@@ -109,7 +111,7 @@ def assert_mended(path: Path, report: CheckReport, made: Path) -> None:
     if report.lost:
         assert "ingest the files of lost documents again" in report.text()
         Index.open(path, embedder=HashEmbedder()).ingest(made / "docs")
-    assert answers(path) == answers(made / "ix")
+    assert answers(path) == EXPECTED
     summary = Index.open(path, embedder=HashEmbedder()).ingest(made / "docs")
     assert (summary.added, summary.replaced, summary.unchanged) == (0, 0, 11)
     assert check(path).damaged == ()
@@ -170,8 +172,8 @@ def test_a_flipped_bit_is_found_kept_and_mended(made: Path, place: Path, kind: s
     assert in_quarantine(place, damaged)
 
 
-def test_a_flipped_bit_in_any_file_of_any_segment_is_found(place: Path) -> None:
-    for file in sorted((place / "segments").rglob("*.*")):
+def test_a_flipped_bit_in_any_file_of_a_segment_is_found(place: Path) -> None:
+    for file in sorted(pick(place, "segments/*/dead-*.npy").parent.iterdir()):
         sound = file.read_bytes()
         flip(file, random.Random(file.name).randrange(len(sound)))
         assert [one.file for one in check(place, repair=False).damaged] == [str(file.relative_to(place))]
@@ -257,20 +259,20 @@ def test_a_passage_lost_twice_takes_its_document_along(made: Path, place: Path) 
     "kind",
     [
         "manifest.json",
-        "ledger.jsonl",
-        "segments",
-        "segments/*",
+        pytest.param("ledger.jsonl", marks=pytest.mark.slow),
+        pytest.param("segments", marks=pytest.mark.slow),
+        pytest.param("segments/*", marks=pytest.mark.slow),
         "segments/*/lengths.npy",
-        "segments/*/dead-*.npy",
+        pytest.param("segments/*/dead-*.npy", marks=pytest.mark.slow),
         pytest.param("passages.lance", marks=pytest.mark.slow),
         pytest.param("passages.lance/data", marks=pytest.mark.slow),
         pytest.param("passages.lance/data/*", marks=pytest.mark.slow),
         pytest.param("documents.lance", marks=pytest.mark.slow),
         pytest.param("documents.lance/data/*", marks=pytest.mark.slow),
-        "documents.lance/_versions",
-        "documents.lance/_deletions",
+        pytest.param("documents.lance/_versions", marks=pytest.mark.slow),
+        pytest.param("documents.lance/_deletions", marks=pytest.mark.slow),
         "documents.lance/_deletions/*",
-        "files.lance",
+        pytest.param("files.lance", marks=pytest.mark.slow),
     ],
 )
 def test_what_a_copy_left_out_is_found_and_made_again(made: Path, place: Path, kind: str) -> None:
