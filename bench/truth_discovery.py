@@ -385,7 +385,7 @@ def main() -> None:
             "",
             *table(scores, methods),
         ]
-        lines += [f"* {each}" for each in failed]
+        lines += ["", *(f"* {each}" for each in failed)] if failed else []
     text = "\n".join(lines) + "\n"
     print(text)
     if options.half == "report":
