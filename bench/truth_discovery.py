@@ -389,8 +389,8 @@ def main() -> None:
     text = "\n".join(lines) + "\n"
     print(text)
     if options.half == "report":
-        command = "python bench/truth_discovery.py" + (" --crowd-kit PYTHON" if options.crowd_kit else "")
-        top = f"# Truth and source accuracy on real claims\n\n{machine()}; 2026-11-21; `{command}`.\n"
+        flags = f" --crowd-kit PYTHON --limit {options.limit:.0f}" if options.crowd_kit else ""
+        top = f"# Truth and source accuracy on real claims\n\n{machine()}; 2026-11-21; `python bench/truth_discovery.py{flags}`.\n"
         page = ROOT / "bench" / "results" / "truth_discovery.md"
         page.write_text(f"{top}\n{NOTES}{text}", encoding="utf-8")
 
