@@ -19,7 +19,7 @@ from disputatio.errors import DisputatioError
 from disputatio.eval.statistics import estimate as share
 from disputatio.eval.statistics import paired_difference
 from disputatio.evidence.clusters import cluster
-from disputatio.evidence.weighing import Estimate
+from disputatio.evidence.weighing import Estimate, weighted_vote, weights_of
 from disputatio.kit import Kit
 from disputatio.panel import SourceReply, align, hear, hold
 from disputatio.pipeline import ask
@@ -138,6 +138,28 @@ class Panel:
     votes: Mapping[str, int]
     answers: tuple[str, ...]
     entailments: int
+    trace: Trace
+
+    def voted(
+        self, weights: Mapping[str, float] | None = None, spare: Mapping[str, float] | None = None
+    ) -> Asked:
+        """The (weighted) vote of the sources over these answers, with what the panel cost; None: all weigh 1.
+
+        `spare` weights decide where nobody who answered has any of the first.
+        What `ra_rag` with selection=all and `majority_vote` come to, up to the order in which ties are met.
+        """
+        names = list(self.votes)
+        heavy = [1.0 if weights is None else weights.get(name, 0.0) for name in names]
+        if spare is not None and not any(heavy[n] for n, name in enumerate(names) if self.votes[name] >= 0):
+            heavy = [spare.get(name, 0.0) for name in names]
+        won = int(weighted_vote([[self.votes[name] for name in names]], heavy)[0]) if names else -1
+        answers = (self.answers[won],) if won >= 0 else ()
+        return Asked(
+            answer=Answer(
+                question=self.question, answers=answers, abstained=None if answers else "no_evidence"
+            ),
+            trace=self.trace,
+        )
 
 
 def panel(question: str, retriever: Retriever, kit: Kit, *, tau: float = 0.1) -> Panel:
@@ -154,6 +176,7 @@ def panel(question: str, retriever: Retriever, kit: Kit, *, tau: float = 0.1) ->
         votes=votes,
         answers=clusters.answers,
         entailments=clusters.calls,
+        trace=own.trace,
     )
 
 
@@ -185,6 +208,18 @@ def sources_of(
         )
         for n, name in enumerate(names)
     }
+
+
+def weighed(
+    known: Mapping[str, Source], options: int, *, low: bool = False, prior: float = 0.5
+) -> dict[str, float]:
+    """v = L w - 1 of each source; with `low` by the lower end of its interval, never negative, nothing without one."""
+    rated: dict[str, float] = {}
+    for name, one in known.items():
+        rate = one.low if low else one.reliability
+        value = 0.0 if low else prior
+        rated[name] = float(weights_of(value if rate is None else rate, options))
+    return {name: max(one, 0.0) for name, one in rated.items()} if low else rated
 
 
 def told(values: Sequence[float | None], digits: int = 3) -> str:

@@ -17,31 +17,27 @@ import argparse
 import ast
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from asking import Asked, against, over, panel, put, say, sources_of, table, told, votes_of
+from asking import Asked, Panel, against, over, panel, put, say, sources_of, table, told, votes_of, weighed
 
 from disputatio.config import build_kit, read_settings
 from disputatio.eval.material import bears_any, stands
 from disputatio.eval.metrics import accuracy
-from disputatio.evidence.weighing import estimate
+from disputatio.evidence.weighing import estimate, weights_of
 from disputatio.kit import Kit
 from disputatio.store.in_hand import InHand
 from disputatio.store.readers import domain
 from disputatio.types import Example, Passage
 
 K, MOST = 10, 5
+OURS = "ours: lower bounds, new domains weigh nothing"
 _OUT = Path("bench/results/realtimeqa_poison.json")
-ENTRANTS: Sequence[tuple[str, str, Mapping[str, Any], bool]] = (
-    ("concat", "concat", {}, False),
-    ("majority vote over domains", "majority_vote", {"voters": "sources", "max_tokens": 96}, False),
-    ("ra_rag (estimated)", "ra_rag", {"selection": "all"}, True),
-    ("ra_rag --independent (ours)", "ra_rag", {"selection": "all", "independent": True}, True),
-    ("disputation (ours)", "disputation", {}, False),
-)
+VOTES = ("majority vote over domains", "ra_rag (estimated)", OURS)
+ENTRANTS = ("concat", *VOTES, "disputation (ours)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,12 +107,18 @@ def _listed(value: Any) -> list[Any]:
     return list(found)
 
 
-def _asked(row: Row, *, count: int, strategy: str, options: Mapping[str, Any], kit: Kit) -> Asked:
-    return put(row.example, kit, strategy, options, passages=row.passages(count))
+def _asked(row: Row, *, count: int, strategy: str, kit: Kit) -> Asked:
+    return put(row.example, kit, strategy, {}, passages=row.passages(count))
 
 
-def measure(rows: Sequence[Row], others: Sequence[Row], kit: Kit, levels: Sequence[int]) -> dict[str, Any]:
-    """Every strategy at every number of poisoned passages."""
+def _heard(row: Row, *, count: int, kit: Kit) -> Panel:
+    return panel(row.example.question, InHand(row.passages(count)), kit)
+
+
+def measure(
+    rows: Sequence[Row], others: Sequence[Row], kit: Kit, levels: Sequence[int], out: dict[str, Any]
+) -> None:
+    """Every strategy at every number of poisoned passages; what is found goes to `out`, and to its file."""
     panels = over(
         others,
         lambda one: panel(one.example.question, InHand(one.example.passages), kit),
@@ -125,68 +127,72 @@ def measure(rows: Sequence[Row], others: Sequence[Row], kit: Kit, levels: Sequen
     names = sorted({passage.source for one in others for passage in one.example.passages})
     found = estimate(votes_of(panels, names))
     known = sources_of(found, names)
-    informed = replace(kit, sources={name: one for name, one in known.items() if one.reliability is not None})
+    rated = {name for name, one in known.items() if one.reliability is not None}
     tested = {passage.source for one in rows for passage in one.example.passages}
-    out: dict[str, Any] = {
+    out |= {
         "rows": [one.example.row for one in rows],
         "estimated on": [one.example.row for one in others],
         "domains": {
             "in the rows to estimate on": len(names),
-            "with an estimate": len(informed.sources),
+            "with an estimate": len(rated),
             "in the rows to test on": len(tested),
-            "of these with an estimate": len(tested & set(informed.sources)),
+            "of these with an estimate": len(tested & rated),
         },
         "levels": {},
     }
     scores: dict[tuple[str, int], dict[str, list[float | None]]] = {}
-    for label, strategy, options, weighed in ENTRANTS:
+
+    def enter(label: str, count: int, asked: Sequence[Asked]) -> None:
+        both = list(zip(rows, asked, strict=True))
+        own: dict[str, list[float | None]] = {
+            "accuracy": [None if a.fault else accuracy(a.answers, r.example.gold) for r, a in both],
+            "attack": [None if a.fault else float(any(stands(s, r.lie) for s in a.answers)) for r, a in both],
+        }
+        scores[label, count] = own
+        out["levels"].setdefault(str(count), {})[label] = {
+            "n": sum(one is not None for one in own["accuracy"]),
+            "failed": sum(bool(a.fault) for a in asked),
+            "faults": sorted({a.fault for a in asked if a.fault}),
+            "accuracy": told(own["accuracy"], 2),
+            "attack": told(own["attack"], 2),
+            "abstained": sum(not a.answers and not a.fault for a in asked),
+            "tokens": sum(a.tokens() for a in asked) / len(asked),
+            "calls": sum(a.calls() for a in asked) / len(asked),
+        }
+        write(out)
+
+    plain, low = weighed(known, found.options), weighed(known, found.options, low=True)
+    for count in levels:
+        heard = over(rows, partial(_heard, count=count, kit=kit), label=f"panel, {count} poisoned")
+        fresh = {name: float(weights_of(0.5, found.options)) for one in heard for name in one.votes}
+        for label, weights in zip(VOTES, (None, {**fresh, **plain}, low), strict=True):
+            enter(label, count, [one.voted(weights, {**fresh, **plain}) for one in heard])
+    for label, strategy in (("concat", "concat"), ("disputation (ours)", "disputation")):
         for count in levels:
-            given = {**options, "options": found.options} if strategy == "ra_rag" else options
             asked = over(
                 rows,
-                partial(
-                    _asked, count=count, strategy=strategy, options=given, kit=informed if weighed else kit
-                ),
+                partial(_asked, count=count, strategy=strategy, kit=kit),
                 label=f"{label}, {count} poisoned",
             )
-            both = list(zip(rows, asked, strict=True))
-            own: dict[str, list[float | None]] = {
-                "accuracy": [None if a.fault else accuracy(a.answers, r.example.gold) for r, a in both],
-                "attack": [
-                    None if a.fault else float(any(stands(s, r.lie) for s in a.answers)) for r, a in both
-                ],
-            }
-            scores[label, count] = own
-            out["levels"].setdefault(str(count), {})[label] = {
-                "n": sum(one is not None for one in own["accuracy"]),
-                "failed": sum(bool(a.fault) for a in asked),
-                "faults": sorted({a.fault for a in asked if a.fault}),
-                "accuracy": told(own["accuracy"], 2),
-                "attack": told(own["attack"], 2),
-                "abstained": sum(not a.answers and not a.fault for a in asked),
-                "tokens": sum(a.tokens() for a in asked) / len(asked),
-                "calls": sum(a.calls() for a in asked) / len(asked),
-            }
-            write(out)
+            enter(label, count, asked)
     last = levels[-1]
-    ours = "ra_rag --independent (ours)"
     out["paired"] = {
-        f"{what}, {last} poisoned: {ours} − {label}": against(
-            scores[ours, last][what], scores[label, last][what]
+        f"{what}, {last} poisoned: {OURS} − {label}": against(
+            scores[OURS, last][what], scores[label, last][what]
         )
         for what in ("attack", "accuracy")
-        for label, *_ in ENTRANTS
-        if label != ours
+        for label in ENTRANTS
+        if label != OURS
     }
-    return out
+    write(out)
 
 
 def write(out: Mapping[str, Any]) -> None:
     """Keep what is known so far, as JSON and as Markdown."""
-    if _OUT.exists():
-        out = {**{k: v for k, v in json.loads(_OUT.read_text()).items() if k in ("about", "model")}, **out}
-    _OUT.write_text(json.dumps(out, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    _OUT.with_suffix(".md").write_text(report(out), encoding="utf-8")
+    path = Path(out["path"])
+    kept = {key: value for key, value in out.items() if key != "path"}
+    path.write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    path.with_suffix(".md").write_text(report(out), encoding="utf-8")
 
 
 def report(out: Mapping[str, Any]) -> str:
@@ -195,7 +201,7 @@ def report(out: Mapping[str, Any]) -> str:
     lines += [f"- domains {what}: {count}" for what, count in out.get("domains", {}).items()]
     for what, title in (("attack", "Attack success rate"), ("accuracy", "Accuracy")):
         levels = out.get("levels", {})
-        labels = [label for label, *_ in ENTRANTS if any(label in one for one in levels.values())]
+        labels = [label for label in ENTRANTS if any(label in one for one in levels.values())]
         cells = [
             [label, *(levels[count].get(label, {}).get(what, "–") for count in levels)] for label in labels
         ]
@@ -235,6 +241,7 @@ def main() -> None:
     options.add_argument("--rows", type=int, default=30)
     options.add_argument("--estimate", type=int, default=25)
     options.add_argument("--levels", type=int, nargs="+", default=[0, 1, 2, 3, 4, 5])
+    options.add_argument("--out", type=Path, default=_OUT, help="a .json file; the .md stands beside it")
     options.add_argument("--about", default="", help="the first paragraph of the report")
     given = options.parse_args()
     rows = read_rows(given.data)
@@ -245,9 +252,12 @@ def main() -> None:
     say(f"{len(fit)} of {len(rows)} rows will do; {len(tests)} to test, {len(others)} to estimate on")
     kit = build_kit(read_settings(model=given.model, journal=given.journal), say=say)
     capabilities = kit.model.capabilities()
-    start: dict[str, Any] = {"model": [kit.model.name, capabilities.engine], "about": given.about}
-    write(start)
-    write({**start, **measure(tests, others, kit, given.levels)})
+    out: dict[str, Any] = {
+        "path": str(given.out),
+        "about": given.about,
+        "model": [kit.model.name, capabilities.engine],
+    }
+    measure(tests, others, kit, given.levels, out)
 
 
 if __name__ == "__main__":
