@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 import numpy as np
 
 from disputatio.store import search
-from disputatio.store.legs import all_bm25, all_cosines, some_bm25, some_cosines
-from disputatio.store.onepass import Heaps, Part, best_dense, best_sparse
+from disputatio.store.legs import all_bm25, all_cosines, some_cosines
+from disputatio.store.onepass import Heaps, Part, best_dense, best_sparse, bm25_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float32]
     Rows = NDArray[np.int64]
+    Scored = tuple[Rows, Floats]
 
 FEW = 4096  # rows that are searched without compiled code, whose loading costs more than the search
 ALL_OF_SOURCES = 20_000  # rows of the sources that match: so many or fewer all compete
@@ -132,10 +133,9 @@ def _best(scope: Scope, query: Query, many: int) -> Candidates:
     (sparse, every), dense = _both_legs(
         scope, parts, query, room, room, every=query.weights.size > _MANY_TERMS
     )
-    rows = sparse.found()[0]
-    if dense is not None:
-        rows = np.union1d(rows, dense.found()[0])
-    return _scored(scope, query, rows, every, sparse, dense)
+    words, near = sparse.found(), None if dense is None else dense.found()
+    rows = words[0] if near is None else _either(words[0], near[0])
+    return _scored(scope, query, rows, every, words, near)
 
 
 def _best_of_sources(scope: Scope, query: Query, many: int, per_source: int) -> Candidates:
@@ -153,19 +153,20 @@ def _best_of_sources(scope: Scope, query: Query, many: int, per_source: int) -> 
     sizes = scope.sizes if scope.named is None else np.where(scope.named, scope.sizes, 0)
     if query.vector is None:
         sparse, every = best_sparse(parts, query, np.minimum(sizes, per_source), every=False)
-        return _scored(scope, query, sparse.found()[0], every, sparse, None)
+        words = sparse.found()
+        return _scored(scope, query, words[0], every, words, None)
     room = np.minimum(sizes, 2 * per_source + 2)
     (sparse, every), dense = _both_legs(scope, parts, query, room, room, every=True)
     assert dense is not None
-    near, cosine = dense.found()
+    words, (near, cosine) = sparse.found(), dense.found()
     groups = _at(scope, near, scope.groups)
     matched = sparse.filled > 0
     matched[groups[search.falling(cosine)[:many]]] = True
     if int(sizes[matched].sum()) <= ALL_OF_SOURCES:
         rows = np.flatnonzero(_allowed(scope, np.concatenate(scope.groups), matched))
     else:
-        rows = np.union1d(sparse.found()[0], near[matched[groups]])
-    return _scored(scope, query, rows, every, sparse, dense)
+        rows = _either(words[0], near[matched[groups]])
+    return _scored(scope, query, rows, every, words, (near, cosine))
 
 
 def _both_legs(
@@ -197,28 +198,37 @@ def _both_legs(
 
 
 def _scored(
-    scope: Scope, query: Query, rows: Rows, every: list[Floats], sparse: Heaps, dense: Heaps | None
+    scope: Scope, query: Query, rows: Rows, every: list[Floats], words: Scored, near: Scored | None
 ) -> Candidates:
-    """Rows with their scores on both legs: as a leg found them, or made now."""
+    """Rows with their scores on both legs: as a leg found them (`words`, `near`), or made now."""
     bm25 = np.zeros(rows.size, dtype=np.float32)
     cosine = None
     if every and every[0].size:
         bm25 = _at(scope, rows, every)
     else:
-        missing = _filled(bm25, rows, sparse)
+        missing = _filled(bm25, rows, words)
         for at, segment, here, local in _by_segment(scope, rows, missing):
-            bm25[here] = some_bm25(segment, query, query.numbers[at], local)
-    if dense is not None:
+            bm25[here] = bm25_of(segment, query, query.numbers[at], local)
+    if near is not None:
         cosine = np.zeros(rows.size, dtype=np.float32)
-        missing = _filled(cosine, rows, dense)
+        missing = _filled(cosine, rows, near)
         for _, segment, here, local in _by_segment(scope, rows, missing):
             cosine[here] = some_cosines(segment, query, local)
     return Candidates(rows, bm25, cosine, _at(scope, rows, scope.groups))
 
 
-def _filled(scores: Floats, rows: Rows, heaps: Heaps) -> Rows:
+def _either(one: Rows, other: Rows) -> Rows:
+    """The rows of two arrays, each once, rising."""
+    both = np.concatenate([one, other])
+    both.sort()
+    fresh = np.ones(both.size, dtype=np.bool_)
+    np.not_equal(both[1:], both[:-1], out=fresh[1:])
+    return both[fresh]
+
+
+def _filled(scores: Floats, rows: Rows, leg: Scored) -> Rows:
     """Fill in the scores that a leg has found; the places in `rows` of the others."""
-    found, known = heaps.found()
+    found, known = leg
     at = np.searchsorted(rows, found)
     here = (at < rows.size) & (rows[np.minimum(at, rows.size - 1)] == found) if rows.size else at < 0
     scores[at[here]] = known[here]
@@ -229,6 +239,8 @@ def _filled(scores: Floats, rows: Rows, heaps: Heaps) -> Rows:
 
 def _by_segment(scope: Scope, rows: Rows, places: Rows) -> list[tuple[int, Segment, Rows, Rows]]:
     """For each segment that holds some of `rows[places]`: its number, itself, places and own rows."""
+    if len(scope.segments) == 1:
+        return [(0, scope.segments[0], places, rows[places])] if places.size else []
     found = []
     edges = np.searchsorted(rows[places], scope.firsts)
     for at, segment in enumerate(scope.segments):

@@ -79,27 +79,6 @@ def all_bm25(segment: Segment, query: Query, numbers: NDArray[np.int64]) -> Floa
     return scores
 
 
-def some_bm25(segment: Segment, query: Query, numbers: NDArray[np.int64], rows: NDArray[np.int64]) -> Floats:
-    """The BM25 score of some rows: what `all_bm25` gives them."""
-    held = segment.postings
-    scores = np.zeros(rows.size, dtype=np.float32)
-    norms = query.norm[0] + query.norm[1] * segment.lengths[rows].astype(np.float32)
-    wanted = rows.astype(np.int32)
-    for weight, number in zip(query.weights, numbers.tolist(), strict=True):
-        if number < 0:
-            continue
-        slot = int(held.slots[number])
-        if slot >= 0:
-            times = held.common[slot][rows].astype(np.float32)
-        else:
-            begin, end = int(held.starts[number]), int(held.starts[number + 1])
-            own = held.rows[begin:end]
-            at = np.minimum(np.searchsorted(own, wanted), own.size - 1)
-            times = np.where(own[at] == wanted, held.counts[begin:end][at], 0).astype(np.float32)
-        scores += weight * times / (times + norms)
-    return scores
-
-
 def all_cosines(segment: Segment, query: Query, *, fast: bool = False) -> Floats:
     """The cosine of every row with the query; `fast` for compiled code."""
     if query.vector is None or segment.vectors is None:

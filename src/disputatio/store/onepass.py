@@ -6,8 +6,8 @@ rows of a small segment, and of a large one those whose signs differ least from 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -73,28 +73,13 @@ def best_sparse(
     """The best rows of each group by BM25 and, if `every`, the score of every row of each part."""
     from disputatio.store import kernels
 
+    leg: Callable[..., None] = kernels.sparse_leg
     heaps = Heaps(room, 0.0)
     scores = []
     for part, numbers in zip(parts, query.numbers, strict=True):
-        held = part.segment.postings
-        known = numbers >= 0
-        own = numbers[known]
-        weights = query.weights[known]
-        begins, ends, slots = held.starts[own], held.starts[own + 1], held.slots[own]
-        if not _fits(begins, ends, slots, held.rows.size, len(held.common)):
-            raise StoreError(f"{part.segment.where}: its postings are damaged; run: disputatio index check")
         scores.append(np.empty(part.segment.rows, dtype=np.float32) if every else _NO_FLOATS)
-        kernels.sparse_leg(
-            weights,
-            np.array(begins),
-            np.array(ends),
-            np.array(slots),
-            held.rows,
-            held.counts,
-            held.common,
-            part.segment.lengths,
-            query.norm[0],
-            query.norm[1],
+        leg(
+            *_terms(part.segment, query, numbers),
             part.allowed,
             part.groups,
             heaps.places,
@@ -106,6 +91,14 @@ def best_sparse(
             scores[-1],
         )
     return heaps, scores
+
+
+def bm25_of(segment: Segment, query: Query, numbers: NDArray[np.int64], rows: Rows) -> Floats:
+    """The BM25 of some rows of a segment, in which the query's terms have these numbers."""
+    from disputatio.store import kernels
+
+    leg: Callable[..., Floats] = kernels.bm25_of
+    return leg(*_terms(segment, query, numbers), rows)
 
 
 def best_dense(parts: Sequence[Part], vector: Floats, room: NDArray[np.int64]) -> Heaps:
@@ -156,6 +149,18 @@ def _shortlist(part: Part, vector: Floats, room: NDArray[np.int64]) -> Rows:
         vectors.codes, vectors.order, vector, vectors.centre, part.allowed, starts, wanted, found
     )
     return found[:size] if part.groups.size else np.sort(found[:size])
+
+
+def _terms(segment: Segment, query: Query, numbers: NDArray[np.int64]) -> tuple[Any, ...]:
+    """What the sparse kernels take first: the query's terms, postings, lengths; checked against damage."""
+    held = segment.postings
+    known = numbers >= 0
+    own = numbers[known]
+    begins, ends, slots = held.starts[own], held.starts[own + 1], held.slots[own]
+    if not _fits(begins, ends, slots, held.rows.size, len(held.common)):
+        raise StoreError(f"{segment.where}: its postings are damaged; run: disputatio index check")
+    terms = (query.weights[known], np.array(begins), np.array(ends), np.array(slots))
+    return *terms, held.rows, held.counts, held.common, segment.lengths, *query.norm
 
 
 def _fits(

@@ -7,7 +7,7 @@ result does not depend on how passages are divided into segments.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, NamedTuple, get_args
 
@@ -216,11 +216,8 @@ class Searcher:
                 for one, raw, near, cosine in columns
             ]
         passages: list[Passage] = [_NOBODY] * found.rows.size
-        places = self._places(found.rows)
-        for place in np.unique(places).tolist():
-            here = np.flatnonzero(places == place)
-            read = self.segments[place].passages(found.rows[here] - self._firsts[place])
-            for at, passage in zip(here.tolist(), read, strict=True):
+        for segment, here, own in self._by_segment(found.rows):
+            for at, passage in zip(here.tolist(), segment.passages(own), strict=True):
                 passages[at] = passage
         hits = []
         for passage, score, leg in zip(passages, found.scores.tolist(), legs, strict=True):
@@ -232,9 +229,17 @@ class Searcher:
             hits.append(hit)
         return hits
 
-    def _places(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The segment that each row is in."""
-        return np.searchsorted(self._firsts, rows, side="right") - 1
+    def _by_segment(
+        self, rows: NDArray[np.int64]
+    ) -> Iterator[tuple[Segment, NDArray[np.int64], NDArray[np.int64]]]:
+        """Each segment that some rows are in, with their places in `rows` and their own numbers."""
+        if len(self.segments) == 1:
+            yield self.segments[0], np.arange(rows.size), rows
+            return
+        places = np.searchsorted(self._firsts, rows, side="right") - 1
+        for place in sorted(set(places.tolist())):
+            here = np.flatnonzero(places == place)
+            yield self.segments[place], here, rows[here] - self._firsts[place]
 
     def _query(self, query: str, vector: NDArray[np.float32] | None, k1: float, b: float) -> Query:
         if vector is not None and self.dimension:
@@ -296,10 +301,8 @@ class Searcher:
         if len(hits) < 2:
             return hits
         sketches = np.zeros((len(hits), minhash.BINS), dtype=np.uint8)
-        places = self._places(rows)
-        for place in np.unique(places).tolist():
-            here = places == place
-            sketches[here] = self.segments[place].sketches[rows[here] - self._firsts[place]]
+        for segment, here, own in self._by_segment(rows):
+            sketches[here] = segment.sketches[own]
         for at, better in enumerate(minhash.repeats(sketches)):
             if better >= 0:
                 hits[at] = replace(hits[at], duplicate_of=hits[better].passage.id)
