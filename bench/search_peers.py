@@ -146,7 +146,9 @@ class Ours(System):
 
     def embed(self, texts: Sequence[str], *, query: bool = False) -> NDArray[np.float32]:
         """The vectors of texts that are on their way in, or of the query."""
-        return np.stack([self.vectors[text] if query else self.vectors.pop(text) for text in texts])
+        if query:
+            return self.vectors[texts[0]][None]
+        return np.stack([self.vectors.pop(text) for text in texts])
 
 
 class Lance(System):

@@ -311,7 +311,7 @@ def _notes() -> list[str]:
     return [
         "BM25 exact: share of the hits whose exact score reaches that of the true 20th. Right, of the sources with a hit:",
         "sparse, the share of sources whose best three have the right scores; dense, the share of their true best three that was found. Right of",
-        "all: the same over the sources with a word of the query (dense: all sources). Queries: fewer where 15 seconds were spent on three or more. LanceDB and tantivy search once a",
+        "all: the same over the sources with a word of the query (dense: all sources). Queries: fewer, down to one, where 15 seconds had passed. LanceDB and tantivy search once a",
         "source with a filter. Ranking alone: rows, scores and sources of all hits (`Searcher.rank`), before any text is read. Resident memory counts mapped files; own is without them. LangChain's keeps nothing on disk. In a fresh",
         "process bm25s uses numpy, since its numba kernels compile at each start.",
     ]
