@@ -1,0 +1,83 @@
+"""The votes of the benchmarks over sources are those that the strategies would come to."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+
+from disputatio.evidence.weighing import estimate
+from disputatio.kit import Kit
+from disputatio.llm.scripted import Scripted
+from disputatio.pipeline import ask
+from disputatio.store.in_hand import InHand
+from disputatio.types import Passage, Source
+
+BENCH = Path(__file__).resolve().parents[2] / "bench"
+
+
+def _load(name: str) -> ModuleType:
+    """A benchmark's module, which is no part of the package."""
+    spec = importlib.util.spec_from_file_location(f"bench_{name}", BENCH / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+asking = _load("asking")
+PASSAGES = [
+    Passage(text=f"The mill was built in {year}.", source=f"s{n}", id=f"p{n}")
+    for n, year in enumerate(("1901", "1901", "1887"))
+]
+QUESTION = "When was the mill built?"
+
+
+def _reader(prompt: str) -> str:
+    year = "1887" if "1887" in prompt else "1901"
+    return f'{{"answered": "yes", "answer": "{year}", "quote": "built in {year}"}}'
+
+
+def _kit() -> Kit:
+    return Kit(model=Scripted(_reader, choices=lambda _: {"Yes": 0.9, "No": 0.1}))
+
+
+def test_a_panel_votes_as_the_strategies_do() -> None:
+    held = InHand(PASSAGES)
+    heard = asking.panel(QUESTION, held, _kit())
+    known = {f"s{n}": Source(name=f"s{n}", reliability=rate) for n, rate in enumerate((0.2, 0.2, 0.9))}
+    for weights, sources in ((None, {}), (asking.weighed(known, 10), known)):
+        kit = Kit(model=_kit().model, retriever=held, sources=sources)
+        said = ask(QUESTION, kit=kit, strategy="ra_rag", options={"selection": "all"}, verify=False)
+        assert heard.voted(weights).answers == said.answers
+    assert heard.voted().answers == ("1901",)
+    assert heard.voted(asking.weighed(known, 10)).answers == ("1887",)
+
+
+def test_where_nobody_has_a_weight_the_spare_ones_decide() -> None:
+    heard = asking.panel(QUESTION, InHand(PASSAGES), _kit())
+    nothing = dict.fromkeys(("s0", "s1", "s2"), 0.0)
+    assert heard.voted(nothing, {**nothing, "s2": 1.0}).answers == ("1887",)
+
+
+def test_votes_are_numbered_as_the_sources_met_them() -> None:
+    heard = asking.panel(QUESTION, InHand(PASSAGES), _kit())
+    assert asking.votes_of([heard], ["s2", "s0", "nobody"]).tolist() == [[0, 1, -1]]
+
+
+def test_lower_bounds_weigh_nothing_without_a_record() -> None:
+    found = estimate(np.array([[0, 0, -1]] * 20, dtype=np.int32))
+    known = asking.sources_of(found, ["s0", "s1", "s2"])
+    low = asking.weighed(known, 10, low=True)
+    assert known["s2"].reliability is None
+    assert (low["s2"], low["s0"] > 5) == (0.0, True)
+
+
+def test_a_retriever_among_some_sources_finds_only_theirs() -> None:
+    among = asking.Among(InHand(PASSAGES), frozenset({"s1"}))
+    assert [hit.passage.source for hit in among.search(QUESTION, per_source=3)] == ["s1"]
