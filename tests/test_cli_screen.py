@@ -68,3 +68,8 @@ def test_a_user_hears_of_sources_without_an_estimate(
     said = " ".join(capsys.readouterr().err.split())
     assert told in said
     assert "disputatio calibrate" in said
+
+
+def test_a_user_hears_which_estimates_are_stale(capsys: pytest.CaptureFixture[str]) -> None:
+    Waiting().heard({"event": "stale", "sources": ["a.example", "b.example"]})
+    assert "of a.example, b.example: disputatio calibrate" in " ".join(capsys.readouterr().err.split())

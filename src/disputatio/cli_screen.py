@@ -289,6 +289,11 @@ class Waiting:
             self.say(f"the citations are not judged: {event['reason']}")
         if event["event"] == "unestimated":
             self.say(_unestimated(event["sources"], event["reason"]))
+        if event["event"] == "stale":
+            names = ", ".join(event["sources"])
+            self.say(
+                f"passages have changed since reliability was estimated, of {names}: disputatio calibrate"
+            )
         if event["event"] in ("complete", "choose"):
             self._calls += 1
             self._played.add(event["role"])

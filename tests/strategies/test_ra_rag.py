@@ -60,6 +60,19 @@ def test_a_source_without_an_estimate_has_the_prior() -> None:
     assert (event["sources"], event["prior"]) == (["a"], 0.5)
 
 
+def test_estimates_older_than_the_passages_count_and_are_named() -> None:
+    known = {"a": Source(name="a", reliability=0.9, stale=True), "b": Source(name="b", reliability=0.2)}
+    parts = kit(Reader(), [source("a", TRUE), source("b", LIE)], known)
+    assert ra_rag(QUESTION, parts).answers == (TRUE,)
+    assert [one["sources"] for one in parts.trace.events if one["event"] == "stale"] == [["a"]]
+
+
+@pytest.mark.parametrize("options", [{"kappa": 0}, {"per_source": 0}])
+def test_to_ask_nobody_or_nothing_is_refused(options: dict[str, int]) -> None:
+    with pytest.raises(InputError, match="at least 1"):
+        asked(Reader(), [source("a", TRUE)], None, **options)
+
+
 def test_a_tie_goes_to_the_answer_met_first_and_is_called_one() -> None:
     answer = asked(Reader(), [source("a", LIE), source("b", TRUE)], rated(a=0.7, b=0.7))
     won, tied = answer.conflict.positions

@@ -51,6 +51,8 @@ def ra_rag(
     `independent` goes past the paper: sources of one owner or one group of copies have one vote together,
     weighed by the lower end of the reliability's interval and never less than nothing.
     """
+    if kappa < 1 or per_source < 1:
+        raise InputError("ra_rag: kappa and per_source are at least 1")
     held = hold(question, kit, per_source=per_source)
     records = _records(held, kit, weights)
     order = sorted(held, key=lambda one: -_reliability(records, one.source, low=independent))
@@ -93,6 +95,8 @@ def _records(
     if without:
         reason = "those have the prior" if found else "every vote counts the same"
         kit.trace.note("unestimated", sources=without, prior=PRIOR if found else None, reason=reason)
+    if stale := sorted(name for name, one in found.items() if one.stale):
+        kit.trace.note("stale", sources=stale)
     return found
 
 
