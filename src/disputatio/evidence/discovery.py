@@ -139,6 +139,8 @@ def discover(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Found:
+    """Where the maximisation ended; `prior_right` is the mean share of all sources that is not wrong."""
+
     shares: Floats  # (sources, 3)
     prior_right: float
     winners: NDArray[np.int32]
