@@ -124,7 +124,7 @@ def test_the_shortlist_holds_the_least_distances_of_each_group(*, masked: bool) 
     from disputatio.store.scan import _asked, shortlist
 
     draw = np.random.default_rng(3)
-    words, columns = 2, 9000
+    words, columns = 4, 9000
     codes = draw.integers(0, 2**64, (words, columns), dtype=np.uint64)
     order = draw.permutation(columns).astype(np.int32)
     query = draw.normal(size=64 * words).astype(np.float32)

@@ -8,6 +8,7 @@ dense leg has missed.
 from __future__ import annotations
 
 import importlib.util
+import os
 import threading
 from collections.abc import Sequence
 from functools import lru_cache
@@ -176,7 +177,7 @@ def _both_legs(
     vector = query.vector
     if vector is None:
         return best_sparse(parts, query, sparse_room, every=every), None
-    if scope.rows < LARGE:
+    if scope.rows < LARGE or _cores() < 2:
         return best_sparse(parts, query, sparse_room, every=every), best_dense(parts, vector, dense_room)
     told: list[Heaps | BaseException] = []
 
@@ -195,6 +196,11 @@ def _both_legs(
     if isinstance(told[0], BaseException):
         raise told[0]
     return sparse, told[0]
+
+
+def _cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _scored(
