@@ -266,3 +266,12 @@ def test_a_folder_that_cannot_be_written_to_is_told_before_any_call(tmp_path: Pa
     with pytest.raises(StoreError):
         run(index, model)
     assert model.calls == []
+
+
+def test_a_source_that_names_something_else_is_not_asked(tmp_path: Path) -> None:
+    index = index_of(tmp_path / "x", HONEST)
+    index.add([told("Zembla", 1900, "stranger")])
+    model = Scripted(say, choices={"": {"Yes": 0.9, "No": 0.1}})
+    found = run(index, model, given=[given("Aldwick")]).sources
+    assert not any("bostranger" in call.text for call in model.calls)
+    assert (found["stranger"].questions, found["stranger"].answered) == (1, 0)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from disputatio.calibration.estimates import estimates_of
-from disputatio.calibration.questions import is_asked, write_questions
+from disputatio.calibration.questions import is_asked, speaking_of, write_questions
 from disputatio.calibration.spots import Spot, find_spots
 from disputatio.errors import StoreError
 from disputatio.evidence.clusters import cluster
@@ -253,7 +253,7 @@ def _plan(run: _Run, known: Outcomes, pending: Sequence[Check], spots: Sequence[
     kit = run.kit.with_trace(Trace())
     heard = 0
     for text in (*(one.text for one in pending), *(one.sentence for one in spots)):
-        heard += sum(one.relevant and one.named for one in hold(text, kit))
+        heard += len(speaking_of(text, hold(text, kit)))
     calls = len(spots) + round(heard * (1 + _JUDGED))
     past, seconds = known.spent.get(run.kit.model.name, (0, 0.0))
     return Plan(
@@ -270,7 +270,7 @@ def _plan(run: _Run, known: Outcomes, pending: Sequence[Check], spots: Sequence[
 def _ask(run: _Run, one: Check) -> None:
     """Put one question to every source that holds something on it, and note what came of it."""
     kit, start = run.kit.with_trace(Trace()), time.perf_counter()
-    held = [each for each in hold(one.text, kit) if each.named]
+    held = speaking_of(one.text, hold(one.text, kit))
     heard = align(one.text, hear(one.text, held, kit), kit, tau=run.tau)
     said = [each for each in heard if each.answer]
     grouped = cluster(one.text, [*one.gold, *(each.answer for each in said)], kit)

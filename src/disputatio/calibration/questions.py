@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from disputatio.agents import parse_object
@@ -11,6 +12,7 @@ from disputatio.calibration.spots import Spot
 from disputatio.errors import ReplyError
 from disputatio.evidence.resolve import content_stems
 from disputatio.kit import Kit, chat
+from disputatio.panel import Holding
 from disputatio.store.outcomes import Check, check_id
 from disputatio.text import contains_words, fence, is_unknown, normalise, one_line
 from disputatio.types import Prompt, Sampling
@@ -78,7 +80,6 @@ def write_questions(spots: Sequence[Spot], kit: Kit, *, max_tokens: int = 96) ->
 def is_asked(one: Check, before: Iterable[Check]) -> bool:
     """Whether a question is one of those before in other words: the same answer, and half its words.
 
-    >>> from dataclasses import replace
     >>> first = Check(id="a", text="When was the mill of Elsby opened?", kind="drawn", said="1801")
     >>> is_asked(replace(first, id="b", text="In what year did the mill of Elsby open?"), [first])
     True
@@ -90,6 +91,26 @@ def is_asked(one: Check, before: Iterable[Check]) -> bool:
         if one.id == other.id or (same and 2 * len(words & theirs) >= min(len(words), len(theirs))):
             return True
     return False
+
+
+def speaking_of(question: str, held: Iterable[Holding]) -> list[Holding]:
+    """What named sources hold, without passages that name less than half of what the question names.
+
+    A reader that is given passages on another town answers for that town; in a calibration that would
+    count against its source. Such a passage costs no call. A question without names takes them all.
+    """
+    words = question.split()[1:]
+    names = content_stems(" ".join(word for word in words if word[:1].isupper()))
+    kept = []
+    for one in held:
+        about = tuple(
+            each
+            for each in one.passages
+            if 2 * len(names & content_stems(f"{each.title} {each.text}")) >= len(names)
+        )
+        if one.named and one.relevant and about:
+            kept.append(replace(one, passages=about))
+    return kept
 
 
 def writer_prompt(spot: Spot) -> Prompt:
