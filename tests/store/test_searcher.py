@@ -83,6 +83,15 @@ def test_the_division_into_segments_changes_no_hit(per_source: int | None) -> No
     assert told(searcher(), options) == told(searcher((0, 1, 300, 340, ROWS)), options)
 
 
+@pytest.mark.usefixtures("in_one_pass")
+def test_legs_side_by_side_find_what_they_find_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = searcher()
+    in_turn = told(whole, {"k": 30})
+    monkeypatch.setattr(candidates, "LARGE", 0)
+    monkeypatch.setattr(candidates, "_cores", lambda: 2)
+    assert told(whole, {"k": 30}) == in_turn
+
+
 @pytest.mark.parametrize("options", FILTERS[:5])
 def test_one_pass_finds_the_best_words_of_each_source(
     options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
