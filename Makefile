@@ -16,7 +16,7 @@ help: ## this list
 setup: ## make or refresh the environment in .venv from requirements.lock
 	@bash scripts/setup.sh
 
-demo: setup ## ingest examples/, ask three questions of a model on this machine, print the answers
+demo: setup ## ingest examples/, estimate reliabilities, ask three questions of a model on this machine
 	@$(BIN)/python examples/demo.py
 
 test: quick ## everything: the quick part, then the tests that run a real model (under 15 minutes)

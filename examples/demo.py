@@ -1,4 +1,4 @@
-"""The demo: ingest a small corpus that disagrees, ask three questions, print the answers.
+"""The demo: ingest a small corpus that disagrees, cross-check its sources, ask three questions.
 
 Run it with `make demo`, or `python examples/demo.py`. The index goes to `.disputatio/demo.index`.
 """
@@ -14,6 +14,7 @@ from disputatio import cli
 
 EXAMPLES = Path(__file__).resolve().parent
 INDEX = EXAMPLES.parent / ".disputatio" / "demo.index"
+CHECKS = "4"  # questions that sources are cross-checked by: few, for a demo is short
 
 
 def run(*words: str) -> int:
@@ -32,13 +33,15 @@ def run(*words: str) -> int:
 
 
 def main() -> int:
-    """Ingest, ask, and say how long it took; returns the first exit code that is not 0."""
+    """Ingest, calibrate, ask, and say how long it took; returns the first exit code that is not 0."""
     start = time.monotonic()
     INDEX.parent.mkdir(exist_ok=True)
     index = str(INDEX.relative_to(Path.cwd())) if INDEX.is_relative_to(Path.cwd()) else str(INDEX)
     corpus = EXAMPLES / "disagreement" / "sources"
     sources = str(corpus.relative_to(Path.cwd())) if corpus.is_relative_to(Path.cwd()) else str(corpus)
     code = run("ingest", sources, "--index", index)
+    if code == 0:
+        code = run("calibrate", "--index", index, "--questions", CHECKS)
     for question in json.loads((EXAMPLES / "questions.json").read_text(encoding="utf-8")):
         if code == 0:
             code = run("ask", question["question"], "--index", index)
