@@ -45,6 +45,7 @@ def _adding(told: argparse.Namespace, size: int, name: str) -> dict[str, Any]:
     found: dict[str, Any] = {
         "first_add_of_a_process": round(first["ended"] - first["began"], 3),
         "add": round(added["ended"] - added["began"], 3),
+        "add_cpu": round(added["cpu"], 3),
         "searchable": None if seen is None else round(seen - added["began"], 3),
         "segments": _segments(grown),
     }

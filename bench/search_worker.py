@@ -116,9 +116,9 @@ class Worker:
                 sources[:1],
                 vectors[:1],
             )
-        start = time.monotonic()
+        start, worked = time.monotonic(), time.process_time()
         self.system.add(first, texts, sources, vectors)
-        return {"began": start, "ended": time.monotonic()}
+        return {"began": start, "ended": time.monotonic(), "cpu": time.process_time() - worked}
 
     def do_wait(self, seconds: float) -> dict[str, Any]:
         """Search for the word of the extra passages until it is found; when it was."""
