@@ -8,6 +8,7 @@ the defaults, the uniform prior of Bayes and Laplace.
 from __future__ import annotations
 
 import math
+from statistics import NormalDist
 from typing import TypeAlias
 
 import numpy as np
@@ -63,7 +64,12 @@ def quantile(share: ArrayLike, a: ArrayLike, b: ArrayLike) -> Floats:
     given = np.broadcast_arrays(*(np.asarray(one, dtype=np.float64) for one in (share, a, b)))
     wanted, back = np.unique(np.stack([one.ravel() for one in given]), axis=1, return_inverse=True)
     part, first, second = wanted
-    odds = np.log(first / second)
+    # Where a normal distribution of the log-odds would have it.
+    away = np.array([NormalDist().inv_cdf(min(max(float(one), 1e-12), 1 - 1e-12)) for one in np.unique(part)])
+    away = away[np.searchsorted(np.unique(part), part)]
+    odds = np.clip(
+        np.log(first / second) + away * np.sqrt(1 / first + 1 / second), -LOG_ODDS + 1, LOG_ODDS - 1
+    )
     low, high = np.full(odds.shape, -LOG_ODDS), np.full(odds.shape, LOG_ODDS)
     open_ = np.arange(len(odds))
     for _ in range(100):
@@ -79,7 +85,8 @@ def quantile(share: ArrayLike, a: ArrayLike, b: ArrayLike) -> Floats:
         middle = (low[open_] + high[open_]) / 2
         new = np.where((step > low[open_]) & (step < high[open_]), step, middle)
         odds[open_] = new
-        open_ = open_[(np.abs(new - at) * x * (1 - x) > 1e-11) & (high[open_] - low[open_] > 1e-13)]
+        moved = (np.abs(new - at) * x * (1 - x) > 1e-11) | (np.abs(error) > 1e-9)
+        open_ = open_[moved & (high[open_] - low[open_] > 1e-13)]
     return np.asarray((1 / (1 + np.exp(-odds)))[back.ravel()].reshape(given[0].shape), dtype=np.float64)
 
 

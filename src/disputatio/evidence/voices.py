@@ -110,6 +110,8 @@ class Voices:
         total = int(heard.start[-1])
         slots = heard.slot[self.stance]
         for turn, given in enumerate([*weights, np.ones(heard.sources)]):
+            if turn and np.all(held.winners[asked] >= 0):
+                break
             power, takes = self._stances(given)
             sums: Floats = np.bincount(slots[takes], weights=power[takes], minlength=total).astype(np.float64)
             sums[np.bincount(slots[takes], minlength=total) == 0] = -np.inf
@@ -125,7 +127,7 @@ class Voices:
                 second, best = _greatest(sums, start, clusters, slack)
                 others = np.isfinite(best)
                 held.slots[asked[others], 1], held.scores[asked[others], 1] = second[others], best[others]
-                each = np.repeat(np.arange(len(self.stance)), np.diff([*self.stance, len(heard.slot)]))
+                each = np.repeat(np.arange(len(self.stance)), np.diff(self.stance, append=len(heard.slot)))
                 held.powers[:], held.spoke[:] = power[each], takes[each]
         return held
 
@@ -138,9 +140,9 @@ class Voices:
         mine = weights[self.heard.source]
         power = np.maximum.reduceat(mine, self.stance)
         total = np.add.reduceat(mine, self.stance)
-        count = np.diff([*self.stance, len(mine)])
-        pair_of = np.searchsorted(self.pair, self.stance, side="right") - 1
+        count = np.diff(self.stance, append=len(mine))
         begin = np.searchsorted(self.stance, self.pair)
+        pair_of = np.repeat(np.arange(len(begin)), np.diff(begin, append=len(self.stance)))
         slack = 1e-12 * float(weights.sum())
         best = np.maximum.reduceat(total, begin)[pair_of]
         most = np.where(total >= best - slack, count, -1)
