@@ -78,7 +78,7 @@ def copying(
     which ties honest sources of high accuracy as questions grow in number). And p is not 1/n for all: it
     follows the value's popularity among those who err on that question, the pair left out, (n_v - 2 + 1) /
     (n_wrong - 2 + n) with n = `options` - 1, so that a common mistake ties nobody by itself. `prior` is that
-    of a pair; None is 1 / sources, 0.05 at most: each is thought to copy about one other. Raises `InputError`.
+    of a pair; None is 1 / sources, 0.05 at most: each copies about one other. Raises `InputError`.
     """
     heard = Heard.of(votes)
     size = heard.sources
