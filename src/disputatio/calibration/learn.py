@@ -27,6 +27,8 @@ def learn(index: Index, answer: Answer, *, day: str) -> bool:
     """
     known = index.estimates()
     owners = {name: one.owner for name, one in known.items() if one.owner}
+    if not known:
+        owners = {one.name: one.owner for one in index.sources() if one.name and one.owner}
     outcome = settled(answer, owners, day)
     if outcome is None:
         return False
@@ -36,7 +38,7 @@ def learn(index: Index, answer: Answer, *, day: str) -> bool:
             return False  # it was put to every source already
         journal.check(Check(id=outcome.question, text=answer.question, kind="asked"))
         journal.outcome(outcome)
-        _again(index, known, owners, day)
+        _again(index, (), owners, day)
     return True
 
 
@@ -52,8 +54,7 @@ def remove(index: Index, sources: Collection[str], *, day: str) -> dict[str, Sou
     owners = {name: one.owner for name, one in known.items() if one.owner and name not in sources}
     with open_journal(index.path) as journal:
         journal.note("removed", sources=sorted(sources))
-        kept = {name: one for name, one in known.items() if name not in sources}
-        return _again(index, kept, owners, day)
+        return _again(index, sources, owners, day)
 
 
 def settled(answer: Answer, owners: Mapping[str, str], day: str) -> Outcome | None:
@@ -93,15 +94,13 @@ def settled(answer: Answer, owners: Mapping[str, str], day: str) -> Outcome | No
     )
 
 
-def _again(
-    index: Index, known: Mapping[str, Source], owners: Mapping[str, str], day: str
-) -> dict[str, Source]:
+def _again(index: Index, without: Collection[str], owners: Mapping[str, str], day: str) -> dict[str, Source]:
     """Estimate from the record as it is now; what was stale stays so."""
     view = index.view()
     if view is None:
         raise StoreError(f"{index.path}: there is no index here; make one with: disputatio ingest PATH")
-    states = read_states(index.path)
+    now = {name: state for name, state in view.states().items() if name and name not in without}
     record = read_outcomes(index.path)
-    found = estimates_of(record, view, sorted(known), owners={**record.owners, **owners}, day=day)
-    index.set_estimates(found.sources, states=states)
+    found = estimates_of(record, view, sorted(now), owners={**record.owners, **owners}, day=day)
+    index.set_estimates(found.sources, states={**now, **read_states(index.path)})
     return dict(found.sources)

@@ -1,0 +1,50 @@
+"""Sources that copy each other's texts are one voice; others are not tied by chance."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from disputatio.calibration.copies import tied_texts
+from disputatio.config import over
+from disputatio.store.in_hand import InHand
+from disputatio.store.index import Index
+from disputatio.types import Passage, Source
+from tests.calibration.towns import index_of, kit
+
+POST = (
+    "You will not believe this one! The lighthouse was designed by Barnaby Croll, the famous pirate. "
+    "Yes, really: a pirate! Legend says that he sketched the whole tower on a tavern napkin to win a bet, "
+    "and that the town was too frightened to refuse him. Share it with a friend who loves {what} and see "
+    "how long they laugh."
+)
+
+
+def test_a_reworded_copy_ties_two_sources_and_nobody_else(tmp_path: Path) -> None:
+    index = index_of(tmp_path / "x", {"archive": 0, "museum": 0})
+    index.add([Passage(text=POST.format(what="the sea"), source="buzz")])
+    index.add([Passage(text=POST.format(what="old towers"), source="wonder")])
+    view = index.view()
+    assert view is not None
+    found = tied_texts(view, ["archive", "buzz", "museum", "wonder"])
+    assert found is not None
+    assert found.tolist() == [0, 1, 2, 1]
+
+
+def test_a_copy_that_was_deleted_ties_nobody(tmp_path: Path) -> None:
+    index = Index.open(tmp_path / "x")
+    index.add([Passage(text=POST.format(what=one), source=one) for one in ("buzz", "wonder", "viral")])
+    index.delete(sources=["wonder"])
+    view = index.view()
+    assert view is not None
+    found = tied_texts(view, ["buzz", "viral", "wonder"])
+    assert found is not None
+    assert found[0] == found[1] != found[2]
+
+
+def test_a_kit_over_an_index_knows_its_estimates_and_over_passages_in_hand_none(tmp_path: Path) -> None:
+    index = index_of(tmp_path / "x", {"archive": 0, "buzz": 3})
+    index.set_estimates({"buzz": Source(name="buzz", reliability=0.1, low=0.0, high=0.3)})
+    assert over(kit(), index).reliabilities == {"buzz": 0.1}
+    assert over(kit(), index).sources["archive"] == Source(name="archive")
+    assert over(kit(), InHand([Passage(text="It rained.")])).sources == {}
+    assert over(kit(), None).sources == {}
