@@ -2,7 +2,8 @@
 
 Sources are built from ConflictNQ (test questions; the rest to estimate on is filled up from PoisonedRAG's
 NQ) with texts substituted in code. Parts:
-  accuracy  9 sources, adversary-hammer with 5 adversaries: estimates, then each strategy on the test questions
+  accuracy  9 sources, adversary-hammer with 5 adversaries: estimates, then the votes on the test questions
+  plain     the strategies that know no sources, on the same test questions
   cost      20 sources, Beta(3, 2): tokens and calls of 5, 10 and 20 of them with and without kappa-RRSS (Table 1)
   answers   kinds of answers by kind of passage, with and without f_align (Table 4), from the calls of `accuracy`
   texts     how many texts a model writes that pass the checks, on a few questions
@@ -54,7 +55,7 @@ from disputatio.store.in_hand import InHand
 from disputatio.trace import Trace
 from disputatio.types import Example, Source
 
-SEED = 1
+SEED, KAPPA = 1, 4
 LAST = "ra_rag, estimated, all sources"
 PLAIN: Sequence[tuple[str, str, Mapping[str, Any]]] = (
     ("concat (vanilla RAG, top 10)", "concat", {"k": 10}),
@@ -87,48 +88,49 @@ def asked_all(built: MultiSource, split: str, kit: Kit) -> list[Panel]:
     return over(chosen, lambda one: panel(one.question, InHand(one.passages), kit), label=f"panel, {split}")
 
 
-def main_part(built: MultiSource, kit: Kit, out: dict[str, Any], *, plain: bool = False) -> None:
-    """Every strategy on the test questions, those that weigh sources by the estimates of the other questions.
+def plain_part(built: MultiSource, kit: Kit, out: dict[str, Any]) -> None:
+    """The strategies that know no sources, on the test questions."""
+    tests = [one for one in built.examples if one.metadata["split"] == TEST]
+    for label, strategy, options in PLAIN:
+        asked = over(tests, lambda one, s=strategy, o=options: put(one, kit, s, o), label=label)  # type: ignore[misc]
+        enter(out, tests, label, asked)
 
-    They are asked with tau = 0.1, the paper's, and with the tau that drops most of what irrelevant passages
-    made the model say on the questions to estimate on (`stricter`).
+
+def main_part(built: MultiSource, kit: Kit, out: dict[str, Any]) -> None:
+    """Every way to weigh sources, by the estimates of the other questions, from one hearing of all of them.
+
+    With tau = 0.1, the paper's, and with the tau that drops most of what irrelevant passages made the
+    model say on the questions to estimate on (`stricter`).
     """
     names = [one.name for one in built.sources]
     tests = [one for one in built.examples if one.metadata["split"] == TEST]
-    done: dict[str, list[Asked]] = {}
-
-    def enter(label: str, strategy: str, own: Kit, options: Mapping[str, Any]) -> None:
-        done[label] = over(tests, lambda one: put(one, own, strategy, options), label=label)
-        out["accuracy"] = accuracies(tests, done)
-        write(out)
-
-    for label, strategy, options in PLAIN:
-        enter(label, strategy, kit, options)
-    if plain:
-        return
-    panels = asked_all(built, ESTIMATE, kit)
-    out["estimates"] = {}
-    tested = asked_all(built, TEST, kit)
     truth = {one.name: one for one in built.sources}
+    panels = asked_all(built, ESTIMATE, kit)
+    tested = asked_all(built, TEST, kit)
+    out["kinds"] = kinds(built, panels + tested)
+    out["estimates"] = {}
     for tau in (0.1, stricter(built, panels)):
         mark = "" if tau == 0.1 else f", tau {tau:g}"
         heard, spoken = ([again(one, tau, kit) if mark else one for one in part] for part in (panels, tested))
         found = estimate(votes_of(heard, names))
         known = sources_of(found, names)
         out["estimates"][f"{tau:g}"] = estimates(built, heard, found, known)
-        size = found.options
+        plain = weighed(known, found.options)
         for label, weights in (
             ("majority vote over sources", None),
-            (LAST, weighed(known, size)),
-            ("ours: lower bounds, never negative", weighed(known, size, low=True)),
-            ("Oracle WMV, all sources", weighed(truth, size)),
+            (LAST, plain),
+            ("ours: lower bounds, never negative", weighed(known, found.options, low=True)),
+            ("Oracle WMV, all sources", weighed(truth, found.options)),
         ):
-            done[label + mark] = [one.voted(weights, weighed(known, size)) for one in spoken]
-        out["accuracy"] = accuracies(tests, done)
-        write(out)
-        informed = replace(kit, sources=known)
-        enter(f"ra_rag, estimated, kappa-RRSS{mark}", "ra_rag", informed, {"tau": tau, "options": size})
-    out["kinds"] = kinds(built, panels + tested)
+            enter(out, tests, label + mark, [one.voted(weights, plain) for one in spoken])
+        few = [first(one, plain, KAPPA).voted(plain) for one in spoken]
+        enter(out, tests, f"ra_rag, estimated, kappa-RRSS{mark}", few, cost=False)
+
+
+def first(one: Panel, weights: Mapping[str, float], kappa: int) -> Panel:
+    """The panel of the `kappa` heaviest sources that have an answer: kappa-RRSS (algorithm 1)."""
+    order = sorted((each.source for each in one.after if each.answer), key=lambda name: -weights[name])
+    return replace(one, votes={name: one.votes[name] for name in order[:kappa]})
 
 
 def stricter(built: MultiSource, panels: Sequence[Panel]) -> float:
@@ -203,41 +205,27 @@ def _right(built: MultiSource, panels: Sequence[Panel], name: str) -> str:
     return f"{right}/{len(said)}"
 
 
-def accuracies(tests: Sequence[Example], done: Mapping[str, Sequence[Asked]]) -> dict[str, Any]:
-    """The table of the strategies and what each differs in from ra_rag and from the majority."""
-    scores = {
-        label: [
-            None if each.fault else accuracy(each.answers, one.gold)
-            for one, each in zip(tests, asked, strict=True)
-        ]
-        for label, asked in done.items()
+def enter(
+    out: dict[str, Any], tests: Sequence[Example], label: str, asked: Sequence[Asked], *, cost: bool = True
+) -> None:
+    """Score what was answered, and keep the scores of each question."""
+    both = list(zip(tests, asked, strict=True))
+    out.setdefault("scores", {})[label] = {
+        "accuracy": [None if a.fault else accuracy(a.answers, e.gold) for e, a in both],
+        "misled": [
+            None if a.fault else float(any(stands(said, lie) for said in a.answers for lie in e.wrong))
+            for e, a in both
+        ],
+        "failed": sum(bool(a.fault) for a in asked),
+        "faults": sorted({a.fault for a in asked if a.fault}),
+        "abstained": sum(not a.answers and not a.fault for a in asked),
+        "tokens": float(np.mean([a.tokens() for a in asked])) if cost else None,
+        "reader calls": (
+            float(np.mean([a.calls("reader", "answerer", "aggregator") for a in asked])) if cost else None
+        ),
+        "judge calls": float(np.mean([a.calls("judge") for a in asked])) if cost else None,
     }
-    rows = {}
-    for label, asked in done.items():
-        misled = [
-            None
-            if each.fault
-            else float(any(stands(said, lie) for said in each.answers for lie in one.wrong))
-            for one, each in zip(tests, asked, strict=True)
-        ]
-        rows[label] = {
-            "n": sum(value is not None for value in scores[label]),
-            "failed": sum(bool(one.fault) for one in asked),
-            "faults": sorted({one.fault for one in asked if one.fault}),
-            "accuracy": told(scores[label]),
-            "mean": float(np.mean([value for value in scores[label] if value is not None] or [np.nan])),
-            "misled": told(misled),
-            "abstained": sum(not one.answers and not one.fault for one in asked),
-            "tokens": float(np.mean([one.tokens() for one in asked])),
-            "reader calls": float(np.mean([one.calls("reader", "answerer", "aggregator") for one in asked])),
-            "judge calls": float(np.mean([one.calls("judge") for one in asked])),
-        }
-    pairs = {}
-    for first in (one for one in scores if one.startswith(LAST)):
-        for other, values in scores.items():
-            if other != first and (", tau" in other) <= (", tau" in first):
-                pairs[f"{first} − {other}"] = against(scores[first], values)
-    return {"strategies": rows, "paired": pairs, "questions": len(tests)}
+    write(out)
 
 
 def kinds(built: MultiSource, panels: Sequence[Panel]) -> dict[str, Any]:
@@ -345,7 +333,7 @@ def cost_part(built: MultiSource, kit: Kit, out: dict[str, Any]) -> None:
         write(out)
 
 
-def _least(one: Panel, found: Estimate, names: Sequence[str], kappa: int = 4) -> int:
+def _least(one: Panel, found: Estimate, names: Sequence[str], kappa: int = KAPPA) -> int:
     """The calls of the paper's algorithm 1, one source after another: what nothing can go below."""
     known = sources_of(found, names)
     rank = {name: 0.5 if (own := known[name].reliability) is None else own for name in names}
@@ -407,24 +395,29 @@ def report(out: Mapping[str, Any]) -> str:
             ),
             "",
         ]  # fmt: skip
-    if "accuracy" in out:
-        part = out["accuracy"]
+    if "scores" in out:
+        part = out["scores"]
+        count = len(next(iter(part.values()))["accuracy"])
         lines += [
-            f"## Accuracy on {part['questions']} test questions (a gold answer is contained in the answer)",
+            f"## Accuracy on {count} test questions (a gold answer is contained in the answer)",
             "",
             table(
                 ["strategy", "n", "failed", "accuracy [95 %]", "states a planted lie", "abstained", "tokens", "reader calls", "judge calls"],
                 [
-                    [label, r["n"], r["failed"], r["accuracy"], r["misled"], r["abstained"], f"{r['tokens']:.0f}",
-                     f"{r['reader calls']:.1f}", f"{r['judge calls']:.1f}"]
-                    for label, r in part["strategies"].items()
+                    [label, sum(v is not None for v in r["accuracy"]), r["failed"], told(r["accuracy"]), told(r["misled"]), r["abstained"],
+                     *("–" if r[key] is None else f"{r[key]:.1f}" for key in ("tokens", "reader calls", "judge calls"))]
+                    for label, r in part.items()
                 ],
             ),
             "",
-            "Paired differences (bootstrap over questions, p two-sided, not adjusted):",
+            "Paired differences of accuracy (bootstrap over questions, p two-sided, not adjusted):",
             "",
-            *[f"- {pair}: {value}" for pair, value in part["paired"].items()],
-            *[f"- faults of {label}: {'; '.join(r['faults'])}" for label, r in part["strategies"].items() if r["faults"]],
+            *[
+                f"- {one} − {other}: {against(part[one]['accuracy'], part[other]['accuracy'])}"
+                for one in part if one.startswith(LAST)
+                for other in part if other != one and (", tau" in other) <= (", tau" in one)
+            ],
+            *[f"- faults of {label}: {'; '.join(r['faults'])}" for label, r in part.items() if r["faults"]],
             "",
         ]  # fmt: skip
     if "kinds" in out:
@@ -519,6 +512,7 @@ def main() -> None:
     options.add_argument("--estimate", type=int, default=40)
     options.add_argument("--test", type=int, default=60)
     options.add_argument("--cost-questions", type=int, default=30)
+    options.add_argument("--texts-questions", type=int, default=2)
     options.add_argument("--out", type=Path, default=_OUT, help="a .json file; the .md stands beside it")
     options.add_argument("--about", default="", help="the first paragraph of the report")
     given = options.parse_args()
@@ -536,14 +530,17 @@ def main() -> None:
     if given.part in ("all", "plain", "accuracy"):
         chosen = pick(origins, estimate=given.estimate, test=given.test, seed=SEED)
         built = build(chosen, sources=9, adversaries=5, estimate=given.estimate, seed=SEED)
-        main_part(built, kit, out, plain=given.part == "plain")
+        if given.part != "plain":
+            main_part(built, kit, out)
+        if given.part != "accuracy":
+            plain_part(built, kit, out)
         write(out)
     if given.part in ("all", "cost"):
         chosen = pick(origins, estimate=0, test=given.cost_questions, seed=SEED)
         cost_part(build(chosen, sources=20, prior="beta", seed=SEED), kit, out)
         write(out)
     if given.part in ("all", "texts"):
-        texts_part(pick(origins, estimate=0, test=3, seed=SEED + 1), kit, out)
+        texts_part(pick(origins, estimate=0, test=given.texts_questions, seed=SEED + 1), kit, out)
         write(out)
 
 
