@@ -131,7 +131,9 @@ def page(results: Mapping[str, Any], work: Path) -> str:
     ]
     lines.append(_row(["**all**", *(f"{one:.1f}" for one in whole)]))
     lines.append(_row(["segments alone: what a reader needs", *(f"{one:.1f}" for one in segment)]))
-    lines.append(_row(["read by each hybrid search, beside postings", *(f"{one:.1f}" for one in scanned)]))
+    lines.append(
+        _row(["of which a hybrid search scans, at most, beside postings", *(f"{one:.1f}" for one in scanned)])
+    )
     return "\n".join(lines) + "\n"
 
 
