@@ -72,7 +72,7 @@ def test_a_calibration_tells_its_cost_first_and_shows_the_table(place: Path, cap
     assert rows[4][:5] == ["buzz", "0.12", "0.00", "to", "0.41"]
     assert "6 questions on record, 6 of them cross-checked" in done.out
     again = calibrate(capsys, "--questions", "6")
-    assert again.err.splitlines()[0] == "nothing is left to ask, 6 are on record"
+    assert again.err.splitlines()[0] == "nothing is left to ask, 6 on record"
     assert again.out.splitlines()[:6] == done.out.splitlines()[:6]
 
 

@@ -173,7 +173,7 @@ def _open(settings: Any, waiting: Any, *, searching: bool = True) -> Index:
 
 def _planned(plan: Plan) -> str:
     """What is going to be done, in one sentence."""
-    on_record = f", {plan.done} are on record" if plan.done else ""
+    on_record = f", {plan.done} on record" if plan.done else ""
     if not plan.questions:
         return f"nothing is left to ask{on_record}"
     write = f", {plan.write} of them to be written first" if plan.write else ""
@@ -181,10 +181,8 @@ def _planned(plan: Plan) -> str:
         time = f"about {_minutes(plan.seconds)} by what calls took before"
     else:
         time = f"about {_minutes(plan.calls * _SECONDS)} if one takes {_SECONDS:g} s"
-    return (
-        f"{plan.questions} questions for {plan.sources} sources{write}{on_record}: "
-        f"about {plan.calls:,} calls, {time}"
-    )
+    asked = f"{plan.questions} question{'s' * (plan.questions != 1)} for {plan.sources} sources"
+    return f"{asked}{write}{on_record}: about {plan.calls:,} calls, {time}"
 
 
 def _minutes(seconds: float) -> str:

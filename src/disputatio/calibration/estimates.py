@@ -75,7 +75,9 @@ def estimates_of(
     }
     notices = []
     if not found.weights.any() and found.checked.any():
-        notices.append("too few questions to tell anybody from chance: each is held against most of the others; ask more")
+        notices.append(
+            "too few questions to tell anybody from chance: each is held against most of the others; ask more"
+        )
     if texts is None:
         notices.append(
             "the index is too large for all its passages to be compared: copied texts are not told"
