@@ -14,7 +14,9 @@ LINES = 400
 
 GROUND = ("errors", "types", "protocols", "text", "trace")
 _BELOW = frozenset({"ground", "kit"})
-_ALL = _BELOW | {"llm", "store", "agents", "evidence", "panel", "strategies", "pipeline", "config", "eval"}
+_ALL = _BELOW | {
+    "llm", "store", "agents", "evidence", "panel", "triplets", "strategies", "pipeline", "config", "eval",
+}  # fmt: skip
 # Room -> the rooms it may import, its own apart. A new top-level module needs a row here.
 MAY_IMPORT: dict[str, frozenset[str]] = {
     "ground": frozenset(),
@@ -23,9 +25,10 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "store": frozenset({"ground"}),
     "agents": _BELOW,
     "evidence": _BELOW,
-    "strategies": _BELOW | {"agents", "evidence", "panel"},
+    "strategies": _BELOW | {"agents", "evidence", "panel", "triplets"},
     "panel": _BELOW | {"agents", "evidence"},
-    "pipeline": _BELOW | {"agents", "evidence", "strategies"},
+    "triplets": _BELOW | {"agents", "evidence"},
+    "pipeline": _BELOW | {"agents", "evidence", "strategies", "triplets"},
     "calibration": _BELOW | {"agents", "evidence", "panel", "store"},
     "config": _ALL - {"eval"},
     "api": (_ALL | {"config"}) - {"eval", "llm"},

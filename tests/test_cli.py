@@ -49,7 +49,7 @@ def test_json_is_one_object_of_the_documented_fields_and_nothing_else(capsys: Ca
     assert answer["answers"] == ["1887"]
     assert answer["abstained"] is None
     [claim] = answer["claims"]
-    assert list(claim) == ["text", "citations"]
+    assert list(claim) == ["text", "citations", "verdict", "score"]
     assert list(claim["citations"][0]) == ["n", "passage", "source", "quote", "start", "end", "verdict"]
     assert list(answer["conflict"]) == ["kind", "positions"]
     names = ["answer", "verdict", "reason", "subject", "passages", "sources", "weight"]

@@ -56,12 +56,14 @@ def ask(
     model: str | None = None,
     role: Mapping[str, str] | None = None,
     verify: bool = True,
+    strict: bool = False,
     trace: Trace | None = None,
     **options: Any,
 ) -> Answer:
     """Answer a question over an index or over passages in hand, with cited claims and all positions.
 
-    `options` are the strategy's own (`rounds=2`). Settings that are not given come from the
+    `options` are the strategy's own (`rounds=2`); `strict` drops claims that their quotes do not support.
+    Settings that are not given come from the
     environment, `disputatio.toml` and the defaults. Raises `DisputatioError`: `ConfigError` and
     `InputError` for what you can mend, `LLMError` and `ReplyError` for faults of a model.
     """
@@ -75,7 +77,13 @@ def ask(
         retriever = index
     kit = over(_kit(settings), retriever)
     return ask_pipeline(
-        question, kit=kit, strategy=settings.strategy, options=options, verify=verify, trace=trace
+        question,
+        kit=kit,
+        strategy=settings.strategy,
+        options=options,
+        verify=verify,
+        strict=strict,
+        trace=trace,
     )
 
 

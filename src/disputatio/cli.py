@@ -138,7 +138,12 @@ def ask(
     model: Annotated[str | None, typer.Option(help="local:NAME or openai:NAME.")] = None,
     role: Annotated[list[str] | None, typer.Option(help="ROLE=MODEL: another model for a role.")] = None,
     verify: Annotated[bool, typer.Option(help="Have every citation judged.")] = True,
-    strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 when there is no answer.")] = False,
+    strict: Annotated[
+        bool,
+        typer.Option(
+            "--strict", help="Drop claims that fail verification; exit with 1 when nothing is left."
+        ),
+    ] = False,
     journal: Annotated[str | None, typer.Option(help="File of the calls made, or none.")] = None,
     replay: Annotated[bool, typer.Option("--replay", help="Answer from the journal alone.")] = False,
     learn: Annotated[
@@ -174,7 +179,13 @@ def ask(
         answer = None
         try:
             answer = ask_pipeline(
-                question, kit=kit, strategy=settings.strategy, options=options, verify=verify, trace=log
+                question,
+                kit=kit,
+                strategy=settings.strategy,
+                options=options,
+                verify=verify,
+                strict=strict,
+                trace=log,
             )
         finally:
             unwritten = _write_trace(log, trace)

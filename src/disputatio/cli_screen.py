@@ -12,7 +12,6 @@ import os
 import re
 import sys
 import typing
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -28,10 +27,12 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColum
 from rich.table import Table
 from rich.text import Text
 
+from disputatio.cli_wording import certified, cost, count, read_from, type_words
+from disputatio.evidence.citations import render
 from disputatio.pipeline import Strategy, strategy_options
 from disputatio.store.index import IngestSummary
 from disputatio.text import neutralise, one_line
-from disputatio.types import Answer, Certificate, Claim, Position, Usage
+from disputatio.types import Answer, Claim, Position
 
 _ANSWER_FIELDS = (
     "question", "answers", "abstained", "text", "claims", "conflict", "confidence", "certificate",
@@ -43,6 +44,14 @@ _WIDTH, _WIDEST = 100, 120  # columns where there is no terminal, and the most o
 _UNSAFE = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 _MARKS = {"accepted": ("✓", "green"), "rejected": ("✗", "red"), "unresolved": ("?", "yellow")}
+_VERDICTS = {
+    "supported": "",
+    "unchecked": "",
+    "partly": "partly supported",
+    "unsupported": "unsupported",
+    "contradicted": "contradicted by what it cites",
+    "uncited": "unsupported: nothing is cited",
+}
 _WORDS = {
     "none": "the passages agree",
     "ambiguity": "several answers are right: they are about different things",
@@ -66,7 +75,7 @@ def show_answer(answer: Answer, *, as_json: bool) -> None:
     with printing() as out:
         _show_head(out, answer)
         if answer.text:
-            out.print(plain(answer.text))
+            out.print(_body(answer))
         _show_quotes(out, answer.claims)
         if answer.conflict.positions:
             out.print()
@@ -99,50 +108,6 @@ def plain(text: str, style: str = "") -> Text:
     return Text(neutralise(text), style)
 
 
-def certified(certificate: Certificate) -> str:
-    """One line: how many liars the answer survives, and who would be the fewest that it does not.
-
-    >>> certified(Certificate(owners=2, voters=5, names=("a.example", "b.example")))
-    'against a lie of any 1 of 5 voters; 2 together could change it, as a.example and b.example'
-    >>> certified(Certificate(owners=1, voters=2, names=("a.example",)))
-    'against no lie: 1 of 2 voters could change it, as a.example'
-    >>> certified(Certificate(owners=2, voters=3, names=("a", "b"), corrupted=1))
-    'against any 1 corrupted passage, so against a lie of any 1 of 3 voters'
-    """
-    fewest, voters = certificate.owners, _count(certificate.voters, "voter")
-    names = " and ".join(certificate.names)
-    survived = f"against a lie of any {fewest - 1} of {voters}"
-    if certificate.corrupted is not None:
-        if certificate.corrupted == 0:
-            return "against no corrupted passage that can be proven"
-        told = f"against any {_count(certificate.corrupted, 'corrupted passage')}"
-        return f"{told}, so {survived}" if fewest > 1 else told
-    if fewest == 1:
-        return f"against no lie: 1 of {voters} could change it" + (f", as {names}" if names else "")
-    return f"{survived}; {fewest} together could change it" + (f", as {names}" if names else "")
-
-
-def cost(answer: Answer) -> str:
-    """One line: the strategy, the model, the calls, the tokens and the time they took."""
-    usage: Usage = answer.usage
-    spared = f" ({usage.cached_tokens:,} from the prefix cache)" if usage.cached_tokens else ""
-    return (
-        f"{answer.strategy} · {answer.model} · {_count(usage.calls, 'call')}"
-        f" · {usage.prompt_tokens:,} tokens read{spared}"
-        f" · {usage.completion_tokens:,} written · {usage.seconds:.1f} s of the model's time"
-    )
-
-
-def read_from(answer: Answer) -> str:
-    """One line: how many passages of which sources were read."""
-    held = Counter(one.source for one in answer.passages if one.source)
-    told = _count(len(answer.passages), "passage")
-    if not held:
-        return told
-    names = ", ".join(name if n == 1 else f"{name} ({n})" for name, n in sorted(held.items()))
-    return f"{told} of {_count(len(held), 'source')}: {names}"
-
-
 def show_summary(summary: IngestSummary, index: Path, *, as_json: bool) -> None:
     """What an ingest did: counts on stdout, what was refused on stderr."""
     if as_json:
@@ -154,7 +119,7 @@ def show_summary(summary: IngestSummary, index: Path, *, as_json: bool) -> None:
     write(
         f"{one_line(str(index))}: {summary.added} added, {summary.replaced} replaced{removed}, "
         f"{summary.unchanged} unchanged, {len(summary.refused)} refused; "
-        f"{_count(summary.passages, 'new passage')} in {summary.seconds:.1f} s\n"
+        f"{count(summary.passages, 'new passage')} in {summary.seconds:.1f} s\n"
     )
     for path, reason in summary.refused:
         typer.echo(f"refused {one_line(path)}: {one_line(reason)}", err=True)
@@ -168,7 +133,7 @@ def show_strategies(known: Mapping[str, Strategy], *, as_json: bool) -> None:
         summary, _, rest = doc.partition("\n\n")
         hints = typing.get_type_hints(strategy)
         options = {
-            one.name: {"default": one.default, "type": _type_words(hints[one.name])}
+            one.name: {"default": one.default, "type": type_words(hints[one.name])}
             for one in strategy_options(strategy).values()
         }
         paper = " ".join(rest.split("\n\n")[0].split()).split(" Differences")[0]
@@ -300,11 +265,11 @@ class Waiting:
         if not self._status:
             return
         if event["event"] == "search":
-            self._status.update(f"reading {_count(len(event['hits']), 'passage')}")
+            self._status.update(f"reading {count(len(event['hits']), 'passage')}")
         elif event["event"] == "round":
-            self._status.update(f"round {event['round']} is over, {_count(self._calls, 'call')} so far")
+            self._status.update(f"round {event['round']} is over, {count(self._calls, 'call')} so far")
         elif event["event"] in ("complete", "choose"):
-            self._status.update(f"{event['role']}: {_count(self._calls, 'call')} so far")
+            self._status.update(f"{event['role']}: {count(self._calls, 'call')} so far")
 
     def review(self, roles: Iterable[str]) -> None:
         """Name the roles that were cast and that nobody played, as a misspelt one."""
@@ -315,7 +280,7 @@ class Waiting:
 
 def _unestimated(sources: Sequence[str], reason: str) -> str:
     """What a user must know of sources without an estimate."""
-    who = "no source has" if reason.startswith("every") else f"{_count(len(sources), 'source')} without"
+    who = "no source has" if reason.startswith("every") else f"{count(len(sources), 'source')} without"
     return f"{who} an estimate of reliability: {reason}; estimate with: disputatio calibrate"
 
 
@@ -327,6 +292,17 @@ def _show_head(out: Console, answer: Answer) -> None:
     if title is None:
         out.print(plain(question))
     out.print(Panel(plain(head, "bold"), title=title, title_align="left", expand=False))
+
+
+def _body(answer: Answer) -> Text:
+    """The answer's text, with a word after each claim that its quotes do not bear out."""
+    told = []
+    for claim in answer.claims:
+        mark = _VERDICTS[claim.verdict] if claim.citations else _VERDICTS["uncited"]
+        if claim.verdict == "unchecked":
+            mark = ""
+        told.append(plain(render([claim])) + Text(f" ({mark})" if mark else "", "yellow"))
+    return Text(" ").join(told) if told else plain(answer.text)
 
 
 def _show_quotes(out: Console, claims: tuple[Claim, ...]) -> None:
@@ -350,7 +326,7 @@ def _show_position(out: Console, position: Position) -> None:
     out.print(_hanging(verdict, line))
     sources = ", ".join(position.sources)
     if not sources and position.passages:
-        sources = _count(len(position.passages), "passage") + " without a source"
+        sources = count(len(position.passages), "passage") + " without a source"
     if sources:
         out.print(Padding(_hanging("by:  ", sources), (0, 0, 0, 4)))
     out.print(Padding(_hanging("why: ", position.reason), (0, 0, 0, 4)))
@@ -364,24 +340,3 @@ def _hanging(label: str | Text, text: str | Text, style: str = "") -> Table:
     grid.add_column(overflow="fold")
     grid.add_row(head, plain(one_line(text), style) if isinstance(text, str) else text)
     return grid
-
-
-def _type_words(hint: Any) -> str:
-    """An option's annotation as a user reads it.
-
-    >>> _type_words(typing.Literal["a", "b"]), _type_words(int | None), _type_words(bool)
-    ('a, b', 'int or none', 'bool')
-    """
-    if typing.get_origin(hint) is typing.Literal:
-        return ", ".join(map(str, typing.get_args(hint)))
-    if typing.get_args(hint):
-        return " or ".join(_type_words(one) for one in typing.get_args(hint))
-    return "none" if hint is type(None) else str(hint.__name__)
-
-
-def _count(n: int, noun: str) -> str:
-    """
-    >>> _count(1, "call"), _count(1200, "call")
-    ('1 call', '1,200 calls')
-    """
-    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"

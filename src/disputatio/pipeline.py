@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
-from disputatio import agents, strategies
+from disputatio import agents, strategies, triplets
 from disputatio.errors import ConfigError, InputError, UnknownName
 from disputatio.evidence.audit import audit
 from disputatio.kit import Kit
@@ -35,14 +35,18 @@ def ask(
     strategy: str = DEFAULT_STRATEGY,
     options: Mapping[str, Any] | None = None,
     verify: bool = True,
+    strict: bool = False,
     trace: Trace | None = None,
 ) -> Answer:
     """Answer one question with a strategy, and audit the answer.
 
     `options` are the strategy's keyword parameters, as values or as text. `verify` puts every
-    citation to the entailment judge. Raises `InputError` for an empty question, `UnknownName` for
+    claim with its quotes to the entailment judge; `strict` drops the claims that fail, and abstains when
+    nothing is left. Raises `InputError` for an empty question or `strict` without `verify`, `UnknownName` for
     an unknown strategy or option, `LLMError` and `ReplyError` for faults.
     """
+    if strict and not verify:
+        raise InputError("strict answers drop the claims that fail verification, so they need it (--verify)")
     if not question.strip():
         raise InputError("the question is empty: write what you want to know")
     run = load_strategy(strategy)
@@ -50,7 +54,7 @@ def ask(
     kit = kit.with_trace(trace or Trace())
     kit.trace.note("strategy", name=strategy, options=chosen)
     answer = replace(run(question, kit, **chosen), strategy=strategy, model=kit.model.name)
-    answer = audit(answer, kit, verify=verify)
+    answer = audit(answer, kit, verify=verify, strict=strict)
     kit.trace.note("answer", answers=list(answer.answers), abstained=answer.abstained)
     return replace(answer, usage=kit.trace.usage())
 
@@ -98,9 +102,11 @@ def read_options(strategy: Strategy, given: Mapping[str, Any]) -> dict[str, Any]
 
 
 def prompts_hash(strategy: Strategy) -> str:
-    """A hash over the prompts and schemas that a strategy's file and the shared agents hold."""
+    """A hash over the prompts and schemas that a strategy's file and the agents it shares hold."""
     digest = hashlib.sha256()
-    for module in (inspect.getmodule(strategy), agents):
+    own = inspect.getmodule(strategy)
+    judging = any(inspect.getmodule(one) is triplets for one in vars(own).values() if inspect.isroutine(one))
+    for module in (own, agents, triplets) if judging else (own, agents):
         for name, value in sorted(vars(module).items()):
             if name.isupper() and isinstance(value, str | Mapping):
                 digest.update(f"{name}={value}\n".encode())

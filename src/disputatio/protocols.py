@@ -89,3 +89,11 @@ class Entailment(Protocol):
 
     def entails(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
         """For each (premise, hypothesis) the probability in [0, 1] that the first entails it."""
+
+
+@runtime_checkable
+class Contradiction(Protocol):
+    """Whether premises rule hypotheses out; a judge of entailment may be able to tell this too."""
+
+    def contradicts(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        """For each (premise, hypothesis) the probability in [0, 1] that the first contradicts it."""

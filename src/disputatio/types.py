@@ -197,10 +197,16 @@ class Citation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """One statement of the answer with what it rests on."""
+    """One statement of the answer with what it rests on.
+
+    `verdict` is what its quotes come to, together; `score` the probability that they support it, None where
+    that was not judged or nothing is cited.
+    """
 
     text: str
     citations: tuple[Citation, ...] = ()
+    verdict: CitationVerdict = "unchecked"
+    score: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -243,7 +249,8 @@ class Answer:
     """The word of the system. `answers` is empty exactly when `abstained` says why.
 
     A strategy fills `answers`, `replies`, `explanation`, `passages` and, where it can, `confidence`;
-    the audit fills the rest the same way for all.
+    the audit fills the rest the same way for all. `retrievals` is how often a strategy searched that
+    decides for itself whether to; None for one that always does, or never.
     """
 
     question: str
@@ -261,6 +268,7 @@ class Answer:
     explanation: str = ""
     replies: tuple[Reply, ...] = ()
     rounds: int = 0
+    retrievals: int | None = None
 
 
 # --- evaluation ---------------------------------------------------------------------------------
@@ -294,3 +302,4 @@ class Record:
     fault: str = ""
     prompts: str = ""
     model: str = ""
+    retrievals: int | None = None

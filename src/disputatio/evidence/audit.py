@@ -6,57 +6,101 @@ It stands outside the strategies, so that a baseline gets the same report as a d
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 
-from disputatio.errors import BatchFault, ConfigError, NoLogprobs
+from disputatio.errors import NoLogprobs
 from disputatio.evidence.citations import cite, render, renumber
-from disputatio.evidence.entailment import ModelJudge, verdict_of
 from disputatio.evidence.positions import conflict_of, last_words
+from disputatio.evidence.statements import statements
+from disputatio.evidence.verification import FAILED, resolved, strictly, verified
 from disputatio.kit import Kit
 from disputatio.text import contains_words, find_quote, normalise, sentences
-from disputatio.types import Answer, Citation, Claim, Conflict, Passage, Position, Reply
+from disputatio.types import Answer, Claim, Conflict, Position, Reply
 
 _REPORTED = re.compile(
     r"^(?:according to the passage,?|the passage (?:\w+ly )?(?:states|says|mentions|reports|shows) that)\s+",
     re.IGNORECASE,
 )
 
+_OF_PASSAGES = re.compile(r"\bpassages?\b", re.IGNORECASE)  # what is said about the reading, not the subject
 
-def audit(answer: Answer, kit: Kit, *, verify: bool = True) -> Answer:
-    """The answer with its claims cited, its positions weighed and its conflict named.
 
-    Positions that a strategy has resolved itself are kept as they are. With `verify` each citation
-    is put to the entailment judge; without, or where the judge's model gives no log-probabilities
-    (the trace says so), verdicts stay `unchecked`.
+def audit(answer: Answer, kit: Kit, *, verify: bool = True, strict: bool = False) -> Answer:
+    """The answer with its claims cited and checked, its positions weighed and its conflict named.
+
+    Claims that a strategy made and positions that it resolved are kept; every citation must stand in a
+    passage of the answer. With `verify` each claim is put to the entailment judge with its quotes; without,
+    or where the judge's model gives no log-probabilities (the trace says so), verdicts stay `unchecked`.
+    `strict` drops what fails, and raises `NoLogprobs` where nothing can be checked.
     """
     conflict = answer.conflict if answer.conflict.positions else conflict_of(answer, kit.reliabilities)
-    accepted = [
-        one for one in conflict.positions if one.verdict == "accepted" or one.answer in answer.answers
-    ]
-    claims = renumber([_claim(answer, position) for position in accepted])
+    if answer.claims:
+        claims = resolved(divided(answer.claims), answer.passages, kit)
+    else:
+        accepted = [
+            one for one in conflict.positions if one.verdict == "accepted" or one.answer in answer.answers
+        ]
+        claims = tuple(claim for position in accepted for claim in _claims(answer, position))
+    claims = renumber(claims)
     if verify:
-        claims = _verified(claims, answer, kit)
-    return replace(
+        try:
+            claims = renumber(_pruned(verified(claims, answer.passages, kit)))
+        except NoLogprobs as error:
+            if strict:
+                raise NoLogprobs(
+                    f"{error}; strict answers need verdicts: cast another judge (--role judge=MODEL)"
+                ) from error
+            kit.trace.note("unchecked", reason=str(error))
+    audited = replace(
         answer,
         claims=claims,
         conflict=conflict,
         text=render(claims) if claims else "",
         confidence=_confidence(conflict) if answer.confidence is None else answer.confidence,
     )
+    return strictly(audited) if strict else audited
 
 
-def _claim(answer: Answer, position: Position) -> Claim:
-    """One statement for an accepted position, with a citation for each passage that says it."""
+def divided(claims: Sequence[Claim]) -> tuple[Claim, ...]:
+    """Each claim as one statement; the parts of one that made several have all of its citations."""
+    return tuple(
+        replace(claim, text=part) for claim in claims for part in statements(claim.text) or [claim.text]
+    )
+
+
+def _claims(answer: Answer, position: Position) -> list[Claim]:
+    """What an accepted position states, with a citation for each passage that says it."""
     replies = _words_on(answer)
     own = [replies[one] for one in position.passages if one in replies]
     told = [one.explanation for one in own if contains_words(one.explanation, position.answer)]
     told += [one for one in _sentences(answer.explanation) if contains_words(one, position.answer)]
     passages = [one for one in answer.passages if one.id in position.passages]
+    citations = tuple(cite(position.answer, passages, replies))
     subject = set(normalise(position.subject).split())
-    bare = [as_statement(one) for one in told] or [f"{answer.question.strip()} {position.answer}"]
+    bare = [as_statement(one) for one in told]
+    if not bare:
+        return [Claim(text=f"{answer.question.strip()} {position.answer}", citations=citations)]
     # Of what was said, that which names the subject best, and of those the shortest.
     text = max(bare, key=lambda one: (len(subject & set(normalise(one).split())), -len(one)))
-    return Claim(text=text, citations=tuple(cite(position.answer, passages, replies)))
+    parts = [one for one in statements(text) if not _OF_PASSAGES.search(one)]
+    return [Claim(text=one, citations=citations) for one in parts or [text]]
+
+
+def _pruned(claims: Sequence[Claim]) -> list[Claim]:
+    """The claims without shared quotes that fail beside one that supports: those belong to another part."""
+    shared = Counter((one.passage, one.start, one.end) for claim in claims for one in claim.citations)
+    whole = []
+    for claim in claims:
+        good = any(one.verdict == "supported" for one in claim.citations)
+        kept = [
+            one
+            for one in claim.citations
+            if not (good and one.verdict in FAILED and shared[one.passage, one.start, one.end] > 1)
+        ]
+        whole.append(replace(claim, citations=tuple(kept)))
+    return whole
 
 
 def _words_on(answer: Answer) -> dict[str, Reply]:
@@ -82,46 +126,6 @@ def as_statement(told: str) -> str:
     """
     bare = _REPORTED.sub("", told, count=1)
     return bare[:1].upper() + bare[1:]
-
-
-def _verified(claims: tuple[Claim, ...], answer: Answer, kit: Kit) -> tuple[Claim, ...]:
-    """The claims with a verdict on each citation; all pairs are one batch."""
-    judge = kit.entailment or ModelJudge(kit)
-    passages = {one.id: one for one in answer.passages}
-    pairs = [
-        (_premise(passages[one.passage], one), claim.text) for claim in claims for one in claim.citations
-    ]
-    try:
-        given = judge.entails(pairs) if pairs else []
-    except (NoLogprobs, BatchFault) as error:
-        if isinstance(error, BatchFault) and not all(isinstance(one, NoLogprobs) for one in error.errors):
-            raise
-        kit.trace.note("unchecked", reason=str(error))
-        return claims
-    if len(given) != len(pairs):
-        raise ConfigError(f"the entailment judge scored {len(given)} of {len(pairs)} citations")
-    scores = iter(given)
-    return tuple(
-        replace(
-            claim,
-            citations=tuple(
-                replace(one, score=round(score, 4), verdict=verdict_of(score))
-                for one, score in zip(claim.citations, scores, strict=False)
-            ),
-        )
-        for claim in claims
-    )
-
-
-def _premise(passage: Passage, citation: Citation) -> str:
-    """The quote within its sentences, under the passage's title, so that "it" has a referent."""
-    around = [
-        passage.text[start:end]
-        for start, end in sentences(passage.text)
-        if start < citation.end and end > citation.start
-    ]
-    head = f"{passage.title}. " if passage.title else ""
-    return head + " ".join(around)
 
 
 def _confidence(conflict: Conflict) -> float | None:

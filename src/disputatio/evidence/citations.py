@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from disputatio.text import bears, contains_words, find_quote, sentences
+from disputatio.text import bears, contains_words, find_quote, normalise, sentences
 from disputatio.types import Citation, Claim, Passage, Reply
 
 _MARK = re.compile(r"\[\s*(\d+(?:\s*[,;–-]\s*\d+)*)\s*\]")
@@ -67,6 +67,24 @@ def renumber(claims: Sequence[Claim]) -> tuple[Claim, ...]:
         )
         for claim in claims
     )
+
+
+def joined(claims: Sequence[Claim], text: str, citations: Iterable[Citation]) -> list[Claim]:
+    """Claims with one more statement; one that says the same, word for word, gains its citations instead.
+
+    A citation is a place in a passage, so nothing is renumbered here and none can be lost.
+
+    >>> [one.text for one in joined([Claim(text="It rained.")], "it rained", ())]
+    ['It rained.']
+    """
+    whole, given = list(claims), tuple(citations)
+    for at, one in enumerate(whole):
+        if contains_words(one.text, text) or contains_words(text, one.text):
+            places = {(each.passage, each.start, each.end): each for each in (*one.citations, *given)}
+            longer = max(one.text, text, key=lambda said: len(normalise(said)))
+            whole[at] = replace(one, text=longer, citations=tuple(places.values()))
+            return whole
+    return [*whole, Claim(text=text, citations=given)]
 
 
 def render(claims: Sequence[Claim]) -> str:

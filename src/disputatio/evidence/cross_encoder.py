@@ -1,7 +1,8 @@
 """A judge of entailment from a local folder: an ONNX cross-encoder for natural language inference.
 
 The folder holds `model.onnx`, `tokenizer.json` and `config.json` whose `id2label` names one class
-that begins with "entail", as published NLI models do. It is run by OpenVINO.
+that begins with "entail", as published NLI models do; one that begins with "contra" tells contradictions.
+It is run by OpenVINO.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ class CrossEncoder:
     """Entailment by an ONNX model in `folder`; raises `InputError` where a file is missing or wrong."""
 
     def __init__(self, folder: Path) -> None:
-        self._class = _entailment_class(folder)
+        self._class, self._opposite = _classes(folder)
         for name in ("model.onnx", "tokenizer.json"):
             if not (folder / name).is_file():
                 raise InputError(f"{folder}: a cross-encoder needs {name} there")
@@ -39,6 +40,15 @@ class CrossEncoder:
 
     def entails(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
         """For each (premise, hypothesis) the model's probability of its entailment class."""
+        return self._probabilities(pairs, self._class)
+
+    def contradicts(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        """The probability of its contradiction class; 0 for a model of two classes, which cannot tell."""
+        if self._opposite is None:
+            return [0.0] * len(pairs)
+        return self._probabilities(pairs, self._opposite)
+
+    def _probabilities(self, pairs: Sequence[tuple[str, str]], which: int) -> list[float]:
         import numpy as np
 
         if not pairs:
@@ -51,12 +61,15 @@ class CrossEncoder:
         }
         logits = self._model({name: fields[name] for name in fields if name in self._inputs})[0]
         powers = np.exp(logits - logits.max(axis=1, keepdims=True))
-        return [float(one) for one in (powers / powers.sum(axis=1, keepdims=True))[:, self._class]]
+        return [float(one) for one in (powers / powers.sum(axis=1, keepdims=True))[:, which]]
 
 
-def _entailment_class(folder: Path) -> int:
+def _classes(folder: Path) -> tuple[int, int | None]:
+    """The numbers of the classes of entailment and of contradiction, the latter where there is one."""
     try:
         labels = json.loads((folder / "config.json").read_text(encoding="utf-8"))["id2label"]
-        return next(int(n) for n, label in labels.items() if str(label).casefold().startswith("entail"))
+        named = {str(label).casefold(): int(n) for n, label in labels.items()}
+        entails = next(n for label, n in named.items() if label.startswith("entail"))
+        return entails, next((n for label, n in named.items() if label.startswith("contra")), None)
     except (OSError, ValueError, LookupError, TypeError, AttributeError, StopIteration) as error:
         raise InputError(f"{folder}/config.json: names no entailment class in id2label") from error

@@ -47,6 +47,27 @@ def conflict_of(answer: Answer, reliabilities: Mapping[str, float]) -> Conflict:
     return Conflict(kind=_kind(groups, answer), positions=positions)
 
 
+def cited_positions(answer: Answer) -> Conflict:
+    """Each answer as an accepted position of the passages that the claims which state it cite."""
+    sources = {one.id: one.source for one in answer.passages}
+    positions = []
+    for one in answer.answers:
+        own = [claim for claim in answer.claims if contains_words(claim.text, one)]
+        ids = tuple(dict.fromkeys(cited.passage for claim in own for cited in claim.citations))
+        names = tuple(dict.fromkeys(sources[each] for each in ids if sources.get(each)))
+        positions.append(
+            Position(
+                answer=one,
+                verdict="accepted",
+                reason=f"{_count(len(ids), 'passage')} cited for it",
+                passages=ids,
+                sources=names,
+                weight=float(len(names) + sum(not sources.get(each) for each in ids)),
+            )
+        )
+    return Conflict(positions=tuple(positions))
+
+
 def matches(one: str, other: str) -> bool:
     """Whether two wordings are taken for one answer: equal, or one within the other, word for word.
 

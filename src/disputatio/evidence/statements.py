@@ -1,0 +1,111 @@
+"""Statements: a claim divided so that each part says one thing and has its own citations.
+
+An answer is judged statement by statement: a sentence that joins two facts under two citations would
+otherwise be right or wrong as a whole. Everything here is code on strings; no model is asked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+from disputatio.text import normalise, sentences
+
+# One citation mark or several in a row: `[e1][e2]`, `[1, 2]`. All of them belong to what stands before.
+_GROUP = re.compile(r"\s*(?:\[\s*[\w-]+(?:\s*[,;]\s*[\w-]+)*\s*\]\s*)+")
+_NAME = re.compile(r"[\w-]+")
+# What joins two clauses; whether it does is told by what stands on either side.
+_JOINT = re.compile(r"\s*;\s+(?:and\s+|but\s+)?|,?\s+(?:and|but|while|whereas)\s+(?=\S)|,\s+(?:and|but)\s+")
+_VERB_WORDS = """
+is are was were has have had does do did can could will would may might must should became become becomes
+began begins came comes contains cost costs died held holds includes keeps kept lies lived made makes means
+needs ran rose said says shows stands stood takes took went won works wrote gave gives grew left led lost met
+sold sent built
+"""
+_PRONOUN_WORDS = "it its he she they his her their this these both"
+_SUBJECT_WORDS = """
+a an the that those there each some many most no one two three all other others another every several
+"""
+_VERBS = frozenset(_VERB_WORDS.split())
+_PRONOUNS = frozenset(_PRONOUN_WORDS.split())
+_SUBJECTS = _PRONOUNS | frozenset(_SUBJECT_WORDS.split())
+
+
+def marked(text: str, names: Collection[str]) -> list[tuple[str, tuple[str, ...]]]:
+    """Each statement of a text with the citations that stand after it, as far as they are among `names`.
+
+    Every mark of a group counts, and a mark ends a statement; brackets that hold no such name stay.
+
+    >>> marked("It is 8,848 m high [a][b], and it lies in Nepal [c]. It is old.", {"a", "b", "c"})
+    [('It is 8,848 m high.', ('a', 'b')), ('It lies in Nepal.', ('c',)), ('It is old.', ())]
+    """
+    found: list[tuple[str, tuple[str, ...]]] = []
+    start = 0
+    for match in _GROUP.finditer(text):
+        cited = tuple(dict.fromkeys(one for one in _NAME.findall(match[0]) if one in names))
+        if cited:
+            *before, last = statements(text[start : match.start()]) or [""]
+            found += [(one, ()) for one in before]
+            if last:
+                found.append((last, cited))
+            elif found:  # a mark after the full stop belongs to the sentence before it
+                found[-1] = (found[-1][0], tuple(dict.fromkeys((*found[-1][1], *cited))))
+            start = match.end()
+    return found + [(one, ()) for one in statements(text[start:])]
+
+
+def statements(text: str) -> list[str]:
+    """The statements that a text makes: its sentences, and the clauses of a sentence that stand on their own.
+
+    A clause is divided off only where both sides have a verb and the second a subject; what cannot be told
+    from its words stays together.
+
+    >>> statements("The tower was built in 1890, and the bridge was opened in 1901. Salt and oil are cheap.")
+    ['The tower was built in 1890.', 'The bridge was opened in 1901.', 'Salt and oil are cheap.']
+    """
+    return [
+        tidy(part) for first, last in sentences(text) for part in _clauses(text[first:last]) if tidy(part)
+    ]
+
+
+def leans(statement: str) -> bool:
+    """Whether a statement begins with a word that needs the one before it to be understood.
+
+    >>> leans("It lies in Nepal."), leans("Everest lies in Nepal.")
+    (True, False)
+    """
+    return normalise(statement).partition(" ")[0] in _PRONOUNS
+
+
+def tidy(part: str) -> str:
+    """A clause as a sentence: no joint before it, a capital at its head, a full stop at its end."""
+    bare = re.sub(r"^[\s,;.:]*(?:(?:and|but|while|whereas)\s+)?", "", part, flags=re.IGNORECASE).strip()
+    bare = bare.rstrip(" ,;:")
+    if not any(map(str.isalnum, bare)):
+        return ""
+    return bare[:1].upper() + bare[1:] + ("" if bare[-1] in '.!?。！？…"”’)' else ".")
+
+
+def _clauses(sentence: str) -> list[str]:
+    parts, start = [], 0
+    for match in _JOINT.finditer(sentence):
+        left, right = sentence[start : match.start()], sentence[match.end() :]
+        if _is_clause(left) and _is_clause(right) and _has_subject(right):
+            parts.append(left)
+            start = match.end()
+    return [*parts, sentence[start:]]
+
+
+def _is_clause(part: str) -> bool:
+    """Whether a stretch of a sentence has words enough and a verb after its first one."""
+    words = part.split()
+    later = [word.strip(".,;:!?()[]\"'“”").casefold() for word in words[1:]]
+    told = any(word in _VERBS or (len(word) > 4 and word.endswith("ed")) for word in later)
+    return len(words) >= 3 and told
+
+
+def _has_subject(part: str) -> bool:
+    """Whether it begins as a subject does, with its verb near: "the bridge was", not "pepper are"."""
+    words = [word.strip(".,;:!?()[]\"'“”") for word in part.split()[:7]]
+    begins = words[0].casefold() in _SUBJECTS or words[0][:1].isupper() or words[0][:1].isdigit()
+    return begins and any(one.casefold() in _VERBS or one.endswith("ed") for one in words[1:])
