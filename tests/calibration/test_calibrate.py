@@ -275,3 +275,10 @@ def test_a_source_that_names_something_else_is_not_asked(tmp_path: Path) -> None
     found = run(index, model, given=[given("Aldwick")]).sources
     assert not any("bostranger" in call.text for call in model.calls)
     assert (found["stranger"].questions, found["stranger"].answered) == (1, 0)
+
+
+def test_what_an_anchor_asks_is_not_drawn_again_in_other_words(tmp_path: Path) -> None:
+    index = index_of(tmp_path / "x", HONEST, towns=("Aldwick",))
+    text = "When was the harbour mill of Aldwick town completed?"
+    known = Check(id=check_id(text), text=text, kind="anchor", gold=(str(YEARS["Aldwick"]),))
+    assert run(index, count=3, anchors=[known]).questions == 1

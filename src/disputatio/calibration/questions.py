@@ -87,7 +87,7 @@ def is_asked(one: Check, before: Iterable[Check]) -> bool:
     words = content_stems(one.text)
     for other in before:
         theirs = content_stems(other.text)
-        same = one.said and normalise(one.said) == normalise(other.said)
+        same = normalise(one.said) in {normalise(each) for each in (other.said, *other.gold) if each}
         if one.id == other.id or (same and 2 * len(words & theirs) >= min(len(words), len(theirs))):
             return True
     return False
