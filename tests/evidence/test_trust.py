@@ -183,3 +183,10 @@ def test_what_does_not_fit_is_refused() -> None:
         trust(votes, owners=["a"])
     with pytest.raises(InputError, match="prior"):
         trust(votes, prior=0.0)
+
+
+def test_doing_best_on_checks_alone_does_not_tilt_an_even_contest() -> None:
+    """Four of nine are perfect on the checks and lie together afterwards: all who pass start alike."""
+    one = world(1, liars=4, honest_until=30)
+    found = trust(one.votes, known=one.known(30), checks=np.arange(400) < 30)
+    assert accuracy(found.winners, one, since=30) > 0.85

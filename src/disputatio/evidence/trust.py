@@ -107,6 +107,10 @@ def trust(
     record = tally(voices, truth, seen, weight, None)
     figures = judge(record, size, prior)
     power, spare = figures.power, figures.spare
+    if seen.any() and not record.live_answered.any():
+        power = (power > 0).astype(
+            np.float64
+        )  # liars may do best on checks: who passes counts alike at first
     if not power.any():
         power = spare = np.ones(heard.sources)
     winners = np.full(heard.questions, UNKNOWN, dtype=np.int32)
