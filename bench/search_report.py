@@ -43,6 +43,7 @@ def page(results: Results) -> str:
         "",
         *(f"    {command}" for command in dict.fromkeys(results[size]["command"] for size in sizes)),
         "",
+        *([results["note"], ""] if "note" in results else []),
         "## Aims",
         "",
         *_table(
