@@ -134,6 +134,18 @@ def test_every_flipped_bit_is_found_and_its_row_named(tmp_path: Path) -> None:
             read_outcomes(tmp_path)
 
 
+def test_a_flipped_line_end_of_the_last_row_is_damage_and_no_line_cut_short(tmp_path: Path) -> None:
+    with open_journal(tmp_path) as journal:
+        journal.check(ONE)
+        journal.outcome(SAID)
+    raw = bytearray((tmp_path / NAME).read_bytes())
+    raw[-1] ^= 0x04
+    (tmp_path / NAME).write_bytes(raw)
+    assert damaged_lines(tmp_path) == [2]
+    with open_journal(tmp_path):
+        assert (tmp_path / NAME).read_bytes() == raw
+
+
 def test_a_line_of_another_program_is_not_guessed_at(tmp_path: Path) -> None:
     with open_journal(tmp_path) as journal:
         journal.note("prophecy", day="tomorrow")

@@ -217,7 +217,7 @@ def open_journal(path: Path) -> Iterator[Journal]:
             fresh = not file.exists()
             if not fresh:
                 raw = file.read_bytes()
-                if not raw.endswith(b"\n"):  # a kill cut the last line short
+                if not raw.endswith(b"\n") and not _has_lost_its_end(raw):  # a kill cut the last line short
                     os.truncate(file, raw.rfind(b"\n") + 1)
             out = file.open("ab", buffering=0)
             if fresh:
@@ -232,7 +232,17 @@ def _raw(path: Path) -> Iterator[tuple[int, bytes]]:
             raw = (path / NAME).read_bytes()
         except (FileNotFoundError, NotADirectoryError):
             return
-    yield from enumerate(raw.split(b"\n")[:-1], start=1)
+    *lines, rest = raw.split(b"\n")
+    yield from enumerate([*lines, rest] if _has_lost_its_end(raw) else lines, start=1)
+
+
+def _has_lost_its_end(raw: bytes) -> bool:
+    """Whether the last line is whole but for its line end, which a kill cannot do to it."""
+    try:
+        _checked(raw[raw.rfind(b"\n") + 1 : -1])
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return False
+    return True
 
 
 def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
