@@ -87,5 +87,21 @@ def multisource(
         typer.echo(out / name)
 
 
+@app.command()
+def corpus(
+    dataset: Annotated[
+        str,
+        typer.Argument(help="NAME:PATH of a data set with passages; for datamorgana its corpus file."),
+    ],
+    out: Annotated[Path, typer.Option("--out", help="File of JSON lines, for `disputatio ingest`.")],
+) -> None:
+    """The texts of a data set, each once with its id, to be ingested as an index."""
+    from disputatio.eval.corpora import write_corpus
+
+    count = write_corpus(dataset, out)
+    _say(f"{count} texts; next: disputatio ingest {out} --index DIR")
+    typer.echo(out)
+
+
 def _say(line: str) -> None:
     typer.echo(line, err=True)

@@ -206,5 +206,9 @@ def test_the_identity_of_a_data_set_is_its_content(tmp_path: Path) -> None:
 
 
 def test_every_data_set_says_its_fields_and_metrics() -> None:
-    assert [form.name for form in datasets()] == ["jsonl", "multisource", "ramdocs"]
-    assert all(form.description and form.fields and form.metrics for form in datasets())
+    assert [form.name for form in datasets()] == [
+        "datamorgana", "expertqa", "jsonl", "judged_answers", "mirage", "multisource", "pubmedqa",
+        "ramdocs", "retrievalqa",
+    ]  # fmt: skip
+    assert all(form.description and form.fields for form in datasets())
+    assert all(form.metrics or form.judged for form in datasets())

@@ -1,53 +1,54 @@
 """Data sets by name: each loader reads one published file format, in place.
 
-`load("ramdocs:path/to/file.jsonl")` gives examples in the order of the file. An example's `row` is
-the number of its line, from 0; its `metadata["dataset"]` is the loader's and the file's name. What
-a data set knows about a passage (its type, the answer it bears) stays in `Example.metadata`, where
-no strategy sees it.
+`load("ramdocs:path/to/file.jsonl")` gives examples in the order of the file; `#PART` behind the path
+keeps one part of a data set that has parts, as `mirage:benchmark.json#medqa`. An example's `row` is its
+number in the file, from 0; its `metadata["dataset"]` is the loader's and the file's name. What a data
+set knows about a passage (its type, the answer it bears) stays in `Example.metadata`, where no strategy
+sees it.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from disputatio.errors import InputError, UnknownName
+from disputatio.eval.formats.attributed import datamorgana, expertqa, judged_answers
+from disputatio.eval.formats.conflicting import ramdocs
+from disputatio.eval.formats.medical import TEST_IDS, mirage, mirage_rows, pubmedqa
+from disputatio.eval.formats.own import jsonl, multisource
+from disputatio.eval.formats.retrieving import retrievalqa
 from disputatio.eval.metrics import answer_set
-from disputatio.text import content_id, normalise
-from disputatio.types import Example, Passage
+from disputatio.eval.rows import Place, read_text
+from disputatio.types import Example
 
-Loader = Callable[[Mapping[str, Any], "Place"], Example]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """Where a row stands: the file and its line number from 0. Errors count lines from 1.
-
-    `dataset` is what tables call the data set: `ramdocs:dev.jsonl`.
-    """
-
-    dataset: str
-    path: Path
-    row: int
-
-    def wrong(self, reason: str) -> InputError:
-        """The error that names this place."""
-        return InputError(f"{self.path}:{self.row + 1}: {reason}")
+Loader = Callable[[Mapping[str, Any], Place], Example]
+Rows = Iterable[tuple[str, Mapping[str, Any]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Format:
-    """A data set's file format: who reads it, the fields of a row, the metrics it defines."""
+    """A data set's file format: who reads it, the fields of a row, the metrics it defines.
+
+    `keys` are the fields that every row has. `parted` where its rows belong to parts. `judged` where only
+    a judge can score its answers. `whole` takes the rows out of a file that is one JSON value. `beside`
+    names a file in the same folder that is read too, if it is there.
+    """
 
     name: str
     description: str
     fields: str
     metrics: tuple[str, ...]
     loader: Loader
+    keys: tuple[str, ...]
+    parted: bool = False
+    judged: bool = False
+    whole: Callable[[Any, Path], Rows] | None = None
+    beside: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +58,7 @@ class Identity:
     name: str
     sha256: str
     metrics: tuple[str, ...]
+    judged: bool = False
 
 
 def datasets() -> tuple[Format, ...]:
@@ -65,28 +67,33 @@ def datasets() -> tuple[Format, ...]:
 
 
 def load(spec: str, *, limit: int | None = None, rows: Path | None = None) -> list[Example]:
-    """The examples of `NAME:PATH`, in the order of the file.
+    """The examples of `NAME:PATH` or `NAME:PATH#PART`, in the order of the file.
 
     `rows` is a file of row numbers from 0, one a line, whose order is kept; `limit` keeps the first
-    so many. Raises `UnknownName` for the name, and `InputError` naming file and line for a file
-    that cannot be read, a row that is not what the format promises, or a row that is not there.
+    so many. Raises `UnknownName` for the name or the part, and `InputError` naming file and row for a
+    file that cannot be read, a row that is not what the format promises, or a row that is not there.
     """
-    form, path = _split(spec)
+    form, path, part = _split(spec)
     wanted = None if rows is None else _row_numbers(rows)
     if limit is not None and limit < 1:
         raise InputError(f"a limit of {limit} leaves no rows")
     examples: dict[int, Example] = {}
-    for row, line in enumerate(_read(path).split("\n")):
-        if not line.strip():
-            continue
+    parts: set[str] = set()
+    for row, name, read in _rows(form, path):
         if wanted is None and limit is not None and len(examples) == limit:
             break
         if wanted is None or row in wanted:
-            place = Place(dataset=_label(form, path), path=path, row=row)
-            examples[row] = form.loader(_parse(line, place), place)
+            place = Place(dataset=_label(form, path, part), path=path, row=row, name=name)
+            example = _example(form, read, place)
+            parts.add(str(example.metadata.get("part", "")))
+            if not part or example.metadata.get("part") == part:
+                examples[row] = example
+    if part and parts and part not in parts:
+        raise UnknownName(f"part of {path}", part, parts)
     for row, at in (wanted or {}).items():
         if row not in examples:
-            raise InputError(f"{rows}:{at}: {path} has no row {row} (rows count from 0)")
+            what = f"part {part} of {path}" if part else str(path)
+            raise InputError(f"{rows}:{at}: {what} has no row {row} (rows count from 0)")
     if not examples:
         raise InputError(f"{path}: no rows")
     ordered = list(examples) if wanted is None else list(wanted)
@@ -95,15 +102,19 @@ def load(spec: str, *, limit: int | None = None, rows: Path | None = None) -> li
 
 def identify(spec: str) -> Identity:
     """Which file `NAME:PATH` is; raises as `load` does."""
-    form, path = _split(spec)
+    form, path, part = _split(spec)
     digest = hashlib.sha256()
-    try:
-        with path.open("rb") as file:
-            while block := file.read(1 << 20):
-                digest.update(block)
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from error
-    return Identity(name=_label(form, path), sha256=digest.hexdigest(), metrics=form.metrics)
+    beside = path.parent / form.beside
+    for one in [path, beside] if form.beside and beside.is_file() else [path]:
+        try:
+            with one.open("rb") as file:
+                while block := file.read(1 << 20):
+                    digest.update(block)
+        except OSError as error:
+            raise InputError(f"{one}: {error.strerror or error}") from error
+    return Identity(
+        name=_label(form, path, part), sha256=digest.hexdigest(), metrics=form.metrics, judged=form.judged
+    )
 
 
 def check(examples: Sequence[Example]) -> list[str]:
@@ -122,128 +133,57 @@ def check(examples: Sequence[Example]) -> list[str]:
     return notes
 
 
-# --- the loaders --------------------------------------------------------------------------------
-def ramdocs(row: Mapping[str, Any], place: Place) -> Example:
-    """A row of RAMDocs (Wang et al. 2025): question, documents, gold and wrong answers.
-
-    The data names no sources, so the documents of a row are doc1, doc2, ... A document's `type`
-    (correct, misinfo, noise) and `answer` go to the example's metadata alone.
-    """
-    documents = _items(row, "documents", dict, place)
-    passages = []
-    for number, document in enumerate(documents, 1):
-        at = f"documents[{number - 1}]."
-        for key in ("type", "answer"):
-            _string(document, key, place, at)
-        text = _string(document, "text", place, at)
-        source = f"doc{number}"
-        passages.append(Passage(text=text, source=source, id=content_id("p", source, text)))
-    types = tuple(document["type"] for document in documents)
-    gold = _answers(row, "gold_answers", place)
-    return Example(
-        id=_example_id(row, place),
-        row=place.row,
-        question=_string(row, "question", place),
-        gold=gold,
-        wrong=_answers(row, "wrong_answers", place, needed=False),
-        passages=tuple(passages),
-        metadata={
-            "dataset": place.dataset,
-            "types": types,
-            "answers": tuple(document["answer"] for document in documents),
-            "entities": tuple(_items(row, "disambig_entity", str, place)) if "disambig_entity" in row else (),
-            "strata": {
-                "gold answers": str(len(answer_set(gold))),
-                "misinformation": "with" if "misinfo" in types else "without",
-            },
-        },
-    )
-
-
-def jsonl(row: Mapping[str, Any], place: Place) -> Example:
-    """A row of our own plain format: {"question", "gold": [...], "wrong"?: [...], "passages": [...]}.
-
-    A passage is {"text", "source"?, "id"?, "title"?, "url"?, "date"?}; without a source it is its own.
-    """
-    passages: list[Passage] = []
-    texts: dict[str, str] = {}
-    for number, passage in enumerate(_items(row, "passages", dict, place), 1):
-        at = f"passages[{number - 1}]."
-        text = _string(passage, "text", place, at)
-        known = {
-            key: _string(passage, key, place, at)
-            for key in ("source", "id", "title", "url", "date")
-            if passage.get(key) not in (None, "")
-        }
-        source = known.get("source", f"doc{number}")
-        name = known.get("id", content_id("p", source, text))
-        if texts.setdefault(name, text) != text:
-            raise place.wrong(f"{at}id {name!r} stands for another text already")
-        passages.append(
-            Passage(
-                text=text,
-                source=source,
-                id=name,
-                title=known.get("title", ""),
-                url=known.get("url", ""),
-                date=known.get("date", ""),
-            )
-        )
-    gold = _answers(row, "gold", place)
-    return Example(
-        id=_example_id(row, place),
-        row=place.row,
-        question=_string(row, "question", place),
-        gold=gold,
-        wrong=_answers(row, "wrong", place, needed=False) if "wrong" in row else (),
-        passages=tuple(passages),
-        metadata={"dataset": place.dataset, "strata": {"gold answers": str(len(answer_set(gold)))}},
-    )
-
-
-def multisource(row: Mapping[str, Any], place: Place) -> Example:
-    """A row of the multi-source benchmark, as `disputatio eval build multisource` writes it.
-
-    As `jsonl`, and each passage has a source, a `type` and the `answer` it bears, which go to the
-    example's metadata, and metadata of its own (the true reliability that weights=oracle reads).
-    """
-    plain = jsonl(row, place)
-    documents = _items(row, "passages", dict, place)
-    for number, document in enumerate(documents):
-        _string(document, "type", place, f"passages[{number}].")
-        _string(document, "source", place, f"passages[{number}].")
-    split = _string(row, "split", place)
-    return replace(
-        plain,
-        id=_string(row, "id", place),
-        passages=tuple(
-            replace(
-                passage,
-                owner=str(document.get("owner") or ""),
-                metadata={str(key): str(value) for key, value in (document.get("metadata") or {}).items()},
-            )
-            for passage, document in zip(plain.passages, documents, strict=True)
-        ),
-        metadata={
-            "dataset": place.dataset,
-            "types": tuple(document["type"] for document in documents),
-            "answers": tuple(str(document.get("answer") or "") for document in documents),
-            "split": split,
-            "strata": {"split": split},
-        },
-    )
-
-
 _BY_ANSWER = ("em", "precision", "recall", "f1")
 _FORMATS = {
     form.name: form
     for form in (
+        Format(
+            name="datamorgana",
+            description="synthetic questions with their pages (DataMorgana; RAGentA, Besrour et al. 2025)",
+            fields="question, answer, context[], document_ids[], question_*, user_*",
+            metrics=(),
+            loader=datamorgana,
+            keys=("question", "answer", "context", "document_ids"),
+            judged=True,
+        ),
+        Format(
+            name="expertqa",
+            description="claims with evidence and experts' judgements (ExpertQA, Malaviya et al. 2024)",
+            fields="question, claim, evidence[], support, reliability, correctness, split, ...",
+            metrics=(),
+            loader=expertqa,
+            keys=("question", "claim", "evidence", "support"),
+            parted=True,
+            judged=True,
+        ),
         Format(
             name="jsonl",
             description="our plain format: a question, its answers and its passages on each line",
             fields="question, gold[], wrong[]?, passages[{text, source?, id?, title?, url?, date?}]",
             metrics=(*_BY_ANSWER, "accuracy"),
             loader=jsonl,
+            keys=("question", "gold", "passages"),
+        ),
+        Format(
+            name="judged_answers",
+            description="answers of two systems with a 70B judge's grades (RAGentA, Besrour et al. 2025)",
+            fields="question, generated_answer, ground_truth_answer, correctness_score, faithfulness_score, "
+            "system",
+            metrics=(),
+            loader=judged_answers,
+            keys=("question", "generated_answer", "ground_truth_answer", "correctness_score"),
+            parted=True,
+            judged=True,
+        ),
+        Format(
+            name="mirage",
+            description="medical questions with options from five sets (MIRAGE, Xiong et al. 2024)",
+            fields="{set: {id: {question, options{letter: text}, answer}}}, one file; the sets are parts",
+            metrics=("choice",),
+            loader=mirage,
+            keys=("question", "options", "answer"),
+            parted=True,
+            whole=mirage_rows,
         ),
         Format(
             name="multisource",
@@ -251,6 +191,18 @@ _FORMATS = {
             fields="id, question, gold[], wrong[], split, passages[{text, source, type, answer, metadata}]",
             metrics=("accuracy",),
             loader=multisource,
+            keys=("id", "question", "gold", "passages", "split"),
+        ),
+        Format(
+            name="pubmedqa",
+            description="abstracts and questions that yes, no or maybe answers (PubMedQA, Jin et al. 2019)",
+            fields="pmid, question, contexts[], labels[], final_decision, year; parts test and train by "
+            f"{TEST_IDS} beside the file",
+            metrics=("choice",),
+            loader=pubmedqa,
+            keys=("pmid", "question", "contexts", "final_decision"),
+            parted=True,
+            beside=TEST_IDS,
         ),
         Format(
             name="ramdocs",
@@ -258,39 +210,109 @@ _FORMATS = {
             fields="question, documents[{text, type, answer}], disambig_entity, gold_answers, wrong_answers",
             metrics=_BY_ANSWER,
             loader=ramdocs,
+            keys=("question", "documents", "gold_answers"),
+        ),
+        Format(
+            name="retrievalqa",
+            description="questions that need retrieval (RetrievalQA, Zhang et al. 2024)",
+            fields="question, question_id, data_source, ground_truth[], context[{title?, text} or text]",
+            metrics=("accuracy",),
+            loader=retrievalqa,
+            keys=("question", "data_source", "ground_truth", "context"),
+            parted=True,
         ),
     )
 }
 
 
 # --- reading ------------------------------------------------------------------------------------
-def _split(spec: str) -> tuple[Format, Path]:
+def _split(spec: str) -> tuple[Format, Path, str]:
+    """The format, the file and the part that `NAME:PATH#PART` names."""
     name, colon, path = spec.partition(":")
     if name not in _FORMATS:
         raise UnknownName("data set", name, _FORMATS)
     if not colon or not path:
         raise InputError(f"{spec}: say which file, as in {name}:PATH")
-    return _FORMATS[name], Path(path)
+    form = _FORMATS[name]
+    file, sign, part = path.rpartition("#")
+    if not sign or not part or Path(path).exists():
+        return form, Path(path), ""
+    if not form.parted:
+        raise InputError(f"{spec}: {name} has no parts, so leave out #{part}")
+    return form, Path(file), part
 
 
-def _label(form: Format, path: Path) -> str:
-    return f"{form.name}:{path.name}"
+def _label(form: Format, path: Path, part: str) -> str:
+    return f"{form.name}:{path.name}" + (f"#{part}" if part else "")
 
 
-def _read(path: Path) -> str:
+def _rows(form: Format, path: Path) -> Iterable[tuple[int, str, Mapping[str, Any]]]:
+    """The rows of a file with their numbers, and their names where it is not a file of lines."""
+    text = read_text(path)
+    if form.whole is None:
+        for row, line in enumerate(text.split("\n")):
+            if line.strip():
+                yield row, "", _parse(line, Place(dataset=form.name, path=path, row=row), form)
+        return
     try:
-        return path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8 text (byte {error.start})") from error
+        whole = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path}: not one JSON value: {error}{_hint(_first(text), path, form)}") from error
+    if isinstance(whole, dict) and (hint := _hint(whole, path, form)):
+        raise InputError(f"{path}: not what {form.name} reads{hint}")
+    for row, (name, read) in enumerate(form.whole(whole, path)):
+        yield row, name, read
 
 
-def _parse(line: str, place: Place) -> Mapping[str, Any]:
+def _example(form: Format, row: Mapping[str, Any], place: Place) -> Example:
+    """A row as the loader reads it; where it has another's fields, the error says whose."""
+    lacking = [key for key in form.keys if key not in row]
+    if lacking and (hint := _hint(row, place.path, form)):
+        raise place.wrong(f"the field {lacking[0]} is missing{hint}")
+    return form.loader(row, place)
+
+
+def _hint(row: object, path: Path, form: Format) -> str:
+    """Which other loader would read a row, in words to stand behind an error; empty where none would."""
+    if not isinstance(row, Mapping):
+        return ""
+    fits = [
+        one
+        for one in _FORMATS.values()
+        if one is not form and all(key in row for key in one.keys) and one.whole is None
+    ]
+    inner = next(iter(row.values()), None)
+    if isinstance(inner, Mapping) and (nested := next(iter(inner.values()), None)):
+        fits += [
+            one
+            for one in _FORMATS.values()
+            if one is not form
+            and one.whole is not None
+            and isinstance(nested, Mapping)
+            and all(key in nested for key in one.keys)
+        ]
+    if not fits:
+        return ""
+    best = max(fits, key=lambda one: len(one.keys))
+    return f"; its fields are those of {best.name}: try {best.name}:{path}"
+
+
+def _first(text: str) -> object:
+    """The first line as JSON, None where it is none."""
+    try:
+        return json.loads(text.lstrip().partition("\n")[0])
+    except (ValueError, RecursionError):
+        return None
+
+
+def _parse(line: str, place: Place, form: Format) -> Mapping[str, Any]:
     try:
         row = json.loads(line)
     except (json.JSONDecodeError, RecursionError) as error:
-        raise place.wrong(f"not JSON: {error}") from error
+        hint = ""
+        if line.lstrip() in ("{", "["):
+            hint = f"; {form.name} has one JSON object on each line, and mirage one JSON file"
+        raise place.wrong(f"not JSON: {error}{hint}") from error
     if not isinstance(row, dict):
         raise place.wrong("not a JSON object")
     return row
@@ -299,7 +321,7 @@ def _parse(line: str, place: Place) -> Mapping[str, Any]:
 def _row_numbers(path: Path) -> dict[int, int]:
     """Row numbers in the order of the file, each with the line (from 1) that names it."""
     numbers: dict[int, int] = {}
-    for at, line in enumerate(_read(path).split("\n"), 1):
+    for at, line in enumerate(read_text(path).split("\n"), 1):
         word = line.strip()
         if not word:
             continue
@@ -311,38 +333,3 @@ def _row_numbers(path: Path) -> dict[int, int]:
     if not numbers:
         raise InputError(f"{path}: no row numbers")
     return numbers
-
-
-def _string(row: Mapping[str, Any], key: str, place: Place, at: str = "") -> str:
-    value = _value(row, key, place, at)
-    if not isinstance(value, str) or not value.strip():
-        raise place.wrong(f"{at}{key} must be text, and not empty")
-    return value
-
-
-def _items(row: Mapping[str, Any], key: str, kind: type, place: Place) -> list[Any]:
-    value = _value(row, key, place)
-    if not isinstance(value, list) or not all(isinstance(item, kind) for item in value):
-        raise place.wrong(f"{key} must be a list of {'objects' if kind is dict else 'texts'}")
-    return value
-
-
-def _value(row: Mapping[str, Any], key: str, place: Place, at: str = "") -> Any:
-    if key not in row:
-        raise place.wrong(f"the field {at}{key} is missing")
-    return row[key]
-
-
-def _answers(row: Mapping[str, Any], key: str, place: Place, *, needed: bool = True) -> tuple[str, ...]:
-    """The answers of a list, each once (as they compare), in order."""
-    unique: dict[str, str] = {}
-    for value in _items(row, key, str, place):
-        unique.setdefault(normalise(value), value)
-    unique.pop("", None)
-    if needed and not unique:
-        raise place.wrong(f"{key} holds no answer")
-    return tuple(unique.values())
-
-
-def _example_id(row: Mapping[str, Any], place: Place) -> str:
-    return content_id("x", place.dataset, str(place.row), json.dumps(row, sort_keys=True))

@@ -17,12 +17,17 @@ the other reading of the same data. A score that cannot be computed is None, nev
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from disputatio.text import contains_words, is_unknown, normalise
 from disputatio.types import Example
 
+_LETTERED = re.compile(r"\s*\(?(?P<letter>[A-Z])[.):]\)?\s+", re.ASCII)  # "B. rest", "(B) rest"
+_LETTER = re.compile(
+    r"(?:(?:the\s+)?(?:answer|option)\s+(?:is\s+)?)?\(?(?P<letter>[A-Z])\)?[.):]*", re.IGNORECASE
+)
 VERSION = 1  # of the definitions below; records scored by another version are not mixed with these
 
 
@@ -169,12 +174,56 @@ def accuracy(predicted: Sequence[str], gold: Sequence[str]) -> float | None:
     return float(any(contains_words(one, value) for one in said for value in right))
 
 
+def choice(predicted: Sequence[str], gold: Sequence[str], wrong: Sequence[str]) -> float | None:
+    """1.0 when the answer picks the right one of the options, which are the gold and the wrong answers.
+
+    An answer picks by the letter that it begins with ("B", "B. rest"), by being or beginning with an
+    option's words, or by naming one option's words and no other's. Picking several, or none, is not right.
+
+    >>> options = (["B. rest"], ["A. movement", "C. both"])
+    >>> choice(["B"], *options), choice(["rest"], *options), choice(["(C) both"], *options)
+    (1.0, 1.0, 0.0)
+    >>> choice(["Yes, it does"], ["yes"], ["no"]), choice(["B", "C"], *options), choice([], *options)
+    (1.0, 0.0, 0.0)
+    """
+    if not gold:
+        return None
+    picks = {pick for one in predicted if (pick := _picked(one, [*gold, *wrong])) is not None}
+    right = {_words_of(one) for one in gold}
+    return float(bool(picks) and picks <= right)
+
+
+def _picked(said: str, options: Sequence[str]) -> str | None:
+    """The words of the option that an answer picks; None where it picks none, or more than one."""
+    letters = {match["letter"]: one for one in options if (match := _LETTERED.match(one))}
+    named = _LETTERED.match(said.strip()) or _LETTER.fullmatch(said.strip())
+    if named and named["letter"].upper() in letters:
+        return _words_of(letters[named["letter"].upper()])
+    words, told = normalise(said), [_words_of(one) for one in options]
+    if words in told:
+        return words
+    begun = [one for one in told if one and f"{words} ".startswith(f"{one} ")]
+    if begun:
+        return max(begun, key=len)
+    inside = {one for one in told if contains_words(words, one)}
+    inside = {
+        one for one in inside if not any(one != other and contains_words(other, one) for other in inside)
+    }
+    return inside.pop() if len(inside) == 1 else None
+
+
+def _words_of(option: str) -> str:
+    """The normal form of an option without its letter."""
+    return normalise(_LETTERED.sub("", option, count=1))
+
+
 def score(
     predicted: Sequence[str], gold: Sequence[str], wrong: Sequence[str], metrics: Sequence[str]
 ) -> dict[str, float | None]:
     """The scores of one question for the metrics that its data set defines.
 
-    `em` brings `em_lenient` and `em_literal`; precision, recall and f1 each bring a lenient one.
+    `em` brings `em_lenient` and `em_literal`; `choice` is the accuracy of picking an option;
+    precision, recall and f1 each bring a lenient one.
 
     >>> score(["born in 1963"], ["1963"], [], ["em", "f1"])
     {'em': 0.0, 'em_lenient': 1.0, 'em_literal': 0.0, 'f1': 0.0, 'f1_lenient': 1.0}
@@ -187,6 +236,8 @@ def score(
             scores["em_literal"] = exact_match(predicted, gold, wrong, literal=True)
         elif metric == "accuracy":
             scores["accuracy"] = accuracy(predicted, gold)
+        elif metric == "choice":
+            scores["accuracy"] = choice(predicted, gold, wrong)
         else:
             formula = {"precision": precision, "recall": recall, "f1": f1}[metric]
             scores[metric] = formula(predicted, gold, wrong)

@@ -1,0 +1,98 @@
+"""The texts that a data set's questions are asked over, as rows for an index.
+
+A page of datamorgana, an abstract of PubMedQA, a passage of any other data set: each once, with the id
+that the questions know it by, so that what a search finds can be compared with what it should find.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from disputatio.errors import InputError
+from disputatio.eval.datasets import load
+from disputatio.eval.formats.attributed import page_source
+from disputatio.eval.rows import Place, string
+
+PAGES = "datamorgana"
+
+
+def corpus(spec: str) -> Iterator[dict[str, str]]:
+    """Rows that `disputatio ingest` takes: text, source, and title, url, date and id where they are known.
+
+    `datamorgana:PATH` names the corpus file (JSON lines of id and text, gzip or plain); any other
+    `NAME:PATH` a data set whose rows carry their passages. Raises `InputError` naming file and row.
+    """
+    name, _, path = spec.partition(":")
+    if name == PAGES and path:
+        yield from _pages(Path(path))
+        return
+    seen: set[str] = set()
+    for example in load(spec):
+        for passage in example.passages:
+            if passage.id in seen:
+                continue
+            seen.add(passage.id)
+            known = {"title": passage.title, "url": passage.url, "date": passage.date}
+            yield {
+                "text": passage.text,
+                "source": passage.source,
+                **{key: word for key, word in known.items() if word},
+                "id": str(example.metadata.get("id", passage.id)),
+            }
+    if not seen:
+        raise InputError(f"{spec}: its rows have no passages")
+
+
+def write_corpus(spec: str, out: Path) -> int:
+    """Write the rows of a corpus to a file, whole or not at all; how many there are."""
+    part = out.with_name(out.name + ".part")
+    count = 0
+    try:
+        with part.open("w", encoding="utf-8") as file:
+            for row in corpus(spec):
+                file.write(json.dumps(row, ensure_ascii=False) + "\n")
+                count += 1
+        part.replace(out)
+    except OSError as error:
+        raise InputError(f"{out}: {error.strerror or error}") from error
+    finally:
+        part.unlink(missing_ok=True)
+    return count
+
+
+def _pages(path: Path) -> Iterator[dict[str, str]]:
+    count = 0
+    try:
+        with path.open("rb") as raw:
+            packed = raw.read(2) == b"\x1f\x8b"
+        with gzip.open(path, "rt", encoding="utf-8") if packed else path.open(encoding="utf-8") as file:
+            for number, line in enumerate(file):
+                if not line.strip():
+                    continue
+                place = Place(dataset=PAGES, path=path, row=number)
+                row = _object(line, place)
+                if "document_ids" in row:
+                    raise place.wrong("a question; the pages stand in the corpus file (corpus.jsonl.gz)")
+                page = string(row, "id", place)
+                count += 1
+                yield {"text": string(row, "text", place), "source": page_source(page), "id": page}
+    except (OSError, EOFError) as error:
+        raise InputError(f"{path}: {getattr(error, 'strerror', None) or error}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 text (byte {error.start})") from error
+    if not count:
+        raise InputError(f"{path}: no rows")
+
+
+def _object(line: str, place: Place) -> dict[str, Any]:
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise place.wrong(f"not JSON: {error}") from error
+    if not isinstance(row, dict):
+        raise place.wrong("not a JSON object")
+    return row

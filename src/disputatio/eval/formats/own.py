@@ -1,0 +1,86 @@
+"""Our own formats: plain rows, and rows of the multi-source benchmark."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from disputatio.eval.metrics import answer_set
+from disputatio.eval.rows import Place, answers, example_id, items, string
+from disputatio.text import content_id
+from disputatio.types import Example, Passage
+
+
+def jsonl(row: Mapping[str, Any], place: Place) -> Example:
+    """A row of our own plain format: {"question", "gold": [...], "wrong"?: [...], "passages": [...]}.
+
+    A passage is {"text", "source"?, "id"?, "title"?, "url"?, "date"?}; without a source it is its own.
+    """
+    passages: list[Passage] = []
+    texts: dict[str, str] = {}
+    for number, passage in enumerate(items(row, "passages", dict, place), 1):
+        at = f"passages[{number - 1}]."
+        text = string(passage, "text", place, at)
+        known = {
+            key: string(passage, key, place, at)
+            for key in ("source", "id", "title", "url", "date")
+            if passage.get(key) not in (None, "")
+        }
+        source = known.get("source", f"doc{number}")
+        name = known.get("id", content_id("p", source, text))
+        if texts.setdefault(name, text) != text:
+            raise place.wrong(f"{at}id {name!r} stands for another text already")
+        passages.append(
+            Passage(
+                text=text,
+                source=source,
+                id=name,
+                title=known.get("title", ""),
+                url=known.get("url", ""),
+                date=known.get("date", ""),
+            )
+        )
+    gold = answers(row, "gold", place)
+    return Example(
+        id=example_id(row, place),
+        row=place.row,
+        question=string(row, "question", place),
+        gold=gold,
+        wrong=answers(row, "wrong", place, needed=False) if "wrong" in row else (),
+        passages=tuple(passages),
+        metadata={"dataset": place.dataset, "strata": {"gold answers": str(len(answer_set(gold)))}},
+    )
+
+
+def multisource(row: Mapping[str, Any], place: Place) -> Example:
+    """A row of the multi-source benchmark, as `disputatio eval build multisource` writes it.
+
+    As `jsonl`, and each passage has a source, a `type` and the `answer` it bears, which go to the
+    example's metadata, and metadata of its own (the true reliability that weights=oracle reads).
+    """
+    plain = jsonl(row, place)
+    documents = items(row, "passages", dict, place)
+    for number, document in enumerate(documents):
+        string(document, "type", place, f"passages[{number}].")
+        string(document, "source", place, f"passages[{number}].")
+    split = string(row, "split", place)
+    return replace(
+        plain,
+        id=string(row, "id", place),
+        passages=tuple(
+            replace(
+                passage,
+                owner=str(document.get("owner") or ""),
+                metadata={str(key): str(value) for key, value in (document.get("metadata") or {}).items()},
+            )
+            for passage, document in zip(plain.passages, documents, strict=True)
+        ),
+        metadata={
+            "dataset": place.dataset,
+            "types": tuple(document["type"] for document in documents),
+            "answers": tuple(str(document.get("answer") or "") for document in documents),
+            "split": split,
+            "strata": {"split": split},
+        },
+    )
