@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from disputatio.config import Settings, build_kit, embedder_for, over, read_settings
 from disputatio.errors import ConfigError
-from disputatio.kit import Kit
+from disputatio.kit import Elsewhere, Kit
 from disputatio.pipeline import ask as ask_pipeline
 from disputatio.protocols import Embedder, Retriever
 from disputatio.store import index as store
@@ -58,13 +59,14 @@ def ask(
     verify: bool = True,
     strict: bool = False,
     trace: Trace | None = None,
+    elsewhere: Elsewhere | None = None,
     **options: Any,
 ) -> Answer:
     """Answer a question over an index or over passages in hand, with cited claims and all positions.
 
     `options` are the strategy's own (`rounds=2`); `strict` drops claims that their quotes do not support.
-    Settings that are not given come from the
-    environment, `disputatio.toml` and the defaults. Raises `DisputatioError`: `ConfigError` and
+    `elsewhere` is a search of your own, (query, how many) -> passages, for strategies that search a second
+    time (`crag`). Settings that are not given come from the environment, `disputatio.toml` and the defaults. Raises `DisputatioError`: `ConfigError` and
     `InputError` for what you can mend, `LLMError` and `ReplyError` for faults of a model.
     """
     if index is not None and passages is not None:
@@ -75,7 +77,7 @@ def ask(
         retriever = Index.open(index, create=False)
     elif index is not None:
         retriever = index
-    kit = over(_kit(settings), retriever)
+    kit = replace(over(_kit(settings), retriever), elsewhere=elsewhere)
     return ask_pipeline(
         question,
         kit=kit,

@@ -10,12 +10,17 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from disputatio.errors import MissingPart
-from disputatio.protocols import LLM, Entailment, Retriever
+from disputatio.errors import InputError, MissingPart
+from disputatio.protocols import LLM, Entailment, Reranker, Retriever
+from disputatio.text import content_id
 from disputatio.trace import Trace, prompt_hash
 from disputatio.types import Choice, Completion, Hit, Message, Passage, Prompt, Sampling, Source
 
 _Word = TypeVar("_Word", Completion, Choice)
+
+Elsewhere = Callable[[str, int], Sequence[Passage]]
+"""(query, how many) -> passages: a search of the user's own, the web for one."""
+_WANTED = 8  # passages from elsewhere, where it is not said how many
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,13 +28,17 @@ class Kit:
     """The parts that one question is answered with.
 
     `model` serves every role that `roles` does not name. `sources` has what is known of
-    the sources by name. `entailment` is None where the judge's model is to be asked.
+    the sources by name. `entailment` is None where the judge's model is to be asked, `reranker` where
+    the model is to say how well a passage fits. `elsewhere` is a second place to search, as a
+    function of a query and how many passages are wanted; without one that is `retriever` again.
     """
 
     model: LLM
     roles: Mapping[str, LLM] = field(default_factory=dict)
     retriever: Retriever | None = None
     entailment: Entailment | None = None
+    reranker: Reranker | None = None
+    elsewhere: Elsewhere | None = None
     sources: Mapping[str, Source] = field(default_factory=dict)
     trace: Trace = field(default_factory=Trace)
 
@@ -85,6 +94,25 @@ class Kit:
     def passages(self, question: str, *, k: int | None = None) -> list[Passage]:
         """The passages to read for a question, best first (in hand: as they were given)."""
         return [hit.passage for hit in self.search(question, k=k)]
+
+    def search_elsewhere(
+        self, query: str, *, k: int | None = None, exclude: Collection[str] = ()
+    ) -> list[Passage]:
+        """Passages from the second place to search, or from the first where there is no other.
+
+        A passage without an id gets one from its content. Raises `InputError` for one without text.
+        """
+        if self.elsewhere is None:
+            return [hit.passage for hit in self.search(query, k=k, exclude=exclude)]
+        found: dict[str, Passage] = {}
+        for one in self.elsewhere(query, k or _WANTED):
+            if not one.text.strip():
+                raise InputError("the search function returned a passage without text")
+            name = one.id or content_id("p", one.source, one.text)
+            if name not in exclude:
+                found.setdefault(name, replace(one, id=name))
+        self.trace.note("search", query=query, hits=list(found), elsewhere=True)
+        return list(found.values())
 
     def _log(
         self,
