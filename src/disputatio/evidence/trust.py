@@ -21,7 +21,16 @@ from disputatio.evidence.dependence import tied_by_votes
 from disputatio.evidence.groups import Dependence, united
 from disputatio.evidence.posterior import posterior
 from disputatio.evidence.voices import Held, Voices
-from disputatio.evidence.weighing import CAP, ITERATIONS, UNKNOWN, Votes, distinct, pinned, weights_of
+from disputatio.evidence.weighing import (
+    CAP,
+    ITERATIONS,
+    UNKNOWN,
+    Votes,
+    distinct,
+    estimate,
+    pinned,
+    weights_of,
+)
 
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
@@ -111,8 +120,11 @@ def trust(
         power = (power > 0).astype(
             np.float64
         )  # liars may do best on checks: who passes counts alike at first
-    if not power.any():
-        power = spare = np.ones(heard.sources)
+    if not power.any():  # nothing is verified: begin where RA-RAG's estimate ends, each unit one voice
+        plain = estimate(
+            united(votes, voices.unit[voices.owner]), options=size, prior=prior, known=truth, lone=False
+        )
+        power = spare = np.maximum(plain.weights, 0)[voices.unit]
     winners = np.full(heard.questions, UNKNOWN, dtype=np.int32)
     met: set[bytes] = set()
     converged, rounds = False, 0
