@@ -66,8 +66,9 @@ def ask(
 
     `options` are the strategy's own (`rounds=2`); `strict` drops claims that their quotes do not support.
     `elsewhere` is a search of your own, (query, how many) -> passages, for strategies that search a second
-    time (`crag`). Settings that are not given come from the environment, `disputatio.toml` and the defaults. Raises `DisputatioError`: `ConfigError` and
-    `InputError` for what you can mend, `LLMError` and `ReplyError` for faults of a model.
+    time (`crag`). Settings that are not given come from the environment, `disputatio.toml` and the defaults.
+    Raises `DisputatioError`: `ConfigError` and `InputError` for what you can mend, `LLMError` and
+    `ReplyError` for faults of a model.
     """
     if index is not None and passages is not None:
         raise ConfigError("give an index or passages, not both")
