@@ -401,3 +401,13 @@ def test_a_broken_predictor_everywhere_is_a_fault() -> None:
     desk = Desk({"": "I would say"})
     assert answered(desk, Shelf([HEIGHT, NEPAL])).abstained == "fault"
     assert NOTHING not in [one.prompt for one in desk.calls]
+
+
+def test_what_an_agent_adds_to_its_passage_is_left_out() -> None:
+    said = found(
+        "Everest was named by John Smith in 1887. Everest is 8,849 m high.", "Everest is 8,849 m high"
+    )
+    desk = Desk({"Snow": said}, final=lambda _: "not JSON")
+    answer = answered(desk, Shelf([HEIGHT]), rounds=0)
+    assert answer.text == "Everest is 8,849 m high [1]."
+    assert answer.replies[0].answer == "Everest is 8,849 m high."

@@ -101,6 +101,15 @@ def render(claims: Sequence[Claim]) -> str:
     return " ".join(parts)
 
 
+def unmarked(text: str) -> str:
+    """Text without marks of citation, for the word of an agent that was not asked for any.
+
+    >>> unmarked("So it is [3][4, 5].")
+    'So it is.'
+    """
+    return re.sub(r"\s*" + _MARK.pattern, "", text).strip()
+
+
 def escape_marks(text: str) -> str:
     """Text whose own `[3]` cannot be taken for a citation of ours.
 

@@ -204,8 +204,8 @@ def merged(claims: Sequence[Claim], triplets: Sequence[Triplet]) -> list[Claim]:
     Citations are places in passages, so nothing is renumbered here and none can be lost.
     """
     whole = list(claims)
-    for one in triplets:
-        grown = joined(whole, escape_marks(one_line(one.reply.answer)), one.evidence)
+    for one in (said for triplet in triplets for said in triplet.told):
+        grown = joined(whole, escape_marks(one_line(one.text)), one.citations)
         if len(grown) <= len(claims) + MOST_ADDED:
             whole = grown
     return whole
