@@ -5,6 +5,7 @@ Options are recorded in full, so that a default that changes later is noticed.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -40,7 +41,7 @@ def entrants(names: str, settings: Sequence[str], *, seed: int = 0) -> list[Entr
         Entrant(
             label=label,
             strategy=strategies[label],
-            options=options[label],
+            options=_storable(options[label]),
             prompts=prompts_hash(functions[label]),
         )
         for label in functions
@@ -58,6 +59,18 @@ def defaults(strategy: Strategy, seed: int = 0) -> dict[str, Any]:
         name: seed if name == "seed" or name.endswith("_seed") else one.default
         for name, one in strategy_options(strategy).items()
         if one.default is not one.empty
+    }
+
+
+def _storable(options: dict[str, Any]) -> dict[str, Any]:
+    """Options as JSON can hold them: a threshold that is infinite is kept as the text that it reads.
+
+    >>> _storable({"delta1": float("-inf"), "k": 1})
+    {'delta1': '-inf', 'k': 1}
+    """
+    return {
+        name: str(value) if isinstance(value, float) and not math.isfinite(value) else value
+        for name, value in options.items()
     }
 
 
