@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from disputatio.eval.journal import Manifest
     from disputatio.eval.runner import Ask, Outcome, Progress
     from disputatio.kit import Kit
+    from disputatio.store.index import Index
 
 app = typer.Typer(
     help="Measure strategies on data sets: scores with intervals, paired differences, cost, failures.",
@@ -56,6 +57,12 @@ def run_command(
         list[str] | None, typer.Option("--set", help="key=value or STRATEGY.key=value: an option.")
     ] = None,
     verify: Annotated[bool, typer.Option(help="Have the citations judged, which costs calls.")] = False,
+    judge: Annotated[
+        bool, typer.Option("--judge", help="Have answers graded by the model of --role judge=MODEL.")
+    ] = False,
+    index: Annotated[
+        Path | None, typer.Option(help="Search this index, not each row's own passages.", metavar="DIR")
+    ] = None,
     workers: Annotated[int, typer.Option(min=1, help="Questions in hand at a time.")] = 1,
     journal: Annotated[
         str | None, typer.Option(help="File of model calls to repeat free; none unless given: it hides time.")
@@ -63,33 +70,47 @@ def run_command(
     replay: Annotated[bool, typer.Option("--replay", help="Use the journal's calls and no model.")] = False,
 ) -> None:
     """Ask every strategy every question, resumably, and print the scores."""
-    from disputatio.config import build_kit, read_settings
+    from disputatio.config import build_kit, embedder_for, read_settings
     from disputatio.eval.datasets import check, identify, load
     from disputatio.eval.entrants import entrants
+    from disputatio.eval.judge import judge_with, signature
     from disputatio.eval.report import report, summaries
     from disputatio.eval.runner import run
     from disputatio.eval.tables import markdown
+    from disputatio.store.index import Index
 
     chosen = entrants(strategy, setting or [], seed=seed)
     parts = {spec: load(spec, limit=limit, rows=rows) for spec in dataset}
     identities = [identify(spec) for spec in dataset]
-    notes = {one.name: check(parts[spec]) for one, spec in zip(identities, dataset, strict=True)}
+    notes = {
+        one.name: check(parts[spec], searched=index is not None) + ungraded(one, judge=judge)
+        for one, spec in zip(identities, dataset, strict=True)
+    }
     for name, lines in notes.items():
         for line in lines:
             _say(f"{name}: {line}")
     if journal is None and not replay:
         journal = "none"  # else a call that another strategy made would take no time
     settings = read_settings(
-        model=model, role=_roles(role or []) or None, journal=journal, replay=replay or None
+        model=model, role=_roles(role or []) or None, journal=journal, replay=replay or None, index=index
     )
     kit = build_kit(settings, say=_say)
+    grading, searched = judge_with(kit) if judge else None, None
+    if index is not None:
+        embedder = embedder_for(settings, index, say=_say)
+        searched = Index.open(index, embedder=embedder, create=False)
     try:
         outcome = run(
             [example for spec in dataset for example in parts[spec]],
             chosen,
-            ask=bind(kit, verify=verify),
+            ask=bind(kit, verify=verify, searched=searched),
             out=out,
-            manifest=manifest(kit, identities, seed=seed, verify=verify),
+            manifest=replace(
+                manifest(kit, identities, seed=seed, verify=verify),
+                judge=signature(kit) if judge else "",
+                index="" if searched is None else described(searched),
+            ),
+            judge=grading,
             workers=workers,
             prepare=None if settings.replay else lambda: greet(kit),
             progress=_Line() if sys.stderr.isatty() else None,
@@ -140,20 +161,37 @@ def datasets_command(as_json: _Json = False) -> None:
         return
     for one in known:
         typer.echo(f"{one['name']}:PATH\n  {one['description']}\n  fields: {one['fields']}")
-        typer.echo(f"  metrics: {', '.join(one['metrics'])}")
+        typer.echo(f"  metrics: {', '.join(one['metrics']) or 'graded by a judge (--judge)'}")
 
 
 # --- what a run is bound to ---------------------------------------------------------------------
-def bind(kit: Kit, *, verify: bool) -> Ask:
-    """The runner's way to ask: the pipeline, over the passages of the question alone."""
+def bind(kit: Kit, *, verify: bool, searched: Index | None = None) -> Ask:
+    """The runner's way to ask: the pipeline, over the passages of the question alone, or over an index."""
+    from disputatio.config import over
     from disputatio.pipeline import ask
     from disputatio.store.in_hand import InHand
 
     def asked(question: str, passages: Sequence[Any], strategy: str, options: Mapping[str, Any]) -> Any:
-        held = replace(kit, retriever=InHand(passages))
+        held = replace(kit, retriever=InHand(passages)) if searched is None else over(kit, searched)
         return ask(question, kit=held, strategy=strategy, options=options, verify=verify)
 
     return asked
+
+
+def described(searched: Index) -> str:
+    """An index as a manifest names it: its folder's name and what it holds."""
+    told = searched.info()
+    return (
+        f"{searched.path.absolute().name}, {told.documents} documents, {told.passages} passages, "
+        f"embedder {told.embedder or 'none'}, commit {told.commit}"
+    )
+
+
+def ungraded(identity: Identity, *, judge: bool) -> list[str]:
+    """What to say of a data set whose answers only a judge can grade, where there is none."""
+    if judge or not identity.judged:
+        return []
+    return ["its answers are graded by a judge (--judge --role judge=MODEL): without one there are no scores"]
 
 
 def greet(kit: Kit) -> None:

@@ -287,7 +287,11 @@ class Example:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """What one strategy did on one example; `fault` is empty unless a model or network failed."""
+    """What one strategy did on one example; `fault` is empty unless a model or network failed.
+
+    `judged` holds a judge's verdicts by metric, where there was one: the grade (None where it is unscored,
+    and then the reason), the margin and the log-probabilities.
+    """
 
     example: str
     row: int
@@ -303,3 +307,4 @@ class Record:
     prompts: str = ""
     model: str = ""
     retrievals: int | None = None
+    judged: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)

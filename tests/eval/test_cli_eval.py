@@ -17,7 +17,10 @@ from disputatio.eval.runner import Progress
 from disputatio.kit import Kit
 from disputatio.llm.scripted import Scripted
 from disputatio.pipeline import strategy_names
+from disputatio.store.index import Index
+from disputatio.types import Passage
 from tests.eval import toy
+from tests.eval.formats.rows import MORGANA, file_of
 
 FIRST, EVERY = "first=tests.eval.toy:debate", "every=tests.eval.toy:vote"
 ROWS = [
@@ -239,8 +242,9 @@ def test_a_report_is_printed_for_people_or_as_json(
 def test_the_data_sets_are_listed_for_people_and_as_json() -> None:
     assert "ramdocs:PATH" in _call("datasets").stdout
     known = json.loads(_call("datasets", "--json").stdout)
-    assert [one["name"] for one in known] == ["jsonl", "multisource", "ramdocs"]
-    assert "gold_answers" in known[2]["fields"]
+    fields = {one["name"]: one["fields"] for one in known}
+    assert {"jsonl", "multisource", "ramdocs", "datamorgana", "mirage"} <= set(fields)
+    assert "gold_answers" in fields["ramdocs"]
 
 
 def test_a_disk_that_cannot_be_written_exits_3(
@@ -269,3 +273,38 @@ def test_an_embedded_model_is_loaded_before_the_first_question_and_others_are_no
     local, endpoint = Scripted(["yes"], name="local:small"), Scripted([], name="openai:large")
     cli_eval.greet(Kit(model=local, roles={"judge": local, "detector": endpoint}))
     assert (len(local.calls), len(endpoint.calls)) == (1, 0)
+
+
+def _morgana(folder: Path) -> str:
+    return f"datamorgana:{file_of(folder, [MORGANA], 'questions')}"
+
+
+def test_answers_are_graded_on_request_and_a_judge_without_a_verdict_gives_none(
+    settings: list[Settings], tmp_path: Path
+) -> None:
+    words = ("run", _morgana(tmp_path), "--strategy", FIRST, "--out", tmp_path / "out", "--json")
+    result = _call(*words, "--judge", "--role", "judge=scripted:")
+    assert result.exit_code == 0
+    (line,) = (json.loads(one) for one in result.stdout.splitlines())
+    assert line["correctness"] is None  # the scripted judge finds all grades equally likely
+    assert line["judged"]["correctness"]["unscored"] == 1
+    assert settings[0].role == {"judge": "scripted:"}
+    refused = _call(*words, "--role", "judge=scripted:")
+    assert isinstance(refused.exception, InputError)
+    assert "begun with judge" in str(refused.exception)
+
+
+def test_a_data_set_that_only_a_judge_can_grade_says_so(settings: list[Settings], tmp_path: Path) -> None:
+    result = _call("run", _morgana(tmp_path), "--strategy", FIRST, "--out", tmp_path / "out")
+    assert "its answers are graded by a judge (--judge --role judge=MODEL)" in result.stderr
+
+
+def test_an_index_takes_the_place_of_the_rows_own_passages(settings: list[Settings], tmp_path: Path) -> None:
+    index = Index.open(tmp_path / "pages.index")
+    index.add([Passage(text="The Vell bridge is the oldest bridge of all.", source="s")])
+    out = tmp_path / "out"
+    words = ("run", _morgana(tmp_path), "--strategy", FIRST, "--out", out)
+    assert _call(*words, "--index", index.path).exit_code == 0
+    assert [texts for _, _, texts in toy.asked] == [["The Vell bridge is the oldest bridge of all."]]
+    assert "searched: pages.index, 1 documents, 1 passages" in _call("report", out).stdout
+    assert "begun with index" in str(_call(*words).exception)

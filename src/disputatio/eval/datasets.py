@@ -117,8 +117,11 @@ def identify(spec: str) -> Identity:
     )
 
 
-def check(examples: Sequence[Example]) -> list[str]:
-    """What a reader of the scores should know about these rows; nothing is dropped for it."""
+def check(examples: Sequence[Example], *, searched: bool = False) -> list[str]:
+    """What a reader of the scores should know about these rows; nothing is dropped for it.
+
+    `searched` where an index is searched, so that a row needs no passages of its own.
+    """
     notes = []
     both = [e.row for e in examples if set(answer_set(e.gold)) & set(answer_set(e.wrong))]
     if both:
@@ -128,7 +131,7 @@ def check(examples: Sequence[Example]) -> list[str]:
             "it counts as gold, and as wrong only under em_literal"
         )
     bare = sum(not e.passages for e in examples)
-    if bare:
+    if bare and not searched:
         notes.append(f"{bare} of {len(examples)} rows have no passages")
     return notes
 

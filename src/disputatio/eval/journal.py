@@ -66,7 +66,9 @@ class Manifest:
     """What all records of one journal share; a resumed run must have the same.
 
     `datasets` maps a data set's name to the SHA-256 of its file, `metrics` to the metrics it
-    defines, `roles` a role to the model cast for it; `metrics_version` is that of the definitions.
+    defines, `roles` a role to the model cast for it; `metrics_version` is that of the definitions. `judge`
+    names who grades the answers and by which prompts, `index` what was searched in place of each row's own
+    passages; empty where there is none.
     """
 
     datasets: Mapping[str, str]
@@ -77,6 +79,8 @@ class Manifest:
     roles: Mapping[str, str] = field(default_factory=dict)
     seed: int = 0
     verify: bool = False
+    judge: str = ""
+    index: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

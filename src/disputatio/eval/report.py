@@ -9,20 +9,21 @@ withheld (null) and the reason said.
 from __future__ import annotations
 
 import itertools
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 from disputatio.eval.journal import Contents, Entry, options_hash, read_journal
+from disputatio.eval.judge import METRICS
 from disputatio.eval.metrics import score
 from disputatio.eval.statistics import RESAMPLES, estimate, mean, paired_difference
 from disputatio.types import Record
 
 FAULT_LIMIT = 0.01  # share of failed questions above which scores are withheld
 COSTS = ("calls", "prompt_tokens", "cached_tokens", "completion_tokens", "seconds")
-COMPARED = ("em", "em_lenient", "f1", "f1_lenient", "accuracy", "tokens", "seconds")
+COMPARED = ("em", "em_lenient", "f1", "f1_lenient", "accuracy", *METRICS, "tokens", "seconds")
 
 Rows = Mapping[str, Mapping[str, Entry]]  # entrant -> example id -> newest entry
 
@@ -37,6 +38,8 @@ def report(out: Path, *, resamples: int = RESAMPLES) -> dict[str, Any]:
         "engine": manifest.engine,
         "seed": manifest.seed,
         "verify": manifest.verify,
+        "judge": manifest.judge,
+        "index": manifest.index,
         "metrics_version": manifest.metrics_version,
         "versions": _versions(journal),
         "interval": {"level": 0.95, "method": "bootstrap percentile", "resamples": resamples},
@@ -76,6 +79,7 @@ def _dataset(journal: Contents, name: str, resamples: int) -> dict[str, Any]:
     ]
     # What each metric is called comes from the scores of a question with one answer.
     names = tuple(score(["a"], ["a"], [], journal.manifest.metrics[name]))
+    names += METRICS if journal.manifest.judge else ()
     seed = journal.manifest.seed
     return {
         "dataset": name,
@@ -142,8 +146,43 @@ def _strategy(
     line["seconds_median"] = _rounded(median(seconds)) if seconds else None
     line["model_seconds"] = _rounded(mean([record.usage.seconds for record in records]))
     line["rounds"] = _rounded(mean([float(record.rounds) for record in records]))
+    line["adaptive"] = _adaptive(records)
     line["ci"] = intervals
+    line["judged"] = {name: _judged(records, name) for name in METRICS if name in names}
     return line
+
+
+def _judged(records: Sequence[Record], name: str) -> dict[str, Any]:
+    """How many answers have each grade, how many have none and why, and how sure the judge was."""
+    verdicts = [record.judged[name] for record in records if name in record.judged]
+    reasons = Counter(one["reason"].partition(":")[0] for one in verdicts if one["grade"] is None)
+    margins = [one["margin"] for one in verdicts if one["grade"] is not None and one["margin"] is not None]
+    grades = Counter(one["grade"] for one in verdicts if one["grade"] is not None)
+    return {
+        "n": sum(grades.values()),
+        "unscored": sum(reasons.values()),
+        "reasons": dict(sorted(reasons.items())),
+        "grades": {str(grade): grades[grade] for grade in sorted(grades)},
+        "margin_median": _rounded(median(margins)) if margins else None,
+    }
+
+
+def _adaptive(records: Sequence[Record]) -> dict[str, Any] | None:
+    """How often a strategy that decides for itself whether to retrieve did so; None for others.
+
+    The direct-answer rate, the RA rate (the share with at least one retrieval) and Iters (the mean number of
+    retrievals of those) of AC-RAG (Zhang et al. 2025).
+    """
+    told = [record.retrievals for record in records if record.retrievals is not None]
+    if not told:
+        return None
+    retrieved = [float(one) for one in told if one]
+    return {
+        "n": len(told),
+        "direct": _rounded(1 - len(retrieved) / len(told)),
+        "ra": _rounded(len(retrieved) / len(told)),
+        "iters": _rounded(mean(retrieved)),
+    }
 
 
 def _differences(

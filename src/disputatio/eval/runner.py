@@ -22,12 +22,14 @@ from typing import Any
 
 from disputatio.errors import DisputatioError, LLMError, ReplyError
 from disputatio.eval.journal import Entrant, Journal, Manifest, State, open_journal
+from disputatio.eval.judge import Grade, Judge, as_record
 from disputatio.eval.metrics import score
 from disputatio.types import Answer, Example, Passage, Record
 
 Ask = Callable[[str, Sequence[Passage], str, Mapping[str, Any]], Answer]
 """(question, passages, strategy, options) -> answer; raises `LLMError` or `ReplyError` for a fault."""
 
+_Answered = tuple[Answer, float, Mapping[str, Grade]]  # with its seconds and the judge's grades
 PATIENCE = 10  # faults in a row after which going on is pointless
 
 
@@ -98,6 +100,7 @@ def run(
     workers: int = 1,
     progress: Callable[[Progress], None] | None = None,
     prepare: Callable[[], None] | None = None,
+    judge: Judge | None = None,
     about: Mapping[str, Any] | None = None,
 ) -> Outcome:
     """Ask every entrant every question that the journal in `out` has no answer to.
@@ -107,6 +110,7 @@ def run(
     (a missing part, a wrong option) end it. SIGINT ends it after the questions in hand. `workers`
     questions are in hand at a time; `about` is kept in the journal beside the manifest. `prepare` is
     called before the first question, if there is one, so that loading a model is not on its bill.
+    `judge` grades each answer, off its bill; a judge's fault is a fault of the record.
 
     Raises `InputError` as `open_journal` does.
     """
@@ -124,7 +128,14 @@ def run(
             prepare()
         with _interruptible() as interrupted:
             left = _work(
-                tasks, tally, interrupted, journal=journal, ask=ask, manifest=manifest, progress=progress
+                tasks,
+                tally,
+                interrupted,
+                journal=journal,
+                ask=ask,
+                judge=judge,
+                manifest=manifest,
+                progress=progress,
             )
     stopped = ""
     if left:
@@ -140,6 +151,7 @@ def _work(
     *,
     journal: Journal,
     ask: Ask,
+    judge: Judge | None,
     manifest: Manifest,
     progress: Callable[[Progress], None] | None,
 ) -> int:
@@ -149,7 +161,7 @@ def _work(
         waiting[entrant.label] += 1
     todo = iter(tasks)
     begun = 0
-    hand: dict[Future[tuple[Answer, float]], tuple[Example, Entrant, float]] = {}
+    hand: dict[Future[_Answered], tuple[Example, Entrant, float]] = {}
     with ThreadPoolExecutor(max_workers=tally.workers, thread_name_prefix="question") as pool:
         while True:
             while len(hand) < tally.workers and not interrupted.is_set() and tally.in_a_row < PATIENCE:
@@ -157,7 +169,7 @@ def _work(
                 if task is None:
                     break
                 begun += 1
-                hand[pool.submit(_timed, ask, *task)] = (*task, time.perf_counter())
+                hand[pool.submit(_timed, ask, judge, *task)] = (*task, time.perf_counter())
             if not hand:
                 return len(tasks) - begun
             for future in wait(hand, return_when=FIRST_COMPLETED).done:
@@ -181,15 +193,17 @@ def _work(
                     )
 
 
-def _timed(ask: Ask, example: Example, entrant: Entrant) -> tuple[Answer, float]:
+def _timed(ask: Ask, judge: Judge | None, example: Example, entrant: Entrant) -> _Answered:
     start = time.perf_counter()
     answer = ask(example.question, example.passages, entrant.strategy, entrant.options)
     # A call that came from the journal counts for what it took when it was made.
-    return answer, max(time.perf_counter() - start, answer.usage.seconds)
+    seconds = max(time.perf_counter() - start, answer.usage.seconds)
+    judging = judge is not None and answer.abstained != "fault"
+    return answer, seconds, judge(example, answer) if judge is not None and judging else {}
 
 
 def _settle(
-    future: Future[tuple[Answer, float]],
+    future: Future[_Answered],
     example: Example,
     entrant: Entrant,
     *,
@@ -200,9 +214,9 @@ def _settle(
     """Record what came of one question; raises the errors that no record is made of."""
     error = future.exception()
     if error is None:
-        answer, seconds = future.result()
+        answer, seconds, grades = future.result()
         fault = "the answer is a fault" if answer.abstained == "fault" else ""
-        record = _record(example, entrant, answer, seconds, fault=fault, manifest=manifest)
+        record = _record(example, entrant, answer, seconds, fault=fault, manifest=manifest, grades=grades)
         state: State = "fault" if fault else "done"
         journal.append(entrant.label, record, state=state, answer=answer)
         return record, state
@@ -228,10 +242,12 @@ def _record(
     *,
     fault: str,
     manifest: Manifest,
+    grades: Mapping[str, Grade] | None = None,
 ) -> Record:
-    """The record of one answer; a fault has no scores."""
+    """The record of one answer; a fault has no scores, and neither has a verdict that is no grade."""
     metrics = manifest.metrics.get(example.metadata.get("dataset", ""), ())
     scores = {} if fault else score(answer.answers, example.gold, example.wrong, metrics)
+    scores |= {name: None if one.grade is None else float(one.grade) for name, one in (grades or {}).items()}
     return Record(
         example=example.id,
         row=example.row,
@@ -243,9 +259,11 @@ def _record(
         usage=answer.usage,
         seconds=round(seconds, 6),
         rounds=answer.rounds,
+        retrievals=answer.retrievals,
         fault=fault,
         prompts=entrant.prompts,
         model=answer.model or manifest.model,
+        judged=as_record(grades or {}),
     )
 
 

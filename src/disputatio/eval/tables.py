@@ -19,6 +19,8 @@ _TITLES = {
     "recall_lenient": "R lenient",
     "f1_lenient": "F1 lenient",
     "accuracy": "accuracy",
+    "correctness": "correctness",
+    "faithfulness": "faithfulness",
     "calls": "calls",
     "tokens": "tokens",
     "prompt_tokens": "prompt tokens",
@@ -41,7 +43,8 @@ _COSTS = (
     "seconds_median",
     "model_seconds",
 )
-_STRATA = ("em", "em_lenient", "f1", "f1_lenient", "accuracy")
+_JUDGED = ("correctness", "faithfulness")  # grades, not shares
+_STRATA = ("em", "em_lenient", "f1", "f1_lenient", "accuracy", *_JUDGED)
 
 
 def markdown(found: Mapping[str, Any]) -> str:
@@ -61,6 +64,8 @@ def _setting(found: Mapping[str, Any]) -> str:
         f"* model: {_cell(found['model'])}{_cell(roles)}",
         f"* engine: {_cell(found['engine'] or 'not stated')}",
         f"* seed: {found['seed']}; citations judged: {'yes' if found['verify'] else 'no'}",
+        *([f"* answers graded by: {_cell(found['judge'])}"] if found["judge"] else []),
+        *([f"* searched: {_cell(found['index'])}"] if found["index"] else []),
         f"* versions: {_cell(versions or 'not stated')}",
         f"* intervals: {found['interval']['level']:.0%}, {found['interval']['method']}, "
         f"{found['interval']['resamples']} resamples of the questions",
@@ -95,7 +100,12 @@ def _dataset(part: Mapping[str, Any]) -> str:
     more = [name for name in _MORE if _seen(strategies, name)]
     if more:
         lines += ["", "### Other readings, per cent", "", *_scores(strategies, more, ci=False)]
+    if any(one["judged"] for one in strategies):
+        lines += ["", "### By the judge, means of grades [95 % interval]", "", *_grades(strategies)]
     lines += ["", "### Cost, means per question", "", *_costs(strategies)]
+    adaptive = [one for one in strategies if one["adaptive"]]
+    if adaptive:
+        lines += ["", "### Adaptive retrieval", "", *_adaptive(adaptive)]
     if part["differences"]:
         lines += [
             "",
@@ -123,16 +133,41 @@ def _scores(strategies: Sequence[Mapping[str, Any]], names: Sequence[str], *, ci
     return _table(head, rows)
 
 
+def _grades(strategies: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Grades with how many answers have none: an unscored answer is in no mean."""
+    rows = []
+    for one in strategies:
+        for name, judged in one["judged"].items():
+            span = one["ci"].get(name)
+            between = f" [{_grade(span[0])}, {_grade(span[1])}]" if span else ""
+            given = ", ".join(f"{grade}: {n}" for grade, n in judged["grades"].items())
+            why = "; ".join(f"{n} {reason}" for reason, n in judged["reasons"].items())
+            mean, margin = _grade(one[name]) + between, _grade(judged["margin_median"])
+            counts = [str(judged["n"]), mean, given or "–", margin, str(judged["unscored"]), why or "–"]
+            rows.append([one["strategy"], _TITLES[name], *counts])
+    head = ["strategy", "metric", "n", "mean", "answers by grade", "median margin", "unscored", "why"]
+    return _table(head, rows)
+
+
 def _costs(strategies: Sequence[Mapping[str, Any]]) -> list[str]:
     rows = [[one["strategy"], *(_number(one[name]) for name in _COSTS)] for one in strategies]
     return _table(["strategy", *(_TITLES[name] for name in _COSTS)], rows)
+
+
+def _adaptive(strategies: Sequence[Mapping[str, Any]]) -> list[str]:
+    rows = []
+    for one in strategies:
+        told = one["adaptive"]
+        shares = [_share(told["direct"]), _share(told["ra"])]
+        rows.append([one["strategy"], str(told["n"]), *shares, _number(told["iters"])])
+    return _table(["strategy", "n", "direct answer rate", "RA rate", "Iters"], rows)
 
 
 def _differences(differences: Sequence[Mapping[str, Any]]) -> list[str]:
     rows = []
     for one in differences:
         cost = one["metric"] in ("tokens", "seconds")
-        show = _number if cost else _share
+        show = _number if cost else _grade if one["metric"] in _JUDGED else _share
         span = "–" if one["ci"] is None else f"[{show(one['ci'][0])}, {show(one['ci'][1])}]"
         p = "–" if one["p"] is None else f"{one['p']:.4f}"
         ratio = "–" if one["ratio"] is None else f"{one['ratio']:.2f}"
@@ -145,7 +180,7 @@ def _strata(strata: Sequence[Mapping[str, Any]]) -> list[str]:
     names = [name for name in _STRATA if any(one.get(name) is not None for one in strata)]
     rows = [
         [f"{one['stratum']}: {one['value']}", one["strategy"], str(one["n"])]
-        + [_share(one.get(name)) for name in names]
+        + [(_grade if name in _JUDGED else _share)(one.get(name)) for name in names]
         for one in strata
     ]
     return _table(["kind", "strategy", "n", *(_TITLES[name] for name in names)], rows)
@@ -170,7 +205,16 @@ def _cell(text: str) -> str:
 
 
 def _seen(strategies: Sequence[Mapping[str, Any]], name: str) -> bool:
-    return any(one.get(name) is not None for one in strategies) or name == "em"
+    return any(one.get(name) is not None for one in strategies)
+
+
+def _grade(value: float | None) -> str:
+    """A grade, or a mean of grades.
+
+    >>> _grade(0.8256), _grade(-1.0), _grade(None)
+    ('0.826', '-1.000', '–')
+    """
+    return "–" if value is None else f"{value:.3f}"
 
 
 def _share(value: float | None) -> str:
