@@ -7,15 +7,15 @@ passage already; log-probabilities are taken with the chat template, as `Kit.cho
 
 from __future__ import annotations
 
-import math
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from disputatio.agents import parse_object, shown
-from disputatio.errors import BatchFault, NoLogprobs, ReplyError
+from disputatio.errors import ReplyError
 from disputatio.evidence.citations import unmarked
+from disputatio.evidence.odds import choose
 from disputatio.evidence.statements import statements
 from disputatio.kit import Kit, chat
 from disputatio.text import bears, find_quote, is_unknown, neutralise, normalise, one_line, sentences, stem
@@ -49,10 +49,6 @@ JUDGE_TASK = """\
 Now judge the passage. Is it relevant to the question, and does it support that answer to it? \
 Reply with one word: Yes or No."""
 
-VOTE_TASK = """\
-Now judge the passage. Is it relevant to the question, and does it support that answer to it? \
-Reply with one JSON object: "relevant": "Yes" or "No"."""
-
 PREDICTOR_SCHEMA: Mapping[str, Any] = {
     "type": "object",
     "properties": {
@@ -60,13 +56,6 @@ PREDICTOR_SCHEMA: Mapping[str, Any] = {
         "quotes": {"type": "array", "items": {"type": "string"}, "maxItems": 3},
     },
     "required": ["answer", "quotes"],
-    "additionalProperties": False,
-}
-
-VOTE_SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {"relevant": {"enum": ["Yes", "No"]}},
-    "required": ["relevant"],
     "additionalProperties": False,
 }
 
@@ -130,28 +119,24 @@ def predictor_prompt(question: str, passage: Passage) -> Prompt:
     return chat(PREDICTOR_SYSTEM, PREDICTOR_TASK.format(passage=shown(passage), question=one_line(question)))
 
 
-def judge_prompt(triplet: Triplet, task: str = JUDGE_TASK) -> Prompt:
+def judge_prompt(triplet: Triplet) -> Prompt:
     """The judge's prompt: the predictor's conversation, its own reply, and what is asked now."""
     before = predictor_prompt(triplet.question, triplet.passage).messages
     said = Message(role="assistant", content=neutralise(triplet.reply.raw))
-    return Prompt(messages=(*before, said, Message(role="user", content=task)))
+    return Prompt(messages=(*before, said, Message(role="user", content=JUDGE_TASK)))
 
 
-def judge(triplets: Sequence[Triplet], kit: Kit, *, votes: int = 0, needed_by: str) -> list[Triplet]:
-    """The triplets with log P(Yes) - log P(No) for "relevant and supportive"; one batch.
+def judge(triplets: Sequence[Triplet], kit: Kit, *, votes: int = 0) -> list[Triplet]:
+    """The triplets with log P(Yes) - log P(No) for "relevant and supportive"; one batch, or one a vote.
 
-    A triplet whose agent failed is not judged and has no score: a failure is not a middling passage. With
-    `votes` the judge is asked that many times at temperature 1 instead, a batch each, and the score is the
-    log-odds of its votes (each answer starting at half a vote). Raises `NoLogprobs`, naming `needed_by` and
-    the way out, where the judge's model gives no log-probabilities and `votes` is 0.
+    A triplet whose agent failed is not judged and has no score: a failure is not a middling passage. Raises
+    `NoLogprobs` where the judge's model gives no log-probabilities and `votes` is 0, `ReplyError` where no
+    vote on a passage could be read.
     """
     whole = [n for n, one in enumerate(triplets) if not one.reply.fault]
-    scores: dict[int, float | None]
-    if votes > 0:
-        told = _voted([triplets[n] for n in whole], kit, votes)
-    else:
-        told = _chosen([triplets[n] for n in whole], kit, needed_by)
-    scores = dict(zip(whole, told, strict=True))
+    prompts = [judge_prompt(triplets[n]) for n in whole]
+    choices = choose("judge", prompts, ("Yes", "No"), kit, votes=votes) if prompts else []
+    scores = {n: one.logprobs[0] - one.logprobs[1] for n, one in zip(whole, choices, strict=True)}
     return [replace(one, score=scores.get(n)) for n, one in enumerate(triplets)]
 
 
@@ -223,31 +208,3 @@ def whole_sentence(text: str, span: tuple[int, int]) -> tuple[int, int]:
         return span
     wide = (touched[0][0], touched[-1][1])
     return wide if wide[1] - wide[0] <= MOST_QUOTED else span
-
-
-def _chosen(triplets: Sequence[Triplet], kit: Kit, needed_by: str) -> list[float | None]:
-    prompts = [judge_prompt(one) for one in triplets]
-    try:
-        choices = kit.choose("judge", prompts, ("Yes", "No"))
-    except (NoLogprobs, BatchFault) as error:
-        if isinstance(error, BatchFault) and not all(isinstance(one, NoLogprobs) for one in error.errors):
-            raise
-        raise NoLogprobs(
-            f"{kit.cast('judge').name}: gives no log-probabilities, by which {needed_by} judges passages: "
-            "cast another judge (--role judge=MODEL), or let it vote (--set votes=5)"
-        ) from error
-    return [one.logprobs[0] - one.logprobs[1] for one in choices]
-
-
-def _voted(triplets: Sequence[Triplet], kit: Kit, votes: int) -> list[float | None]:
-    """The log-odds of sampled votes; None where no vote could be read."""
-    prompts = [judge_prompt(one, VOTE_TASK) for one in triplets]
-    counts = [[0, 0] for _ in triplets]
-    for seed in range(votes):
-        sampling = Sampling(max_tokens=16, temperature=1.0, seed=seed, schema=VOTE_SCHEMA)
-        for count, word in zip(counts, kit.complete("judge", prompts, sampling), strict=True):
-            try:
-                count[parse_object(word, VOTE_SCHEMA)["relevant"] == "No"] += 1
-            except ReplyError as error:
-                kit.trace.note("fault", role="judge", reason=error.reason)
-    return [math.log((yes + 0.5) / (no + 0.5)) if yes + no else None for yes, no in counts]

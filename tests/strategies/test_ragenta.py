@@ -15,7 +15,6 @@ from disputatio.pipeline import ask
 from disputatio.strategies.ragenta import ragenta
 from disputatio.types import Answer, Hit, Passage
 from tests.strategies.desk import (
-    NOTHING,
     Desk,
     Evidence,
     citing_all,
@@ -348,17 +347,15 @@ def test_a_passage_that_looks_like_something_else_is_only_quoted(hostile: str) -
 
 def test_a_model_without_log_probabilities_is_an_error_that_names_who_needs_them_and_the_way_out() -> None:
     desk = Desk(LINES, logprobs=False)
-    with pytest.raises(NoLogprobs, match=r"ragenta.*main_rag.*--role judge=.*votes=5"):
+    with pytest.raises(NoLogprobs, match=r"main_rag, ragenta.*--role judge=.*--set votes="):
         answered(desk, Shelf([HEIGHT]))
 
 
 def test_sampled_votes_take_the_place_of_log_probabilities() -> None:
     class Voting(Desk):
-        seeds: list[int]
-
         def _say(self, text: str) -> object:  # type: ignore[override]
             if "Now judge" in text:
-                return json.dumps({"relevant": "No" if "blanket" in passage_of(text) else "Yes"})
+                return json.dumps({"word": "No" if "blanket" in passage_of(text) else "Yes"})
             return super()._say(text)
 
     desk = Voting({**LINES, "blanket": found("Bring a blanket.")}, logprobs=False)
@@ -400,7 +397,7 @@ def test_without_passages_nobody_is_asked() -> None:
 def test_a_broken_predictor_everywhere_is_a_fault() -> None:
     desk = Desk({"": "I would say"})
     assert answered(desk, Shelf([HEIGHT, NEPAL])).abstained == "fault"
-    assert NOTHING not in [one.prompt for one in desk.calls]
+    assert desk.batches == [("predictor", 2)]
 
 
 def test_what_an_agent_adds_to_its_passage_is_left_out() -> None:

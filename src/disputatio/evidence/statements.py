@@ -16,6 +16,7 @@ _GROUP = re.compile(r"\s*(?:\[\s*[\w-]+(?:\s*[,;]\s*[\w-]+)*\s*\]\s*)+")
 _NAME = re.compile(r"[\w-]+")
 # What joins two clauses; whether it does is told by what stands on either side.
 _JOINT = re.compile(r"\s*;\s+(?:and\s+|but\s+)?|,?\s+(?:and|but|while|whereas)\s+(?=\S)|,\s+(?:and|but)\s+")
+_ABBREVIATION = re.compile(r"(?:^|\s)(?:[A-Z]|Dr|Mr|Mrs|Ms|Prof|St|Mt|No|vs|approx|Inc|Jr|Sr)\.$")
 _VERB_WORDS = """
 is are was were has have had does do did can could will would may might must should became become becomes
 began begins came comes contains cost costs died held holds includes keeps kept lies lived made makes means

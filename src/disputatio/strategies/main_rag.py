@@ -49,7 +49,7 @@ def main_rag(
     passages = kit.passages(question, k=k)
     triplets = predict([(question, one) for one in passages], kit)
     if any(one.reply.answer for one in triplets):
-        triplets = judge(triplets, kit, votes=votes, needed_by="main_rag, like ragenta,")
+        triplets = judge(triplets, kit, votes=votes)
     kept = keep(triplets, n)
     kit.trace.note("judged", scores={one.passage.id: one.score for one in triplets}, kept=len(kept))
     replies = tuple(one.reply for one in triplets)

@@ -229,7 +229,7 @@ def _judged(asked: Sequence[tuple[str, Passage]], kit: Kit, *, turn: int, votes:
     triplets = predict(asked, kit, turn=turn)
     if not any(one.reply.answer for one in triplets):  # nothing was answered, so nothing can be kept for it
         return triplets
-    return judge(triplets, kit, votes=votes, needed_by="ragenta, like main_rag,")
+    return judge(triplets, kit, votes=votes)
 
 
 def _note_judged(kit: Kit, triplets: Sequence[Triplet], kept: Sequence[Triplet]) -> None:

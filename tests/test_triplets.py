@@ -1,0 +1,114 @@
+"""Triplets: what an agent adds to its passage is left out, and the judge's threshold."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from disputatio.kit import Kit
+from disputatio.llm.scripted import Scripted
+from disputatio.triplets import Triplet, borne_out, judge, keep, predict, threshold
+from disputatio.types import Passage, Reply
+from tests.strategies.desk import found
+
+PASSAGE = Passage(
+    id="p",
+    title="Tarnwick, Vell County",
+    text="The census counted 12,650 people. The town has a harbour. It was founded in 1311 by monks.",
+)
+
+
+def scored(*scores: float | None) -> list[Triplet]:
+    return [
+        Triplet(
+            question="?", passage=Passage(id=f"p{n}", text="x"), reply=Reply(passages=(f"p{n}",)), score=one
+        )
+        for n, one in enumerate(scores)
+    ]
+
+
+def told(answer: str, *quotes: str) -> list[tuple[str, list[str]]]:
+    return [
+        (one.text, [cited.quote for cited in one.citations]) for one in borne_out(PASSAGE, answer, quotes)
+    ]
+
+
+# --- what a passage bears out -------------------------------------------------------------------
+def test_a_statement_rests_on_the_sentences_of_its_quotes() -> None:
+    assert told("The census counted 12,650 people in Tarnwick.", "counted 12,650") == [
+        ("The census counted 12,650 people in Tarnwick.", ["The census counted 12,650 people."])
+    ]
+
+
+def test_a_quote_that_is_not_there_leaves_the_sentence_that_says_it() -> None:
+    assert told("Founded in 1311 by monks.", "monks founded it") == [
+        ("Founded in 1311 by monks.", ["It was founded in 1311 by monks."])
+    ]
+
+
+@pytest.mark.parametrize(
+    "invented",
+    [
+        "The population of Tarnwick is 1,200.",
+        "Vell County is far away.",
+        "Tarnwick is a lovely place for pirates.",
+        "yes",
+    ],
+)
+def test_what_no_sentence_says_is_left_out_even_under_the_right_title(invented: str) -> None:
+    assert told(invented, "nothing like it") == []
+    assert told("The population of Tarnwick is 1,200.", "The town has a harbour") == []
+
+
+def test_a_true_statement_stays_when_an_invented_one_stands_beside_it() -> None:
+    assert [one for one, _ in told("The town has a harbour. It was built by John Smith in 1887.")] == [
+        "The town has a harbour."
+    ]
+
+
+def test_two_quotes_bear_out_together_what_neither_does_alone() -> None:
+    [(_, quotes)] = told(
+        "The town of 12,650 people was founded in 1311.", "counted 12,650 people", "founded in 1311"
+    )
+    assert quotes == ["The census counted 12,650 people.", "It was founded in 1311 by monks."]
+
+
+def test_a_bare_yes_rests_on_its_quote() -> None:
+    assert told("Yes", "has a harbour") == [("Yes.", ["The town has a harbour."])]
+
+
+@given(
+    st.text(max_size=80),
+    st.lists(st.sampled_from(["a harbour", "12,650", "[1]", "", " ", "İ", "1311 by"]), max_size=3),
+)
+def test_every_place_is_verbatim(answer: str, quotes: list[str]) -> None:
+    for one in borne_out(PASSAGE, answer, quotes):
+        for cited in one.citations:
+            assert cited.quote == PASSAGE.text[cited.start : cited.end] != ""
+
+
+# --- the judge ----------------------------------------------------------------------------------
+def test_a_score_is_the_difference_of_the_two_log_probabilities() -> None:
+    model = Scripted([found("The town has a harbour.")], choices=lambda _: {"Yes": 0.8, "No": 0.2})
+    [one] = judge(predict([("?", PASSAGE)], Kit(model=model)), Kit(model=model))
+    assert one.score == pytest.approx(1.3863, abs=1e-4)
+
+
+def test_nobody_is_asked_where_all_agents_failed() -> None:
+    model = Scripted(["no"])
+    [one] = judge(predict([("?", PASSAGE)], Kit(model=model)), Kit(model=model))
+    assert (one.score, one.reply.fault, len(model.calls)) == (None, "it is not one JSON object", 1)
+
+
+def test_the_threshold_is_mean_less_n_deviations_and_order_is_by_score() -> None:
+    kept = keep(scored(1.0, None, 3.0, -2.0, 2.0), 0.5)
+    assert [one.score for one in kept] == [3.0, 2.0, 1.0]
+    assert threshold([1.0, 3.0, -2.0, 2.0], 0.5) == pytest.approx(1.0 - 0.5 * 1.8708, abs=1e-4)
+    assert keep(scored(None, None), 0.5) == keep([], 0.5) == []
+
+
+@given(st.lists(st.floats(-50, 50), min_size=1, max_size=30), st.floats(-3, 3))
+def test_the_threshold_always_keeps_the_best(scores: list[float], n: float) -> None:
+    kept = keep(scored(*scores), n)
+    assert kept[0].score == max(scores)
