@@ -1,0 +1,122 @@
+"""What the benchmark looks up for a pair of thresholds is what asking with them comes to."""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+import json
+import math
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from disputatio.eval.metrics import choice
+from disputatio.kit import Kit
+from disputatio.llm.scripted import Odds, Scripted
+from disputatio.store.in_hand import InHand
+from disputatio.strategies.ac_rag import DISSECT_SYSTEM, EXPLAIN_SYSTEM, POST_CHECK_SYSTEM, PRE_CHECK_SYSTEM
+from disputatio.strategies.ac_rag import ac_rag as strategy
+from disputatio.types import Example, Passage
+
+BENCH = Path(__file__).resolve().parents[2] / "bench"
+EXAMPLE = Example(
+    id="x",
+    row=0,
+    question="Which increases callus?\nA. Rest\nB. Movement",
+    gold=("B. Movement",),
+    wrong=("A. Rest",),
+    metadata={"options": ("Rest", "Movement")},
+)
+SHELF = InHand([Passage(id=f"p{n}", text=f"Text {n} on term{n}.", source=f"s{n}") for n in range(4)])
+
+
+@pytest.fixture
+def bench(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+    """The benchmark's module, which is no part of the package and imports its neighbours by name."""
+    monkeypatch.syspath_prepend(str(BENCH))
+    before = set(sys.modules)
+    yield importlib.import_module("ac_rag_medical")
+    for name in set(sys.modules) - before:
+        if (BENCH / f"{name}.py").is_file():
+            del sys.modules[name]
+
+
+class Model(Scripted):
+    """Right from two notes on; surer with each note; the detector runs out of terms after `terms`."""
+
+    def __init__(self, terms: int) -> None:
+        super().__init__(self._say, choices=self._odds)
+        self.terms = terms
+
+    def _say(self, text: str) -> str:
+        if text.startswith(DISSECT_SYSTEM):
+            told = text.removeprefix(DISSECT_SYSTEM).count("on term")
+            return json.dumps({"term": f"term{min(told, self.terms - 1)}"})
+        if text.startswith(EXPLAIN_SYSTEM):
+            return json.dumps({"explanation": text.rsplit("\n", maxsplit=1)[-1]})
+        number = text.rsplit("Text ", maxsplit=1)[1][0]
+        return json.dumps({"summary": f"It is on term{number}.", "quote": f"Text {number}"})
+
+    def _odds(self, text: str) -> Odds:
+        notes = text.count("It is on term")
+        if text.startswith(PRE_CHECK_SYSTEM):
+            return {"Yes": 0.2, "No": 0.8}
+        if text.startswith(POST_CHECK_SYSTEM):
+            return {"Yes": 0.02 * 10 ** (notes - 1), "No": 0.1}
+        return {"A": 0.6, "B": 0.4} if notes < 2 else {"A": 0.1, "B": 0.9}
+
+
+@pytest.mark.parametrize("terms", [1, 2, 3])
+def test_thresholds_looked_up_are_thresholds_asked(bench: Any, terms: int) -> None:
+    path = bench.walked(EXAMPLE, Kit(model=Model(terms)), SHELF, {"plain": bench.PLAIN})
+    assert not isinstance(path, str)
+    assert len(path.right) == terms + 1
+    assert path.arms == {"plain": 0.0}
+    met = set()
+    for delta1, delta4 in itertools.product(
+        (-math.inf, -2.0, -1.0, math.inf), (-math.inf, -5.0, -3.0, -1.0, math.inf)
+    ):
+        answer = strategy(
+            EXAMPLE.question, Kit(model=Model(terms), retriever=SHELF), delta1=delta1, delta4=delta4
+        )
+        found = bench.decided(path, delta1, delta4)
+        assert (found.rounds, found.right) == (
+            answer.rounds,
+            choice(answer.answers, EXAMPLE.gold, EXAMPLE.wrong),
+        )
+        met.add(found.rounds)
+    assert met == set(range(terms + 1))
+
+
+def test_rates_are_those_of_the_paper(bench: Any) -> None:
+    found = [
+        bench.Decided(right=right, rounds=rounds)
+        for right, rounds in ((1.0, 0), (0.0, 1), (1.0, 3), (1.0, 2))
+    ]
+    assert bench.rates(found) == {"accuracy": 0.75, "direct": 0.25, "ra": 0.75, "iters": 2.0}
+    assert bench.rates([])["accuracy"] is None
+
+
+def test_a_set_is_written_with_its_sweeps_and_charts(bench: Any, tmp_path: Path) -> None:
+    part = bench.measure("toy", [EXAMPLE], Kit(model=Model(3)), SHELF, {"plain": bench.PLAIN})
+    assert [one["direct"] for one in part["sweep"]["delta1"]] == [0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0]
+    assert [one["iters"] for one in part["sweep"]["delta4"]][::6] == [1.0, 3.0]
+    bench.write({"about": "", "model": "m", "sets": [part]}, tmp_path / "out.json")
+    assert "| toy | 1 | 0 |" in (tmp_path / "out.md").read_text()
+    assert sorted(one.name for one in tmp_path.glob("*.svg")) == ["out_toy_delta1.svg", "out_toy_delta4.svg"]
+    json.loads((tmp_path / "out.json").read_text())
+
+
+def test_a_fault_is_counted_and_no_wrong_answer(bench: Any) -> None:
+    class Broken(Model):
+        def _odds(self, text: str) -> Odds:
+            from disputatio.errors import ServerFault
+
+            return ServerFault("down", 503)
+
+    part = bench.measure("toy", [EXAMPLE], Kit(model=Broken(3)), SHELF, {})
+    assert (part["n"], part["failed"], part["accuracy"]) == (0, 1, None)
