@@ -64,9 +64,13 @@ def statements(text: str) -> list[str]:
     >>> statements("The tower was built in 1890, and the bridge was opened in 1901. Salt and oil are cheap.")
     ['The tower was built in 1890.', 'The bridge was opened in 1901.', 'Salt and oil are cheap.']
     """
-    return [
-        tidy(part) for first, last in sentences(text) for part in _clauses(text[first:last]) if tidy(part)
-    ]
+    spans: list[tuple[int, int]] = []
+    for first, last in sentences(text):
+        if spans and _ABBREVIATION.search(text[slice(*spans[-1])]):
+            spans[-1] = (spans[-1][0], last)  # a title or an initial ends no sentence
+        else:
+            spans.append((first, last))
+    return [tidy(part) for first, last in spans for part in _clauses(text[first:last]) if tidy(part)]
 
 
 def leans(statement: str) -> bool:
