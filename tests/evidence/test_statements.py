@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from disputatio.evidence.statements import leans, marked, statements, tidy
+from disputatio.evidence.statements import marked, spelled_out, statements, tidy
 
 
 @pytest.mark.parametrize(
@@ -56,8 +56,22 @@ def test_a_clause_is_divided_off_only_where_both_sides_stand_alone(text: str, pa
     assert statements(text) == parts
 
 
-def test_a_statement_that_needs_the_one_before_is_known() -> None:
-    assert [leans(one) for one in ("It lies there.", "The town lies there.", "")] == [True, False, False]
+@pytest.mark.parametrize(
+    ("text", "before", "told"),
+    [
+        ("Its top is cold.", "Everest is high.", "Everest’s top is cold."),
+        ("They left.", "Berg and Vasmer were married in Oslo.", "Berg and Vasmer left."),
+        ("It is cold.", "", "It is cold."),
+        ("It is cold.", "It is high.", "It is cold."),
+        ("It is cold.", "Rain and snow", "It is cold."),
+        ("This is cold.", "Everest is high.", "This is cold."),
+        ("", "Everest is high.", ""),
+    ],
+)
+def test_a_pronoun_is_spelled_out_where_the_statement_before_has_a_subject(
+    text: str, before: str, told: str
+) -> None:
+    assert spelled_out(text, before) == told
 
 
 @given(st.text(max_size=120))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from disputatio.text import normalise, sentences
+from disputatio.text import sentences
 
 # One citation mark or several in a row: `[e1][e2]`, `[1, 2]`. All of them belong to what stands before.
 _GROUP = re.compile(r"\s*(?:\[\s*[\w-]+(?:\s*[,;]\s*[\w-]+)*\s*\]\s*)+")
@@ -24,6 +24,8 @@ needs ran rose said says shows stands stood takes took went won works wrote gave
 sold sent built
 """
 _PRONOUN_WORDS = "it its he she they his her their this these both"
+_STANDING_FOR = frozenset(("it", "its", "he", "she", "they", "his", "her", "their"))
+_MOST_SUBJECT = 8  # words
 _SUBJECT_WORDS = """
 a an the that those there each some many most no one two three all other others another every several
 """
@@ -73,13 +75,25 @@ def statements(text: str) -> list[str]:
     return [tidy(part) for first, last in spans for part in _clauses(text[first:last]) if tidy(part)]
 
 
-def leans(statement: str) -> bool:
-    """Whether a statement begins with a word that needs the one before it to be understood.
+def spelled_out(statement: str, before: str) -> str:
+    """A statement whose leading pronoun is put into the words of the subject of the one before, if any.
 
-    >>> leans("It lies in Nepal."), leans("Everest lies in Nepal.")
-    (True, False)
+    The subject is what stands before the first verb. Told to a judge, the words of the whole statement before
+    would let its quotes support this one too.
+
+    >>> spelled_out("It lies in Nepal.", "Mount Everest is 8,849 m high.")
+    'Mount Everest lies in Nepal.'
+    >>> spelled_out("The town lies there.", "It rained.")
+    'The town lies there.'
     """
-    return normalise(statement).partition(" ")[0] in _PRONOUNS
+    pronoun, _, rest = statement.partition(" ")
+    said = pronoun.casefold()
+    words = before.split()
+    verb = next((at for at, word in enumerate(words) if at and _is_verb(word)), 0)
+    subject = " ".join(words[:verb]).rstrip(",")
+    if said not in _STANDING_FOR or not 0 < verb <= _MOST_SUBJECT or words[0].casefold() in _PRONOUNS:
+        return statement
+    return f"{subject}{'’s' if said in ('its', 'his', 'her', 'their') else ''} {rest}"
 
 
 def tidy(part: str) -> str:
@@ -104,9 +118,12 @@ def _clauses(sentence: str) -> list[str]:
 def _is_clause(part: str) -> bool:
     """Whether a stretch of a sentence has words enough and a verb after its first one."""
     words = part.split()
-    later = [word.strip(".,;:!?()[]\"'“”").casefold() for word in words[1:]]
-    told = any(word in _VERBS or (len(word) > 4 and word.endswith("ed")) for word in later)
-    return len(words) >= 3 and told
+    return len(words) >= 3 and any(map(_is_verb, words[1:]))
+
+
+def _is_verb(word: str) -> bool:
+    bare = word.strip(".,;:!?()[]\"'“”").casefold()
+    return bare in _VERBS or (len(bare) > 4 and bare.endswith("ed"))
 
 
 def _has_subject(part: str) -> bool:

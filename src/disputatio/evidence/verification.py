@@ -12,7 +12,7 @@ from dataclasses import replace
 from disputatio.errors import BatchFault, ConfigError, NoLogprobs
 from disputatio.evidence.citations import render, renumber
 from disputatio.evidence.entailment import CONTRADICTED, SUPPORTED, ModelJudge, verdict_of
-from disputatio.evidence.statements import leans
+from disputatio.evidence.statements import spelled_out
 from disputatio.kit import Kit
 from disputatio.protocols import Contradiction
 from disputatio.text import contains_words, find_quote, sentences
@@ -48,7 +48,8 @@ def verified(claims: Sequence[Claim], passages: Sequence[Passage], kit: Kit) -> 
     """
     judge = kit.entailment or ModelJudge(kit)
     known = {one.id: one for one in passages}
-    stated = [_hypothesis(claims, at) for at in range(len(claims))]
+    texts = [one.text for one in claims]
+    stated = [spelled_out(one, before) for one, before in zip(texts, ["", *texts], strict=False)]
     places = [(at, one) for at, claim in enumerate(claims) for one in claim.citations]
     premises = [_premise(known[one.passage], one) for _, one in places]
     pairs = [(premise, stated[at]) for premise, (at, _) in zip(premises, places, strict=True)]
@@ -147,12 +148,6 @@ def _denials(judge: object, pairs: Sequence[tuple[str, str]], asked: Sequence[in
 
 def _judged(one: Citation, score: float, denied: bool) -> Citation:
     return replace(one, score=round(score, 4), verdict="contradicted" if denied else verdict_of(score))
-
-
-def _hypothesis(claims: Sequence[Claim], at: int) -> str:
-    """A claim as the judge is told it; one that leans on the claim before it comes with that."""
-    text = claims[at].text
-    return f"{text} (It goes on from: {claims[at - 1].text})" if at and leans(text) else text
 
 
 def _premise(passage: Passage, citation: Citation) -> str:
