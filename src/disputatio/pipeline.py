@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import inspect
+import math
 import pkgutil
 import types
 import typing
@@ -52,7 +53,8 @@ def ask(
     run = load_strategy(strategy)
     chosen = read_options(run, options or {})
     kit = kit.with_trace(trace or Trace())
-    kit.trace.note("strategy", name=strategy, options=chosen)
+    noted = {key: str(one) if one in (math.inf, -math.inf) else one for key, one in chosen.items()}
+    kit.trace.note("strategy", name=strategy, options=noted)  # a trace is JSON, which has no infinity
     answer = replace(run(question, kit, **chosen), strategy=strategy, model=kit.model.name)
     answer = audit(answer, kit, verify=verify, strict=strict)
     kit.trace.note("answer", answers=list(answer.answers), abstained=answer.abstained)

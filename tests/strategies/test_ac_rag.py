@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -140,6 +141,16 @@ def test_the_raw_log_probabilities_are_in_the_trace_so_that_thresholds_can_be_sw
         (one["event"], round(math.exp(one["logprobs"][0]), 3)) for one in trace.events if "logprobs" in one
     ]
     assert found == [("pre_check", 0.9), ("post_check", 0.001), ("post_check", 0.9), ("picked", 0.2)]
+
+
+def test_an_infinite_threshold_leaves_the_trace_valid_json(tmp_path: Path) -> None:
+    trace = Trace()
+    kit = Kit(model=Model(), retriever=InHand(PASSAGES))
+    options = {"delta1": "-inf", "delta4": "inf"}
+    ask(QUESTION, kit=kit, strategy="ac_rag", options=options, verify=False, trace=trace)
+    trace.write(tmp_path / "trace.jsonl")
+    assert "Infinity" not in (tmp_path / "trace.jsonl").read_text()
+    assert trace.events[0]["options"] == options
 
 
 # --- who does what --------------------------------------------------------------------------------
