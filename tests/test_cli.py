@@ -112,6 +112,32 @@ def test_strict_turns_an_abstention_into_exit_1(capsys: Capture) -> None:
     assert ask(capsys, "--strict").code == 0
 
 
+def test_strict_without_verification_is_wrong_use(capsys: Capture) -> None:
+    done = ask(capsys, "--strict", "--no-verify")
+    assert (done.code, done.out) == (2, "")
+    assert "need it (--verify)" in done.err
+
+
+def test_strict_drops_a_claim_without_a_quote_and_abstains_with_exit_1(capsys: Capture) -> None:
+    script = {"": {"answers": ["1887"], "explanation": "The ferry first crossed in 1887."}}
+    write_script(Path("script.json"), script)
+    loose = ask(capsys, "--strategy", "closed_book", "--json")
+    assert (loose.code, loose.json["answers"], loose.json["claims"][0]["verdict"]) == (
+        0,
+        ["1887"],
+        "unsupported",
+    )
+    strict = ask(capsys, "--strategy", "closed_book", "--strict", "--json")
+    assert (strict.code, strict.json["answers"], strict.json["abstained"], strict.json["claims"]) == (
+        1,
+        [],
+        "no_evidence",
+        [],
+    )
+    shown = ask(capsys, "--strategy", "closed_book")
+    assert "(unsupported: nothing is cited)" in " ".join(shown.out.split())
+
+
 def test_without_verification_no_judge_is_asked(capsys: Capture) -> None:
     judged, unjudged = ask(capsys, "--json").json, ask(capsys, "--json", "--no-verify").json
     assert {one["verdict"] for one in unjudged["claims"][0]["citations"]} == {"unchecked"}

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from disputatio.cli_screen import Waiting, answer_fields, show_answer
-from disputatio.types import Answer, Certificate, Conflict, Position
+from disputatio.types import Answer, Certificate, Citation, CitationVerdict, Claim, Conflict, Position
 
 VOTE = Answer(
     question="Who designed it?",
@@ -73,3 +73,26 @@ def test_a_user_hears_of_sources_without_an_estimate(
 def test_a_user_hears_which_estimates_are_stale(capsys: pytest.CaptureFixture[str]) -> None:
     Waiting().heard({"event": "stale", "sources": ["a.example", "b.example"]})
     assert "of a.example, b.example: disputatio calibrate" in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_claim_that_its_quotes_do_not_bear_out_is_marked_where_it_stands(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def claim(text: str, verdict: CitationVerdict, *, cited: bool = True) -> Claim:
+        citation = Citation(n=1, passage="p", source="a.example", quote="so it is", start=0, end=8)
+        return Claim(text=text, verdict=verdict, citations=(citation,) * cited)
+
+    claims = (
+        claim("It is high.", "supported"),
+        claim("It is blue [7].", "unsupported"),
+        claim("It is low.", "contradicted"),
+        claim("It is wide.", "partly"),
+        claim("It is old.", "unsupported", cited=False),
+        claim("It is new.", "unchecked"),
+    )
+    show_answer(Answer(question="What?", answers=("high",), claims=claims, text="..."), as_json=False)
+    shown = " ".join(capsys.readouterr().out.split())
+    assert (
+        "It is high [1]. It is blue (7) [1]. (unsupported) It is low [1]. (contradicted by what it cites) "
+        "It is wide [1]. (partly supported) It is old. (unsupported: nothing is cited) It is new [1]."
+    ) in shown

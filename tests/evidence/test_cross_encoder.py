@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from disputatio.errors import InputError, MissingDependency
-from disputatio.evidence.cross_encoder import CrossEncoder
+from disputatio.evidence.cross_encoder import CrossEncoder, _classes
+from disputatio.protocols import Contradiction
 
 LABELS = {"id2label": {"0": "contradiction", "1": "ENTAILMENT", "2": "neutral"}}
 
@@ -80,3 +83,38 @@ def test_an_engine_that_is_not_installed_is_named(tmp_path: Path, monkeypatch: p
     monkeypatch.setitem(sys.modules, "openvino", None)
     with pytest.raises(MissingDependency, match=r"pip install 'disputatio\[local\]'"):
         CrossEncoder(folder(tmp_path, json.dumps(LABELS), "model.onnx", "tokenizer.json"))
+
+
+class Encoded:
+    ids = attention_mask = type_ids = (1, 2)
+
+
+class Tokens:
+    """A tokenizer that makes two tokens of anything."""
+
+    def encode_batch(self, pairs: Sequence[tuple[str, str]]) -> list[Encoded]:
+        return [Encoded() for _ in pairs]
+
+
+def made(path: Path, config: str, logits: Sequence[float]) -> CrossEncoder:
+    """A cross-encoder whose engine gives these logits for any pair."""
+    folder(path, config)
+    judge = CrossEncoder.__new__(CrossEncoder)
+    judge._class, judge._opposite = _classes(path)
+    judge._tokenizer, judge._inputs = Tokens(), {"input_ids"}  # type: ignore[assignment]
+    judge._model = lambda fields: [np.array([logits] * len(fields["input_ids"]), dtype=np.float32)]
+    return judge
+
+
+def test_contradiction_is_a_class_of_the_model_where_it_has_one(tmp_path: Path) -> None:
+    judge = made(tmp_path, json.dumps(LABELS), [2.0, 0.0, 0.0])
+    assert isinstance(judge, Contradiction)
+    assert judge.contradicts([("a", "b")] * 2) == [pytest.approx(0.787, abs=1e-3)] * 2
+    assert judge.entails([("a", "b")]) == [pytest.approx(0.1065, abs=1e-3)]
+    assert judge.entails([]) == judge.contradicts([]) == []
+
+
+def test_a_model_of_two_classes_tells_no_contradictions(tmp_path: Path) -> None:
+    judge = made(tmp_path, json.dumps({"id2label": {"0": "entailment", "1": "not_entailment"}}), [0.0, 0.0])
+    assert judge.contradicts([("a", "b")]) == [0.0]
+    assert judge.entails([("a", "b")]) == [0.5]
