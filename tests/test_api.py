@@ -45,6 +45,19 @@ def test_passages_in_hand_are_asked() -> None:
     assert trace.events
 
 
+def test_a_search_of_the_users_own_is_asked_a_second_time() -> None:
+    queries: list[str] = []
+
+    def web(query: str, k: int) -> list[d.Passage]:
+        queries.append(query)
+        return HELD[:k]
+
+    answer = d.ask(QUESTION, passages=HELD[:1], strategy="crag", elsewhere=web, upper=1.0, lower=1.0)
+    assert queries == [QUESTION]  # the script has no word for the rewriter, so the question is searched
+    assert len(answer.passages) == 4
+    assert answer.abstained == "no_evidence"  # none was graded as high as it was asked to be
+
+
 def test_an_index_or_its_path_is_asked(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     index = d.Index.open(place / "town", embedder=HashEmbedder())
     index.add(HELD)
