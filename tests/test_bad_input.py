@@ -333,6 +333,7 @@ def test_stdout_that_is_not_utf_8_gets_json_all_the_same(monkeypatch: pytest.Mon
     assert second == "?? 1887 ?"
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_with_130_and_leaves_nothing_half_written(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

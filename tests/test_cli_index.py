@@ -189,6 +189,7 @@ def test_an_ingest_by_a_cluster_started_for_it_says_what_a_local_one_says(
     assert (again.json["unchanged"], again.json["added"]) == (3, 0)
 
 
+@pytest.mark.slow
 def test_a_cluster_that_is_not_there_is_one_line(place: Path, capsys: Capture) -> None:
     done = run(
         capsys, "ingest", "rows.jsonl", "--index", "y.index", "--embedder", "none", "--ray", "127.0.0.1:1"

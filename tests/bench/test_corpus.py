@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 BENCH = Path(__file__).resolve().parents[2] / "bench"
+pytestmark = pytest.mark.slow
 SIZE = 700
 
 

@@ -31,6 +31,7 @@ def run(index: Index, model: Scripted | None = None, **options: object) -> Repor
     return calibrate(index, kit(model), day=DAY, **options)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_a_liar_among_honest_sources_is_found_without_labels(tmp_path: Path) -> None:
     index = index_of(tmp_path / "x", {**HONEST, "buzz": 3})
     report = run(index, count=6)
@@ -102,6 +103,7 @@ def test_the_plan_is_told_before_any_call(tmp_path: Path) -> None:
     assert seen[-1][0].seconds is not None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("after", [0, 1, 2, 5, 9, 14, 23])
 def test_an_interrupted_calibration_goes_on_and_ends_the_same(tmp_path: Path, after: int) -> None:
     whole = index_of(tmp_path / "whole", {**HONEST, "buzz": 3})

@@ -27,6 +27,7 @@ def outcomes_of(one: World, anchors: int, checks: int = 0) -> list[Settled]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("forget", [1.0, 0.97])
 @pytest.mark.parametrize("seed", range(3))
 def test_updates_on_verified_outcomes_equal_the_batch_estimate_exactly(seed: int, forget: float) -> None:
@@ -39,6 +40,7 @@ def test_updates_on_verified_outcomes_equal_the_batch_estimate_exactly(seed: int
     assert found.answered == pytest.approx(batch.answered, abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("liars", [0, 3, 5])
 @pytest.mark.parametrize("seed", range(2))
 def test_updates_settled_by_the_vote_equal_the_batch_estimate_within_the_tolerance(
@@ -50,6 +52,7 @@ def test_updates_settled_by_the_vote_equal_the_batch_estimate_within_the_toleran
     assert record.figures(names).mean == pytest.approx(batch.reliability, abs=TOLERANCE)
 
 
+@pytest.mark.slow
 def test_without_any_verified_outcome_records_still_form() -> None:
     one = world(4, liars=2, questions=200)
     record = Record(outcomes=outcomes_of(one, anchors=0))
@@ -58,6 +61,7 @@ def test_without_any_verified_outcome_records_still_form() -> None:
     assert max(liars) < 0.3 < 0.7 < min(honest)
 
 
+@pytest.mark.slow
 @settings(max_examples=4, deadline=None)
 @given(st.integers(0, 100), st.integers(0, 8))
 def test_a_source_that_is_removed_leaves_what_would_be_had_it_never_been_heard(seed: int, who: int) -> None:

@@ -149,6 +149,7 @@ KINDS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [*KINDS, *NAMES])
 def test_a_flipped_bit_is_found_kept_and_mended(made: Path, place: Path, kind: str) -> None:
     file = needed_version(place, kind) if kind in NAMES else pick(place, kind)
@@ -255,6 +256,7 @@ def test_a_passage_lost_twice_takes_its_document_along(made: Path, place: Path) 
     assert_mended(place, report, made)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "kind",
     [
@@ -352,6 +354,7 @@ def test_what_is_no_index_or_of_another_version_is_left_alone(place: Path, tmp_p
         check(tmp_path / "letters")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tables", [True, False])
 def test_a_copy_that_sync_made_is_checked_and_left_alone(place: Path, tmp_path: Path, tables: bool) -> None:
     copy = tmp_path / "copy"

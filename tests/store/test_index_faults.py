@@ -86,6 +86,7 @@ def _killed_at(monkeypatch: pytest.MonkeyPatch, moment: str, call: int) -> None:
     monkeypatch.setattr(target, attribute, killed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_a_kill_leaves_the_old_or_the_new_state_and_running_again_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str

@@ -92,6 +92,7 @@ class Cut(Exception):
     """The machine stopped."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("whole", ["folder", "bucket"])
 def test_a_sync_cut_short_anywhere_leaves_a_whole_state_and_is_taken_up_again(
     source: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, whole: str
@@ -181,6 +182,7 @@ def test_segments_merged_away_meanwhile_are_no_fault(
     assert found(tmp_path / "copy") == names(0, 31)
 
 
+@pytest.mark.slow
 def test_segments_that_two_states_ago_was_named_are_removed(source: Index, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     for step in range(3):
@@ -190,6 +192,7 @@ def test_segments_that_two_states_ago_was_named_are_removed(source: Index, tmp_p
     assert len(list((copy / "segments").iterdir())) == 2
 
 
+@pytest.mark.slow
 def test_files_of_the_tables_that_compaction_dropped_are_removed(source: Index, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     sync(source.path, copy)
@@ -224,6 +227,7 @@ def test_no_other_index_is_copied_over(source: Index, tmp_path: Path) -> None:
     assert found(other.path) == {"p90"}
 
 
+@pytest.mark.slow
 def test_what_is_no_copy_is_left_alone(source: Index, tmp_path: Path) -> None:
     strange = tmp_path / "letters"
     strange.mkdir()

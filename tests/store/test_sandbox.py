@@ -32,6 +32,7 @@ def good(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_a_parser_that_hangs_is_ended_and_the_next_file_is_read(tmp_path: Path, good: Path) -> None:
     slow = tmp_path / "slow.html"  # attributes of one element are compared with each other
     slow.write_text("<p " + " ".join(f"a{number}=x" for number in range(200_000)) + ">words</p>")
@@ -42,6 +43,7 @@ def test_a_parser_that_hangs_is_ended_and_the_next_file_is_read(tmp_path: Path, 
         assert _text(_parse(box, good)) == "Good words."
 
 
+@pytest.mark.slow
 def test_memory_is_bounded_above_what_the_libraries_take(tmp_path: Path, good: Path) -> None:
     wide = tmp_path / "wide.html"
     wide.write_text("<p>words</p>" * 300_000)
@@ -127,6 +129,7 @@ def test_an_answer_without_end_is_refused(good: Path, monkeypatch: pytest.Monkey
         _parse(box, good)
 
 
+@pytest.mark.slow
 def test_a_file_left_half_read_says_so_and_the_next_is_read(tmp_path: Path, good: Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -197,6 +200,7 @@ def test_known_bombs_are_refused_with_a_reason_and_little_memory_here(tmp_path: 
     assert reasons["deep.eml"]
 
 
+@pytest.mark.slow
 def test_damaged_files_of_every_format_are_read_or_refused_with_a_reason(tmp_path: Path) -> None:
     import importlib.util
     import sys
