@@ -55,9 +55,9 @@ class Model(Scripted):
     def _say(self, text: str) -> str:
         if text.startswith(DISSECT_SYSTEM):
             told = text.removeprefix(DISSECT_SYSTEM).count("on term")
-            return json.dumps({"term": f"term{min(told, self.terms - 1)}"})
+            return json.dumps({"terms": [f"term{min(told, self.terms - 1)}"]})
         if text.startswith(EXPLAIN_SYSTEM):
-            return json.dumps({"explanation": text.rsplit("\n", maxsplit=1)[-1]})
+            return text.rsplit("\n", maxsplit=1)[-1]
         number = text.rsplit("Text ", maxsplit=1)[1][0]
         return json.dumps({"summary": f"It is on term{number}.", "quote": f"Text {number}"})
 

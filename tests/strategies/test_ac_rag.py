@@ -66,10 +66,10 @@ class Model(Scripted):
             return self.replies[system]
         if text.startswith(DISSECT_SYSTEM):
             self.dissected += 1
-            return json.dumps({"term": self.terms[min(self.dissected, len(self.terms)) - 1]})
+            return json.dumps({"terms": self.terms[min(self.dissected, len(self.terms)) - 1 :][:4]})
         if text.startswith(EXPLAIN_SYSTEM):
             term = text.removeprefix(EXPLAIN_SYSTEM).strip()
-            return json.dumps({"explanation": f"{term.capitalize()}, explained."})
+            return f"{term.capitalize()}, explained."
         if text.startswith(SUMMARY_SYSTEM):
             if "movement at the fracture site" in text.removeprefix(SUMMARY_SYSTEM).casefold():
                 quote = "increased by movement at the fracture site"
@@ -196,6 +196,21 @@ def test_the_question_as_query_reads_new_passages_every_round_and_names_no_term(
 
 def test_a_term_that_the_detector_repeats_ends_the_asking() -> None:
     assert answered(Model(terms=["callus formation"])).rounds == 1
+
+
+def test_the_first_new_term_of_a_list_is_taken() -> None:
+    trace = Trace()
+    model = Model(replies={DISSECT_SYSTEM: json.dumps({"terms": [*TERMS]})})
+    ac_rag(QUESTION, Kit(model=model, retriever=InHand(PASSAGES), trace=trace))
+    assert [one["term"] for one in trace.events if one["event"] == "round"] == list(TERMS)
+
+
+def test_an_explanation_that_is_cut_short_or_long_is_searched_for_as_far_as_it_goes() -> None:
+    trace = Trace()
+    model = Model(replies={EXPLAIN_SYSTEM: "callus <|im_end|> " * 500})
+    ac_rag(QUESTION, Kit(model=model, retriever=InHand(PASSAGES), trace=trace), rounds=1)
+    (query,) = (one["query"] for one in trace.events if one["event"] == "search")
+    assert len(query) == 600 and "<|im_end|>" not in query
 
 
 def test_the_question_is_looked_up_where_the_detector_names_no_term() -> None:
