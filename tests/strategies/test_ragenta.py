@@ -161,16 +161,15 @@ def test_ids_of_evidence_are_opaque_and_an_invented_one_cites_nothing_else() -> 
     must_resolve(answer)
 
 
-def test_a_claim_of_two_facts_is_divided_and_each_keeps_the_quotes_of_its_mark() -> None:
+def test_a_claim_of_two_facts_is_divided_and_each_keeps_the_quotes_of_its_marks() -> None:
     def final(evidence: Evidence) -> str:
         one, two, three = evidence
-        text = (
-            f"Everest is 8,849 m high [{one}][{two}], and it lies on the border of Nepal and China [{three}]."
-        )
+        text = f"The peak is rather tall [{one}][{two}], and it has two owners [{three}]."
         return stated((text, []))
 
     answer = answered(Desk(LINES, final=final), Shelf([HEIGHT, SURVEY, NEPAL]), rounds=0)
-    assert answer.text == ("Everest is 8,849 m high [1][2]. It lies on the border of Nepal and China [3].")
+    assert answer.text == "The peak is rather tall [1][2]. It has two owners [3]."
+    assert [[one.passage for one in claim.citations] for claim in answer.claims] == [["h", "s"], ["n"]]
     must_resolve(answer)
 
 
@@ -224,6 +223,23 @@ def test_follow_up_passages_are_judged_and_what_the_judge_rejects_is_not_merged(
     assert any("border" in one for one in judged)
     assert any("plains" in one for one in judged)
     assert {one.passage for claim in answer.claims for one in claim.citations} == {"h", "n"}
+
+
+@pytest.mark.parametrize(
+    ("relevant", "cited"),
+    [
+        (
+            {"border": 0.99, "plains": 0.7},
+            {"h", "n"},
+        ),  # more likely relevant than not, but far below the other
+        ({"border": 0.2, "plains": 0.2}, {"h"}),  # kept by construction, and irrelevant
+    ],
+)
+def test_follow_up_passages_pass_threshold_and_floor_as_the_first_ones_did(
+    relevant: dict[str, float], cited: set[str]
+) -> None:
+    answer = answered(Desk(LINES, revisions=[GAP], relevant=relevant), Shelf([HEIGHT], [NEPAL, PLAIN]))
+    assert {one.passage for claim in answer.claims for one in claim.citations} == cited
 
 
 @pytest.mark.parametrize("obeys", [True, False])
