@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from disputatio.cli_build import app as build_app
+from disputatio.cli_synthesize import synthesize
 from disputatio.errors import InputError
 from disputatio.types import Message, Prompt, Sampling
 
@@ -34,6 +35,7 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 app.add_typer(build_app, name="build")
+app.command()(synthesize)
 
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 

@@ -162,7 +162,8 @@ _FORMATS = {
         Format(
             name="jsonl",
             description="our plain format: a question, its answers and its passages on each line",
-            fields="question, gold[], wrong[]?, passages[{text, source?, id?, title?, url?, date?}]",
+            fields="question, gold[], wrong[]?, passages[{text, source?, id?, title?, url?, date?}], "
+            "categories{}?",
             metrics=(*_BY_ANSWER, "accuracy"),
             loader=jsonl,
             keys=("question", "gold", "passages"),

@@ -13,7 +13,7 @@ from disputatio.types import Example, Passage
 
 
 def jsonl(row: Mapping[str, Any], place: Place) -> Example:
-    """A row of our own plain format: {"question", "gold": [...], "wrong"?: [...], "passages": [...]}.
+    """A row of our own plain format: {"question", "gold": [...], "wrong"?, "passages": [...], "categories"?}.
 
     A passage is {"text", "source"?, "id"?, "title"?, "url"?, "date"?}; without a source it is its own.
     """
@@ -49,8 +49,19 @@ def jsonl(row: Mapping[str, Any], place: Place) -> Example:
         gold=gold,
         wrong=answers(row, "wrong", place, needed=False) if "wrong" in row else (),
         passages=tuple(passages),
-        metadata={"dataset": place.dataset, "strata": {"gold answers": str(len(answer_set(gold)))}},
+        metadata={
+            "dataset": place.dataset,
+            "strata": {"gold answers": str(len(answer_set(gold))), **_categories(row, place)},
+        },
     )
+
+
+def _categories(row: Mapping[str, Any], place: Place) -> dict[str, str]:
+    """What kind of question it is, {"premise": "without", ...}: the tables tell kinds apart."""
+    told = row.get("categories") or {}
+    if not isinstance(told, dict) or not all(isinstance(one, str) for one in told.values()):
+        raise place.wrong("categories must be an object of texts")
+    return dict(told)
 
 
 def multisource(row: Mapping[str, Any], place: Place) -> Example:
