@@ -87,7 +87,7 @@ def test_a_verdict_off_the_menu_is_unscored_with_the_reason_and_its_figures() ->
     assert found.margin == pytest.approx(math.log(2), abs=1e-5)
     (silent,) = correctness([CASE], _kit({}))
     assert silent.grade is None
-    assert silent.reason.startswith("off the menu: none of Complete, Useful, None, Wrong")
+    assert silent.reason.startswith("off the menu: none of Wrong, None, Useful, Complete")
 
 
 def test_two_grades_that_are_equally_likely_are_none() -> None:
