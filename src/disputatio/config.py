@@ -371,4 +371,6 @@ def _abstain(prompt: str) -> str:
         return '{"answers": [], "explanation": "A script was asked, not a model."}'
     if '"answered"' in prompt:
         return '{"answered": "no", "answer": "", "quote": ""}'
+    if '"quotes"' in prompt:
+        return '{"answer": "unknown", "quotes": []}'
     return '{"answer": "unknown", "explanation": "A script was asked, not a model.", "quote": ""}'
