@@ -240,6 +240,16 @@ def test_a_changed_prompt_or_schema_changes_the_hash(monkeypatch: pytest.MonkeyP
     assert prompts_hash(madam_rag) == before
 
 
+def test_the_prompts_of_agents_that_a_strategy_shares_count_for_it_and_not_for_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    names = ("ragenta", "main_rag", "madam_rag")
+    before = [prompts_hash(load_strategy(name)) for name in names]
+    monkeypatch.setattr("disputatio.triplets.JUDGE_TASK", "Another.")
+    after = [prompts_hash(load_strategy(name)) for name in names]
+    assert [one == other for one, other in zip(before, after, strict=True)] == [False, False, True]
+
+
 def test_a_reply_that_was_cut_off_is_kept_in_the_answer() -> None:
     broken = Completion(text='{"answer": "18', finish_reason="length", usage=Usage(calls=1))
     answer = ask("When?", kit=hand(Scripted([broken])), strategy="majority_vote")
