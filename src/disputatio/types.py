@@ -249,8 +249,9 @@ class Answer:
     """The word of the system. `answers` is empty exactly when `abstained` says why.
 
     A strategy fills `answers`, `replies`, `explanation`, `passages` and, where it can, `confidence` and
-    `claims`, whose citations need no numbers; the audit checks these, and fills the rest the same way for all. `retrievals` is how often a strategy searched that
-    decides for itself whether to; None for one that always does, or never.
+    `claims`, whose citations need no numbers; the audit checks these, and fills the rest the same way for
+    all. `retrievals` is how often a strategy searched that decides for itself whether to; None for one
+    that always does, or never.
     """
 
     question: str
