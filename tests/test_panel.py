@@ -122,6 +122,15 @@ def test_an_answer_in_no_words_of_its_passages_is_dropped_without_a_call() -> No
     assert len(model.calls) == 1
 
 
+def test_an_answer_that_only_echoes_the_question_is_dropped_without_a_call() -> None:
+    model = Scripted([reply("the Quillhaven lighthouse")], choices=lambda _: NoLogprobs("not to be asked"))
+    parts = kit(model, [source("a", TRUE)])
+    heard = answer_by_source(QUESTION, parts)
+    assert heard[0].answer == "the Quillhaven lighthouse"
+    assert [(one.answer, one.consistency) for one in align(QUESTION, heard, parts)] == [("", 0.0)]
+    assert len(model.calls) == 1
+
+
 def test_an_answer_below_tau_becomes_i_do_not_know_and_keeps_its_score() -> None:
     parts = kit(Reader(doubted=["Ingrid"]), [source("a", TRUE)])
     heard = answer_by_source(QUESTION, parts)

@@ -139,12 +139,17 @@ def read_sources(
 
 def ground(question: str, reply: Reply, passage: Passage) -> Reply:
     """The reply, without an answer that its passage does not bear or that echoes the question."""
-    echoes = contains_words(question, reply.answer) and not contains_words(question, "or")
-    return (
-        reply
-        if stands_in(passage, reply.answer) and not echoes
-        else replace(reply, answer="", explanation="")
-    )
+    good = stands_in(passage, reply.answer) and not echoes(question, reply.answer)
+    return reply if good else replace(reply, answer="", explanation="")
+
+
+def echoes(question: str, answer: str) -> bool:
+    """Whether an answer only repeats words of the question, which offers no choice.
+
+    >>> echoes("Where is Costa Maya?", "Costa Maya"), echoes("Is it red or blue?", "blue")
+    (True, False)
+    """
+    return contains_words(question, answer) and not contains_words(question, "or")
 
 
 def stands_in(passage: Passage, answer: str) -> bool:

@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from disputatio.agents import read_sources
+from disputatio.agents import echoes, read_sources
 from disputatio.errors import NoLogprobs
 from disputatio.evidence.alignment import TAU, consistency, turned
 from disputatio.evidence.certificate import certify
@@ -168,14 +168,15 @@ def answer_by_source(
 def align(question: str, heard: Sequence[SourceReply], kit: Kit, *, tau: float = TAU) -> list[SourceReply]:
     """The replies with their consistency (f_align); an answer below `tau` becomes "I don't know".
 
-    An answer none of whose passages bears most of its words is inconsistent without a call. With tau 0
+    An answer none of whose passages bears most of its words, or that only echoes the question, is
+    inconsistent without a call: small models do so, and agree with each other in it. With tau 0
     nothing is judged and every answer stays. Where the judge's model gives no log-probabilities (the trace
     says so), only the words are checked.
     """
     if tau <= 0:
         return list(heard)
     spoken = [n for n, one in enumerate(heard) if one.answer]
-    borne = [n for n in spoken if _is_borne(heard[n])]
+    borne = [n for n in spoken if _is_borne(heard[n]) and not echoes(question, heard[n].answer)]
     scores: dict[int, float | None] = dict.fromkeys(spoken, 0.0)
     try:
         judged = consistency(question, [(heard[n].answer, heard[n].holding.passages) for n in borne], kit)
