@@ -19,8 +19,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +41,7 @@ from asking import (
 )
 
 from disputatio.config import build_kit, read_settings
+from disputatio.errors import NotJournalled
 from disputatio.eval.fabrication import fabricated
 from disputatio.eval.material import Material, bears_any, stands
 from disputatio.eval.metrics import accuracy
@@ -51,7 +51,9 @@ from disputatio.eval.substitution import substituted
 from disputatio.evidence.clusters import cluster
 from disputatio.evidence.weighing import Estimate, estimate
 from disputatio.kit import Kit
+from disputatio.panel import SourceReply, hold
 from disputatio.store.in_hand import InHand
+from disputatio.strategies.ra_rag import _ask
 from disputatio.trace import Trace
 from disputatio.types import Example, Source
 
@@ -82,15 +84,26 @@ def questions(data: Path) -> list[list[Material]]:
     ]
 
 
-def asked_all(built: MultiSource, split: str, kit: Kit) -> list[Panel]:
-    """What all sources say to the questions of a split."""
+def asked_all(built: MultiSource, split: str, kit: Kit) -> tuple[list[Example], list[Panel]]:
+    """The questions of a split and what all sources say to them; on replay those that were asked alone."""
+
+    def heard(one: Example) -> Panel | None:
+        try:
+            return panel(one.question, InHand(one.passages), kit)
+        except NotJournalled:
+            return None
+
     chosen = [one for one in built.examples if one.metadata["split"] == split]
-    return over(chosen, lambda one: panel(one.question, InHand(one.passages), kit), label=f"panel, {split}")
+    both = list(zip(chosen, over(chosen, heard, label=f"panel, {split}"), strict=True))
+    found = [(one, said) for one, said in both if said is not None]
+    return [one for one, _ in found], [said for _, said in found]
 
 
 def plain_part(built: MultiSource, kit: Kit, out: dict[str, Any]) -> None:
     """The strategies that know no sources, on the test questions."""
     tests = [one for one in built.examples if one.metadata["split"] == TEST]
+    if "asked" in out:
+        tests = [one for one in tests if one.row in out["asked"]["rows"]]
     for label, strategy, options in PLAIN:
         asked = over(tests, lambda one, s=strategy, o=options: put(one, kit, s, o), label=label)  # type: ignore[misc]
         enter(out, tests, label, asked)
@@ -103,10 +116,10 @@ def main_part(built: MultiSource, kit: Kit, out: dict[str, Any]) -> None:
     model say on the questions to estimate on (`stricter`).
     """
     names = [one.name for one in built.sources]
-    tests = [one for one in built.examples if one.metadata["split"] == TEST]
     truth = {one.name: one for one in built.sources}
-    panels = asked_all(built, ESTIMATE, kit)
-    tested = asked_all(built, TEST, kit)
+    _, panels = asked_all(built, ESTIMATE, kit)
+    tests, tested = asked_all(built, TEST, kit)
+    out["asked"] = {"estimate": len(panels), "test": len(tests), "rows": [one.row for one in tests]}
     out["kinds"] = kinds(built, panels + tested)
     out["estimates"] = {}
     for tau in (0.1, stricter(built, panels)):
@@ -271,76 +284,83 @@ def _kind_of(answer: str, example: Example, lie: str) -> str:
     return "incorrect" if lie and (stands(answer, lie) or stands(lie, answer)) else "hallucination"
 
 
-def _costed(
-    n: int,
-    tests: Sequence[Example],
-    held: Mapping[str, InHand],
-    found: Sequence[Estimate],
-    names: Sequence[str],
-    options: Mapping[str, Any],
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Walk:
+    """How some sources were asked a question: what was said, in how many rounds, and what that took."""
+
+    heard: Sequence[SourceReply]
+    rounds: int
+    asked: Asked
+
+
+def _walk(
+    one: Panel,
+    held: InHand,
+    known: Mapping[str, Source],
+    weights: Mapping[str, float],
+    selection: str,
     kit: Kit,
-) -> Asked:
-    """Question n put to some of the sources, by the estimate of the other half of the questions."""
-    other = found[1 - n % 2]
-    informed = replace(kit, sources=sources_of(other, names))
-    among = Among(held[tests[n].id], frozenset(names))
-    return put(tests[n], informed, "ra_rag", {**options, "options": other.options}, retriever=among)
+) -> Walk:
+    """Ask the sources that are known, as `ra_rag` asks them, and take the vote of who was heard.
+
+    The clusters are those of the panel, so that the tokens are of reading and of f_align alone.
+    """
+    own = replace(kit, retriever=Among(held, frozenset(known))).with_trace(Trace())
+    rate = {name: 0.5 if each.reliability is None else each.reliability for name, each in known.items()}
+    order = sorted(hold(one.question, own), key=lambda each: -rate[each.source])
+    heard, rounds = _ask(one.question, order, own, KAPPA, 0.1, selection, 96)
+    votes = {each.source: one.votes[each.source] if each.answer else -1 for each in heard}
+    won = replace(one, votes=votes, trace=own.trace).voted(weights)
+    return Walk(heard=heard, rounds=rounds, asked=won)
 
 
 def cost_part(built: MultiSource, kit: Kit, out: dict[str, Any]) -> None:
     """Tokens and calls with and without kappa-RRSS; estimates from the other half of the questions."""
     tests = [*built.examples]
-    whole = {one.id: InHand(one.passages) for one in tests}
-    panels = over(tests, lambda one: panel(one.question, whole[one.id], kit), label="panel, 20 sources")
+    whole = {one.question: InHand(one.passages) for one in tests}
+    panels = over(tests, lambda one: panel(one.question, whole[one.question], kit), label="panel, 20 sources")
     halves = [[n for n in range(len(tests)) if n % 2 == part] for part in (0, 1)]
     rows: dict[str, Any] = {}
     for count in (5, 10, 20):
         names = [one.name for one in built.sources][:count]
         found = [estimate(votes_of([panels[n] for n in half], names)) for half in halves]
-        for label, options in (
-            ("without", {"selection": "all"}),
-            ("kappa-RRSS", {}),
-            ("kappa-RSS", {"selection": "rss"}),
-        ):
-            asked = over(
-                range(len(tests)),
-                partial(_costed, tests=tests, held=whole, found=found, names=names, options=options, kit=kit),
-                label=f"{count} sources, {label}",
-            )
+        for label, selection in (("without", "all"), ("kappa-RRSS", "rrss"), ("kappa-RSS", "rss")):
+            walks = []
+            for n, one in enumerate(panels):
+                other = found[1 - n % 2]  # of the half that this question is not in
+                known = sources_of(other, names)
+                held = whole[one.question]
+                walks.append(_walk(one, held, known, weighed(known, other.options), selection, kit))
+            asked = [one.asked for one in walks]
             rows[f"{count} {label}"] = {
-                "accuracy": told(
-                    [
-                        None if a.fault else accuracy(a.answers, e.gold)
-                        for a, e in zip(asked, tests, strict=True)
-                    ]
-                ),
-                "failed": sum(bool(a.fault) for a in asked),
+                "accuracy": told([accuracy(a.answers, e.gold) for a, e in zip(asked, tests, strict=True)]),
                 "reader tokens": float(np.mean([a.tokens("reader") for a in asked])),
                 "all tokens": float(np.mean([a.tokens() for a in asked])),
                 "reader calls": float(np.mean([a.calls("reader") for a in asked])),
                 "judge calls": float(np.mean([a.calls("judge") for a in asked])),
-                "rounds": float(np.mean([a.answer.rounds if a.answer else 0 for a in asked])),
-                "seconds": float(np.mean([a.trace.usage().seconds for a in asked])),
+                "rounds": float(np.mean([one.rounds for one in walks])),
             }
             if label == "kappa-RRSS":
-                least = [_least(panels[n], found[1 - n % 2], names) for n in range(len(tests))]
+                least = []
+                for n, one in enumerate(panels):
+                    known = sources_of(found[1 - n % 2], names)
+                    everyone = _walk(one, whole[one.question], known, {}, "all", kit)
+                    least.append(_least(everyone.heard))
                 rows[f"{count} {label}"]["sequential minimum"] = float(np.mean(least))
+        say(f"{count} sources done")
         out["cost"] = {
             "rows": rows,
             "questions": len(tests),
-            "reliabilities": [s.reliability for s in built.sources],
+            "reliabilities": [one.reliability for one in built.sources],
         }
         write(out)
 
 
-def _least(one: Panel, found: Estimate, names: Sequence[str], kappa: int = KAPPA) -> int:
-    """The calls of the paper's algorithm 1, one source after another: what nothing can go below."""
-    known = sources_of(found, names)
-    rank = {name: 0.5 if (own := known[name].reliability) is None else own for name in names}
-    order = [each for each in one.after if each.source in rank]  # by falling score, as ra_rag meets them
+def _least(heard: Sequence[SourceReply]) -> int:
+    """The calls of the paper's algorithm 1, one source after another by falling reliability, up to kappa answers."""
     calls = answered = 0
-    for each in sorted(order, key=lambda each: -rank[each.source]):
-        if answered == kappa:
+    for each in heard:
+        if answered == KAPPA:
             break
         calls += each.asked
         answered += bool(each.answer)
@@ -485,7 +505,7 @@ def _cost_lines(part: Mapping[str, Any]) -> list[str]:
         f"## kappa-RRSS (kappa = 4) on {part['questions']} questions",
         "",
         table(
-            ["sources", "reader tokens, every source asked (a)", "reader tokens", "all tokens (with judges)", "reader calls", "sequential minimum of calls", "rounds",
+            ["sources", "reader tokens, every source asked (a)", "reader tokens", "all tokens (with f_align)", "reader calls", "sequential minimum of calls", "rounds",
              "accuracy without → with", "accuracy of kappa-RSS", "paper: tokens; calls; accuracy"],
             rows,
         ),
@@ -512,6 +532,7 @@ def main() -> None:
     options.add_argument("--estimate", type=int, default=40)
     options.add_argument("--test", type=int, default=60)
     options.add_argument("--cost-questions", type=int, default=30)
+    options.add_argument("--replay", action="store_true", help="only what the journal holds, without a model")
     options.add_argument("--texts-questions", type=int, default=2)
     options.add_argument("--out", type=Path, default=_OUT, help="a .json file; the .md stands beside it")
     options.add_argument("--about", default="", help="the first paragraph of the report")
@@ -520,7 +541,7 @@ def main() -> None:
     out["path"] = str(given.out)
     if given.about:
         out["about"] = given.about
-    settings = read_settings(model=given.model, journal=given.journal)
+    settings = read_settings(model=given.model, journal=given.journal, replay=given.replay or None)
     kit = build_kit(settings, say=say)
     if given.part == "report":
         write(out)
