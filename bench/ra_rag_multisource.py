@@ -5,6 +5,7 @@ NQ) with texts substituted in code. Parts:
   accuracy  9 sources, adversary-hammer with 5 adversaries: estimates, then the votes on the test questions
   plain     the strategies that know no sources, on the same test questions
   cost      20 sources, Beta(3, 2): tokens and calls of 5, 10 and 20 of them with and without kappa-RRSS (Table 1)
+  cost9     the same of the 9 sources of `accuracy`, 5 and all of them, from its calls
   answers   kinds of answers by kind of passage, with and without f_align (Table 4), from the calls of `accuracy`
   texts     how many texts a model writes that pass the checks, on a few questions
 Calls are journalled: what is interrupted goes on, and what parts share is asked once.
@@ -314,42 +315,55 @@ def _walk(
     return Walk(heard=heard, rounds=rounds, asked=won)
 
 
-def cost_part(built: MultiSource, kit: Kit, out: dict[str, Any]) -> None:
-    """Tokens and calls with and without kappa-RRSS; estimates from the other half of the questions."""
-    tests = [*built.examples]
+def cost_part(
+    built: MultiSource, kit: Kit, out: dict[str, Any], *, counts: Sequence[int], key: str = "cost"
+) -> None:
+    """Tokens and calls with and without kappa-RRSS; estimates from the other half of the questions.
+
+    On replay the questions that were asked alone, of sources that were asked.
+    """
+    pairs = [asked_all(built, split, kit) for split in (ESTIMATE, TEST)]
+    tests = [one for some, _ in pairs for one in some]
+    panels = [one for _, some in pairs for one in some]
     whole = {one.question: InHand(one.passages) for one in tests}
-    panels = over(tests, lambda one: panel(one.question, whole[one.question], kit), label="panel, 20 sources")
     halves = [[n for n in range(len(tests)) if n % 2 == part] for part in (0, 1)]
     rows: dict[str, Any] = {}
-    for count in (5, 10, 20):
+    for count in counts:
         names = [one.name for one in built.sources][:count]
         found = [estimate(votes_of([panels[n] for n in half], names)) for half in halves]
-        for label, selection in (("without", "all"), ("kappa-RRSS", "rrss"), ("kappa-RSS", "rss")):
-            walks = []
-            for n, one in enumerate(panels):
-                other = found[1 - n % 2]  # of the half that this question is not in
-                known = sources_of(other, names)
-                held = whole[one.question]
-                walks.append(_walk(one, held, known, weighed(known, other.options), selection, kit))
-            asked = [one.asked for one in walks]
-            rows[f"{count} {label}"] = {
-                "accuracy": told([accuracy(a.answers, e.gold) for a, e in zip(asked, tests, strict=True)]),
+        walks: dict[str, list[Walk]] = {"all": [], "rrss": [], "rss": []}
+        walked: list[Example] = []
+        for n, one in enumerate(panels):
+            other = found[1 - n % 2]  # of the half that this question is not in
+            known = sources_of(other, names)
+            weights = weighed(known, other.options)
+            try:
+                own = {
+                    selection: _walk(one, whole[one.question], known, weights, selection, kit)
+                    for selection in walks
+                }
+            except NotJournalled:
+                continue
+            walked.append(tests[n])
+            for selection, walk in own.items():
+                walks[selection].append(walk)
+        for selection, some in walks.items():
+            asked = [one.asked for one in some]
+            rows[f"{count} {selection}"] = {
+                "questions": len(walked),
+                "accuracy": told([accuracy(a.answers, e.gold) for a, e in zip(asked, walked, strict=True)]),
                 "reader tokens": float(np.mean([a.tokens("reader") for a in asked])),
                 "all tokens": float(np.mean([a.tokens() for a in asked])),
                 "reader calls": float(np.mean([a.calls("reader") for a in asked])),
                 "judge calls": float(np.mean([a.calls("judge") for a in asked])),
-                "rounds": float(np.mean([one.rounds for one in walks])),
+                "rounds": float(np.mean([one.rounds for one in some])),
             }
-            if label == "kappa-RRSS":
-                least = []
-                for n, one in enumerate(panels):
-                    known = sources_of(found[1 - n % 2], names)
-                    everyone = _walk(one, whole[one.question], known, {}, "all", kit)
-                    least.append(_least(everyone.heard))
-                rows[f"{count} {label}"]["sequential minimum"] = float(np.mean(least))
-        say(f"{count} sources done")
-        out["cost"] = {
+        least = float(np.mean([_least(one.heard) for one in walks["all"]]))
+        rows[f"{count} rrss"]["sequential minimum"] = least
+        say(f"{count} sources: {len(walked)} questions")
+        out[key] = {
             "rows": rows,
+            "counts": [*counts],
             "questions": len(tests),
             "reliabilities": [one.reliability for one in built.sources],
         }
@@ -460,8 +474,9 @@ def report(out: Mapping[str, Any]) -> str:
             f"Entailments for the clusters: {part['entailments']:.1f} a question.",
             "",
         ]  # fmt: skip
-    if "cost" in out:
-        lines += [*_cost_lines(out["cost"]), ""]
+    for key, title in (("cost", "20 sources, Beta(3, 2)"), ("cost9", "the 9 sources of the accuracy part")):
+        if key in out:
+            lines += [*_cost_lines(out[key], title), ""]
     if "texts" in out:
         part = out["texts"]
         lines += [
@@ -476,20 +491,20 @@ def report(out: Mapping[str, Any]) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _cost_lines(part: Mapping[str, Any]) -> list[str]:
+def _cost_lines(part: Mapping[str, Any], title: str) -> list[str]:
     rows = []
-    for count in (5, 10, 20):
-        if f"{count} kappa-RSS" not in part["rows"]:
+    for count in part["counts"]:
+        if f"{count} rss" not in part["rows"]:
             continue
-        without, rrss, rss = (
-            part["rows"][f"{count} {label}"] for label in ("without", "kappa-RRSS", "kappa-RSS")
-        )
+        without, rrss, rss = (part["rows"][f"{count} {label}"] for label in ("all", "rrss", "rss"))
+        paper = PAPER.get(count, ("–", "–", "–", "–"))
         saved = {key: 1 - rrss[key] / without[key] for key in ("reader tokens", "all tokens")}
         everyone = count * without["reader tokens"] / max(without["reader calls"], 1e-9)
         extra = rrss["reader calls"] / rrss["sequential minimum"] - 1
         rows.append(
             [
                 count,
+                without["questions"],
                 f"{everyone:.0f} → {rrss['reader tokens']:.0f} (-{100 * (1 - rrss['reader tokens'] / everyone):.1f} %)",
                 f"{without['reader tokens']:.0f} → {rrss['reader tokens']:.0f} (-{100 * saved['reader tokens']:.1f} %)",
                 f"{without['all tokens']:.0f} → {rrss['all tokens']:.0f} (-{100 * saved['all tokens']:.1f} %)",
@@ -498,14 +513,14 @@ def _cost_lines(part: Mapping[str, Any]) -> list[str]:
                 f"{rrss['rounds']:.2f}",
                 f"{without['accuracy']} → {rrss['accuracy']}",
                 rss["accuracy"],
-                f"{PAPER[count][0]} → {PAPER[count][1]}; {PAPER[count][2]}; {PAPER[count][3]}",
+                f"{paper[0]} → {paper[1]}; {paper[2]}; {paper[3]}",
             ]
         )
     return [
-        f"## kappa-RRSS (kappa = 4) on {part['questions']} questions",
+        f"## kappa-RRSS (kappa = 4), {title}",
         "",
         table(
-            ["sources", "reader tokens, every source asked (a)", "reader tokens", "all tokens (with f_align)", "reader calls", "sequential minimum of calls", "rounds",
+            ["sources", "questions", "reader tokens, every source asked (a)", "reader tokens", "all tokens (with f_align)", "reader calls", "sequential minimum of calls", "rounds",
              "accuracy without → with", "accuracy of kappa-RSS", "paper: tokens; calls; accuracy"],
             rows,
         ),
@@ -525,7 +540,7 @@ def main() -> None:
     options = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    options.add_argument("part", choices=["all", "plain", "accuracy", "cost", "texts", "report"])
+    options.add_argument("part", choices=["all", "plain", "accuracy", "cost", "cost9", "texts", "report"])
     options.add_argument("--data", type=Path, required=True)
     options.add_argument("--journal", default="runs/ra_rag.sqlite")
     options.add_argument("--model", default=None)
@@ -556,9 +571,13 @@ def main() -> None:
         if given.part != "accuracy":
             plain_part(built, kit, out)
         write(out)
+    if given.part in ("all", "cost9"):
+        chosen = pick(origins, estimate=given.estimate, test=given.test, seed=SEED)
+        built = build(chosen, sources=9, adversaries=5, estimate=given.estimate, seed=SEED)
+        cost_part(built, kit, out, counts=(5, 9), key="cost9")
     if given.part in ("all", "cost"):
         chosen = pick(origins, estimate=0, test=given.cost_questions, seed=SEED)
-        cost_part(build(chosen, sources=20, prior="beta", seed=SEED), kit, out)
+        cost_part(build(chosen, sources=20, prior="beta", seed=SEED), kit, out, counts=(5, 10, 20))
         write(out)
     if given.part in ("all", "texts"):
         texts_part(pick(origins, estimate=0, test=given.texts_questions, seed=SEED + 1), kit, out)
