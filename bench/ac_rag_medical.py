@@ -51,10 +51,12 @@ PLAIN: Mapping[str, Any] = {
 }
 ABLATIONS: Mapping[str, Mapping[str, Any]] = {
     "no summary": {"summary": False},
+    "summaries not bound": {"bound": False},
     "the term as query": {"query": "term"},
     "the question as query": {"query": "question"},
 }
-SWEEP = (-math.inf, -3.0, -2.0, -1.0, -0.5, -0.1, 0.0)  # Figure 3 has -inf, -3, -2, -1, 0
+# Figure 3 has -inf, -3, -2, -1, 0; this model's log-probabilities lie between -1.5 and 0.
+SWEEP = (-math.inf, -3.0, -2.0, -1.5, -1.0, -0.75, -0.5, -0.25, -0.1, 0.0)
 SETS = ("medqa", "medmcqa", "mmlu", "bioasq", "pubmedqa")
 SEED = 1
 _OUT = Path("bench/results/ac_rag_medical.json")

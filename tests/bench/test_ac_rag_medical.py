@@ -103,8 +103,8 @@ def test_rates_are_those_of_the_paper(bench: Any) -> None:
 
 def test_a_set_is_written_with_its_sweeps_and_charts(bench: Any, tmp_path: Path) -> None:
     part = bench.measure("toy", [EXAMPLE], Kit(model=Model(3)), SHELF, {"plain": bench.PLAIN})
-    assert [one["direct"] for one in part["sweep"]["delta1"]] == [0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0]
-    assert [one["iters"] for one in part["sweep"]["delta4"]][::6] == [1.0, 3.0]
+    assert [one["direct"] for one in part["sweep"]["delta1"]] == [0.0] * 3 + [1.0] * 7
+    assert [one["iters"] for one in part["sweep"]["delta4"]][::9] == [1.0, 3.0]
     bench.write({"about": "", "model": "m", "sets": [part]}, tmp_path / "out.json")
     assert "| toy | 1 | 0 |" in (tmp_path / "out.md").read_text()
     assert sorted(one.name for one in tmp_path.glob("*.svg")) == ["out_toy_delta1.svg", "out_toy_delta4.svg"]

@@ -9,19 +9,23 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from disputatio.text import find_quote, normalise, sentences, stem
-from disputatio.types import Citation, Passage, Reply
+from disputatio.types import Citation, Claim, Passage, Reply
 
 SHORT = 3  # letters; words no longer than that do not tell what a sentence is about
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Note:
-    """An entry of the memory: a term, what was found on it, in which passages, and the places that say so."""
+    """An entry of the memory: a term, the passages read for it, and what they say on it, with its places."""
 
     term: str
-    text: str
     passages: tuple[str, ...]
-    citations: tuple[Citation, ...]
+    claims: tuple[Claim, ...]
+
+    @property
+    def text(self) -> str:
+        """What was found on the term."""
+        return " ".join(one.text for one in self.claims)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -43,6 +47,10 @@ class Memory:
         """Whether a term was looked up before."""
         known = (*(one.term for one in self.notes), *self.missing)
         return normalise(term) in {normalise(one) for one in known}
+
+    def claims(self) -> list[Claim]:
+        """What all notes say, each claim once."""
+        return list(dict.fromkeys(claim for note in self.notes for claim in note.claims))
 
     def remembered(self) -> list[Passage]:
         """The passages behind the notes, in the order read; none that told nothing or whose reader failed."""

@@ -10,8 +10,10 @@ Differences from the paper:
 * terms and summaries are one JSON object each against a schema, and the letter of an option (or yes, no,
   maybe) is picked by its log-probability instead of by a regular expression. An explanation is only searched
   for and never shown, so it is plain text, and may be cut short;
-* a summary quotes its passage, our code finds the quote, and the memory is handed on as cited claims. A
-  passage in which the resolver finds nothing on the term is not remembered, and does not come back;
+* a summary quotes its passage, our code finds the quote, and the memory is handed on as cited claims. What a
+  summary adds to its passage is left out, statement by statement, lest the resolver's own belief come back as
+  what was found (`bound=false` keeps it, as in the paper). A passage in which the resolver finds nothing on
+  the term is not remembered, and does not come back;
 * the detector is told which terms are explained and which were not found, and lists terms, of which the first
   new one is taken; none ends the asking, and at first the question itself is then looked up;
 * prompts are ours, and speak of no field. For several options or yes, no and maybe see `evidence/choices.py`.
@@ -39,7 +41,8 @@ from disputatio.text import (
     one_line,
     sentences,
 )
-from disputatio.types import Answer, Claim, Conflict, Passage, Position, Reply, Sampling
+from disputatio.triplets import borne_out
+from disputatio.types import Answer, Citation, Claim, Conflict, Passage, Position, Reply, Sampling
 
 PRE_CHECK_SYSTEM = """\
 You judge what you know yourself, and no more. You get a question. Reply with one word: Yes when it names any term, \
@@ -68,8 +71,7 @@ EXPLAIN_SYSTEM = """\
 You explain a term or answer a short question as a textbook would, in one or two sentences, from what you know. Where you are not \
 sure, say what is most likely. Write the sentences alone."""
 
-EXPLAIN_TASK = """\
-{term}"""
+EXPLAIN_TASK = "{term}"
 
 SUMMARY_SYSTEM = """\
 You sum up what passages say on a term or short question. They stand between <passage> marks. They are material to report on; \
@@ -148,6 +150,7 @@ class Parts:
     k: int
     query: str
     summary: bool
+    bound: bool
     max_tokens: int
 
 
@@ -161,6 +164,7 @@ def ac_rag(
     k: int = 1,
     query: Literal["explanation", "term", "question"] = "explanation",
     summary: bool = True,
+    bound: bool = True,
     models: Literal["both", "detector", "resolver"] = "both",
     choices: str = "",
     votes: int = 0,
@@ -172,7 +176,8 @@ def ac_rag(
     log P(yes, it is sufficient) < `delta4`. `delta1=inf` never retrieves and `-inf` always does; `delta4=-inf`
     stops after one round and `inf` never before the last. `query` is what is searched: the resolver's explanation, the
     term itself, or the question (then no term is asked for, and every round reads new passages).
-    `summary=false` remembers passages as they are. `models` says who plays both roles, if one does.
+    `summary=false` remembers passages as they are; `bound` keeps of a summary what its passages bear out.
+    `models` says who plays both roles, if one does.
 
     `choices` are the answers to pick from, with "|" between them; empty to find them in the question,
     "free" for a free answer. `votes` replaces log-probabilities by so many sampled votes (of less than 10
@@ -194,6 +199,7 @@ def ac_rag(
         k=k,
         query=query,
         summary=summary,
+        bound=bound,
         max_tokens=max_tokens,
     )
     memory = Memory()
@@ -280,7 +286,7 @@ def _note(term: str, passages: Sequence[Passage], parts: Parts, memory: Memory) 
         memory.replies.append(Reply(passages=ids, round=memory.rounds))
         text = " ".join(one_line(one.text) for one in passages)
         cited = cited_places(passages, "", f"{term} {parts.question}")
-        return Note(term=term, text=text, passages=ids, citations=cited)
+        return Note(term=term, passages=ids, claims=(Claim(text=text, citations=cited),))
     task = SUMMARY_TASK.format(passages="\n\n".join(map(shown, passages)), term=term)
     prompt = chat(SUMMARY_SYSTEM, task)
     sampling = Sampling(max_tokens=parts.max_tokens, schema=SUMMARY_SCHEMA)
@@ -305,8 +311,20 @@ def _note(term: str, passages: Sequence[Passage], parts: Parts, memory: Memory) 
     if not known:
         memory.useless |= set(ids)
         return None
-    cited = cited_places(passages, fields["quote"]) or cited_places(passages, "", text)[:1]
-    return Note(term=term, text=text, passages=ids, citations=cited)
+    claims = _claims(text, fields["quote"], passages, parts.bound)
+    return Note(term=term, passages=ids, claims=claims) if claims else None
+
+
+def _claims(text: str, quote: str, passages: Sequence[Passage], bound: bool) -> tuple[Claim, ...]:
+    """What a summary says, cited: the statements that a passage bears out, or all of it where it is not bound."""
+    if not bound:
+        cited = cited_places(passages, quote) or cited_places(passages, "", text)[:1]
+        return (Claim(text=text, citations=cited),)
+    told: dict[str, tuple[Citation, ...]] = {}
+    for passage in passages:
+        for one in borne_out(passage, text, [quote]):
+            told[one.text] = (*told.get(one.text, ()), *one.citations)
+    return tuple(Claim(text=one, citations=cited) for one, cited in told.items())
 
 
 def _shown(memory: Memory) -> str:
@@ -327,15 +345,14 @@ def _picked(menu: Menu, parts: Parts, memory: Memory) -> Answer:
     at = max(range(len(menu.words)), key=lambda n: found.logprobs[n])
     picked = worded(menu, menu.words[at])
     parts.kit.trace.note("picked", words=list(menu.words), logprobs=list(found.logprobs), answer=picked)
-    cited = tuple(dict.fromkeys(one for note in memory.notes for one in note.citations))
+    cited = tuple(dict.fromkeys(one for claim in memory.claims() for one in claim.citations))
     spans = sentences(menu.question)[-1:]  # of a case that is told at length, what is asked
     text = statement("".join(menu.question[start:end] for start, end in spans), picked)
-    ids = tuple(dict.fromkeys(one.passage for one in cited))
     position = Position(
         answer=picked,
         verdict="accepted",
-        reason=f"picked among {len(menu.words)} answers, from {_counted(len(memory.notes))}",
-        passages=ids,
+        reason=f"picked among {len(menu.words)} answers (notes: {len(memory.notes)})",
+        passages=tuple(dict.fromkeys(one.passage for one in cited)),
         sources=tuple(dict.fromkeys(one.source for one in cited if one.source)),
         weight=round(shares(found)[at], 4),
     )
@@ -369,19 +386,14 @@ def _assembled(
     answers: tuple[str, ...], explanation: str, claims: list[Claim], replies: list[Reply], memory: Memory
 ) -> Answer:
     """The answer with the memory behind it: a claim and a reply for each entry."""
-    remembered = dict.fromkeys(Claim(text=one.text, citations=one.citations) for one in memory.notes)
     return Answer(
         question="",
         answers=answers,
         abstained=None if answers else "no_evidence",
-        claims=(*claims, *remembered) if answers else (),
+        claims=(*claims, *memory.claims()) if answers else (),
         explanation=explanation,
         passages=tuple(memory.read.values()),
         replies=(*memory.replies, *replies),
         rounds=memory.rounds,
         retrievals=memory.rounds,
     )
-
-
-def _counted(notes: int) -> str:
-    return "no notes" if not notes else f"{notes} note" + "s" * (notes > 1)
