@@ -22,6 +22,21 @@ from disputatio.evidence.statements import marked, spelled_out, statements, tidy
             [("It is high.", ("1",)), ("It lies in Nepal.", ("2",))],
         ),
         ("Marked [9] with what is not ours [a].", [("Marked [9] with what is not ours [a].", ())]),
+        ("Everest [1] is 8,849 m high [2].", [("Everest is 8,849 m high.", ("1", "2"))]),
+        (
+            "Everest [1] is 8,849 m high. It is old.",
+            [("Everest is 8,849 m high.", ("1",)), ("It is old.", ())],
+        ),
+        ("It is high [1] and wide [2].", [("It is high and wide.", ("1", "2"))]),
+        ("It is high [1] It lies there [2]", [("It is high.", ("1",)), ("It lies there.", ("2",))]),
+        (
+            "It rained. Everest [1] is 8,849 m high. It is cold [2].",
+            [("It rained.", ()), ("Everest is 8,849 m high.", ("1",)), ("It is cold.", ("2",))],
+        ),
+        (
+            "It is cold. [1][2] Everest [3] is high.",
+            [("It is cold.", ("1", "2")), ("Everest is high.", ("3",))],
+        ),
         ("[1]", []),
         ("", []),
     ],

@@ -11,8 +11,11 @@ from collections.abc import Collection
 
 from disputatio.text import sentences
 
-# One citation mark or several in a row: `[e1][e2]`, `[1, 2]`. All of them belong to what stands before.
-_GROUP = re.compile(r"\s*(?:\[\s*[\w-]+(?:\s*[,;]\s*[\w-]+)*\s*\]\s*)+")
+# One citation mark or several in a row: `[e1][e2]`, `[1, 2]`; and the full stop that they may follow.
+_MARK = r"\[\s*[\w-]+(?:\s*[,;]\s*[\w-]+)*\s*\]"
+_GROUP = re.compile(rf"(?P<stop>[.!?]?)(?P<marks>\s*{_MARK}(?:\s*[,;]?\s*{_MARK})*)\s*")
+_FIRST, _LAST = 0xE000, 0xF8FF  # characters of private use, one in the place of each group
+_PLACES = re.compile(f"[{chr(_FIRST)}-{chr(_LAST)}]")
 _NAME = re.compile(r"[\w-]+")
 # What joins two clauses; whether it does is told by what stands on either side.
 _JOINT = re.compile(r"\s*;\s+(?:and\s+|but\s+)?|,?\s+(?:and|but|while|whereas)\s+(?=\S)|,\s+(?:and|but)\s+")
@@ -35,26 +38,41 @@ _SUBJECTS = _PRONOUNS | frozenset(_SUBJECT_WORDS.split())
 
 
 def marked(text: str, names: Collection[str]) -> list[tuple[str, tuple[str, ...]]]:
-    """Each statement of a text with the citations that stand after it, as far as they are among `names`.
+    """Each statement of a text with the citations that stand in it or after it, as far as among `names`.
 
-    Every mark of a group counts, and a mark ends a statement; brackets that hold no such name stay.
+    Every mark of a group counts, and brackets that hold no such name stay as they are.
 
     >>> marked("It is 8,848 m high [a][b], and it lies in Nepal [c]. It is old.", {"a", "b", "c"})
     [('It is 8,848 m high.', ('a', 'b')), ('It lies in Nepal.', ('c',)), ('It is old.', ())]
     """
+    groups: list[list[str]] = []
+
+    def placed(match: re.Match[str]) -> str:
+        """One character in the place of a group, before the full stop that the group follows."""
+        cited = [one for one in _NAME.findall(match["marks"]) if one in names]
+        if not cited or len(groups) > _LAST - _FIRST:
+            return match[0]
+        groups.append(cited)
+        stands = f" {chr(_FIRST + len(groups) - 1)}"
+        rest = text[match.end() :].lstrip()
+        ends = match["stop"] or ("." if rest[:1].isupper() and _stands_alone(rest) else "")
+        return stands + ends + (" " if rest else "")
+
     found: list[tuple[str, tuple[str, ...]]] = []
-    start = 0
-    for match in _GROUP.finditer(text):
-        cited = tuple(dict.fromkeys(one for one in _NAME.findall(match[0]) if one in names))
-        if cited:
-            *before, last = statements(text[start : match.start()]) or [""]
-            found += [(one, ()) for one in before]
-            if last:
-                found.append((last, cited))
-            elif found:  # a mark after the full stop belongs to the sentence before it
-                found[-1] = (found[-1][0], tuple(dict.fromkeys((*found[-1][1], *cited))))
-            start = match.end()
-    return found + [(one, ()) for one in statements(text[start:])]
+    for one in statements(_GROUP.sub(placed, _PLACES.sub("", text))):
+        cited = [name for place in _PLACES.findall(one) for name in groups[ord(place) - _FIRST]]
+        bare = re.sub(r"\s+(?=[.,;:!?])", "", " ".join(_PLACES.sub(" ", one).split()))
+        if tidy(bare):
+            found.append((bare, tuple(dict.fromkeys(cited))))
+        elif found:  # marks alone belong to the statement before them
+            found[-1] = (found[-1][0], tuple(dict.fromkeys((*found[-1][1], *cited))))
+    return found
+
+
+def _stands_alone(rest: str) -> bool:
+    """Whether the sentence that follows a mark has a subject and a verb of its own."""
+    first, last = (sentences(rest) or [(0, 0)])[0]
+    return _is_clause(rest[first:last]) and _has_subject(rest[first:last])
 
 
 def statements(text: str) -> list[str]:
