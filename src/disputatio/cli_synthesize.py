@@ -5,7 +5,6 @@ The file is named on stdout, what came of it on stderr; exit codes as for `dispu
 
 from __future__ import annotations
 
-import hashlib
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -33,7 +32,8 @@ def synthesize(
 ) -> None:
     """Questions with their passages and checked short answers, for `disputatio eval run jsonl:FILE`."""
     from disputatio.config import build_kit, embedder_for, read_settings
-    from disputatio.eval.synthesis import WRITER_SYSTEM, WRITER_TASK, mixed
+    from disputatio.eval.question_writer import prompts_hash
+    from disputatio.eval.synthesis import mixed
     from disputatio.eval.synthetic_file import synthesize as make
     from disputatio.store.index import Index
 
@@ -53,7 +53,7 @@ def synthesize(
             "index": f"{index.absolute().name}, {told.passages} passages, commit {told.commit}",
             "embedder": told.embedder,
             "model": kit.cast("questioner").name,
-            "prompts": hashlib.sha256((WRITER_SYSTEM + WRITER_TASK).encode()).hexdigest()[:16],
+            "prompts": prompts_hash(),
         },
         say=_Line(questions) if sys.stderr.isatty() else lambda _: None,
     )

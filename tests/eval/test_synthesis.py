@@ -56,19 +56,18 @@ def _town(n: int) -> Passage:
 
 def writer(text: str) -> str:
     """A model that keeps to its task, as it is told in the prompt."""
-    mills = re.findall(r"mill of (\w+) was opened in (\d+)", text)
-    task = text.rpartition("Write the question so:")[2]
-    names = " and of ".join(name for name, _ in mills)
+    if mills := re.findall(r"mill of (\w+) was opened in (\d+)", text):
+        ((name, year),) = mills
+        return json.dumps({"answer": year, "question": f"When was the mill of {name} opened?"})
+    names = " and of ".join(re.findall(r"Question: When was the mill of (\w+) opened", text))
     question = f"When was the mill of {names} opened"
-    if "more words than are needed" in task:
+    if "more words than are needed" in text:
         question = f"I would very much like to know, if you can tell me, {question[0].lower() + question[1:]}"
-    if "at most six words" in task:
+    if "at most six words" in text:
         question = f"mill opening {names}"
-    if "seven words or more" in task:
+    if "seven words or more" in text:
         question = f"in which year were these mills first opened {names}"
-    if "engine" not in task:
-        question += "?"
-    return json.dumps({"question": question, "answers": [year for _, year in mills]})
+    return json.dumps({"question": question + ("" if "engine" in text else "?")})
 
 
 @pytest.fixture
@@ -189,7 +188,7 @@ def test_a_question_of_no_use_is_told_by_code(changes: dict[str, Any], fault: st
 
 
 def test_what_fails_is_tried_with_other_evidence_and_given_up_with_the_reason(index: Index) -> None:
-    model = Scripted(lambda _: '{"question": "Who?", "answers": ["nobody at all"]}')
+    model = Scripted(lambda _: '{"question": "Who?", "answer": "nobody at all"}')
     (made,) = synthetic([0], _kit(index, model), draw_from(index), mix=FACTUAL)
     assert (made.question, made.tries) == ("", TRIES)
     assert made.fault == "an answer does not stand in its passage"
@@ -226,7 +225,7 @@ def test_an_interrupted_run_goes_on_and_ends_the_same(index: Index, tmp_path: Pa
 
     def failing(text: str) -> Any:
         answered["all"] += 1
-        return ServerFault("down", 503) if answered["all"] > 5 else writer(text)
+        return ServerFault("down", 503) if answered["all"] > 17 else writer(text)
 
     with pytest.raises(BatchFault):
         _make(index, parts, 9, Scripted(failing))
