@@ -103,7 +103,11 @@ def print_correctness(examples: Sequence[Example], kit: Kit) -> None:
     compared = report(found, lambda one: nearest(one.metadata["correctness"]), CORRECTNESS, "70B")
     lower = [(nearest(one.metadata["correctness"], up=False), grade) for one, _, grade in compared]
     print(f"* with halves to the lower grade: quadratic kappa {shown(lower, CORRECTNESS, 'quadratic')}")
-    raw = [(float(one.metadata["correctness"]), expected(grade, CORRECTNESS)) for one, grade in found]
+    raw = [
+        (float(one.metadata["correctness"]), expected(grade, CORRECTNESS))
+        for one, grade in found
+        if grade.grade is not None
+    ]
     both = [(theirs, ours) for theirs, ours in raw if ours is not None]
     if len(both) > 1:
         rank = spearman(np.array([a for a, _ in both]), np.array([b for _, b in both]))
