@@ -116,7 +116,8 @@ def _dataset(part: Mapping[str, Any]) -> str:
             *_differences(part["differences"]),
         ]
     if part["strata"]:
-        lines += ["", "### By kind of question, per cent", "", *_strata(part["strata"])]
+        scale = "per cent (grades as they are)" if any(one["judged"] for one in strategies) else "per cent"
+        lines += ["", f"### By kind of question, {scale}", "", *_strata(part["strata"])]
     return "\n".join(lines)
 
 
