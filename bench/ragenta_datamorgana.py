@@ -12,7 +12,8 @@ first N of the questions, the released code's shape on the same engine: one call
 read by predictor, judge and final agent each. It is written from the paper.
 
 Seconds are those spent waiting for the model, as they were when a call was made; the verification that follows an
-answer is the same for all strategies and counted apart. What is in --out is not run again, and what was asked for it
+answer is the same for all strategies and counted apart. The first question of a process reads every agent's
+instructions anew, so a run that was stopped counts that once more. What is in --out is not run again, and what was asked for it
 is in the journal: a run that was stopped goes on. Prints and writes Markdown (--out with .md).
 """
 
