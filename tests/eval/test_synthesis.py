@@ -176,6 +176,8 @@ GOOD = Synthetic(
         ),
         ({"question": "Was the mill of Velwick opened in 1700?"}, "it gives an answer away"),
         ({"question": "When, says the first passage, was the mill opened?"}, "it speaks of the passages"),
+        ({"question": "How many mills of Velwick were opened in the study?"}, "it speaks of the passages"),
+        ({"question": "What did the study of Velwick mills find?"}, ""),
         ({"question": "Mill?"}, "it has not the length"),
         ({"question": "when the mill of Velwick opened"}, "it is no natural question"),
     ],
@@ -194,6 +196,13 @@ def test_what_fails_is_tried_with_other_evidence_and_given_up_with_the_reason(in
     assert made.fault == "an answer does not stand in its passage"
     assert len({call.text for call in model.calls}) > 1
     assert summary([made]) == {"questions": 0, "failed": {made.fault: 1}, "categories": {}}
+
+
+def test_two_passages_that_only_answer_one_and_the_same_question_are_not_compared(index: Index) -> None:
+    model = Scripted(lambda _: '{"answer": "wheat and rye", "question": "What did the mill grind?"}')
+    mix = {**FACTUAL, "answer": {"comparison": 1.0}}
+    (made,) = synthetic([0], _kit(index, model), draw_from(index), mix=mix)
+    assert made.fault == "both questions are one"
 
 
 def test_a_passage_cannot_give_orders_to_the_writer(index: Index) -> None:

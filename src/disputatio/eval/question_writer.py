@@ -58,7 +58,8 @@ WORDING_SCHEMA: Mapping[str, Any] = {
     "additionalProperties": False,
 }
 
-FIRST = "Write the question."
+_BY_NAME = "Say by name what or whom it is about: there are thousands of other studies, people and places."
+FIRST = f"Write the question. {_BY_NAME}"
 _HINTS = {
     "comparison": "Another question is: {question}\nWrite one that asks the same of what this passage is "
     "about, or the nearest to it that this passage answers.",
@@ -112,7 +113,7 @@ def write_facts(passages: Sequence[Passage], hints: Sequence[str], kit: Kit) -> 
 
 def hint_of(kind: str, question: str) -> str:
     """What is said of the first question when a second is to be written, by the kind of both together."""
-    return _HINTS[kind].format(question=one_line(question))
+    return f"{_HINTS[kind].format(question=one_line(question))} {_BY_NAME}"
 
 
 def word(

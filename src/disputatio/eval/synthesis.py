@@ -57,7 +57,9 @@ _WORDS = {  # of a question, by its formulation: at least, at most
 }
 _SPEAKS_OF_TEXT = re.compile(
     r"\b(?:the|this|that|these|given|first|second|both|following|above|two) "
-    r"(?:passages?|texts?|sentences?|articles?|documents?|excerpts?)\b|\baccording to the (?:text|passage)",
+    r"(?:passages?|texts?|sentences?|articles?|documents?|excerpts?)\b"
+    r"|\b(?:in|of|by) (?:the|this) (?:study|paper|trial|survey|authors?)(?=[\s,]*(?:[?.]|$|and\b|compared\b))"
+    r"|\bthis (?:study|paper)\b",
     re.IGNORECASE,
 )
 
@@ -256,6 +258,9 @@ def _write(asked: Sequence[_Asked], kit: Kit, turn: int, known: set[str]) -> Ite
                 faults[one.n] = fault
             elif not isinstance(fact, str):
                 facts[one.n].append(fact)
+        for one in ready if place else ():
+            if one.n not in faults and len({normalise(told) for told, _ in facts[one.n]}) == 1:
+                faults[one.n] = "both questions are one"
     ready = [one for one in asked if one.n not in faults]
     worded = word(
         [[question for question, _ in facts[one.n]] for one in ready], [one.categories for one in ready], kit
