@@ -58,7 +58,8 @@ def synthesize(
         say=_Line(questions) if sys.stderr.isatty() else lambda _: None,
     )
     _say(
-        f"{count} of {questions} questions; next: disputatio eval run jsonl:{out} --index {index} --strategy ..."
+        f"{count} of {questions} questions; next: "
+        f"disputatio eval run jsonl:{out} --index {index} --strategy ..."
     )
     for reason, n in sorted(failed.items(), key=lambda one: -one[1]):
         _say(f"{n} came to nothing: {reason}")
