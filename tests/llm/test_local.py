@@ -81,6 +81,18 @@ def test_what_is_read_again_comes_from_the_prefix_cache(model: Local) -> None:
 
 
 @pytest.mark.slow
+def test_a_batch_reads_the_beginning_that_its_prompts_share_once(model: Local) -> None:
+    long = "The jetty was built of oak. " * 40
+    prompts = [chat(long, f"Write the number {n} and nothing else.") for n in range(1, 5)]
+    batch = model.complete(prompts, Sampling(max_tokens=4))
+    first, *others = [one.usage.cached_tokens for one in batch]
+    assert first < 64
+    assert min(others) > 200
+    alone = [model.complete([one], Sampling(max_tokens=4))[0].text for one in prompts]
+    assert [one.text for one in batch] == alone
+
+
+@pytest.mark.slow
 def test_threads_share_one_engine(model: Local) -> None:
     def said(n: int) -> str:
         prompt = chat("Reply with the number alone.", f"Write the number {n}.")

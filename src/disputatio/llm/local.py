@@ -81,8 +81,8 @@ class Local:
         engine = self._load()
         config = engine.config(sampling)
         began = time.perf_counter()
-        jobs = [engine.submit(self._encode(engine, one, sampling.max_tokens), config) for one in prompts]
-        done = [job.result() for job in jobs]
+        encoded = [self._encode(engine, one, sampling.max_tokens) for one in prompts]
+        done = [job.result() for job in engine.submit(encoded, config)]
         share = (time.perf_counter() - began) / max(len(done), 1)
         return [
             Completion(
@@ -110,7 +110,7 @@ class Local:
         columns: list[list[_Generated]] = []
         for option in options:
             config = engine.config(Sampling(max_tokens=1), only=option)
-            columns.append([job.result() for job in [engine.submit(ids, config) for ids in encoded]])
+            columns.append([job.result() for job in engine.submit(encoded, config)])
         share = (time.perf_counter() - began) / max(len(encoded), 1)
         choices = []
         for row in zip(*columns, strict=True):
@@ -175,8 +175,12 @@ class _Generated:
 
 @dataclass(slots=True)
 class _Job:
+    """A request; `read` once its prompt is computed, or will not be. It waits until `after` is read."""
+
     ids: Any
     config: Any
+    after: _Job | None = None
+    read: bool = False
     future: Future[_Generated] = field(default_factory=Future)
     handle: Any = None
     cached: int = 0
@@ -235,49 +239,77 @@ class _Engine:
         if len(set(firsts)) != len(firsts) or not all(one.isalnum() for one in options):
             raise ConfigError(f"options must be words that differ in their first token: {options}")
 
-    def submit(self, ids: Any, config: Any) -> Future[_Generated]:
-        """Queue one prompt for the running batch."""
-        job = _Job(ids, config)
-        self._inbox.put(job)
-        return job.future
+    def submit(self, prompts: Sequence[Any], config: Any) -> list[Future[_Generated]]:
+        """Queue prompts for the running batch.
+
+        Requests added together do not find each other's prefix in the cache, so where they share one
+        that is long enough the first goes ahead until it is read.
+        """
+        jobs = [_Job(ids, config) for ids in prompts]
+        if len(jobs) > 1 and _shared([ids.data[0] for ids in prompts]) >= _BLOCK:
+            for job in jobs[1:]:
+                job.after = jobs[0]
+        for job in jobs:
+            self._inbox.put(job)
+        return [job.future for job in jobs]
 
     def _serve(self) -> None:
         active: list[_Job] = []
+        held: list[_Job] = []
         while True:
-            self._admit(active)
+            self._admit(active, held)
+            if not active:
+                continue
             try:
                 self._pipeline.step()
             except RuntimeError as fault:
                 for job in active:
+                    job.read = True
                     job.future.set_exception(LLMError(f"the embedded engine failed: {fault}"))
                 active.clear()
                 continue
+            for job in active:
+                if not job.read and (job.handle.can_read() or self._is_over(job)):
+                    job.read = True
+                    self._seen.add(job.ids.data[0].tolist())
             active = [job for job in active if not self._settle(job)]
 
-    def _admit(self, active: list[_Job]) -> None:
+    def _admit(self, active: list[_Job], held: list[_Job]) -> None:
         """Take what waits; sleep only when nothing is running."""
+        ready = [job for job in held if job.after is None or job.after.read]
+        held[:] = [job for job in held if job not in ready]
+        for job in ready:
+            self._add(job, active)
         while True:
             try:
-                job = self._inbox.get(block=not active)
+                job = self._inbox.get(block=not active and not held)
             except queue.Empty:
                 return
-            tokens = job.ids.data[0].tolist()
-            job.cached = self._seen.match(tokens)
-            try:
-                job.handle = self._pipeline.add_request(next(self._numbers), job.ids, job.config)
-            except RuntimeError as fault:
-                job.future.set_exception(Malformed(f"the embedded engine refused the request: {fault}"))
-                continue
-            active.append(job)
+            if job.after is None or job.after.read:
+                self._add(job, active)
+            else:
+                held.append(job)
             if self._inbox.empty():
                 return
 
+    def _add(self, job: _Job, active: list[_Job]) -> None:
+        job.cached = self._seen.match(job.ids.data[0].tolist())
+        try:
+            job.handle = self._pipeline.add_request(next(self._numbers), job.ids, job.config)
+        except RuntimeError as fault:
+            job.read = True
+            job.future.set_exception(Malformed(f"the embedded engine refused the request: {fault}"))
+            return
+        active.append(job)
+
+    def _is_over(self, job: _Job) -> bool:
+        return bool(job.handle.get_status() != self._genai.GenerationStatus.RUNNING)
+
     def _settle(self, job: _Job) -> bool:
-        status = self._genai.GenerationStatus
-        if job.handle.get_status() == status.RUNNING:
+        if not self._is_over(job):
             return False
         outputs = job.handle.read_all()
-        if not outputs or job.handle.get_status() == status.IGNORED:
+        if not outputs or job.handle.get_status() == self._genai.GenerationStatus.IGNORED:
             job.future.set_exception(ContextTooLong("the embedded engine had no room for the prompt"))
             return True
         output = outputs[0]
@@ -301,6 +333,20 @@ class _Engine:
             )
         )
         return True
+
+
+def _shared(prompts: Sequence[Any]) -> int:
+    """How many leading tokens all prompts share.
+
+    >>> _shared([[1, 2, 3], [1, 2, 4, 5], [1, 2]])
+    2
+    """
+    same = 0
+    for column in zip(*prompts, strict=False):
+        if any(one != column[0] for one in column):
+            break
+        same += 1
+    return same
 
 
 class _SeenBlocks:
