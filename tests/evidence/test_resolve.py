@@ -102,6 +102,15 @@ def test_reliability_weighs_a_vote() -> None:
     assert answers == ("5",)
 
 
+def test_a_source_that_nothing_is_known_of_does_not_outweigh_a_proven_one() -> None:
+    answers, _ = settled(
+        voice("5", "The population of Tarnwick is 5.", source="a"),
+        voice("6", "Tarnwick has a population of 6.", source="stranger"),
+        reliabilities={"a": 0.8},
+    )
+    assert answers == ("5",)
+
+
 def test_a_tampered_copy_is_about_the_same_thing_whatever_it_names() -> None:
     text = (
         "The town of Tarnwick on the river, which fishermen founded before the great flood and which kept "

@@ -170,9 +170,10 @@ def _kind(groups: Sequence[_Group], answer: Answer) -> ConflictKind:
 
 
 def _weight(group: _Group, reliabilities: Mapping[str, float]) -> float:
-    """One vote a source, weighed by its reliability where known; passages without a source count one each."""
-    known = sum(reliabilities.get(one, 1.0) for one in group.sources)
-    return round(known + sum(not one.source for one in group.passages), 4)
+    """One vote a source, or a passage without one, weighed by reliability; at chance where only others are known."""
+    unknown = 0.5 if reliabilities else 1.0
+    known = sum(reliabilities.get(one, unknown) for one in group.sources)
+    return round(known + unknown * sum(not one.source for one in group.passages), 4)
 
 
 def _sentences(text: str) -> list[str]:

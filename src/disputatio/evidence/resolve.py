@@ -233,6 +233,7 @@ def _triples(text: str) -> set[tuple[str, ...]]:
 
 def _sides(question: str, voices: Sequence[Voice], reliabilities: Mapping[str, float]) -> list[_Side]:
     sides: list[_Side] = []
+    unknown = 0.5 if reliabilities else 1.0  # where something is known of others, a stranger is at chance
     for voice in voices:
         same = [one for one in sides if matches(one.answer, voice.reply.answer)]
         if same:
@@ -243,7 +244,7 @@ def _sides(question: str, voices: Sequence[Voice], reliabilities: Mapping[str, f
         named = [names_of(question, one) for one in side.voices]
         side.names = frozenset().union(*named)
         groups = independent([one.passage for one in side.voices])
-        side.votes = sum(max(reliabilities.get(one.source, 1.0) for one in group) for group in groups)
+        side.votes = sum(max(reliabilities.get(one.source, unknown) for one in group) for group in groups)
     return sides
 
 
