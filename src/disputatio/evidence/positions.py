@@ -170,7 +170,7 @@ def _kind(groups: Sequence[_Group], answer: Answer) -> ConflictKind:
 
 
 def _weight(group: _Group, reliabilities: Mapping[str, float]) -> float:
-    """One vote a source, or a passage without one, weighed by reliability; at chance where only others are known."""
+    """One vote a source, or a passage without one, by reliability; at chance where only others are known."""
     unknown = 0.5 if reliabilities else 1.0
     known = sum(reliabilities.get(one, unknown) for one in group.sources)
     return round(known + unknown * sum(not one.source for one in group.passages), 4)
