@@ -275,6 +275,7 @@ def chooses_yes(question: str, kit: Any) -> Any:
     return kit.choose("detector", [chat("", question)], ("Yes", "No"))
 
 
+@pytest.mark.slow
 # --- disks, pipes, signals ----------------------------------------------------------------------
 def test_a_full_disk_for_the_trace_costs_the_trace_and_not_the_answer(place: Path) -> None:
     words = ("ask", QUESTION, "--passages", "passages.jsonl", "--trace", "trace.jsonl", "--trace-text")
@@ -301,6 +302,7 @@ def test_a_full_disk_for_the_index_is_a_fault_outside_and_ingesting_again_goes_o
     assert again.json["added"] + again.json["unchanged"] == 150
 
 
+@pytest.mark.slow
 def test_a_full_disk_for_the_output_is_a_fault_outside() -> None:
     if not os.path.exists("/dev/full"):  # noqa: PTH110 - a device
         pytest.skip("there is no /dev/full")
@@ -310,6 +312,7 @@ def test_a_full_disk_for_the_output_is_a_fault_outside() -> None:
     assert done.err == "disputatio: the output could not be written: No space left on device\n"
 
 
+@pytest.mark.slow
 def test_a_reader_that_goes_away_is_no_fault() -> None:
     reading, writing = os.pipe()
     process = start("ask", QUESTION, "--passages", "passages.jsonl", stdout=writing)

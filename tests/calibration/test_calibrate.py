@@ -61,6 +61,7 @@ def test_questions_are_spread_over_sources_and_towns_and_their_answers_stand_in_
         assert passage.source == one.source
 
 
+@pytest.mark.slow
 def test_the_same_seed_draws_the_same_questions_and_another_one_others(tmp_path: Path) -> None:
     drawn = []
     for name, seed in (("a", 0), ("b", 0), ("c", 1)):

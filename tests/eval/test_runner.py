@@ -194,6 +194,7 @@ def test_an_interrupt_ends_the_run_after_the_record_in_hand(tmp_path: Path) -> N
     assert len(read_journal(tmp_path).entries) == len(words) - 1 < 1000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 3])
 def test_kill_9_at_any_moment_loses_no_acknowledged_record_and_makes_none_twice(
     tmp_path: Path, workers: int
@@ -227,6 +228,7 @@ def test_kill_9_at_any_moment_loses_no_acknowledged_record_and_makes_none_twice(
     assert _scores(killed) == _scores(straight)
 
 
+@pytest.mark.slow
 def test_a_disk_that_fills_up_loses_no_acknowledged_record(tmp_path: Path) -> None:
     command = f"ulimit -f 1000; exec {sys.executable} -m tests.eval.fakes {tmp_path} 400 1"
     full = subprocess.run(["sh", "-c", command], cwd=ROOT, capture_output=True, text=True, check=False)

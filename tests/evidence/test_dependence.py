@@ -76,6 +76,7 @@ def test_a_common_mistake_ties_nobody_though_a_rare_one_would() -> None:
     assert not together(tied_by_votes(common, truth, [0.7] * 20, options=10).group)
 
 
+@pytest.mark.slow
 def test_a_thousand_copies_are_one_voice_on_anchors() -> None:
     votes, _ = spoken([0.6, 0.9, 0.9, 0.8], 60, coverage=1.0)
     crowd = np.concatenate([votes, np.repeat(votes[:, :1], 996, axis=1)], axis=1)

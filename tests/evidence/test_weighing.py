@@ -242,6 +242,7 @@ def test_the_number_of_options_is_capped_and_never_below_two() -> None:
     assert estimate(np.zeros((2, 2), dtype=np.int32)).options == 2
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(ballots, st.integers(2, 10))
 def test_every_round_raises_what_is_climbed_so_that_the_estimate_ends(

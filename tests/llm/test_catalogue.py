@@ -278,6 +278,7 @@ def test_what_is_here_is_not_fetched_again(shop: Shop, know: Callable[..., None]
     assert shop.asked == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("program", ["pip", "uv"])
 def test_the_users_own_client_fetches_packages_as_it_is_set_up(
     program: str, shop: Shop, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
@@ -408,6 +409,7 @@ def kill_in_the_middle(folder: Path, url: str) -> None:
     assert done.returncode == -signal.SIGKILL
 
 
+@pytest.mark.slow
 def test_a_pull_killed_in_the_middle_goes_on_with_the_missing_parts(
     shop: Shop, know: Callable[..., None], cache: Path
 ) -> None:

@@ -182,6 +182,7 @@ def test_a_flipped_bit_in_any_file_of_a_segment_is_found(place: Path) -> None:
     assert check(place, repair=False).damaged == ()
 
 
+@pytest.mark.slow
 def test_a_flipped_bit_anywhere_in_a_small_file_is_found(place: Path) -> None:
     draw = random.Random(1)
     for name in ("manifest.json", "manifest.copy.json", "ledger.jsonl", "reliability.json"):

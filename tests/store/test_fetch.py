@@ -292,6 +292,7 @@ def _stop_midway(client: socket.socket, path: str) -> None:
     client.recv(1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("say", "words"),
     [

@@ -115,6 +115,7 @@ def test_a_kill_leaves_the_old_or_the_new_state_and_running_again_goes_on(
     assert (len(after.search("dog", k=100)), after.search("cat")) == (20, [])
 
 
+@pytest.mark.slow
 def test_a_replaced_file_changes_at_once_however_many_batches_it_takes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

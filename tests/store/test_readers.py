@@ -344,6 +344,7 @@ def test_csv_that_is_ragged_or_broken_keeps_its_good_rows(tmp_path: Path) -> Non
     assert reasons == {"a.csv:2": "has 1 fields where the header has 2", "a.csv:3": "is not UTF-8 text"}
 
 
+@pytest.mark.slow
 def test_a_large_file_of_rows_is_read_in_bounded_memory(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     line = json.dumps({"text": "words " * 100}) + "\n"

@@ -53,6 +53,7 @@ def test_memory_is_bounded_above_what_the_libraries_take(tmp_path: Path, good: P
         assert _text(_parse(box, good)) == "Good words."
 
 
+@pytest.mark.slow
 def test_a_child_that_was_killed_is_replaced(good: Path) -> None:
     with Sandbox() as box:
         assert _text(_parse(box, good)) == "Good words."
@@ -122,6 +123,7 @@ def test_a_wrong_answer_of_the_child_is_refused(answer: bytes) -> None:
         sandbox._checked(answer)
 
 
+@pytest.mark.slow
 def test_an_answer_without_end_is_refused(good: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sandbox, "_LARGEST_ANSWER", 10)
     good.write_text("<p>" + "words " * 500_000)

@@ -201,6 +201,7 @@ def test_an_ingest_that_did_nothing_is_not_told_and_a_refusal_is_told_once(
         assert summaries[2].refused == (bad,)
 
 
+@pytest.mark.slow
 def test_a_busy_writer_is_waited_for_and_nothing_is_lost(folder: Path, index: Recorder) -> None:
     turns = iter(range(100))
 

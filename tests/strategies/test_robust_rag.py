@@ -106,6 +106,7 @@ def test_thresholds_out_of_range_are_refused(options: dict[str, float]) -> None:
         answered(passages(TRUE), Readers(), **options)
 
 
+@pytest.mark.slow
 def test_no_corruption_of_so_many_passages_changes_the_answer() -> None:
     honest = [TRUE] * 7
     answer = answered(passages(*honest), alpha=0.5)
