@@ -224,7 +224,9 @@ def enter(
 ) -> None:
     """Score what was answered, and keep the scores of each question."""
     both = list(zip(tests, asked, strict=True))
-    out.setdefault("scores", {})[label] = {
+    kept = {name: one for name, one in out.get("scores", {}).items() if len(one["accuracy"]) == len(both)}
+    out["scores"] = kept  # scores of a run over other questions cannot be paired with these
+    out["scores"][label] = {
         "accuracy": [None if a.fault else accuracy(a.answers, e.gold) for e, a in both],
         "misled": [
             None if a.fault else float(any(stands(said, lie) for said in a.answers for lie in e.wrong))
