@@ -6,9 +6,12 @@ What was made is said on stderr, the folder's files on stdout; exit codes as for
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
+
+if TYPE_CHECKING:
+    from disputatio.eval.multisource import Prior
 
 app = typer.Typer(help="Make a benchmark out of published data.", no_args_is_help=True)
 
@@ -64,7 +67,7 @@ def multisource(
     built = make(
         chosen,
         sources=sources,
-        prior=prior,  # type: ignore[arg-type]  # checked there
+        prior=cast("Prior", prior),  # another word is refused there
         adversaries=adversaries,
         coverage=coverage,
         estimate=estimate,

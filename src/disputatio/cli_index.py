@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -12,6 +12,7 @@ from disputatio.errors import InputError
 if TYPE_CHECKING:
     from disputatio.protocols import Embedder
     from disputatio.store.index import Index
+    from disputatio.store.search import Fusion
     from disputatio.types import Hit
 
 app = typer.Typer(help="Look into an index, compact it, export it.", no_args_is_help=True)
@@ -176,7 +177,7 @@ def search(
         query,
         k=k,
         alpha=alpha,
-        fusion=fusion,  # type: ignore[arg-type]  # the search refuses another word
+        fusion=cast("Fusion", fusion),  # the search refuses another word
         per_source=per_source,
         sources=source,
         after=after,

@@ -71,10 +71,14 @@ class Settings(BaseSettings):
         settings_cls: type[BaseSettings],
         init_settings: PydanticBaseSettingsSource,
         env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - the library's signature
-        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - the library's signature
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Flags, then the environment, then the file."""
+        del (
+            dotenv_settings,
+            file_secret_settings,
+        )  # the library hands them over; settings do not come from there
         file = TomlConfigSettingsSource(settings_cls)
         if "cache" in file():  # models are found by it before any file is read
             raise InputError(f"{FILE}: cache is set by the variable DISPUTATIO_CACHE alone")

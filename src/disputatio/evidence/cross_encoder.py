@@ -11,7 +11,7 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from disputatio.errors import InputError, MissingDependency
 
@@ -27,7 +27,7 @@ class CrossEncoder:
             if not (folder / name).is_file():
                 raise InputError(f"{folder}: a cross-encoder needs {name} there")
         try:
-            sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]  # else use is reported
+            cast("dict[str, Any]", sys.modules).setdefault("openvino_telemetry", None)  # else use is reported
             import openvino
             from tokenizers import Tokenizer
         except ImportError as absent:

@@ -143,9 +143,12 @@ def earned(sources: Mapping[str, Source]) -> dict[str, float]:
         return {}
     weights = {"": 0.5}
     for name, one in sources.items():
-        low, high = (one.reliability if end is None else end for end in (one.low, one.high))
-        told = one.reliability is not None and low is not None and high is not None
-        weights[name] = one.reliability if told and (low > 0.5 or high < 0.5) else 0.5  # type: ignore[operator, assignment]
+        weights[name] = 0.5
+        if one.reliability is not None:
+            low = one.reliability if one.low is None else one.low
+            high = one.reliability if one.high is None else one.high
+            if low > 0.5 or high < 0.5:
+                weights[name] = one.reliability
     return weights
 
 

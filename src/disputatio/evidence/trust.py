@@ -235,10 +235,11 @@ def tally(
     right = heard.slot - heard.start[question] == truth[question]
 
     def sums(chosen: NDArray[np.bool_], agreed: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-        return tuple(  # type: ignore[return-value]
-            np.bincount(heard.source[which], weights=weight[question[which]], minlength=heard.sources)
-            for which in (chosen, chosen & agreed)
-        )
+        def total(which: NDArray[np.bool_]) -> Floats:
+            counts = np.bincount(heard.source[which], weight[question[which]], minlength=heard.sources)
+            return counts.astype(np.float64, copy=False)
+
+        return total(chosen), total(chosen & agreed)
 
     checks = sums(told & seen[question], right)
     live = sums(told & ~seen[question], right)

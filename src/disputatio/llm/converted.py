@@ -6,7 +6,6 @@ that format beside nothing of the user's, in the cache, and renames it into plac
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 import tempfile
@@ -14,7 +13,7 @@ import warnings
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from disputatio.errors import InputError, LLMError
 from disputatio.llm import gguf
@@ -50,7 +49,7 @@ def converted_folder(path: Path, cache: Path, say: Callable[[str], None]) -> Pat
 
 def open_pipeline(folder: Path, cache_gb: int, say: Callable[[str], None]) -> tuple[Any, Any]:
     """The pipeline over a converted folder, and its tokenizer; raises `LLMError`."""
-    sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]  # else use is reported
+    cast("dict[str, Any]", sys.modules).setdefault("openvino_telemetry", None)  # else use is reported
     import openvino_genai
 
     scheduler = openvino_genai.SchedulerConfig()
@@ -69,7 +68,7 @@ def open_pipeline(folder: Path, cache_gb: int, say: Callable[[str], None]) -> tu
 
 def _convert(path: Path, folder: Path) -> None:
     """Write the engine's own form of a GGUF file; nothing is seen of it until it is whole."""
-    sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]  # else use is reported
+    cast("dict[str, Any]", sys.modules).setdefault("openvino_telemetry", None)  # else use is reported
     import openvino_genai
 
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -102,7 +101,7 @@ def _convert(path: Path, folder: Path) -> None:
                 f"{path}: the conversion did not write {missing[0]} ({free} MB free in {folder.parent})"
             )
         try:
-            os.rename(work, folder)  # noqa: PTH104 - one atomic step on one file system
+            work.rename(folder)  # one atomic step on one file system
         except OSError:
             if not folder.exists():  # another process may have finished first
                 raise

@@ -21,9 +21,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from email.message import Message
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any, cast
 
 from disputatio.errors import DownloadError
+
+if TYPE_CHECKING:
+    from http.client import HTTPMessage
 
 Report = Callable[[int], None]
 """Told how many bytes of the file are there."""
@@ -145,7 +148,7 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
             fp.close()
             raise
         self.headers.update({name.lower(): value for name, value in headers.items()})
-        return super().redirect_request(req, fp, code, msg, headers, newurl)  # type: ignore[arg-type]  # HTTPMessage
+        return super().redirect_request(req, fp, code, msg, cast("HTTPMessage", headers), newurl)
 
 
 def _open(

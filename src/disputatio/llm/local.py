@@ -21,7 +21,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from disputatio.errors import ConfigError, ContextTooLong, LLMError, Malformed, MissingDependency
 from disputatio.llm.converted import converted_folder, open_pipeline
@@ -191,7 +191,7 @@ class _Engine:
 
     def __init__(self, path: Path, cache: Path, cache_gb: int, say: Callable[[str], None]) -> None:
         try:
-            sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]  # else use is reported
+            cast("dict[str, Any]", sys.modules).setdefault("openvino_telemetry", None)  # else use is reported
             import openvino_genai
         except ImportError as absent:
             raise MissingDependency("openvino-genai", "local") from absent

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from disputatio.errors import ConfigError, MissingDependency
 from disputatio.store.model_folder import EmbedderSettings, ModelFolder, read_folder
@@ -127,7 +127,7 @@ class OnnxEmbedder:
             return self._loaded
 
     def _opened(self) -> _Loaded:
-        sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]  # else use is reported
+        cast("dict[str, Any]", sys.modules).setdefault("openvino_telemetry", None)  # else use is reported
         try:
             import openvino
         except ImportError as error:
