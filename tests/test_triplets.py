@@ -28,23 +28,21 @@ def scored(*scores: float | None) -> list[Triplet]:
     ]
 
 
-def told(answer: str, *quotes: str) -> list[tuple[str, list[str]]]:
-    return [
-        (one.text, [cited.quote for cited in one.citations]) for one in borne_out(PASSAGE, answer, quotes)
-    ]
+def told(answer: str, question: str = "?") -> list[tuple[str, list[str]]]:
+    borne = borne_out(question, PASSAGE, answer)
+    return [(one.text, [cited.quote for cited in one.citations]) for one in borne]
 
 
 # --- what a passage bears out -------------------------------------------------------------------
-def test_a_statement_rests_on_the_sentences_of_its_quotes() -> None:
-    assert told("The census counted 12,650 people in Tarnwick.", "counted 12,650") == [
-        ("The census counted 12,650 people in Tarnwick.", ["The census counted 12,650 people."])
-    ]
-
-
-def test_a_quote_that_is_not_there_leaves_the_sentence_that_says_it() -> None:
-    assert told("Founded in 1311 by monks.", "monks founded it") == [
-        ("Founded in 1311 by monks.", ["It was founded in 1311 by monks."])
-    ]
+@pytest.mark.parametrize(
+    ("statement", "sentence"),
+    [
+        ("The census counted 12,650 people in Tarnwick.", "The census counted 12,650 people."),
+        ("Founded in 1311 by monks.", "It was founded in 1311 by monks."),
+    ],
+)
+def test_a_statement_rests_on_the_sentence_that_says_it(statement: str, sentence: str) -> None:
+    assert told(statement) == [(statement, [sentence])]
 
 
 @pytest.mark.parametrize(
@@ -57,8 +55,7 @@ def test_a_quote_that_is_not_there_leaves_the_sentence_that_says_it() -> None:
     ],
 )
 def test_what_no_sentence_says_is_left_out_even_under_the_right_title(invented: str) -> None:
-    assert told(invented, "nothing like it") == []
-    assert told("The population of Tarnwick is 1,200.", "The town has a harbour") == []
+    assert told(invented) == []
 
 
 def test_a_true_statement_stays_when_an_invented_one_stands_beside_it() -> None:
@@ -67,23 +64,23 @@ def test_a_true_statement_stays_when_an_invented_one_stands_beside_it() -> None:
     ]
 
 
-def test_two_quotes_bear_out_together_what_neither_does_alone() -> None:
-    [(_, quotes)] = told(
-        "The town of 12,650 people was founded in 1311.", "counted 12,650 people", "founded in 1311"
-    )
-    assert quotes == ["The census counted 12,650 people.", "It was founded in 1311 by monks."]
+def test_two_neighbours_bear_out_together_what_neither_does_alone() -> None:
+    assert told("The census counted 12,650 people in the town with a harbour.")[0][1] == [
+        "The census counted 12,650 people."
+    ]
+    assert told("A town that has a harbour and 12,650 inhabitants.")[0][1] == [
+        "The census counted 12,650 people. The town has a harbour."
+    ]
 
 
-def test_a_bare_yes_rests_on_its_quote() -> None:
-    assert told("Yes", "has a harbour") == [("Yes.", ["The town has a harbour."])]
+def test_a_bare_yes_rests_on_the_sentence_that_has_the_words_of_the_question() -> None:
+    assert told("Yes", "Has the town a harbour?") == [("Yes.", ["The town has a harbour."])]
+    assert told("Yes", "Is Tarnwick pretty in spring?") == []
 
 
-@given(
-    st.text(max_size=80),
-    st.lists(st.sampled_from(["a harbour", "12,650", "[1]", "", " ", "İ", "1311 by"]), max_size=3),
-)
-def test_every_place_is_verbatim(answer: str, quotes: list[str]) -> None:
-    for one in borne_out(PASSAGE, answer, quotes):
+@given(st.text(max_size=80), st.text(max_size=20))
+def test_every_place_is_verbatim(answer: str, question: str) -> None:
+    for one in borne_out(question, PASSAGE, answer):
         for cited in one.citations:
             assert cited.quote == PASSAGE.text[cited.start : cited.end] != ""
 

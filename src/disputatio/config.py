@@ -375,6 +375,6 @@ def _abstain(prompt: str) -> str:
         return '{"answers": [], "explanation": "A script was asked, not a model."}'
     if '"answered"' in prompt:
         return '{"answered": "no", "answer": "", "quote": ""}'
-    if '"quotes"' in prompt:
-        return '{"answer": "unknown", "quotes": []}'
+    if not any(field in prompt for field in ('"explanation"', '"quote"')):
+        return '{"answer": "unknown"}'
     return '{"answer": "unknown", "explanation": "A script was asked, not a model.", "quote": ""}'

@@ -15,12 +15,12 @@ from disputatio.types import Choice, Completion, Prompt, Sampling
 Evidence = Mapping[str, str]  # id -> quote
 
 
-def found(answer: str, *quotes: str) -> str:
+def found(answer: str) -> str:
     """A predictor's reply."""
-    return json.dumps({"answer": answer, "quotes": quotes or [answer]})
+    return json.dumps({"answer": answer})
 
 
-NOTHING = json.dumps({"answer": "unknown", "quotes": []})
+NOTHING = json.dumps({"answer": "unknown"})
 
 
 def stated(*claims: tuple[str, Sequence[str]], answers: Sequence[str] = ()) -> str:

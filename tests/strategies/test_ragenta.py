@@ -34,7 +34,7 @@ NEPAL = Passage(id="n", source="nepal.example", text="Everest lies on the border
 PLAIN = Passage(id="p", source="plain.example", text="Nepal has wide plains in its south.")
 LINES = {
     "Everest is 8,849": found("Everest is 8,849 m high."),
-    "survey": found("Everest is 8,849 m high.", "found Everest to be 8,849 m high"),
+    "survey": found("Everest is 8,849 m high."),
     "border": found("Everest lies on the border of Nepal and China."),
     "plains": found("Nepal has wide plains."),
 }
@@ -353,7 +353,7 @@ def test_a_final_agent_that_finds_no_answer_is_believed() -> None:
 )
 def test_a_passage_that_looks_like_something_else_is_only_quoted(hostile: str) -> None:
     passage = Passage(id="evil", text=hostile)
-    desk = Desk({"8,849": found("Everest is 8,849 m high [7].", "Everest is 8,849 m high")})
+    desk = Desk({"8,849": found("Everest is 8,849 m high [7].")})
     answer = answered(desk, Shelf([passage]), rounds=0)
     must_resolve(answer)
     assert {one.passage for claim in answer.claims for one in claim.citations} == {"evil"}
@@ -417,9 +417,7 @@ def test_a_broken_predictor_everywhere_is_a_fault() -> None:
 
 
 def test_what_an_agent_adds_to_its_passage_is_left_out() -> None:
-    said = found(
-        "Everest was named by John Smith in 1887. Everest is 8,849 m high.", "Everest is 8,849 m high"
-    )
+    said = found("Everest was named by John Smith in 1887. Everest is 8,849 m high.")
     desk = Desk({"Snow": said}, final=lambda _: "not JSON")
     answer = answered(desk, Shelf([HEIGHT]), rounds=0)
     assert answer.text == "Everest is 8,849 m high [1]."
