@@ -23,7 +23,7 @@ from typing import Any
 from disputatio.errors import DisputatioError, LLMError, ReplyError
 from disputatio.eval.journal import Entrant, Journal, Manifest, State, open_journal
 from disputatio.eval.judge import Grade, Judge, as_record
-from disputatio.eval.metrics import score
+from disputatio.eval.metrics import score_answer
 from disputatio.types import Answer, Example, Passage, Record
 
 Ask = Callable[[str, Sequence[Passage], str, Mapping[str, Any]], Answer]
@@ -246,7 +246,7 @@ def _record(
 ) -> Record:
     """The record of one answer; a fault has no scores, and neither has a verdict that is no grade."""
     metrics = manifest.metrics.get(example.metadata.get("dataset", ""), ())
-    scores = {} if fault else score(answer.answers, example.gold, example.wrong, metrics)
+    scores = {} if fault else score_answer(answer.answers, example, metrics)
     scores |= {name: None if one.grade is None else float(one.grade) for name, one in (grades or {}).items()}
     return Record(
         example=example.id,
