@@ -8,57 +8,55 @@ or deleted; a fault is a record too, and trying again adds another. At most one 
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import sqlite3
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import Any, Literal
 
 from disputatio.errors import InputError
+from disputatio.eval.journal_file import (
+    FILE as FILE,  # read by others from here
+    LOCK,
+    bring_up,
+    check_version,
+    connect,
+    lock,
+    transaction,
+    version_of,
+)
+from disputatio.eval.resuming import differences, refuse
 from disputatio.text import content_id
 from disputatio.types import Answer, Example, Record, Usage
 
 State = Literal["done", "fault", "bug"]
 
-FILE = "records.sqlite"
-_SCHEMA_VERSION = 1
-_SCHEMA = """
-CREATE TABLE manifest (one INTEGER PRIMARY KEY CHECK (one = 1), body TEXT NOT NULL);
-CREATE TABLE runs (n INTEGER PRIMARY KEY, body TEXT NOT NULL);
-CREATE TABLE entrants (n INTEGER PRIMARY KEY, label TEXT NOT NULL UNIQUE, body TEXT NOT NULL);
-CREATE TABLE examples (id TEXT PRIMARY KEY, dataset TEXT NOT NULL, row INTEGER NOT NULL, body TEXT NOT NULL);
-CREATE TABLE records (
-  n INTEGER PRIMARY KEY,
-  example TEXT NOT NULL REFERENCES examples (id),
-  entrant TEXT NOT NULL REFERENCES entrants (label),
-  state TEXT NOT NULL CHECK (state IN ('done', 'fault', 'bug')),
-  body TEXT NOT NULL,
-  answer TEXT NOT NULL,
-  detail TEXT NOT NULL
-);
-CREATE UNIQUE INDEX done_once ON records (example, entrant) WHERE state = 'done';
-CREATE TRIGGER records_stay BEFORE UPDATE ON records
-BEGIN SELECT RAISE(ABORT, 'records are never changed'); END;
-CREATE TRIGGER records_last BEFORE DELETE ON records
-BEGIN SELECT RAISE(ABORT, 'records are never deleted'); END;
-"""
+_WITH_TRACES = _WITH_SPENDING = 2  # the version of the file that first had them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entrant:
     """A strategy with its options, under the label that tables show.
 
-    `prompts` is the hash of the strategy's prompts: with other prompts it is another entrant.
+    `prompts` is the hash of the strategy's prompts, `code` those of the modules behind it: with others it
+    is another entrant. A strategy that is asked with several seeds is an entrant for each: `name` of the
+    first, `name#1` and so on of the others.
     """
 
     label: str
     strategy: str
     options: Mapping[str, Any] = field(default_factory=dict)
     prompts: str = ""
+    code: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The label without the seed: what the entrants of several seeds have in common."""
+        return self.label.partition("#")[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,34 +104,64 @@ class Contents:
 
 
 class Journal:
-    """The journal of one directory, open for writing by one process; see `open_journal`."""
+    """The journal of one directory, open for writing by one process; see `open_journal`.
+
+    Threads may share it.
+    """
 
     def __init__(self, database: sqlite3.Connection) -> None:
         self._database = database
+        self._lock = threading.Lock()
 
     def done(self) -> set[tuple[str, str]]:
         """The (example id, entrant label) pairs that need no further work."""
-        rows = self._database.execute("SELECT example, entrant FROM records WHERE state = 'done'")
-        return {(example, entrant) for example, entrant in rows}
+        with self._lock:
+            rows = self._database.execute("SELECT example, entrant FROM records WHERE state = 'done'")
+            return {(example, entrant) for example, entrant in rows}
 
     def append(
-        self, entrant: str, record: Record, *, state: State, answer: Answer | None = None, detail: str = ""
+        self,
+        entrant: str,
+        record: Record,
+        *,
+        state: State,
+        answer: Answer | None = None,
+        detail: str = "",
+        events: Sequence[Mapping[str, Any]] = (),
     ) -> None:
         """Add a record in one transaction; on return it is on disk.
 
-        `answer` is kept without its passages, `detail` holds the traceback of a bug.
+        `answer` is kept without its passages, `detail` holds the traceback of a bug, `events` the trace.
         """
         word = "{}"
         if answer is not None:
             passages = [passage.id for passage in answer.passages]
             word = json.dumps({**asdict(replace(answer, passages=())), "passages": passages}, sort_keys=True)
         row = (record.example, entrant, state, _dump(asdict(record)), word, _printable(detail))
-        with _transaction(self._database):
-            self._database.execute(
+        with self._lock, transaction(self._database):
+            added = self._database.execute(
                 "INSERT INTO records (example, entrant, state, body, answer, detail) "
                 "VALUES (?, ?, ?, ?, ?, ?)",
                 row,
             )
+            if events:
+                trace = json.dumps(list(events), sort_keys=True)
+                self._database.execute("INSERT INTO traces VALUES (?, ?)", (added.lastrowid, trace))
+
+    def spend(self, example: str, entrant: str, model: str, usage: Usage) -> None:
+        """Add what calls cost, whatever becomes of the question; on return it is on disk."""
+        tokens = (usage.prompt_tokens, usage.cached_tokens, usage.completion_tokens)
+        with self._lock, transaction(self._database):
+            self._database.execute(
+                "INSERT INTO spending (example, entrant, model, calls, prompt_tokens, cached_tokens, "
+                "completion_tokens) VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (example, entrant, model, usage.calls, *tokens),
+            )
+
+    def spent(self) -> dict[str, Usage]:
+        """What every call so far has cost, by model; see `read_spending`."""
+        with self._lock:
+            return _spending(self._database)
 
 
 @contextmanager
@@ -154,18 +182,50 @@ def open_journal(
     _check_labels(entrants)
     try:
         out.mkdir(parents=True, exist_ok=True)
-        lock = (out / "records.lock").open("a", encoding="utf-8")
+        held = (out / LOCK).open("a", encoding="utf-8")
     except OSError as error:
         raise InputError(f"{out}: {error.strerror or error}") from error
-    with lock:
-        _lock(lock, out)
-        with closing(_connect(out / FILE)) as database:
+    with held:
+        lock(held, out)
+        with closing(connect(out / FILE)) as database:
             _agree(database, out, manifest, entrants=entrants, examples=examples, run=run or {})
             yield Journal(database)
 
 
 def read_journal(out: Path) -> Contents:
     """Everything a report needs; raises `InputError` when there is no journal in `out`."""
+    with reading(out) as database:
+        return _contents(database)
+
+
+def read_spending(out: Path) -> dict[str, Usage]:
+    """What every call of the evaluation in `out` has cost by model, those of failed questions with them.
+
+    What was under way when a process was killed is not in it. Raises `InputError` as `read_journal`.
+    """
+    with reading(out) as database:
+        return _spending(database)
+
+
+def read_trace(out: Path, entrant: str, example: str) -> list[dict[str, Any]]:
+    """The trace of the newest word on a pair: what was searched and called, what it cost; empty without one.
+
+    Raises `InputError` as `read_journal`.
+    """
+    with reading(out) as database:
+        if version_of(database) < _WITH_TRACES:
+            return []
+        found = database.execute(
+            "SELECT t.body FROM records r JOIN traces t ON t.record = r.n WHERE r.entrant = ? "
+            "AND r.example = ? ORDER BY r.state = 'done' DESC, r.n DESC LIMIT 1",
+            (entrant, example),
+        ).fetchone()
+        return [] if found is None else list(json.loads(found[0]))
+
+
+@contextmanager
+def reading(out: Path) -> Iterator[sqlite3.Connection]:
+    """The journal's database, to be read in one transaction; raises `InputError` when there is none."""
     path = out / FILE
     if not path.is_file():
         raise InputError(f"{out}: no evaluation here ({FILE} is missing)")
@@ -173,7 +233,9 @@ def read_journal(out: Path) -> Contents:
     mode = "mode=ro" if os.access(out, os.W_OK) else "mode=ro&immutable=1"
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?{mode}", uri=True)) as database:
-            return _contents(database, out)
+            database.execute("BEGIN")
+            check_version(database, out)
+            yield database
     except sqlite3.DatabaseError as error:
         raise InputError(f"{path}: not a journal that can be read ({error})") from error
 
@@ -199,41 +261,58 @@ def _agree(
     run: Mapping[str, Any],
 ) -> None:
     """Make the journal or check that it may go on, and note this run, in one transaction."""
-    with _transaction(database):
-        if database.execute("PRAGMA user_version").fetchone()[0] == 0:
-            for statement in _statements(_SCHEMA):
-                database.execute(statement)
-            database.execute(f"PRAGMA user_version = {_SCHEMA_VERSION}")
+    with transaction(database):
+        if version_of(database) == 0:
+            bring_up(database)
             database.execute("INSERT INTO manifest VALUES (1, ?)", (_dump(asdict(manifest)),))
         else:
-            _check_version(database, out)
-            _compare(asdict(_manifest(database)), json.loads(_dump(asdict(manifest))), f"{out}: begun with")
-        known = {entrant.label: entrant for entrant in _entrants(database)}
+            check_version(database, out)
+            bring_up(database)
+            _compare(database, out, manifest, entrants=entrants, examples=examples)
+        known = {entrant.label for entrant in _entrants(database)}
         for entrant in entrants:
-            body = _dump(asdict(entrant))
-            if entrant.label in known:
-                before = asdict(known[entrant.label])
-                _compare(before, json.loads(body), f"{out}: strategy {entrant.label} was begun with")
-            else:
+            if entrant.label not in known:
+                body = _dump(asdict(entrant))
                 database.execute("INSERT INTO entrants (label, body) VALUES (?, ?)", (entrant.label, body))
         for example in examples:
-            strata = example.metadata.get("strata", {})
-            body = _dump({"gold": example.gold, "wrong": example.wrong, "strata": strata})
-            database.execute(
-                "INSERT OR IGNORE INTO examples VALUES (?, ?, ?, ?)",
-                (example.id, example.metadata.get("dataset", ""), example.row, body),
-            )
+            dataset = example.metadata.get("dataset", "")
+            row = (example.id, dataset, example.row, _dump(_labels(example)))
+            database.execute("INSERT OR IGNORE INTO examples VALUES (?, ?, ?, ?)", row)
         database.execute("INSERT INTO runs (body) VALUES (?)", (_dump(dict(run)),))
 
 
-def _compare(before: Mapping[str, Any], now: Mapping[str, Any], lead: str) -> None:
-    for key, was in before.items():
-        if was != now[key]:
-            name = key.replace("_", " ")
-            raise InputError(
-                f"{lead} {name} {_dump(was)}, now it is {_dump(now[key])}: "
-                "give another --out, or ask as before"
-            )
+def _compare(
+    database: sqlite3.Connection,
+    out: Path,
+    manifest: Manifest,
+    *,
+    entrants: Sequence[Entrant],
+    examples: Sequence[Example],
+) -> None:
+    """Raise `InputError` where a run does not go on as the journal was begun."""
+    clauses = differences(asdict(_manifest(database)), json.loads(_dump(asdict(manifest))), "begun with")
+    known = {entrant.label: entrant for entrant in _entrants(database)}
+    for entrant in entrants:
+        if entrant.label in known:
+            lead = f"strategy {entrant.label} was begun with"
+            now = json.loads(_dump(asdict(entrant)))
+            clauses += differences(asdict(known[entrant.label]), now, lead)
+    kept = {name: json.loads(body) for name, body in database.execute("SELECT id, body FROM examples")}
+    for example in examples:
+        now = json.loads(_dump(_labels(example)))
+        if found := differences(kept.get(example.id, now), now, f"row {example.row} was begun with"):
+            clauses += found
+            break  # the first says what happened
+    refuse(out, clauses)
+
+
+def _labels(example: Example) -> dict[str, Any]:
+    """What a report must know of an example."""
+    return {
+        "gold": example.gold,
+        "wrong": example.wrong,
+        "strata": example.metadata.get("strata", {}),
+    }
 
 
 def _check_labels(entrants: Sequence[Entrant]) -> None:
@@ -243,60 +322,8 @@ def _check_labels(entrants: Sequence[Entrant]) -> None:
             raise InputError(f"strategy {label} is named twice")
 
 
-def _check_version(database: sqlite3.Connection, out: Path) -> None:
-    version = database.execute("PRAGMA user_version").fetchone()[0]
-    if version == 0:
-        raise InputError(f"{out}: no evaluation here ({FILE} was never begun)")
-    if version != _SCHEMA_VERSION:
-        raise InputError(f"{out / FILE}: a journal of version {version}, this is version {_SCHEMA_VERSION}")
-
-
-# --- the file -----------------------------------------------------------------------------------
-def _connect(path: Path) -> sqlite3.Connection:
-    database = sqlite3.connect(path, isolation_level=None)
-    try:
-        database.execute("PRAGMA journal_mode = WAL")
-        database.execute("PRAGMA synchronous = FULL")
-        database.execute("PRAGMA foreign_keys = ON")
-    except sqlite3.DatabaseError as error:
-        database.close()
-        raise InputError(f"{path}: not a journal that can be written ({error})") from error
-    return database
-
-
-@contextmanager
-def _transaction(database: sqlite3.Connection) -> Iterator[None]:
-    database.execute("BEGIN IMMEDIATE")
-    committed = False
-    try:
-        yield
-        database.execute("COMMIT")
-        committed = True
-    finally:
-        if not committed and database.in_transaction:
-            database.execute("ROLLBACK")
-
-
-def _lock(lock: IO[str], out: Path) -> None:
-    """Hold the directory until the file is closed, which the end of the process does too."""
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        raise InputError(f"{out}: another evaluation is writing there") from error
-
-
-def _statements(script: str) -> Iterator[str]:
-    statement = ""
-    for line in script.splitlines():
-        statement += line + "\n"
-        if sqlite3.complete_statement(statement):
-            yield statement
-            statement = ""
-
-
-def _contents(database: sqlite3.Connection, out: Path) -> Contents:
-    database.execute("BEGIN")
-    _check_version(database, out)
+# --- what is in it ------------------------------------------------------------------------------
+def _contents(database: sqlite3.Connection) -> Contents:
     examples = {
         name: {"dataset": dataset, "row": row, **json.loads(body)}
         for name, dataset, row, body in database.execute("SELECT * FROM examples ORDER BY dataset, row, id")
@@ -327,6 +354,19 @@ def _manifest(database: sqlite3.Connection) -> Manifest:
 def _entrants(database: sqlite3.Connection) -> tuple[Entrant, ...]:
     bodies = database.execute("SELECT body FROM entrants ORDER BY n")
     return tuple(Entrant(**json.loads(body)) for (body,) in bodies)
+
+
+def _spending(database: sqlite3.Connection) -> dict[str, Usage]:
+    if version_of(database) < _WITH_SPENDING:
+        return {}
+    rows = database.execute(
+        "SELECT model, sum(calls), sum(prompt_tokens), sum(cached_tokens), sum(completion_tokens) "
+        "FROM spending GROUP BY model ORDER BY model"
+    )
+    return {
+        model: Usage(calls=calls, prompt_tokens=prompt, cached_tokens=cached, completion_tokens=new)
+        for model, calls, prompt, cached, new in rows
+    }
 
 
 def _record(body: str) -> Record:

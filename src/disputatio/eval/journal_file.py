@@ -1,0 +1,122 @@
+"""The file of an evaluation's journal: its tables and their versions, transactions, and the lock.
+
+SQLite with a write-ahead log and full sync: what was acknowledged is on disk, and a kill leaves a
+transaction whole or absent.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from disputatio.errors import InputError
+
+FILE = "records.sqlite"
+LOCK = "records.lock"
+
+_RECORDS = """
+CREATE TABLE manifest (one INTEGER PRIMARY KEY CHECK (one = 1), body TEXT NOT NULL);
+CREATE TABLE runs (n INTEGER PRIMARY KEY, body TEXT NOT NULL);
+CREATE TABLE entrants (n INTEGER PRIMARY KEY, label TEXT NOT NULL UNIQUE, body TEXT NOT NULL);
+CREATE TABLE examples (id TEXT PRIMARY KEY, dataset TEXT NOT NULL, row INTEGER NOT NULL, body TEXT NOT NULL);
+CREATE TABLE records (
+  n INTEGER PRIMARY KEY,
+  example TEXT NOT NULL REFERENCES examples (id),
+  entrant TEXT NOT NULL REFERENCES entrants (label),
+  state TEXT NOT NULL CHECK (state IN ('done', 'fault', 'bug')),
+  body TEXT NOT NULL,
+  answer TEXT NOT NULL,
+  detail TEXT NOT NULL
+);
+CREATE UNIQUE INDEX done_once ON records (example, entrant) WHERE state = 'done';
+CREATE TRIGGER records_stay BEFORE UPDATE ON records
+BEGIN SELECT RAISE(ABORT, 'records are never changed'); END;
+CREATE TRIGGER records_last BEFORE DELETE ON records
+BEGIN SELECT RAISE(ABORT, 'records are never deleted'); END;
+"""
+_TRACES_AND_SPENDING = """
+CREATE TABLE traces (record INTEGER PRIMARY KEY REFERENCES records (n), body TEXT NOT NULL);
+CREATE TABLE spending (
+  n INTEGER PRIMARY KEY,
+  example TEXT NOT NULL,
+  entrant TEXT NOT NULL,
+  model TEXT NOT NULL,
+  calls INTEGER NOT NULL,
+  prompt_tokens INTEGER NOT NULL,
+  cached_tokens INTEGER NOT NULL,
+  completion_tokens INTEGER NOT NULL
+);
+"""
+_STEPS = (_RECORDS, _TRACES_AND_SPENDING)
+"""Each brings the file from the version of its index to the next."""
+VERSION = len(_STEPS)
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """A connection for writing, which threads may share; raises `InputError` for what is no journal."""
+    database = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    try:
+        database.execute("PRAGMA journal_mode = WAL")
+        database.execute("PRAGMA synchronous = FULL")
+        database.execute("PRAGMA foreign_keys = ON")
+    except sqlite3.DatabaseError as error:
+        database.close()
+        raise InputError(f"{path}: not a journal that can be written ({error})") from error
+    return database
+
+
+@contextmanager
+def transaction(database: sqlite3.Connection) -> Iterator[None]:
+    """All or nothing, and on disk when it ends."""
+    database.execute("BEGIN IMMEDIATE")
+    committed = False
+    try:
+        yield
+        database.execute("COMMIT")
+        committed = True
+    finally:
+        if not committed and database.in_transaction:
+            database.execute("ROLLBACK")
+
+
+def lock(file: IO[str], out: Path) -> None:
+    """Hold the directory until the file is closed, which the end of the process does too."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise InputError(f"{out}: another evaluation is writing there") from error
+
+
+def version_of(database: sqlite3.Connection) -> int:
+    """The version of the tables, 0 before there are any."""
+    return int(database.execute("PRAGMA user_version").fetchone()[0])
+
+
+def check_version(database: sqlite3.Connection, out: Path) -> None:
+    """Raises `InputError` for a file without tables, or of a version that this program does not know."""
+    version = version_of(database)
+    if version == 0:
+        raise InputError(f"{out}: no evaluation here ({FILE} was never begun)")
+    if not 0 < version <= VERSION:
+        raise InputError(f"{out / FILE}: a journal of version {version}, this is version {VERSION}")
+
+
+def bring_up(database: sqlite3.Connection) -> None:
+    """Make the tables, or those that an older version lacks; within the caller's transaction."""
+    for step in _STEPS[version_of(database) :]:
+        for statement in _statements(step):
+            database.execute(statement)
+    database.execute(f"PRAGMA user_version = {VERSION}")
+
+
+def _statements(script: str) -> Iterator[str]:
+    statement = ""
+    for line in script.splitlines():
+        statement += line + "\n"
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""
