@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from disputatio.errors import InputError
-from disputatio.eval.journal import FILE, Entrant, Manifest, open_journal, read_journal
+from disputatio.eval.journal import Entrant, Manifest, open_journal, read_journal
+from disputatio.eval.journal_file import FILE
 from disputatio.types import Answer, Passage, Record, Usage
 from tests.eval.fakes import HALF, MANIFEST, RIGHT, examples
 

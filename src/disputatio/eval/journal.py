@@ -20,7 +20,7 @@ from typing import Any, Literal
 
 from disputatio.errors import InputError
 from disputatio.eval.journal_file import (
-    FILE as FILE,  # read by others from here
+    FILE,
     LOCK,
     bring_up,
     check_version,
