@@ -69,7 +69,7 @@ if ! uv --version >/dev/null 2>&1; then
     fi
 fi
 
-say "installing the packages of $lock (about 470 MB the first time)"
+say "installing the packages of $lock (about 540 MB the first time)"
 if ! "$uv" pip sync --quiet --python "$venv/bin/python" --require-hashes --only-binary :all: "$lock"; then
     say "uv could not; trying pip, which may be set up for another index or certificate"
     with_pip install --quiet --require-hashes --only-binary :all: -r "$lock" ||

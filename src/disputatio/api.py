@@ -78,7 +78,7 @@ def ask(
         retriever = Index.open(index, create=False)
     elif index is not None:
         retriever = index
-    kit = replace(over(_kit(settings), retriever), elsewhere=elsewhere)
+    kit = replace(over(kit_of(settings), retriever), elsewhere=elsewhere)
     return ask_pipeline(
         question,
         kit=kit,
@@ -90,7 +90,7 @@ def ask(
     )
 
 
-def _kit(settings: Settings) -> Kit:
+def kit_of(settings: Settings) -> Kit:
     """One kit for the same settings, so that a process opens its journal and models once."""
     key = (settings.model_dump_json(), *(os.environ.get(name, "") for name in _ENDPOINT))
     if key not in _KITS:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,7 +63,7 @@ def body(request: Request, model: str, dropped: Collection[str]) -> dict[str, An
         made |= {"logprobs": True, "top_logprobs": request.top}
     if sampling.schema is not None:
         if request.prompted or schema_mark(sampling) in dropped:
-            messages = _with_schema(messages, json.dumps(sampling.schema, ensure_ascii=False))
+            messages = with_schema(messages, sampling.schema)
         else:
             made["response_format"] = {
                 "type": "json_schema",
@@ -105,9 +105,9 @@ def schema_mark(sampling: Sampling) -> str:
     return content_id("schema:", json.dumps(sampling.schema, sort_keys=True))
 
 
-def _with_schema(messages: tuple[Message, ...], schema: str) -> tuple[Message, ...]:
+def with_schema(messages: tuple[Message, ...], schema: Mapping[str, Any]) -> tuple[Message, ...]:
     """The messages with a schema stated in the system's turn, which agents share as a prefix."""
-    words = _SCHEMA_WORDS + schema
+    words = _SCHEMA_WORDS + json.dumps(schema, ensure_ascii=False)
     if messages and messages[0].role == "system":
         first = Message(role="system", content=f"{messages[0].content}\n\n{words}")
         return (first, *messages[1:])

@@ -1,0 +1,238 @@
+"""A model of Inspect's behind our protocol, so that a strategy runs on whatever `--model` names."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from importlib import metadata
+from typing import Any, TypeVar
+
+from anyio import from_thread
+from inspect_ai.model import (
+    ChatCompletionChoice,
+    ChatMessage,
+    ChatMessageAssistant,
+    ChatMessageSystem,
+    ChatMessageUser,
+    GenerateConfig,
+    Model,
+    ModelOutput,
+    ModelUsage,
+    ResponseSchema,
+)
+from inspect_ai.util import JSONSchema, collect
+
+from disputatio.errors import BatchFault, ContextTooLong, LLMError, Malformed, NoLogprobs
+from disputatio.llm.options import score_options
+from disputatio.llm.request import with_schema
+from disputatio.types import Capabilities, Choice, Completion, Message, Prompt, Sampling, Token, Usage
+
+_Word = TypeVar("_Word", Completion, Choice)
+
+# The providers that Inspect's documentation says hold a reply to a schema; others do not look at it.
+HOLDS_TO_SCHEMA = frozenset({"anthropic", "google", "grok", "groq", "mistral", "openai", "sglang", "vllm"})
+_TOP = 20  # the most alternatives of a token that Inspect asks for
+_MESSAGES: Mapping[str, Callable[[str], ChatMessage]] = {
+    "system": lambda text: ChatMessageSystem(content=text),
+    "user": lambda text: ChatMessageUser(content=text),
+    "assistant": lambda text: ChatMessageAssistant(content=text),
+}
+_PROBE = Prompt(messages=(Message(role="user", content="Is water wet? Reply with Yes or No."),))
+
+
+class InspectModel:
+    """A model of Inspect's; implements `LLM`.
+
+    It is called from a worker thread of Inspect's event loop (`anyio.to_thread.run_sync`), and makes its
+    calls in that loop: they obey Inspect's limits, connections, retries and cache, and stand in the sample's
+    transcript. What a provider raises is passed on as it is, and is the sample's error.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._logprobs: bool | None = None
+
+    def __repr__(self) -> str:
+        return f"InspectModel({str(self._model)!r})"
+
+    @property
+    def name(self) -> str:
+        """`inspect:` and the model's name with its provider."""
+        return f"inspect:{self._model}"
+
+    def capabilities(self) -> Capabilities:
+        """What the model can do; whether it gives log-probabilities is asked once, by one tiny call."""
+        if self._logprobs is None:
+            try:
+                self.choose([_PROBE], ["Yes", "No"])
+            except NoLogprobs:
+                self._logprobs = False
+        return Capabilities(
+            engine=f"inspect-ai {metadata.version('inspect-ai')}",
+            logprobs=bool(self._logprobs),
+            max_options=_TOP if self._logprobs else 0,
+            schema=self._holds_to_schema,
+        )
+
+    def complete(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
+        """One completion a prompt, in order.
+
+        A schema is put to the providers that hold a reply to one, and else stated in the prompt. A limit of
+        tokens that the user set above the strategy's holds, for models that think before they reply.
+        Raises `Malformed` for an empty reply or one without a proper end, `ContextTooLong`, and `BatchFault`
+        where some of the calls succeeded.
+        """
+        if sampling.schema is not None and not self._holds_to_schema:
+            prompts = [replace(one, messages=with_schema(one.messages, sampling.schema)) for one in prompts]
+        config = GenerateConfig(
+            max_tokens=max(sampling.max_tokens, self._model.config.max_tokens or 0),
+            temperature=sampling.temperature,
+            top_p=sampling.top_p if sampling.top_p != 1.0 else None,
+            seed=sampling.seed,
+            response_schema=_response_schema(sampling.schema) if self._holds_to_schema else None,
+        )
+        return self._words(prompts, config, self._completion)
+
+    def choose(self, prompts: Sequence[Prompt], options: Sequence[str]) -> list[Choice]:
+        """log P of each option as the first word of the reply, from one generated token.
+
+        Raises `NoLogprobs` where the provider gives none, or refuses to.
+        """
+        config = GenerateConfig(max_tokens=1, temperature=0.0, seed=0, logprobs=True, top_logprobs=_TOP)
+        try:
+            chosen = self._words(prompts, config, lambda output: self._choice(output, options))
+        except Exception as error:
+            if not isinstance(error, LLMError) and "logprob" in str(error).casefold():
+                raise self._no_logprobs() from error
+            raise
+        self._logprobs = True
+        return chosen
+
+    @property
+    def _holds_to_schema(self) -> bool:
+        return str(self._model).partition("/")[0] in HOLDS_TO_SCHEMA
+
+    def _words(
+        self,
+        prompts: Sequence[Prompt],
+        config: GenerateConfig,
+        read: Callable[[ModelOutput], _Word | LLMError],
+    ) -> list[_Word]:
+        """What all prompts, asked at once, came to; their wall time is shared among them."""
+        if not prompts:
+            return []
+
+        async def ask() -> list[ModelOutput]:
+            return await collect(*(self._model.generate(_chat(one), config=config) for one in prompts))
+
+        began = time.perf_counter()
+        words = [read(output) for output in from_thread.run(ask)]
+        share = (time.perf_counter() - began) / len(words)
+        good = [None if isinstance(one, LLMError) else _timed(one, share) for one in words]
+        errors = [one for one in words if isinstance(one, LLMError)]
+        kept = [one for one in good if one is not None]
+        if errors and not kept:
+            raise errors[0]
+        if errors:
+            raise BatchFault(good, errors)
+        return kept
+
+    def _completion(self, output: ModelOutput) -> Completion | LLMError:
+        if not output.choices:
+            return Malformed(
+                f"{self.name} sent a reply without a choice: {output.error or 'no reason given'}"
+            )
+        first = output.choices[0]
+        if first.stop_reason == "model_length":
+            return ContextTooLong(f"{self.name}: prompt and reply do not fit its context")
+        if first.stop_reason not in ("stop", "max_tokens"):
+            return Malformed(f"{self.name} sent a reply that ended by {first.stop_reason!r}")
+        if not output.completion.strip():
+            cut = first.stop_reason == "max_tokens"
+            why = "cut off before its first word: allow more with --max-tokens" if cut else "empty"
+            return Malformed(f"{self.name} sent a reply that cannot be used: it is {why}")
+        return Completion(
+            text=output.completion,
+            finish_reason="stop" if first.stop_reason == "stop" else "length",
+            usage=_usage(output.usage),
+            tokens=_tokens(first),
+        )
+
+    def _choice(self, output: ModelOutput, options: Sequence[str]) -> Choice | LLMError:
+        listed = output.choices[0].logprobs if output.choices else None
+        tops = listed.content[0].top_logprobs if listed is not None and listed.content else None
+        if not tops:
+            return self._no_logprobs()
+        top = [Token(text=one.token, logprob=min(one.logprob, 0.0)) for one in tops]
+        logprobs, bounded = score_options(options, top)
+        return Choice(options=tuple(options), logprobs=logprobs, bounded=bounded, usage=_usage(output.usage))
+
+    def _no_logprobs(self) -> NoLogprobs:
+        return NoLogprobs(
+            f"{self.name} gives no log-probabilities: "
+            "give this role a model that has them (--model-role ROLE=MODEL)"
+        )
+
+
+def _chat(prompt: Prompt) -> list[ChatMessage]:
+    """A prompt in Inspect's nouns."""
+    return [_MESSAGES[one.role](one.content) for one in prompt.messages]
+
+
+def _response_schema(schema: Mapping[str, Any] | None) -> ResponseSchema | None:
+    """A schema as Inspect carries it."""
+    if schema is None:
+        return None
+    return ResponseSchema(name="reply", json_schema=JSONSchema.model_validate(told(schema)), strict=True)
+
+
+def told(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """A schema with its bounds on lists told in words, as Inspect's own schemas have no field for them.
+
+    >>> told({"type": "array", "items": {"type": "string"}, "maxItems": 8})
+    {'type': 'array', 'items': {'type': 'string'}, 'description': 'at most 8 items'}
+    """
+    made: dict[str, Any] = {}
+    for key, value in schema.items():
+        if key == "properties":
+            made[key] = {name: told(one) for name, one in value.items()}
+        elif key == "anyOf":
+            made[key] = [told(one) for one in value]
+        elif key == "items":
+            made[key] = told(value)
+        elif key not in ("minItems", "maxItems"):
+            made[key] = value
+    bounds = [
+        (word, schema[key]) for key, word in (("minItems", "least"), ("maxItems", "most")) if key in schema
+    ]
+    if bounds:
+        said = ", ".join(f"at {word} {count} items" for word, count in bounds)
+        made["description"] = f"{made['description']} ({said})" if "description" in made else said
+    return made
+
+
+def _usage(usage: ModelUsage | None) -> Usage:
+    """What one call cost. Inspect counts the prompt's tokens that a cache spared apart from the others."""
+    if usage is None:
+        return Usage(calls=1)
+    cached = usage.input_tokens_cache_read or 0
+    return Usage(
+        calls=1,
+        prompt_tokens=usage.input_tokens + cached + (usage.input_tokens_cache_write or 0),
+        cached_tokens=cached,
+        completion_tokens=usage.output_tokens,
+    )
+
+
+def _tokens(choice: ChatCompletionChoice) -> tuple[Token, ...]:
+    """The tokens of a reply with their log-probabilities, where they were told."""
+    listed = choice.logprobs.content if choice.logprobs is not None else []
+    return tuple(
+        Token(text=one.token, logprob=min(one.logprob, 0.0)) for one in listed if math.isfinite(one.logprob)
+    )
+
+
+def _timed(word: _Word, seconds: float) -> _Word:
+    return replace(word, usage=replace(word.usage, seconds=seconds))

@@ -1,0 +1,48 @@
+"""Our metrics as an Inspect scorer."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
+from inspect_ai.solver import TaskState
+
+from disputatio.errors import UnknownName
+from disputatio.eval.metrics import score as score_answers
+from disputatio.inspect_ai.solver import TOLD
+
+METRICS = ("em", "precision", "recall", "f1", "accuracy", "choice")
+
+
+@scorer(metrics={"*": [mean(), stderr()]})
+def disputatio_scorer(metrics: Sequence[str] = METRICS[:-1]) -> Scorer:
+    """Score the answers against the target, which lists the gold ones, and `metadata["wrong"]`.
+
+    The answers are those in `metadata["disputatio"]`; where another solver answered, its completion is the
+    one answer. A score that is not defined (the precision of an abstention) is unscored, and so is a sample
+    with a fault or without a word; `abstained` is the share of samples that were answered by an abstention.
+    Raises `UnknownName` for a metric that is not known.
+    """
+    for metric in metrics:
+        if metric not in METRICS:
+            raise UnknownName("metric", metric, METRICS)
+
+    async def score(state: TaskState, target: Target) -> Score:
+        told = state.metadata.get(TOLD)
+        if told is None and not state.output.completion.strip():
+            return Score.unscored(reason="no_response", explanation="no answer was given, nor an abstention")
+        if told is not None and told["abstained"] == "fault":
+            return Score.unscored(reason="no_response", explanation="a model or the network failed")
+        answers = tuple(told["answers"]) if told is not None else (state.output.completion,)
+        abstained = told["abstained"] if told is not None else None
+        wrong = tuple(state.metadata.get("wrong") or ())
+        scores = score_answers(answers, tuple(target.target), wrong, metrics)
+        value = {name: math.nan if one is None else one for name, one in scores.items()}
+        return Score(
+            value={**value, "abstained": float(abstained is not None)},
+            answer="; ".join(answers),
+            explanation=f"abstained: {abstained}" if abstained else None,
+        )
+
+    return score

@@ -1,0 +1,92 @@
+"""Our data sets as Inspect tasks: `disputatio/ramdocs` and the others, one for each loader.
+
+`inspect eval disputatio/ramdocs --model openai/gpt-4o -T path=dev.jsonl -T strategy=madam_rag -T rounds=2`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from inspect_ai import Task, task
+from inspect_ai._util.error import PrerequisiteError
+from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.scorer import model_graded_qa
+
+from disputatio.errors import DisputatioError
+from disputatio.eval.datasets import Format, datasets, identify, load
+from disputatio.eval.metrics import VERSION
+from disputatio.inspect_ai.scorer import disputatio_scorer
+from disputatio.inspect_ai.solver import disputation_solver
+from disputatio.pipeline import DEFAULT_STRATEGY
+from disputatio.types import Example
+
+FAULTS = 0.01  # more of a run than this failed, and it has no scores to be read
+
+
+@task
+def disputatio_task(
+    dataset: str,
+    strategy: str = DEFAULT_STRATEGY,
+    *,
+    rows: str | None = None,
+    model: str | None = None,
+    index: str | None = None,
+    verify: bool = False,
+    seed: int = 0,
+    **options: Any,
+) -> Task:
+    """A data set, `NAME:PATH` as `disputatio eval datasets` lists them, answered by a strategy.
+
+    `rows` is a file of row numbers from 0, one a line; Inspect's own `--limit` keeps the first so many. The
+    other options are those of `disputation_solver`. Answers that only a judge can grade go to Inspect's
+    `model_graded_qa` (`--model-role grader=MODEL`). A fault is a sample's error: the run goes on, and fails
+    at its end when more than 1 % of the samples did.
+
+    Raises Inspect's `PrerequisiteError`, which its command line prints in one line, for a data set, a
+    strategy or an option that cannot be used.
+    """
+    try:
+        examples = load(dataset, rows=None if rows is None else Path(rows))
+        identity = identify(dataset)
+        solver = disputation_solver(strategy, model=model, index=index, verify=verify, seed=seed, **options)
+    except DisputatioError as error:
+        raise PrerequisiteError(str(error)) from error
+    return Task(
+        dataset=MemoryDataset([sample(one) for one in examples], name=identity.name),
+        solver=solver,
+        scorer=model_graded_qa() if identity.judged else disputatio_scorer(identity.metrics),
+        fail_on_error=FAULTS,
+        continue_on_fail=True,
+        version=VERSION,
+        metadata={"sha256": identity.sha256, "strategy": strategy},
+    )
+
+
+def sample(example: Example) -> Sample:
+    """An example as Inspect holds it: gold answers are the target, the passages stand in the metadata.
+
+    No strategy sees the metadata but the passages.
+    """
+    passages = [{name: one for name, one in asdict(each).items() if one} for each in example.passages]
+    return Sample(
+        input=example.question,
+        target=list(example.gold),
+        id=example.id,
+        metadata={**example.metadata, "row": example.row, "wrong": list(example.wrong), "passages": passages},
+    )
+
+
+def _task_of(form: Format) -> Callable[..., Task]:
+    """The task of one loader, which takes the path and what `disputatio_task` takes."""
+
+    def made(path: str, strategy: str = DEFAULT_STRATEGY, **options: Any) -> Task:
+        return disputatio_task(f"{form.name}:{path}", strategy, **options)
+
+    made.__doc__ = f"{form.description}. `path` is its file; see `disputatio_task` for the rest."
+    return task(name=form.name)(made)
+
+
+TASKS = {form.name: _task_of(form) for form in datasets()}
