@@ -1,12 +1,15 @@
 """`disputatio eval build`: make a benchmark out of published data.
 
-What was made is said on stderr, the folder's files on stdout; exit codes as for `disputatio eval`.
+What was made is said on stderr, the files on stdout or one JSON object that names them; exit codes as for
+`disputatio eval`.
 """
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
@@ -104,6 +107,76 @@ def corpus(
     count = write_corpus(dataset, out)
     _say(f"{count} texts; next: disputatio ingest {out} --index DIR")
     typer.echo(out)
+
+
+@app.command()
+def imbalance(
+    dataset: Annotated[str, typer.Argument(help="ramdocs:PATH, or a file of its format.")],
+    out: Annotated[Path, typer.Option("--out", help="File of JSON lines, for `disputatio eval run jsonl:`.")],
+    levels: Annotated[str, typer.Option(help="Passages for the other answer, rising.")] = "1,2,3",
+    seed: Annotated[int, typer.Option(help="The same seed gives the same file.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="What was built, as one JSON object.")] = False,
+) -> None:
+    """Two right answers, one with a passage and the other with 1, 2, 3 (MADAM-RAG, figure 4a)."""
+    _controlled("imbalance", dataset, out, levels=levels, seed=seed, as_json=as_json)
+
+
+@app.command()
+def misinformation(
+    dataset: Annotated[str, typer.Argument(help="ramdocs:PATH, or a file of its format.")],
+    out: Annotated[Path, typer.Option("--out", help="File of JSON lines, for `disputatio eval run jsonl:`.")],
+    levels: Annotated[str, typer.Option(help="Passages for the wrong answer, rising; 0 is none.")] = "1,2,3",
+    seed: Annotated[int, typer.Option(help="The same seed gives the same file.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="What was built, as one JSON object.")] = False,
+) -> None:
+    """Two right answers with a passage each, and 1, 2, 3 for a wrong one (MADAM-RAG, figure 4b)."""
+    _controlled("misinformation", dataset, out, levels=levels, seed=seed, as_json=as_json)
+
+
+def _controlled(
+    kind: Literal["imbalance", "misinformation"],
+    dataset: str,
+    out: Path,
+    *,
+    levels: str,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Build one of the two controlled sets and say what came of it."""
+    from disputatio.errors import InputError
+    from disputatio.eval.controlled import controlled
+    from disputatio.eval.datasets import load
+    from disputatio.eval.row_file import write_lines
+
+    steps = [one.strip() for one in levels.split(",")]
+    if not all(one.isascii() and one.isdigit() for one in steps):
+        raise InputError(f"--levels {levels}: numbers between commas, as in 1,2,3")
+    built = controlled(load(dataset), kind, levels=[int(one) for one in steps], seed=seed)
+    write_lines(out, built.rows)
+    summary = {
+        "kind": kind,
+        "dataset": dataset,
+        "seed": seed,
+        "levels": [int(one) for one in steps],
+        "questions": built.questions,
+        "rows": len(built.rows),
+        "misinformation": {"own": built.own, "made": built.made, "twins": built.twins},
+        "left_out": {reason: [*rows] for reason, rows in built.left_out.items()},
+    }
+    _say(f"{built.questions} questions, each at {len(steps)} levels: {len(built.rows)} rows")
+    if built.own or built.made:
+        _say(
+            f"misinformation passages: {built.own} of the data set, {built.made} copies with another answer "
+            f"({built.twins} of a passage that stands beside them)"
+        )
+    for reason, rows in built.left_out.items():
+        _say(f"{len(rows)} questions left out: {reason}")
+    _end(summary, out, as_json=as_json)
+
+
+def _end(summary: Mapping[str, Any], out: Path, *, as_json: bool) -> None:
+    """The file's name on stdout, or what was built as one JSON object that names it."""
+    typer.echo(json.dumps({**summary, "out": str(out)}, ensure_ascii=False) if as_json else out)
 
 
 def _say(line: str) -> None:

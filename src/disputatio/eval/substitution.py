@@ -15,7 +15,7 @@ from disputatio.eval.material import FACTUAL, LIES, TEXTS, Lie, Material, bears_
 from disputatio.text import normalise, sentences
 
 LONG, FEW = 50, 12  # words of a text, at most and as good as too few
-_MONTHS = (
+MONTHS = (
     "January",
     "February",
     "March",
@@ -30,7 +30,7 @@ _MONTHS = (
     "December",
 )
 DATE = re.compile(
-    rf"(?:(?:{'|'.join(_MONTHS)})(?:\s+\d{{1,2}})?,?\s+)?\b(?:1\d|20)\d\d\b|\b(?:{'|'.join(_MONTHS)})\s+\d{{1,2}}\b"
+    rf"(?:(?:{'|'.join(MONTHS)})(?:\s+\d{{1,2}})?,?\s+)?\b(?:1\d|20)\d\d\b|\b(?:{'|'.join(MONTHS)})\s+\d{{1,2}}\b"
 )
 NUMBER = re.compile(r"(?<![\w.,])\d[\d,.]*\d(?![\w])|(?<![\w.,])\d(?![\w])")
 _CAPITAL = r"[A-ZÀ-Þ][\w.'’-]*"
@@ -63,11 +63,14 @@ def replaced(text: str, old: str, new: str) -> str:
     >>> replaced("On August 8 , 2014 it came out.", "August 8, 2014", "May 1998")
     'On May 1998 it came out.'
     """
-    words = [word for word in re.split(r"[^\w]+", old) if word]
-    if not words:
-        return text
+    return mentions(old).sub(lambda _: new, text)
+
+
+def mentions(answer: str) -> re.Pattern[str]:
+    """What finds every mention of an answer, however spaced and spelled; nothing where it has no words."""
+    words = [word for word in re.split(r"[^\w]+", answer) if word]
     pattern = r"[\W_]{1,4}".join(map(re.escape, words))
-    return re.sub(rf"(?<!\w){pattern}(?!\w)", lambda _: new, text, flags=re.IGNORECASE)
+    return re.compile(rf"(?<!\w){pattern}(?!\w)" if words else r"(?!)", re.IGNORECASE)
 
 
 def windows(texts: Sequence[str], gold: Sequence[str]) -> list[str]:
@@ -182,7 +185,8 @@ def _rivals(one: Material, pools: Mapping[str, Mapping[str, str]], chance: rando
     """Wrong answers of the right one's type: other questions' answers, figures near it, then any name."""
     kind = kind_of(one.question, one.gold[0])
     if kind in ("date", "number"):
-        near = [figure for _ in range(60) if (figure := _near(one.gold[0], kind, chance)) != one.gold[0]]
+        figures = (near_figure(one.gold[0], kind, chance) for _ in range(60))
+        near = [figure for figure in figures if figure != one.gold[0]]
         yield from dict.fromkeys(near)
     yield from _shuffled(pools.get(kind, {}), chance)
     if kind in ("person", "place", "name"):
@@ -195,10 +199,10 @@ def _shuffled(pool: Mapping[str, str], chance: random.Random) -> list[str]:
     return chance.sample(short, len(short))
 
 
-def _near(figure: str, kind: str, chance: random.Random) -> str:
+def near_figure(figure: str, kind: str, chance: random.Random) -> str:
     """Another date or number of the same form.
 
-    >>> _near("May 1921", "date", random.Random(1)) != "May 1921"
+    >>> near_figure("May 1921", "date", random.Random(1)) != "May 1921"
     True
     """
 
@@ -211,7 +215,7 @@ def _near(figure: str, kind: str, chance: random.Random) -> str:
 
     if kind == "date":
         told = re.sub(r"\b(?:1\d|20)\d\d\b", year, figure)
-        told = re.sub("|".join(_MONTHS), lambda _: chance.choice(_MONTHS), told)
+        told = re.sub("|".join(MONTHS), lambda _: chance.choice(MONTHS), told)
         return re.sub(r"\b\d{1,2}\b", lambda _: str(chance.randint(1, 28)), told)
     return re.sub(r"\d+", digits, figure, count=1)
 
@@ -226,16 +230,16 @@ def _false(cuts: Sequence[str], gold: Sequence[str], answer: str) -> list[str]:
     for cut in cuts:
         text = cut
         for one in sorted(gold, key=len, reverse=True):
-            text = _surnames(replaced(text, one, answer), one, answer)
+            text = surnames(replaced(text, one, answer), one, answer)
         again = rf"(?:,? and |, (?:and )?| or ){re.escape(answer)}(?!\w)"
         told.append(re.sub(rf"(?<!\w)({re.escape(answer)})(?:{again})+", r"\1", text))
     return [one for one in told if stands(one, answer) and not bears_any(one, gold)]
 
 
-def _surnames(text: str, old: str, new: str) -> str:
+def surnames(text: str, old: str, new: str) -> str:
     """The text with the last name of a name of several words replaced as well.
 
-    >>> _surnames("Then Vasmer left.", "Ingrid Vasmer", "Ada Lund")
+    >>> surnames("Then Vasmer left.", "Ingrid Vasmer", "Ada Lund")
     'Then Lund left.'
     """
     before, after = old.split(), new.split()
