@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from disputatio.errors import InputError, ServerFault
-from disputatio.eval.journal import FILE, Entrant
+from disputatio.eval.journal import Entrant
+from disputatio.eval.journal_file import FILE
 from disputatio.eval.report import report, summaries
 from disputatio.eval.runner import run
 from disputatio.eval.tables import markdown
@@ -164,7 +165,7 @@ def test_the_page_states_what_the_figures_rest_on(tmp_path: Path) -> None:
         "Note: 1 of 10 rows is odd.",
         "| right | 10 | 0 | 0 | 100.0 [100.0, 100.0] |",
         "| right − half | EM | 10 | 50.0 |",
-        "| parity: odd | half | 5 | 0.0 |",
+        "| parity: odd | half | 5 | 0 | 0 | 0.0 [0.0, 0.0] |",
     ):
         assert words in page
 

@@ -8,31 +8,43 @@ withheld (null) and the reason said.
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any
 
+from disputatio.eval.answers import Pair, read_confidences
+from disputatio.eval.confidence import Figure, Given, risk_coverage
+from disputatio.eval.headline import deciding, headline
 from disputatio.eval.journal import Contents, Entry, options_hash, read_journal
 from disputatio.eval.judge import METRICS
 from disputatio.eval.metrics import score
-from disputatio.eval.statistics import RESAMPLES, estimate, mean, paired_difference
+from disputatio.eval.pairs import cost, differences, rounded
+from disputatio.eval.statistics import RESAMPLES, estimate, mean
+from disputatio.eval.strata import by_stratum
 from disputatio.types import Record
 
 FAULT_LIMIT = 0.01  # share of failed questions above which scores are withheld
 COSTS = ("calls", "prompt_tokens", "cached_tokens", "completion_tokens", "seconds")
-COMPARED = ("em", "em_lenient", "f1", "f1_lenient", "accuracy", *METRICS, "tokens", "seconds")
-
-Rows = Mapping[str, Mapping[str, Entry]]  # entrant -> example id -> newest entry
 
 
-def report(out: Path, *, resamples: int = RESAMPLES) -> dict[str, Any]:
-    """The report of the evaluation in `out`, as JSON values; raises `InputError` without one."""
+def report(out: Path, *, resamples: int = RESAMPLES, metric: str | None = None) -> dict[str, Any]:
+    """The report of the evaluation in `out`, as JSON values; raises `InputError` without one.
+
+    `metric` ranks the strategies, in place of the first one that the data set defines. An evaluation that is
+    not at its end is reported as far as it is: `progress` says how far.
+    """
     journal = read_journal(out)
+    confidences = read_confidences(out)
     manifest = journal.manifest
+    expected = len(journal.examples) * len(journal.entrants)
     return {
+        "progress": {
+            "recorded": len(journal.entries),
+            "expected": expected,
+            "complete": len(journal.entries) >= expected,
+        },
         "model": manifest.model,
         "roles": dict(manifest.roles),
         "engine": manifest.engine,
@@ -53,7 +65,10 @@ def report(out: Path, *, resamples: int = RESAMPLES) -> dict[str, Any]:
             }
             for entrant in journal.entrants
         ],
-        "datasets": [_dataset(journal, name, resamples) for name in manifest.datasets],
+        "datasets": [
+            _dataset(journal, name, confidences, resamples=resamples, metric=metric)
+            for name in manifest.datasets
+        ],
     }
 
 
@@ -63,7 +78,14 @@ def summaries(found: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 # --- one data set -------------------------------------------------------------------------------
-def _dataset(journal: Contents, name: str, resamples: int) -> dict[str, Any]:
+def _dataset(
+    journal: Contents,
+    name: str,
+    confidences: Mapping[Pair, float | None],
+    *,
+    resamples: int,
+    metric: str | None,
+) -> dict[str, Any]:
     examples = {key: value for key, value in journal.examples.items() if value["dataset"] == name}
     rows: dict[str, dict[str, Entry]] = {entrant.label: {} for entrant in journal.entrants}
     for entry in journal.entries:
@@ -81,6 +103,20 @@ def _dataset(journal: Contents, name: str, resamples: int) -> dict[str, Any]:
     names = tuple(score(["a"], ["a"], [], journal.manifest.metrics[name]))
     names += METRICS if journal.manifest.judge else ()
     seed = journal.manifest.seed
+    decides = deciding(names, metric)
+    strategies = [
+        _strategy(
+            label,
+            rows[label],
+            common,
+            names=names,
+            withheld=withheld.get(label),
+            resamples=resamples,
+            seed=seed,
+        )
+        for label in rows
+    ]
+    pairs = differences(sound, rows, names=names, resamples=resamples, seed=seed)
     return {
         "dataset": name,
         "sha256": journal.manifest.datasets[name],
@@ -88,24 +124,23 @@ def _dataset(journal: Contents, name: str, resamples: int) -> dict[str, Any]:
         "same_rows": len(common),
         "row_numbers": _spans([examples[key]["row"] for key in common]),
         "notes": _notes(journal, name),
-        "strategies": [
-            _strategy(
+        "metric": decides,
+        "headline": headline(strategies, pairs, decides),
+        "strategies": strategies,
+        "differences": pairs,
+        "strata": by_stratum(rows, sound, common, examples, names=names, resamples=resamples, seed=seed),
+        "confidence": [
+            _confidence(
                 label,
-                rows[label],
-                common,
-                names=names,
-                withheld=withheld.get(label),
+                {key: rows[label][key].record for key in common},
+                {key: confidences.get((label, key)) for key in common},
+                metric=decides,
                 resamples=resamples,
                 seed=seed,
             )
-            for label in rows
+            for label in sound
+            if common and decides is not None and decides not in METRICS
         ],
-        "differences": [
-            difference
-            for one, other in itertools.combinations(sound, 2)
-            for difference in _differences(one, other, rows, names=names, resamples=resamples, seed=seed)
-        ],
-        "strata": _strata(rows, sound, common, examples, names),
     }
 
 
@@ -133,19 +168,19 @@ def _strategy(
     intervals: dict[str, list[float | None]] = {}
     for name in dict.fromkeys((*scores, *names)):
         found = estimate([record.scores.get(name) for record in records], resamples=resamples, seed=seed)
-        line[name] = _rounded(found.mean)
+        line[name] = rounded(found.mean)
         if found.low is not None:
-            intervals[name] = [_rounded(found.low), _rounded(found.high)]
+            intervals[name] = [rounded(found.low), rounded(found.high)]
     line["precision_n"] = sum(record.scores.get("precision") is not None for record in records)
     for name in COSTS:
-        found = estimate([_cost(name)(record) for record in records], resamples=resamples, seed=seed)
-        line[name] = _rounded(found.mean)
+        found = estimate([cost(name)(record) for record in records], resamples=resamples, seed=seed)
+        line[name] = rounded(found.mean)
         if found.low is not None:
-            intervals[name] = [_rounded(found.low), _rounded(found.high)]
+            intervals[name] = [rounded(found.low), rounded(found.high)]
     seconds = [record.seconds for record in records]
-    line["seconds_median"] = _rounded(median(seconds)) if seconds else None
-    line["model_seconds"] = _rounded(mean([record.usage.seconds for record in records]))
-    line["rounds"] = _rounded(mean([float(record.rounds) for record in records]))
+    line["seconds_median"] = rounded(median(seconds)) if seconds else None
+    line["model_seconds"] = rounded(mean([record.usage.seconds for record in records]))
+    line["rounds"] = rounded(mean([float(record.rounds) for record in records]))
     line["adaptive"] = _adaptive(records)
     line["ci"] = intervals
     line["judged"] = {name: _judged(records, name) for name in METRICS if name in names}
@@ -163,7 +198,7 @@ def _judged(records: Sequence[Record], name: str) -> dict[str, Any]:
         "unscored": sum(reasons.values()),
         "reasons": dict(sorted(reasons.items())),
         "grades": {str(grade): grades[grade] for grade in sorted(grades)},
-        "margin_median": _rounded(median(margins)) if margins else None,
+        "margin_median": rounded(median(margins)) if margins else None,
     }
 
 
@@ -179,74 +214,56 @@ def _adaptive(records: Sequence[Record]) -> dict[str, Any] | None:
     retrieved = [float(one) for one in told if one]
     return {
         "n": len(told),
-        "direct": _rounded(1 - len(retrieved) / len(told)),
-        "ra": _rounded(len(retrieved) / len(told)),
-        "iters": _rounded(mean(retrieved)),
+        "direct": rounded(1 - len(retrieved) / len(told)),
+        "ra": rounded(len(retrieved) / len(told)),
+        "iters": rounded(mean(retrieved)),
     }
 
 
-def _differences(
-    one: str, other: str, rows: Rows, *, names: Sequence[str], resamples: int, seed: int
-) -> list[dict[str, Any]]:
-    """One minus the other, on every row that both have answered."""
-    shared = [
-        (rows[one][key].record, rows[other][key].record)
-        for key in rows[one]
-        if rows[one][key].state == "done" and key in rows[other] and rows[other][key].state == "done"
+def _confidence(
+    label: str,
+    records: Mapping[str, Record],
+    stated: Mapping[str, float | None],
+    *,
+    metric: str | None,
+    resamples: int,
+    seed: int,
+) -> dict[str, Any]:
+    """Risk against coverage, and calibration, of the answers of one strategy by the deciding metric."""
+    given = [
+        Given(score=value, confidence=stated[key])
+        for key, record in records.items()
+        if record.abstained is None and (value := record.scores.get(metric or "")) is not None
     ]
-    lines = []
-    for name in COMPARED:
-        if name in names:
-            values = [(a.scores.get(name), b.scores.get(name)) for a, b in shared]
-        elif name in ("tokens", "seconds"):
-            cost = _cost(name)
-            values = [(cost(a), cost(b)) for a, b in shared]
-        else:
-            continue
-        found = paired_difference(
-            [a for a, _ in values], [b for _, b in values], resamples=resamples, seed=seed
-        )
-        lines.append(
+    curve = risk_coverage(given, asked=len(records), resamples=resamples, seed=seed)
+    return {
+        "strategy": label,
+        "metric": metric,
+        "n": curve.asked,
+        "answered": curve.answered,
+        "abstained": sum(record.abstained is not None for record in records.values()),
+        "unsure": curve.unsure,
+        "points": [[rounded(value) for value in point] for point in curve.points],
+        "area": _figure(curve.area),
+        "ece": _figure(curve.ece),
+        "bins": [
             {
-                "one": one,
-                "other": other,
-                "metric": name,
-                "n": found.n,
-                "difference": _rounded(found.mean),
-                "ci": None if found.low is None else [_rounded(found.low), _rounded(found.high)],
-                "p": _rounded(found.p),
-                "ratio": None if name in names else _rounded(found.ratio),
+                "low": one.low,
+                "high": one.high,
+                "n": one.n,
+                "confidence": rounded(one.confidence),
+                "score": rounded(one.score),
             }
-        )
-    return lines
+            for one in curve.bins
+        ],
+    }
 
 
-def _strata(
-    rows: Rows,
-    sound: Sequence[str],
-    common: Sequence[str],
-    examples: Mapping[str, Mapping[str, Any]],
-    names: Sequence[str],
-) -> list[dict[str, Any]]:
-    """Means on the rows of each kind, where a data set tells kinds of rows apart."""
-    kinds: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for key in common:
-        for stratum, value in examples[key]["strata"].items():
-            kinds[stratum, value].append(key)
-    return [
-        {
-            "stratum": stratum,
-            "value": value,
-            "strategy": label,
-            "n": len(keys),
-            **{
-                name: _rounded(mean([rows[label][key].record.scores.get(name) for key in keys]))
-                for name in names
-            },
-        }
-        for (stratum, value), keys in sorted(kinds.items())
-        for label in sound
-    ]
+def _figure(found: Figure | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    ci = None if found.low is None else [rounded(found.low), rounded(found.high)]
+    return {"value": rounded(found.value), "ci": ci}
 
 
 def _why_withheld(entries: Mapping[str, Entry]) -> str | None:
@@ -255,14 +272,6 @@ def _why_withheld(entries: Mapping[str, Entry]) -> str | None:
         return None
     first = next(entry.record.fault for entry in entries.values() if entry.state != "done")
     return f"{failed} of {len(entries)} questions failed, more than {FAULT_LIMIT:.0%}; the first: {first}"
-
-
-def _cost(name: str) -> Callable[[Record], float]:
-    if name == "seconds":
-        return lambda record: record.seconds
-    if name == "tokens":
-        return lambda record: float(record.usage.prompt_tokens + record.usage.completion_tokens)
-    return lambda record: float(getattr(record.usage, name))
 
 
 def _notes(journal: Contents, name: str) -> list[str]:
@@ -298,7 +307,3 @@ def _spans(numbers: Sequence[int]) -> str:
         else:
             spans.append([number, number])
     return ", ".join(f"{a}-{b}" if b > a else f"{a}" for a, b in spans)
-
-
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 6)

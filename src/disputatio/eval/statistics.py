@@ -1,13 +1,16 @@
-"""Intervals by bootstrap over questions, for one strategy and for pairs of strategies.
+"""Intervals by bootstrap over questions, and tests, for one strategy and for pairs of strategies.
 
 Percentile intervals (Efron and Tibshirani 1993, chapters 13 and 16), seeded: the same values give the
-same figures. Values that are None (a score that could not be computed) are left out.
+same figures. Values that are None (a score that could not be computed) are left out. McNemar's test
+is exact, and Holm's correction is for several comparisons at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -16,6 +19,8 @@ if TYPE_CHECKING:
 
 RESAMPLES = 10_000
 _BLOCK = 1 << 21  # draws held at once: 16 MiB of indices
+_KEPT = 1 << 26  # the most draws that are kept for the next figure on as many questions: 64 MiB
+_ZERO = 1e-12  # means nearer to zero are zero: sums of thirds miss it by a rounding
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +50,16 @@ class Difference:
     high: float | None = None
     p: float | None = None
     ratio: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Discordance:
+    """On how many of `n` questions only the one, or only the other, was right; `p` is two-sided."""
+
+    n: int
+    one_only: int
+    other_only: int
+    p: float
 
 
 def mean(values: Sequence[float | None]) -> float | None:
@@ -98,9 +113,44 @@ def paired_difference(
         return Difference(n=len(gaps), mean=mean(gaps), ratio=ratio)
     means = resampled_means(gaps, resamples=resamples, seed=seed)
     low, high = _percentiles(means, level)
-    tail = min(int((means <= 0).sum()), int((means >= 0).sum()))
+    tail = min(int((means <= _ZERO).sum()), int((means >= -_ZERO).sum()))
     p = min(1.0, 2 * (tail + 1) / (resamples + 1))
     return Difference(n=len(gaps), mean=mean(gaps), low=low, high=high, p=p, ratio=ratio)
+
+
+def mcnemar(one: Sequence[float | None], other: Sequence[float | None]) -> Discordance | None:
+    """McNemar's test (1947) of two strategies on the same questions, exact: binomial on those that differ.
+
+    None where some score is neither right (1) nor wrong (0): the test is not for it. A pair with a None
+    is left out. Raises `ValueError` when the lengths differ.
+
+    >>> mcnemar([1, 1, 1, 1, 1, 0], [0, 0, 0, 0, 0, 0])
+    Discordance(n=6, one_only=5, other_only=0, p=0.0625)
+    >>> mcnemar([0.5], [1.0]) is None
+    True
+    """
+    pairs = [(a, b) for a, b in zip(one, other, strict=True) if a is not None and b is not None]
+    if any(score not in (0, 1) for pair in pairs for score in pair):
+        return None
+    first, second = sum(a > b for a, b in pairs), sum(a < b for a, b in pairs)
+    differing = first + second
+    tail = sum(math.comb(differing, k) for k in range(min(first, second) + 1))
+    return Discordance(n=len(pairs), one_only=first, other_only=second, p=min(1.0, 2 * tail / 2**differing))
+
+
+def holm(values: Sequence[float]) -> list[float]:
+    """The p values of several comparisons, adjusted so that all may be read together (Holm 1979).
+
+    >>> holm([0.01, 0.04, 0.03])
+    [0.03, 0.06, 0.06]
+    """
+    order = sorted(range(len(values)), key=values.__getitem__)
+    adjusted = [0.0] * len(values)
+    highest = 0.0
+    for rank, at in enumerate(order):
+        highest = max(highest, min(1.0, (len(values) - rank) * values[at]))
+        adjusted[at] = highest
+    return adjusted
 
 
 def resampled_means(values: Sequence[float], *, resamples: int, seed: int) -> NDArray[np.float64]:
@@ -108,13 +158,38 @@ def resampled_means(values: Sequence[float], *, resamples: int, seed: int) -> ND
     import numpy as np
 
     array = np.asarray(values, dtype=np.float64)
-    generator = np.random.default_rng(seed)
-    step = max(1, _BLOCK // len(array))
-    blocks = []
+    return np.concatenate(
+        [block @ array for block in drawn(len(array), resamples=resamples, seed=seed)]
+    ) / len(array)
+
+
+def drawn(n: int, *, resamples: int, seed: int) -> Iterator[NDArray[np.float64]]:
+    """How often each of n questions is in each resample, in blocks of shape (some resamples, n)."""
+    import numpy as np
+
+    make = _counts if n * resamples <= _KEPT else _counts.__wrapped__
+    counts = make(n, resamples, seed)
+    step = max(1, _BLOCK // n)
     for start in range(0, resamples, step):
-        size = (min(step, resamples - start), len(array))
-        blocks.append(array[generator.integers(0, len(array), size=size)].mean(axis=1))
-    return np.concatenate(blocks)
+        yield counts[start : start + step].astype(np.float64)
+
+
+@lru_cache(maxsize=2)
+def _counts(n: int, resamples: int, seed: int) -> NDArray[np.uint8]:
+    """All draws of `drawn`: the same questions are drawn for every figure on as many of them.
+
+    A question is drawn about once a resample; 255 times is out of reach.
+    """
+    import numpy as np
+
+    generator = np.random.default_rng(seed)
+    step = max(1, _BLOCK // n)
+    counts = np.empty((resamples, n), dtype=np.uint8)
+    for start in range(0, resamples, step):
+        rows = min(step, resamples - start)
+        draws = generator.integers(0, n, size=(rows, n)) + n * np.arange(rows)[:, None]
+        counts[start : start + rows] = np.bincount(draws.ravel(), minlength=rows * n).reshape(rows, n)
+    return counts
 
 
 def _percentiles(means: NDArray[np.float64], level: float) -> tuple[float, float]:

@@ -1,238 +1,285 @@
-"""A report in Markdown, for people: pure functions of what `report` returns.
+"""A report as tables, for people: pure functions of what `report` returns.
 
-Scores are per cent here, costs are means per question; a dash stands for what cannot be computed.
+The same tables stand in Markdown and on the page. Scores are per cent, costs are means per question; a
+dash stands for what cannot be computed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-_TITLES = {
-    "em": "EM",
-    "em_lenient": "EM lenient",
-    "em_literal": "EM literal",
-    "precision": "P",
-    "recall": "R",
-    "f1": "F1",
-    "precision_lenient": "P lenient",
-    "recall_lenient": "R lenient",
-    "f1_lenient": "F1 lenient",
-    "accuracy": "accuracy",
-    "correctness": "correctness",
-    "faithfulness": "faithfulness",
-    "calls": "calls",
-    "tokens": "tokens",
-    "prompt_tokens": "prompt tokens",
-    "cached_tokens": "cached",
-    "completion_tokens": "new tokens",
-    "seconds": "seconds",
-    "seconds_median": "median s",
-    "model_seconds": "model s",
-    "rounds": "rounds",
-}
-_SCORES = ("em", "em_lenient", "precision", "recall", "f1", "accuracy")
-_MORE = ("em_literal", "precision_lenient", "recall_lenient", "f1_lenient")
-_COSTS = (
-    "calls",
-    "rounds",
-    "prompt_tokens",
-    "cached_tokens",
-    "completion_tokens",
-    "seconds",
-    "seconds_median",
-    "model_seconds",
+from disputatio.eval.wording import (
+    COSTS,
+    MORE,
+    SCORES,
+    STRATA,
+    TITLES,
+    figure,
+    finding,
+    grade,
+    interval,
+    number,
+    p_value,
+    remarks,
+    share,
+    so_far,
+    verdict,
 )
-_JUDGED = ("correctness", "faithfulness")  # grades, not shares
-_STRATA = ("em", "em_lenient", "f1", "f1_lenient", "accuracy", *_JUDGED)
+
+Lines = Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """Plain text in rows and columns; the first column names the row, the others are figures."""
+
+    title: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    note: str = ""
 
 
 def markdown(found: Mapping[str, Any]) -> str:
     """The whole report as one Markdown page, ending with a newline."""
-    parts = [_setting(found)]
+    head = ["# Evaluation", ""]
+    if told := so_far(found["progress"]):
+        head += [f"**{told}**", ""]
     for part in found["datasets"]:
-        parts.append(_dataset(part))
-    return "\n\n".join(parts) + "\n"
+        head += [*_summary(part, named=len(found["datasets"]) > 1), ""]
+    head += [f"* {cell(line)}" for line in setting(found)]
+    return "\n\n".join(["\n".join(head), *(_dataset(part) for part in found["datasets"])]) + "\n"
 
 
-def _setting(found: Mapping[str, Any]) -> str:
+def setting(found: Mapping[str, Any]) -> list[str]:
+    """What the figures rest on, a line each: model, engine, seed, versions, and every strategy's prompts."""
     roles = "".join(f", {role}: {model}" for role, model in sorted(found["roles"].items()))
     versions = "; ".join(f"{what} {', '.join(which)}" for what, which in found["versions"].items())
     lines = [
-        "# Evaluation",
-        "",
-        f"* model: {_cell(found['model'])}{_cell(roles)}",
-        f"* engine: {_cell(found['engine'] or 'not stated')}",
-        f"* seed: {found['seed']}; citations judged: {'yes' if found['verify'] else 'no'}",
-        *([f"* answers graded by: {_cell(found['judge'])}"] if found["judge"] else []),
-        *([f"* searched: {_cell(found['index'])}"] if found["index"] else []),
-        f"* versions: {_cell(versions or 'not stated')}",
-        f"* intervals: {found['interval']['level']:.0%}, {found['interval']['method']}, "
+        f"model: {found['model']}{roles}",
+        f"engine: {found['engine'] or 'not stated'}",
+        f"seed: {found['seed']}; citations judged: {'yes' if found['verify'] else 'no'}",
+        *([f"answers graded by: {found['judge']}"] if found["judge"] else []),
+        *([f"searched: {found['index']}"] if found["index"] else []),
+        f"versions: {versions or 'not stated'}",
+        f"intervals: {found['interval']['level']:.0%}, {found['interval']['method']}, "
         f"{found['interval']['resamples']} resamples of the questions",
     ]
     for entrant in found["entrants"]:
         options = ", ".join(f"{key}={value}" for key, value in sorted(entrant["options"].items()))
         name = "" if entrant["label"] == entrant["strategy"] else f" = {entrant['strategy']}"
         lines.append(
-            f"* {_cell(entrant['label'] + name)}: {_cell(options) or 'no options'}; "
-            f"prompts {entrant['prompts'] or 'not hashed'}"
+            f"{entrant['label']}{name}: {options or 'no options'}; "
+            f"prompts {entrant['prompts'] or 'not hashed'}; settings {entrant['options_hash']}"
         )
-    return "\n".join(lines)
+    return lines
 
 
-def _dataset(part: Mapping[str, Any]) -> str:
+def basis(part: Mapping[str, Any]) -> list[str]:
+    """On which rows of which file a data set's tables are, and what is to be known of them."""
     lines = [
-        f"## {_cell(part['dataset'])}",
-        "",
         f"File {part['sha256'][:16]}; {part['rows']} rows asked for. The tables are on the same "
         f"{part['same_rows']} rows that every strategy answered"
         + (f" (rows {part['row_numbers']})." if part["row_numbers"] else "."),
-        *(f"Note: {_cell(note)}." for note in part["notes"]),
+        *(f"Note: {note}." for note in part["notes"]),
     ]
+    lines += [
+        f"Withheld, {one['strategy']}: {one['withheld']}." for one in part["strategies"] if one["withheld"]
+    ]
+    return lines if part["strategies"] else [*lines, "No records yet."]
+
+
+def tables(part: Mapping[str, Any]) -> list[Table]:
+    """The tables of one data set, in the order in which they are read."""
     strategies = part["strategies"]
-    for one in strategies:
-        if one["withheld"]:
-            lines.append(f"Withheld, {_cell(one['strategy'])}: {_cell(one['withheld'])}.")
     if not strategies:
-        return "\n".join([*lines, "", "No records yet."])
-    lines += ["", "### Scores, per cent [95 % interval]", ""]
-    lines += _scores(strategies, [name for name in _SCORES if _seen(strategies, name)], ci=True)
-    more = [name for name in _MORE if _seen(strategies, name)]
-    if more:
-        lines += ["", "### Other readings, per cent", "", *_scores(strategies, more, ci=False)]
-    if any(one["judged"] for one in strategies):
-        lines += ["", "### By the judge, means of grades [95 % interval]", "", *_grades(strategies)]
-    lines += ["", "### Cost, means per question", "", *_costs(strategies)]
+        return []
+    names = [name for name in SCORES if _seen(strategies, name)]
+    more = [name for name in MORE if _seen(strategies, name)]
     adaptive = [one for one in strategies if one["adaptive"]]
+    graded = any(one["judged"] for one in strategies)
+    found = [_scores("Scores, per cent [95 % interval]", strategies, names)]
+    if more:
+        found.append(_scores("Other readings, per cent [95 % interval]", strategies, more))
+    if graded:
+        found.append(_grades(strategies))
+    found.append(_costs(strategies))
     if adaptive:
-        lines += ["", "### Adaptive retrieval", "", *_adaptive(adaptive)]
+        found.append(_adaptive(adaptive))
     if part["differences"]:
-        lines += [
-            "",
-            "### Paired differences (first minus second)",
-            "",
-            "On every row that both answered; p is two-sided and not adjusted for the number of comparisons.",
-            "",
-            *_differences(part["differences"]),
-        ]
+        found.append(_differences(part["differences"]))
     if part["strata"]:
-        scale = "per cent (grades as they are)" if any(one["judged"] for one in strategies) else "per cent"
-        lines += ["", f"### By kind of question, {scale}", "", *_strata(part["strata"])]
-    return "\n".join(lines)
+        found.append(_strata(part["strata"], graded=graded))
+    if any(one["points"] for one in part["confidence"]):
+        found.append(_confidence(part["confidence"]))
+    return found
 
 
-def _scores(strategies: Sequence[Mapping[str, Any]], names: Sequence[str], *, ci: bool) -> list[str]:
-    head = ["strategy", "n", "failed", "abstained", *(_TITLES[name] for name in names)]
-    rows = []
-    for one in strategies:
-        cells = [one["strategy"], str(one["n"]), str(one["failed"]), str(one["abstained"])]
-        for name in names:
-            span = one["ci"].get(name) if ci else None
-            between = f" [{100 * span[0]:.1f}, {100 * span[1]:.1f}]" if span else ""
-            cells.append(_share(one[name]) + between)
-        rows.append(cells)
-    return _table(head, rows)
-
-
-def _grades(strategies: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Grades with how many answers have none: an unscored answer is in no mean."""
-    rows = []
-    for one in strategies:
-        for name, judged in one["judged"].items():
-            span = one["ci"].get(name)
-            between = f" [{_grade(span[0])}, {_grade(span[1])}]" if span else ""
-            given = ", ".join(f"{grade}: {n}" for grade, n in judged["grades"].items())
-            why = "; ".join(f"{n} {reason}" for reason, n in judged["reasons"].items())
-            mean, margin = _grade(one[name]) + between, _grade(judged["margin_median"])
-            counts = [str(judged["n"]), mean, given or "–", margin, str(judged["unscored"]), why or "–"]
-            rows.append([one["strategy"], _TITLES[name], *counts])
-    head = ["strategy", "metric", "n", "mean", "answers by grade", "median margin", "unscored", "why"]
-    return _table(head, rows)
-
-
-def _costs(strategies: Sequence[Mapping[str, Any]]) -> list[str]:
-    rows = [[one["strategy"], *(_number(one[name]) for name in _COSTS)] for one in strategies]
-    return _table(["strategy", *(_TITLES[name] for name in _COSTS)], rows)
-
-
-def _adaptive(strategies: Sequence[Mapping[str, Any]]) -> list[str]:
-    rows = []
-    for one in strategies:
-        told = one["adaptive"]
-        shares = [_share(told["direct"]), _share(told["ra"])]
-        rows.append([one["strategy"], str(told["n"]), *shares, _number(told["iters"])])
-    return _table(["strategy", "n", "direct answer rate", "RA rate", "Iters"], rows)
-
-
-def _differences(differences: Sequence[Mapping[str, Any]]) -> list[str]:
-    rows = []
-    for one in differences:
-        cost = one["metric"] in ("tokens", "seconds")
-        show = _number if cost else _grade if one["metric"] in _JUDGED else _share
-        span = "–" if one["ci"] is None else f"[{show(one['ci'][0])}, {show(one['ci'][1])}]"
-        p = "–" if one["p"] is None else f"{one['p']:.4f}"
-        ratio = "–" if one["ratio"] is None else f"{one['ratio']:.2f}"
-        pair = f"{one['one']} − {one['other']}"
-        rows.append([pair, _TITLES[one["metric"]], str(one["n"]), show(one["difference"]), span, p, ratio])
-    return _table(["pair", "metric", "n", "difference", "95 % interval", "p", "ratio"], rows)
-
-
-def _strata(strata: Sequence[Mapping[str, Any]]) -> list[str]:
-    names = [name for name in _STRATA if any(one.get(name) is not None for one in strata)]
-    rows = [
-        [f"{one['stratum']}: {one['value']}", one["strategy"], str(one["n"])]
-        + [(_grade if name in _JUDGED else _share)(one.get(name)) for name in names]
-        for one in strata
-    ]
-    return _table(["kind", "strategy", "n", *(_TITLES[name] for name in names)], rows)
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    line = "| " + " | ".join(["---", *("---:" for _ in head[1:])]) + " |"
-    return [_row(head), line, *(_row(row) for row in rows)]
-
-
-def _row(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(map(_cell, cells)) + " |"
-
-
-def _cell(text: str) -> str:
+def cell(text: str) -> str:
     """Text of a user or a model in a table: one line, and no bar that would end the cell.
 
-    >>> _cell("a|b\\nc")
+    >>> cell("a|b\\nc")
     'a\\\\|b c'
     """
     return " ".join(text.replace("|", "\\|").split())
 
 
-def _seen(strategies: Sequence[Mapping[str, Any]], name: str) -> bool:
+def grid(table: Table) -> list[str]:
+    """The lines of a table in Markdown."""
+    line = "| " + " | ".join(["---", *("---:" for _ in table.head[1:])]) + " |"
+    return [_row(table.head), line, *(_row(row) for row in table.rows)]
+
+
+def _row(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(map(cell, cells)) + " |"
+
+
+def _summary(part: Mapping[str, Any], *, named: bool) -> list[str]:
+    """The finding of one data set in Markdown."""
+    lead = part["headline"]
+    name = f"{part['dataset']}: " if named else ""
+    lines = [f"**{cell(name + verdict(lead))}.**"]
+    if lead is None:
+        return lines
+    lines[0] += f" {cell(finding(lead))}"
+    return [" ".join([*lines, *map(cell, remarks(lead, part["strategies"]))])]
+
+
+def _dataset(part: Mapping[str, Any]) -> str:
+    lines = [f"## {cell(part['dataset'])}", "", *map(cell, basis(part))]
+    for table in tables(part):
+        lines += ["", f"### {table.title}", ""]
+        lines += [table.note, ""] if table.note else []
+        lines += grid(table)
+    return "\n".join(lines)
+
+
+# --- the tables ---------------------------------------------------------------------------------
+def _scores(title: str, strategies: Lines, names: Sequence[str]) -> Table:
+    rows = []
+    for one in strategies:
+        cells = [one["strategy"], str(one["n"]), str(one["failed"]), str(one["abstained"])]
+        for name in names:
+            span = one["ci"].get(name)
+            cells.append(share(one[name]) + (f" {interval(name, span)}" if span else ""))
+        rows.append(cells)
+    return Table(
+        title=title,
+        head=["strategy", "n", "failed", "abstained", *(TITLES[name] for name in names)],
+        rows=rows,
+    )
+
+
+def _grades(strategies: Lines) -> Table:
+    """Grades with how many answers have none: an unscored answer is in no mean."""
+    rows = []
+    for one in strategies:
+        for name, judged in one["judged"].items():
+            span = one["ci"].get(name)
+            mean = grade(one[name]) + (f" {interval(name, span)}" if span else "")
+            given = ", ".join(f"{value}: {n}" for value, n in judged["grades"].items())
+            why = "; ".join(f"{n} {reason}" for reason, n in judged["reasons"].items())
+            margin = grade(judged["margin_median"])
+            counts = [str(judged["n"]), mean, given or "–", margin, str(judged["unscored"]), why or "–"]
+            rows.append([one["strategy"], TITLES[name], *counts])
+    return Table(
+        title="By the judge, means of grades [95 % interval]",
+        head=["strategy", "metric", "n", "mean", "answers by grade", "median margin", "unscored", "why"],
+        rows=rows,
+    )
+
+
+def _costs(strategies: Lines) -> Table:
+    rows = [[one["strategy"], str(one["n"]), *(number(one[name]) for name in COSTS)] for one in strategies]
+    return Table(
+        title="Cost, means per question", head=["strategy", "n", *(TITLES[name] for name in COSTS)], rows=rows
+    )
+
+
+def _adaptive(strategies: Lines) -> Table:
+    rows = []
+    for one in strategies:
+        told = one["adaptive"]
+        shares = [share(told["direct"]), share(told["ra"])]
+        rows.append([one["strategy"], str(told["n"]), *shares, number(told["iters"])])
+    return Table(
+        title="Adaptive retrieval",
+        head=["strategy", "n", "direct answer rate", "RA rate", "Iters"],
+        rows=rows,
+    )
+
+
+def _differences(differences: Lines) -> Table:
+    rows = []
+    for one in differences:
+        name, test = one["metric"], one["mcnemar"]
+        rows.append(
+            [
+                f"{one['one']} − {one['other']}",
+                TITLES[name],
+                str(one["n"]),
+                figure(name, one["difference"]),
+                interval(name, one["ci"]),
+                "–" if one["p"] is None else f"{one['p']:.4f}",
+                f"{test['one_only']} : {test['other_only']}" if test else "–",
+                f"{test['p']:.4f}" if test else "–",
+                p_value(one["p_holm"]),
+                "–" if one["ratio"] is None else f"{one['ratio']:.2f}",
+            ]
+        )
+    head = ["pair", "metric", "n", "difference", "95 % interval", "p", "only first : only second right"]
+    return Table(
+        title="Paired differences (first minus second)",
+        note="On every row that both answered. p is two-sided, by paired bootstrap; beside it McNemar's "
+        "exact test on the rows that only one of them got right; p (Holm) corrects the latter, else the "
+        "former, for the number of pairs compared by that metric.",
+        head=[*head, "p (McNemar)", "p (Holm)", "ratio"],
+        rows=rows,
+    )
+
+
+def _strata(strata: Lines, *, graded: bool) -> Table:
+    names = [name for name in STRATA if any(one.get(name) is not None for one in strata)]
+    rows = []
+    for one in strata:
+        cells = [f"{one['stratum']}: {one['value']}", one["strategy"]]
+        cells += [str(one[count]) for count in ("n", "failed", "abstained")]
+        for name in names:
+            span = one["ci"].get(name)
+            cells.append(figure(name, one.get(name)) + (f" {interval(name, span)}" if span else ""))
+        rows.append(cells)
+    return Table(
+        title=f"By kind of question, {'per cent (grades as they are)' if graded else 'per cent'}",
+        head=["kind", "strategy", "n", "failed", "abstained", *(TITLES[name] for name in names)],
+        rows=rows,
+    )
+
+
+def _confidence(lines: Lines) -> Table:
+    rows = []
+    for one in lines:
+        area, ece = one["area"], one["ece"]
+        full = share(one["points"][-1][1]) if one["points"] else "–"
+        rows.append(
+            [
+                one["strategy"],
+                *(str(one[count]) for count in ("n", "answered", "abstained", "unsure")),
+                full,
+                f"{share(area['value'])} {interval('em', area['ci'])}" if area else "–",
+                f"{share(ece['value'])} {interval('em', ece['ci'])}" if ece else "–",
+            ]
+        )
+    metric = TITLES[lines[0]["metric"]]
+    return Table(
+        title="Confidence, per cent [95 % interval]",
+        note=f"Risk is 100 less {metric}, of what was answered; AURC its mean while answers are let in by "
+        "falling confidence (lower is better, and below the risk where confidence tells right from wrong). "
+        "ECE is the mean gap of confidence and score over ten bins; it is too high where answers are few.",
+        head=["strategy", "n", "answered", "abstained", "without confidence", "risk", "AURC", "ECE"],
+        rows=rows,
+    )
+
+
+def _seen(strategies: Lines, name: str) -> bool:
     return any(one.get(name) is not None for one in strategies)
-
-
-def _grade(value: float | None) -> str:
-    """A grade, or a mean of grades.
-
-    >>> _grade(0.8256), _grade(-1.0), _grade(None)
-    ('0.826', '-1.000', '–')
-    """
-    return "–" if value is None else f"{value:.3f}"
-
-
-def _share(value: float | None) -> str:
-    """A share as per cent.
-
-    >>> _share(0.41), _share(None)
-    ('41.0', '–')
-    """
-    return "–" if value is None else f"{100 * value:.1f}"
-
-
-def _number(value: float | None) -> str:
-    """A count or a time, to what matters of it.
-
-    >>> _number(1234.56), _number(12.345), _number(0.01234), _number(None)
-    ('1235', '12.35', '0.012', '–')
-    """
-    if value is None:
-        return "–"
-    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.2f}" if abs(value) >= 1 else f"{value:.3f}"

@@ -1,0 +1,336 @@
+"""Plots of a report as SVG text, to stand in a page: no script, no package, colours by the page's style.
+
+Each is drawn for a width of 400, so that its words can be read on a phone. A strategy keeps its number
+throughout a page: class `s0` to `s7` is its colour, the shape of its marks comes with it. Text from
+data is escaped here. Nothing is measured here.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+WIDTH = 400
+SHAPES = "●■▲◆"
+COLOURS = 8
+_LETTER = 6.1  # the usual width of a letter, in the units of a drawing
+_LONGEST = 20  # letters of a name in a drawing; the whole name is in its title
+_LOG_FROM = 6  # spread of costs from which their axis is logarithmic
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """A value of one strategy with its interval; `x` and the words are what a plot needs beside."""
+
+    name: str
+    number: int
+    value: float
+    span: Sequence[float] | None = None
+    x: float = 0.0
+    words: str = ""
+    strong: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Axis:
+    """Values from `low` to `high` on a line from `start` to `end`; `per_cent` tells how ticks are written."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+    logarithmic: bool = False
+    per_cent: bool = False
+
+    def at(self, value: float) -> float:
+        """Where on the line a value is."""
+        low, high = self.low, self.high
+        if self.logarithmic:
+            value, low, high = math.log(max(value, self.low)), math.log(low), math.log(high)
+        return self.start + (self.end - self.start) * (value - low) / (high - low)
+
+    def ticks(self) -> list[tuple[float, str]]:
+        """Where the ticks are, and what they say: about five round values."""
+        if self.logarithmic:
+            wide = self.high / self.low > 60
+            steps = [m * 10.0**e for e in range(-2, 9) for m in ((1,) if wide else (1, 2, 5))]
+            return [(self.at(one), short(one)) for one in steps if self.low <= one <= self.high]
+        step = _round_step((self.high - self.low) / 5)
+        first = math.ceil(self.low / step - 1e-9)
+        last = math.floor(self.high / step + 1e-9)
+        shown = [one * step for one in range(first, last + 1)]
+        words = [f"{100 * one:.0f}" if self.per_cent else short(one) for one in shown]
+        return [(self.at(one), word) for one, word in zip(shown, words, strict=True)]
+
+
+def short(value: float) -> str:
+    """A number for a tick.
+
+    >>> short(2000), short(15000), short(0.25), short(0)
+    ('2k', '15k', '0.25', '0')
+    """
+    return f"{value / 1000:g}k" if abs(value) >= 1000 else f"{value:.3g}"
+
+
+def shape_of(number: int) -> int:
+    """Which of `SHAPES` the strategy of a number has; with its colour, 32 strategies differ."""
+    return (number + number // COLOURS) % len(SHAPES)
+
+
+def forest(marks: Sequence[Mark], *, title: str, below: str, per_cent: bool = True) -> str:
+    """A row for each strategy: its value with the interval as a bar, and words behind it."""
+    left, right, row = 132, 92, 24
+    height = 18 + row * len(marks) + 40
+    axis = _axis([mark.value for mark in marks], [mark.span for mark in marks], left, WIDTH - right, per_cent)
+    body = _across(axis, 14, height - 38, height - 24)
+    for at, mark in enumerate(marks):
+        y = 18 + row * at + row / 2
+        weight = ' class="strong"' if mark.strong else ""
+        body.append(
+            f'<text x="{left - 8}" y="{y + 4:.1f}" text-anchor="end"{weight}>{_name(mark.name)}</text>'
+        )
+        if mark.span is not None:
+            low, high = axis.at(mark.span[0]), axis.at(mark.span[1])
+            body.append(f'<path class="bar s{_colour(mark)}" d="M{low:.1f} {y:.1f}H{high:.1f}"/>')
+        body.append(_shape(mark, axis.at(mark.value), y))
+        words = html.escape(mark.words)
+        body.append(f'<text x="{WIDTH - right + 8}" y="{y + 4:.1f}" class="soft">{words}</text>')
+    body.append(_below(below, (left + WIDTH - right) / 2, height - 6))
+    return _svg(title, body, height)
+
+
+def scatter(
+    marks: Sequence[Mark], front: Sequence[str], *, title: str, below: str, beside: str, per_cent: bool = True
+) -> str:
+    """Value against `x` with the interval as a whisker; the marks on the `front` are joined by a line."""
+    height, left = 300, 44
+    xs = [mark.x for mark in marks]
+    low, high = min(xs), max(xs)
+    logarithmic = low > 0 and high / low > _LOG_FROM
+    across = (
+        Axis(low=low / 1.25, high=high * 1.6, start=left, end=WIDTH - 12, logarithmic=True)
+        if logarithmic
+        else Axis(low=0.0, high=(high or 1.0) * 1.15, start=left, end=WIDTH - 12)
+    )
+    up = _axis([mark.value for mark in marks], [mark.span for mark in marks], height - 46, 24, per_cent)
+    body = [*_up(up, left, WIDTH - 12), *_across(across, 24, height - 46, height - 32, lines=False)]
+    joined = sorted((mark for mark in marks if mark.name in front), key=lambda mark: mark.x)
+    places = " ".join(f"{across.at(mark.x):.1f},{up.at(mark.value):.1f}" for mark in joined)
+    if len(joined) > 1:
+        body.append(f'<polyline class="front" points="{places}"/>')
+    taken = []
+    for mark in marks:
+        x, y = across.at(mark.x), up.at(mark.value)
+        taken.append((x - 6, y - 6, x + 6, y + 6))
+        if mark.span is not None:
+            top, foot = up.at(mark.span[1]), up.at(mark.span[0])
+            body.append(f'<path class="whisker s{_colour(mark)}" d="M{x:.1f} {top:.1f}V{foot:.1f}"/>')
+    for mark in marks:
+        x, y = across.at(mark.x), up.at(mark.value)
+        body.append(_shape(mark, x, y))
+        box = _room(x, y, _shown(mark.name), taken, (left, 16, WIDTH, height - 46))
+        taken.append(box)
+        weight = ' class="strong"' if mark.name in front else ' class="soft"'
+        body.append(f'<text x="{box[0]:.1f}" y="{box[3] - 3:.1f}"{weight}>{_name(mark.name)}</text>')
+    body += [_below(below, (left + WIDTH) / 2, height - 10), _beside(beside)]
+    return _svg(title, body, height)
+
+
+def curves(
+    series: Mapping[str, Sequence[tuple[float, float]]],
+    numbers: Mapping[str, int],
+    *,
+    title: str,
+    below: str,
+    beside: str,
+    diagonal: bool = False,
+) -> str:
+    """Lines through (x, y) points, all shares; a series of one point is a mark."""
+    height, left = 270, 44
+    tops = [y for points in series.values() for _, y in points]
+    across = Axis(low=0.0, high=1.0, start=left, end=WIDTH - 12, per_cent=True)
+    up = Axis(
+        low=0.0, high=1.0 if diagonal else _ceiling(max(tops)), start=height - 46, end=24, per_cent=True
+    )
+    body = [*_up(up, left, WIDTH - 12), *_across(across, 24, height - 46, height - 32, lines=False)]
+    if diagonal:
+        body.append(
+            f'<path class="front" d="M{across.at(0):.1f} {up.at(0):.1f}L{across.at(1):.1f} {up.at(1):.1f}"/>'
+        )
+    for name, points in series.items():
+        number = numbers[name]
+        places = [(across.at(x), up.at(y)) for x, y in points]
+        title_of = f"<title>{html.escape(name)}</title>"
+        if len(places) > 1:
+            joined = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
+            colour = number % COLOURS
+            body.append(f'<polyline class="line s{colour}" points="{joined}">{title_of}</polyline>')
+        shown = places if diagonal or len(places) == 1 else [places[-1]]
+        body += [_shape(Mark(name=name, number=number, value=0.0), x, y) for x, y in shown]
+    body += [_below(below, (left + WIDTH) / 2, height - 10), _beside(beside)]
+    return _svg(title, body, height)
+
+
+def kinds(
+    values: Sequence[str], marks: Sequence[Sequence[Mark | None]], *, title: str, below: str, beside: str,
+    per_cent: bool = True,
+) -> str:  # fmt: skip
+    """Places along x for the `values` of a stratum; at each the marks of all strategies side by side.
+
+    `marks` has a sequence for each strategy with one mark, or None, for each value.
+    """
+    height, left = 250, 44
+    flat = [mark for own in marks for mark in own if mark is not None]
+    up = _axis([mark.value for mark in flat], [mark.span for mark in flat], height - 46, 24, per_cent)
+    body = _up(up, left, WIDTH - 12)
+    room = (WIDTH - 12 - left) / len(values)
+    for at, value in enumerate(values):
+        x = left + room * (at + 0.5)
+        letters = max(3, int(room / _LETTER))
+        word = value if len(value) <= letters else value[: letters - 1] + "…"
+        body.append(
+            f'<text x="{x:.1f}" y="{height - 30}" text-anchor="middle">{html.escape(word)}'
+            f"<title>{html.escape(value)}</title></text>"
+        )
+    gap = min(14.0, room * 0.8 / max(1, len(marks)))
+    for at, own in enumerate(marks):
+        for place, mark in enumerate(own):
+            if mark is None:
+                continue
+            x = left + room * (place + 0.5) + gap * (at - (len(marks) - 1) / 2)
+            if mark.span is not None:
+                top, foot = up.at(mark.span[1]), up.at(mark.span[0])
+                body.append(f'<path class="whisker s{_colour(mark)}" d="M{x:.1f} {top:.1f}V{foot:.1f}"/>')
+            body.append(_shape(mark, x, up.at(mark.value)))
+    body += [_below(below, (left + WIDTH) / 2, height - 10), _beside(beside)]
+    return _svg(title, body, height)
+
+
+# --- parts of a drawing -------------------------------------------------------------------------
+_Box = tuple[float, float, float, float]  # left, top, right, bottom
+
+
+def _svg(title: str, body: Sequence[str], height: float) -> str:
+    inside = "\n".join(body)
+    return (
+        f'<svg viewBox="0 0 {WIDTH} {height:.0f}" role="img" aria-label="{html.escape(title)}">\n'
+        f"{inside}\n</svg>"
+    )
+
+
+def _axis(
+    values: Sequence[float],
+    spans: Sequence[Sequence[float] | None],
+    start: float,
+    end: float,
+    per_cent: bool,
+) -> Axis:
+    """An axis that holds all values and intervals; one of shares begins at 0 and ends within 1."""
+    every = [*values, *(end_of for span in spans if span for end_of in span)]
+    if per_cent:
+        return Axis(low=0.0, high=_ceiling(max(every)), start=start, end=end, per_cent=True)
+    low, high = min(every), max(every)
+    spread = (high - low) or 1.0
+    return Axis(low=low - spread / 8, high=high + spread / 8, start=start, end=end)
+
+
+def _ceiling(value: float) -> float:
+    """The end of an axis of shares above a value.
+
+    >>> _ceiling(0.41), _ceiling(0.97), _ceiling(0.0)
+    (0.5, 1.0, 0.1)
+    """
+    return min(1.0, max(0.1, math.ceil(value * 10 - 1e-9) / 10))
+
+
+def _round_step(rough: float) -> float:
+    """The round number that is next above a rough distance of ticks.
+
+    >>> _round_step(0.09), _round_step(330)
+    (0.1, 500.0)
+    """
+    size = 10.0 ** math.floor(math.log10(rough))
+    return next(m * size for m in (1, 2, 5, 10) if m * size >= rough * (1 - 1e-9))
+
+
+def _across(axis: Axis, top: float, foot: float, words: float, *, lines: bool = True) -> list[str]:
+    """The ticks of the x axis, with lines up where these are wanted."""
+    body = [f'<path class="axis" d="M{axis.start:.1f} {foot:.1f}H{axis.end:.1f}"/>']
+    for x, word in axis.ticks():
+        if lines:
+            body.append(f'<path class="grid" d="M{x:.1f} {top:.1f}V{foot:.1f}"/>')
+        body.append(f'<text x="{x:.1f}" y="{words:.1f}" text-anchor="middle" class="soft">{word}</text>')
+    return body
+
+
+def _up(axis: Axis, left: float, right: float) -> list[str]:
+    """The ticks of the y axis, with lines across."""
+    body = []
+    for y, word in axis.ticks():
+        body.append(f'<path class="grid" d="M{left:.1f} {y:.1f}H{right:.1f}"/>')
+        body.append(f'<text x="{left - 6:.1f}" y="{y + 4:.1f}" text-anchor="end" class="soft">{word}</text>')
+    return body
+
+
+def _below(words: str, x: float, y: float) -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="middle" class="soft">{html.escape(words)}</text>'
+
+
+def _beside(words: str) -> str:
+    return f'<text x="2" y="11" class="soft">{html.escape(words)}</text>'
+
+
+def _shape(mark: Mark, x: float, y: float) -> str:
+    """The mark of a strategy, its name and words as its title."""
+    words = f"<title>{html.escape(f'{mark.name} {mark.words}'.strip())}</title>"
+    d = {
+        0: f"M{x - 4.5:.1f} {y:.1f}a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0 -9 0",
+        1: f"M{x - 4:.1f} {y - 4:.1f}h8v8h-8z",
+        2: f"M{x:.1f} {y - 5:.1f}l5 9h-10z",
+        3: f"M{x:.1f} {y - 5.5:.1f}l5.5 5.5l-5.5 5.5l-5.5 -5.5z",
+    }[shape_of(mark.number)]
+    return f'<path class="mark s{_colour(mark)}" d="{d}">{words}</path>'
+
+
+def _colour(mark: Mark) -> int:
+    return mark.number % COLOURS
+
+
+def _shown(name: str) -> str:
+    return name if len(name) <= _LONGEST else name[: _LONGEST - 1] + "…"
+
+
+def _name(name: str) -> str:
+    """A strategy's name in a drawing, whole in its title."""
+    return f"{html.escape(_shown(name))}<title>{html.escape(name)}</title>"
+
+
+def _room(x: float, y: float, word: str, taken: Sequence[_Box], within: _Box) -> _Box:
+    """Where a word stands beside a point: the first place that is free, else the one that is most so."""
+    wide, tall = _LETTER * len(word), 14.0
+    corners = [
+        (x + 9, y - tall / 2),
+        (x - 9 - wide, y - tall / 2),
+        (x - wide / 2, y - 10 - tall),
+        (x - wide / 2, y + 10),
+        (x + 7, y - 8 - tall),
+        (x + 7, y + 8),
+        (x - 7 - wide, y - 8 - tall),
+        (x - 7 - wide, y + 8),
+    ]
+    boxes = [(left, top, left + wide, top + tall) for left, top in corners]
+
+    def crowding(box: _Box) -> float:
+        inside = min(box[0] - within[0], box[1] - within[1], within[2] - box[2], within[3] - box[3])
+        return sum(_overlap(box, other) for other in taken) + max(0.0, -inside) * tall
+
+    return min(boxes, key=crowding)
+
+
+def _overlap(one: _Box, other: _Box) -> float:
+    """The area that two boxes share."""
+    wide = min(one[2], other[2]) - max(one[0], other[0])
+    tall = min(one[3], other[3]) - max(one[1], other[1])
+    return max(0.0, wide) * max(0.0, tall)

@@ -1,0 +1,206 @@
+"""How reports put figures and findings into words: the same in Markdown, on the page and in the terminal.
+
+Scores are per cent, grades as they are, costs means per question; a dash stands for what cannot be computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from disputatio.eval.judge import METRICS
+
+TITLES = {
+    "em": "EM",
+    "em_lenient": "EM lenient",
+    "em_literal": "EM literal",
+    "precision": "P",
+    "recall": "R",
+    "f1": "F1",
+    "precision_lenient": "P lenient",
+    "recall_lenient": "R lenient",
+    "f1_lenient": "F1 lenient",
+    "accuracy": "accuracy",
+    "attack_success": "attack success",
+    "correctness": "correctness",
+    "faithfulness": "faithfulness",
+    "calls": "calls",
+    "tokens": "tokens",
+    "prompt_tokens": "prompt tokens",
+    "cached_tokens": "cached",
+    "completion_tokens": "new tokens",
+    "seconds": "seconds",
+    "seconds_median": "median s",
+    "model_seconds": "model s",
+    "rounds": "rounds",
+}
+SCORES = ("em", "em_lenient", "precision", "recall", "f1", "accuracy", "attack_success")
+MORE = ("em_literal", "precision_lenient", "recall_lenient", "f1_lenient")
+COSTS = (
+    "calls",
+    "rounds",
+    "prompt_tokens",
+    "cached_tokens",
+    "completion_tokens",
+    "seconds",
+    "seconds_median",
+    "model_seconds",
+)
+STRATA = ("em", "em_lenient", "f1", "f1_lenient", "accuracy", "attack_success", *METRICS)
+_FEW = 30  # questions below which a reader should be warned of them
+
+
+# --- figures ------------------------------------------------------------------------------------
+def share(value: float | None) -> str:
+    """A share as per cent.
+
+    >>> share(0.41), share(None)
+    ('41.0', '–')
+    """
+    return "–" if value is None else f"{100 * value:.1f}"
+
+
+def grade(value: float | None) -> str:
+    """A grade, or a mean of grades.
+
+    >>> grade(0.8256), grade(-1.0), grade(None)
+    ('0.826', '-1.000', '–')
+    """
+    return "–" if value is None else f"{value:.3f}"
+
+
+def number(value: float | None) -> str:
+    """A count or a time, to what matters of it.
+
+    >>> number(1234.56), number(12.345), number(0.01234), number(None)
+    ('1235', '12.35', '0.012', '–')
+    """
+    if value is None:
+        return "–"
+    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.2f}" if abs(value) >= 1 else f"{value:.3f}"
+
+
+def figure(name: str, value: float | None) -> str:
+    """A value of the named metric or cost."""
+    if name in ("tokens", *COSTS):
+        return number(value)
+    return grade(value) if name in METRICS else share(value)
+
+
+def interval(name: str, span: Sequence[float | None] | None) -> str:
+    """An interval of the named metric in brackets.
+
+    >>> interval("em", [0.333, 0.49]), interval("em", None)
+    ('[33.3, 49.0]', '–')
+    """
+    return "–" if span is None else f"[{figure(name, span[0])}, {figure(name, span[1])}]"
+
+
+def p_value(p: float | None) -> str:
+    """A p value.
+
+    >>> p_value(0.0312), p_value(0.00001), p_value(None)
+    ('0.031', 'below 0.001', '–')
+    """
+    return "–" if p is None else "below 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def unit(name: str) -> str:
+    """What stands behind a value of the metric: per cent, or nothing for a grade."""
+    return "" if name in METRICS else " %"
+
+
+# --- findings -----------------------------------------------------------------------------------
+def verdict(lead: Mapping[str, Any] | None) -> str:
+    """Who leads in a few words: the first thing on a page."""
+    if lead is None:
+        return "Nothing to rank yet"
+    if lead["metric"] not in METRICS and lead["score"] == 0:
+        return "Nothing was answered right"
+    if not lead["rivals"]:
+        return f"{lead['leader']}, alone"
+    if not lead["rivals"][0]["beyond_chance"]:
+        return "No winner beyond chance"
+    return f"{lead['leader']} leads"
+
+
+def finding(lead: Mapping[str, Any]) -> str:
+    """The leader's score with its uncertainty, its distance to the next, and its cost, in one sentence."""
+    metric = lead["metric"]
+    score = (
+        f"{lead['leader']}: {TITLES[metric]} {figure(metric, lead['score'])}{unit(metric)} "
+        f"{interval(metric, lead['ci'])} on {lead['n']} questions"
+    )
+    if not lead["rivals"]:
+        return f"{score}, {thousands(lead['tokens'])} tokens a question; there is nothing to compare it with."
+    next_one = lead["rivals"][0]
+    test = f"(paired, {interval(metric, next_one['ci'])}, p = {p_value(next_one['p'])})"
+    if next_one["ahead"] is None:
+        return f"{score}; {next_one['strategy']} shares no question with it."
+    points = figure(metric, abs(next_one["ahead"]))
+    ahead = f"{points} points above" if metric not in METRICS else f"{points} above"
+    if next_one["ahead"] < 0:  # on the rows that the two share, which may be more than those of all
+        ahead = ahead.replace("above", "below")
+    if not next_one["ahead"]:
+        ahead = "level with"
+    return f"{score}, {ahead} {next_one['strategy']} {test}{_cost_beside(next_one)}."
+
+
+def remarks(lead: Mapping[str, Any], strategies: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What a reader must know beside the finding: who else could lead, who is cheap, who has no scores."""
+    found = []
+    rivals = lead["rivals"]
+    nothing = lead["metric"] not in METRICS and lead["score"] == 0
+    if lead["level"] and not nothing:
+        adjusted = f", p adjusted for {len(rivals)} comparisons" if len(rivals) > 1 else ""
+        found.append(
+            f"Not told apart from {lead['leader']} on these questions: {', '.join(lead['level'])} "
+            f"(at the 5 % level{adjusted})."
+        )
+        held = [one for one in rivals if not one["beyond_chance"] and one["tokens"] is not None]
+        cheapest = min(held, key=lambda one: one["tokens"], default=None)
+        if cheapest is not None and lead["tokens"] is not None and cheapest["tokens"] < lead["tokens"]:
+            found.append(
+                f"The cheapest of these is {cheapest['strategy']}, {thousands(cheapest['tokens'])} tokens a "
+                f"question against {thousands(lead['tokens'])}."
+            )
+    elif len(rivals) > 1 and not nothing:
+        found.append(f"Beyond chance against each of the {len(rivals)} others (p adjusted for their number).")
+    if len(lead["front"]) > 1:
+        found.append(
+            f"No other strategy beats these in both {TITLES[lead['metric']]} and tokens: "
+            f"{', '.join(lead['front'])}."
+        )
+    if lead["n"] < _FEW:
+        found.append(f"{lead['n']} questions are few: only large differences show.")
+    found += [
+        f"Without scores: {one['strategy']} ({one['withheld']})." for one in strategies if one["withheld"]
+    ]
+    return found
+
+
+def so_far(progress: Mapping[str, Any]) -> str:
+    """How far an evaluation is that is not at its end; nothing for one that is."""
+    if progress["complete"]:
+        return ""
+    return (
+        f"So far: {progress['recorded']} of {progress['expected']} answers are recorded, so these figures "
+        "will change; the same eval run goes on where it stopped."
+    )
+
+
+def thousands(value: float | None) -> str:
+    """A count with its thousands set apart.
+
+    >>> thousands(2130.4), thousands(None)
+    ('2,130', '–')
+    """
+    return "–" if value is None else f"{value:,.0f}"
+
+
+def _cost_beside(rival: Mapping[str, Any]) -> str:
+    ratio = rival["tokens_ratio"]
+    if not ratio:
+        return ""
+    times = f"{100 * ratio:.0f} %" if ratio < 2 else f"{ratio:.1f} times"
+    return f", at {times} {'of its tokens' if ratio < 2 else 'its tokens'}"
