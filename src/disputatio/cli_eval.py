@@ -1,7 +1,8 @@
 """`disputatio eval`: run strategies on data sets, report what was found, list the data sets.
 
-Scores and tables go to stdout, progress and notes to stderr. Exit codes: 0 done, 1 interrupted before
-the end, 2 wrong use, 3 some questions failed (running the same command again tries only those).
+Scores and tables go to stdout, progress and notes to stderr. Exit codes: 0 done, 1 stopped before the end
+by an interrupt or a budget, 2 wrong use, 3 some questions failed (running the same command again tries
+only those).
 """
 
 from __future__ import annotations
@@ -18,17 +19,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from disputatio import cli_report
 from disputatio.cli_build import app as build_app
 from disputatio.cli_synthesize import synthesize
 from disputatio.errors import InputError
 from disputatio.types import Message, Prompt, Sampling
 
 if TYPE_CHECKING:
+    from disputatio.eval.budget import Amount, Budget, Meter
     from disputatio.eval.datasets import Identity
     from disputatio.eval.journal import Manifest
+    from disputatio.eval.pace import Left
     from disputatio.eval.runner import Ask, Outcome, Progress
     from disputatio.kit import Kit
     from disputatio.store.index import Index
+    from disputatio.trace import Trace
 
 app = typer.Typer(
     help="Measure strategies on data sets: scores with intervals, paired differences, cost, failures.",
@@ -36,8 +41,11 @@ app = typer.Typer(
 )
 app.add_typer(build_app, name="build")
 app.command()(synthesize)
+app.command()(cli_report.report)
 
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+# What stands between a prompt and a model's answer: a change there is a change of the system.
+_ENGINES = {"local": "disputatio.llm.local", "openai": "disputatio.llm.request"}
 
 
 @app.command("run")
@@ -51,6 +59,9 @@ def run_command(
     out: Annotated[Path, typer.Option("--out", help="Folder of the journal; running again goes on there.")],
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first so many rows.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of shuffles and of the bootstrap.")] = 0,
+    seeds: Annotated[
+        str | None, typer.Option(help="Several, as 0,1,2: every strategy that has a seed runs with each.")
+    ] = None,
     rows: Annotated[Path | None, typer.Option(help="File of row numbers from 0, one a line.")] = None,
     as_json: _Json = False,
     model: Annotated[str | None, typer.Option(help="local:NAME or openai:NAME.")] = None,
@@ -65,7 +76,21 @@ def run_command(
     index: Annotated[
         Path | None, typer.Option(help="Search this index, not each row's own passages.", metavar="DIR")
     ] = None,
-    workers: Annotated[int, typer.Option(min=1, help="Questions in hand at a time.")] = 1,
+    in_flight: Annotated[
+        int, typer.Option("--in-flight", "--workers", min=1, help="Questions in hand at a time.")
+    ] = 1,
+    budget_calls: Annotated[
+        int | None, typer.Option(min=0, help="Stop before all runs of --out made more model calls.")
+    ] = None,
+    budget_tokens: Annotated[
+        int | None, typer.Option(min=0, help="Stop before they read and wrote more tokens.")
+    ] = None,
+    budget_money: Annotated[
+        float | None, typer.Option(min=0, help="Stop before they cost more, by the table of prices.")
+    ] = None,
+    prices: Annotated[
+        Path | None, typer.Option(help="TOML file of prices (`disputatio eval prices` prints ours).")
+    ] = None,
     journal: Annotated[
         str | None, typer.Option(help="File of model calls to repeat free; none unless given: it hides time.")
     ] = None,
@@ -73,15 +98,20 @@ def run_command(
 ) -> None:
     """Ask every strategy every question, resumably, and print the scores."""
     from disputatio.config import build_kit, embedder_for, read_settings
+    from disputatio.eval.budget import Budget, Meter
     from disputatio.eval.datasets import check, identify, load
     from disputatio.eval.entrants import entrants
     from disputatio.eval.judge import judge_with, signature
+    from disputatio.eval.prices import read_prices
     from disputatio.eval.report import report, summaries
     from disputatio.eval.runner import run
     from disputatio.eval.tables import markdown
     from disputatio.store.index import Index
 
-    chosen = entrants(strategy, setting or [], seed=seed)
+    every = _seeds(seeds, seed)
+    table = read_prices(prices) if prices is not None or budget_money is not None else None
+    meter = Meter(Budget(calls=budget_calls, tokens=budget_tokens, money=budget_money, prices=table))
+    entrants(strategy, setting or [])  # what is wrong with them is told before a file is read
     parts = {spec: load(spec, limit=limit, rows=rows) for spec in dataset}
     identities = [identify(spec) for spec in dataset]
     notes = {
@@ -96,7 +126,9 @@ def run_command(
     settings = read_settings(
         model=model, role=_roles(role or []) or None, journal=journal, replay=replay or None, index=index
     )
-    kit = build_kit(settings, say=_say)
+    plain = build_kit(settings, say=_say)
+    kit = meter.watch(plain)
+    chosen = entrants(strategy, setting or [], seeds=every, code=_code(settings.model, settings.role))
     grading, searched = judge_with(kit) if judge else None, None
     if index is not None:
         embedder = embedder_for(settings, index, say=_say)
@@ -108,19 +140,21 @@ def run_command(
             ask=bind(kit, verify=verify, searched=searched),
             out=out,
             manifest=replace(
-                manifest(kit, identities, seed=seed, verify=verify),
+                manifest(kit, identities, seed=every[0], verify=verify),
                 judge=signature(kit) if judge else "",
                 index="" if searched is None else described(searched),
             ),
             judge=grading,
-            workers=workers,
-            prepare=None if settings.replay else lambda: greet(kit),
+            meter=meter,
+            workers=in_flight,
+            prepare=None if settings.replay else lambda: greet(plain),
             progress=_Line() if sys.stderr.isatty() else None,
             about={
                 "versions": versions(),
                 "notes": notes,
                 "limit": limit,
-                "workers": workers,
+                "seeds": every,
+                "workers": in_flight,
                 "journal": journal != "none",
             },
         )
@@ -133,20 +167,15 @@ def run_command(
             typer.echo(json.dumps(one))
     else:
         typer.echo(markdown(found), nl=False)
-    raise typer.Exit(_verdict(outcome))
+    raise typer.Exit(_verdict(outcome, meter))
 
 
-@app.command("report")
-def report_command(
-    out: Annotated[Path, typer.Argument(metavar="DIR", help="The --out folder of `disputatio eval run`.")],
-    as_json: _Json = False,
-) -> None:
-    """Tables with confidence intervals, paired differences, cost and failures."""
-    from disputatio.eval.report import report
-    from disputatio.eval.tables import markdown
+@app.command("prices")
+def prices_command() -> None:
+    """The table of prices that budgets of money go by, as a TOML file to edit and give with --prices."""
+    from disputatio.eval.prices import our_prices
 
-    found = report(out)
-    typer.echo(json.dumps(found, indent=2) + "\n" if as_json else markdown(found), nl=False)
+    typer.echo(our_prices(), nl=False)
 
 
 @app.command("datasets")
@@ -173,9 +202,11 @@ def bind(kit: Kit, *, verify: bool, searched: Index | None = None) -> Ask:
     from disputatio.pipeline import ask
     from disputatio.store.in_hand import InHand
 
-    def asked(question: str, passages: Sequence[Any], strategy: str, options: Mapping[str, Any]) -> Any:
+    def asked(
+        question: str, passages: Sequence[Any], strategy: str, options: Mapping[str, Any], trace: Trace
+    ) -> Any:
         held = replace(kit, retriever=InHand(passages)) if searched is None else over(kit, searched)
-        return ask(question, kit=held, strategy=strategy, options=options, verify=verify)
+        return ask(question, kit=held, strategy=strategy, options=options, verify=verify, trace=trace)
 
     return asked
 
@@ -236,6 +267,29 @@ def versions() -> dict[str, str]:
     return found
 
 
+def _seeds(given: str | None, seed: int) -> list[int]:
+    """The seeds in order; raises `InputError` for what is no list of different numbers.
+
+    >>> _seeds("0, 1,2", 0), _seeds(None, 7)
+    ([0, 1, 2], [7])
+    """
+    if given is None:
+        return [seed]
+    try:
+        found = [int(word) for word in given.split(",")]
+    except ValueError as error:
+        raise InputError(f"--seeds {given}: write whole numbers separated by commas, as 0,1,2") from error
+    if len(set(found)) < len(found):
+        raise InputError(f"--seeds {given}: a seed stands twice")
+    return found
+
+
+def _code(model: str, roles: Mapping[str, str]) -> list[str]:
+    """The modules that stand between prompts and the models of these names."""
+    kinds = {name.partition(":")[0] for name in (model, *roles.values())}
+    return [module for kind, module in _ENGINES.items() if kind in kinds]
+
+
 def _roles(given: Sequence[str]) -> dict[str, str]:
     roles = {}
     for one in given:
@@ -251,27 +305,63 @@ def _say(line: str) -> None:
     typer.echo(line, err=True)
 
 
-def _verdict(outcome: Outcome) -> int:
+def _verdict(outcome: Outcome, meter: Meter) -> int:
     """The exit code of a run, its reason said."""
     failed = outcome.faults + outcome.bugs
     if failed:
         bugs = f", {outcome.bugs} by an unforeseen error" if outcome.bugs else ""
-        _say(f"{failed} questions failed{bugs}: the same command again tries only those")
+        again = f" ({outcome.retried} tried twice)" if outcome.retried else ""
+        _say(f"{failed} questions failed{bugs}{again}: the same command again tries only those")
     if outcome.stopped:
         _say(f"stopped ({outcome.stopped}), {outcome.left} questions left: the same command goes on there")
+        _say(_what_is_left(outcome, meter))
     return 3 if failed else int(bool(outcome.stopped))
+
+
+def _what_is_left(outcome: Outcome, meter: Meter) -> str:
+    """What was spent, what is left to do, and what that will take by the means so far."""
+    each = ", ".join(f"{label} {count}" for label, count in outcome.waiting.items())
+    ahead = meter.forecast(outcome.waiting)
+    more = f", about {_sum(ahead, meter.budget)} by the means so far" if ahead is not None else ""
+    larger = f"; give a larger --{_flag(meter.stopped)}" if meter.stopped else ""
+    return f"spent so far: {_sum(meter.spent, meter.budget)}; left: {each}{more}{larger}"
+
+
+def _sum(amount: Amount, budget: Budget) -> str:
+    prices = budget.prices
+    money = "" if prices is None else f", {amount.money:.4f} {prices.currency}"
+    return f"{amount.calls:,.0f} calls, {amount.tokens:,.0f} tokens{money}"
+
+
+def _flag(stopped: str) -> str:
+    """The option of a budget, by what is said of it."""
+    last = stopped.rpartition(" ")[2]
+    return f"budget-{last}" if last in ("calls", "tokens") else "budget-money"
 
 
 class _Line:
     """One line of progress, rewritten in place."""
 
     def __call__(self, progress: Progress) -> None:
-        left = "" if progress.seconds_left is None else f", {_clock(progress.seconds_left)} left"
+        left = "" if progress.left is None else f", about {_time_left(progress.left)} left"
         failed = f", {progress.faults} failed" if progress.faults else ""
         words = f"{progress.done}/{progress.total} {progress.entrant}, row {progress.row}{failed}{left}"
         if progress.fault:
             typer.echo(f"\r\x1b[Krow {progress.row}, {progress.entrant}: {progress.fault}", err=True)
         typer.echo(f"\r\x1b[K{words}", err=True, nl=progress.done == progress.total)
+
+
+def _time_left(left: Left) -> str:
+    """What remains, with its range where there is one.
+
+    >>> from disputatio.eval.pace import Left
+    >>> _time_left(Left(60.0, None, None)), _time_left(Left(60.0, 45.0, 75.0))
+    ('0:01:00', '0:01:00 (0:00:45 to 0:01:15)')
+    """
+    told = _clock(left.seconds)
+    if left.low is None or left.high is None:
+        return told
+    return f"{told} ({_clock(left.low)} to {_clock(left.high)})"
 
 
 def _clock(seconds: float) -> str:

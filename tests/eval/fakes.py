@@ -11,6 +11,7 @@ from typing import Any
 from disputatio.errors import ServerFault
 from disputatio.eval.journal import Entrant, Manifest
 from disputatio.eval.runner import run
+from disputatio.trace import Trace
 from disputatio.types import Answer, Example, Passage, Usage
 
 MANIFEST = Manifest(
@@ -41,9 +42,16 @@ def examples(count: int) -> list[Example]:
     ]
 
 
-def ask(question: str, passages: Sequence[Passage], strategy: str, options: Mapping[str, Any]) -> Answer:
+def ask(
+    question: str,
+    passages: Sequence[Passage],
+    strategy: str,
+    options: Mapping[str, Any],
+    trace: Trace,
+) -> Answer:
     """`right` is always right, `half` on even questions, `silent` abstains; the others fail."""
     number = int(question.rsplit(maxsplit=1)[-1])
+    trace.note("asked", strategy=strategy)
     usage = Usage(calls=2, prompt_tokens=100 + number, cached_tokens=10, completion_tokens=20, seconds=0.5)
     if strategy == "silent":
         return Answer(question=question, abstained="no_evidence", usage=usage)
@@ -61,9 +69,11 @@ def ask(question: str, passages: Sequence[Passage], strategy: str, options: Mapp
     )
 
 
-def _slowly(question: str, passages: Sequence[Passage], strategy: str, options: Mapping[str, Any]) -> Answer:
+def _slowly(
+    question: str, passages: Sequence[Passage], strategy: str, options: Mapping[str, Any], trace: Trace
+) -> Answer:
     time.sleep(0.004)
-    return ask(question, passages, strategy, options)
+    return ask(question, passages, strategy, options, trace)
 
 
 if __name__ == "__main__":

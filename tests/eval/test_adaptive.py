@@ -13,13 +13,16 @@ from disputatio.eval.report import report
 from disputatio.eval.runner import run
 from disputatio.eval.tables import markdown
 from disputatio.pipeline import load_strategy, read_options
+from disputatio.trace import Trace
 from disputatio.types import Answer, Passage
 from tests.eval.fakes import HALF, MANIFEST, RIGHT, ask, examples
 
 
-def _adaptively(q: str, p: Sequence[Passage], strategy: str, options: Mapping[str, Any]) -> Answer:
+def _adaptively(
+    q: str, p: Sequence[Passage], strategy: str, options: Mapping[str, Any], trace: Trace
+) -> Answer:
     """`right` retrieves 0, 1, 2 or 3 times by turns; `half` is not adaptive."""
-    answer = ask(q, p, strategy, options)
+    answer = ask(q, p, strategy, options, trace)
     number = int(q.rsplit(maxsplit=1)[-1])
     return replace(answer, retrievals=number % 4) if strategy == "right" else answer
 
@@ -36,8 +39,10 @@ def test_direct_answers_retrievals_and_rounds_are_told_of_adaptive_strategies_al
 
 
 def test_a_strategy_that_never_retrieved_has_no_mean_of_rounds(tmp_path: Path) -> None:
-    def directly(q: str, p: Sequence[Passage], strategy: str, options: Mapping[str, Any]) -> Answer:
-        return replace(ask(q, p, strategy, options), retrievals=0)
+    def directly(
+        q: str, p: Sequence[Passage], strategy: str, options: Mapping[str, Any], trace: Trace
+    ) -> Answer:
+        return replace(ask(q, p, strategy, options, trace), retrievals=0)
 
     run(examples(3), [RIGHT], ask=directly, out=tmp_path, manifest=MANIFEST)
     (one,) = report(tmp_path)["datasets"][0]["strategies"]

@@ -15,7 +15,7 @@ DEBATE, VOTE = "debate=tests.eval.toy:debate", "vote=tests.eval.toy:vote"
 
 
 def _options(names: str, *settings: str, seed: int = 0) -> dict[str, dict[str, Any]]:
-    return {one.label: dict(one.options) for one in entrants(names, settings, seed=seed)}
+    return {one.label: dict(one.options) for one in entrants(names, settings, seeds=[seed])}
 
 
 def test_options_are_recorded_in_full_with_the_seed_of_the_evaluation() -> None:

@@ -27,10 +27,10 @@ def _evaluate(out: Path, count: int = 10, entrants: Sequence[Entrant] = (RIGHT, 
 
 
 def _failing(rows: set[int], strategy: str) -> Any:
-    def failing(q: str, p: Sequence[Passage], name: str, options: Mapping[str, Any]) -> Answer:
+    def failing(q: str, p: Sequence[Passage], name: str, options: Mapping[str, Any], trace: Any) -> Answer:
         if name == strategy and int(q.rsplit(maxsplit=1)[-1]) in rows:
             raise ServerFault("the endpoint | failed\nbadly", 503)
-        return ask(q, p, name, options)
+        return ask(q, p, name, options, trace)
 
     return failing
 

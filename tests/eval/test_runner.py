@@ -19,6 +19,7 @@ from disputatio.errors import MissingPart, ReplyError, ServerFault
 from disputatio.eval.journal import Entrant, read_journal
 from disputatio.eval.report import report
 from disputatio.eval.runner import PATIENCE, Ask, Outcome, Progress, run
+from disputatio.trace import Trace
 from disputatio.types import Answer, Passage
 from tests.eval.fakes import HALF, MANIFEST, RIGHT, ask, examples
 
@@ -38,9 +39,9 @@ def _named(name: str) -> Entrant:
 def test_all_strategies_answer_a_row_before_any_sees_the_next(tmp_path: Path) -> None:
     order: list[tuple[str, str]] = []
 
-    def noting(q: str, p: Sequence[Passage], strategy: str, options: Mapping[str, Any]) -> Answer:
+    def noting(q: str, p: Sequence[Passage], strategy: str, options: Mapping[str, Any], t: Trace) -> Answer:
         order.append((q, strategy))
-        return ask(q, p, strategy, options)
+        return ask(q, p, strategy, options, t)
 
     outcome = _run(tmp_path, 2, ask=noting)
     assert order == [
@@ -76,14 +77,14 @@ def test_what_is_done_is_not_asked_again(tmp_path: Path) -> None:
 
 
 def test_a_fault_is_recorded_unscored_and_tried_again(tmp_path: Path) -> None:
-    def failing(q: str, p: Sequence[Passage], strategy: str, options: Mapping[str, Any]) -> Answer:
+    def failing(q: str, p: Sequence[Passage], strategy: str, options: Mapping[str, Any], t: Trace) -> Answer:
         if (q, strategy) == ("question 1", "half"):
             raise ServerFault("the endpoint failed", 503)
         if (q, strategy) == ("question 2", "half"):
             raise ReplyError("no JSON", "raw words")
-        return ask(q, p, strategy, options)
+        return ask(q, p, strategy, options, t)
 
-    assert _run(tmp_path, 3, ask=failing) == Outcome(done=4, kept=0, faults=2, bugs=0)
+    assert _run(tmp_path, 3, ask=failing) == Outcome(done=4, kept=0, faults=2, bugs=0, retried=2)
     faults = [entry.record for entry in read_journal(tmp_path).entries if entry.state == "fault"]
     assert [record.fault for record in faults] == [
         "ServerFault: the endpoint failed",
@@ -101,7 +102,7 @@ def test_a_bug_of_a_strategy_is_recorded_by_its_class_and_the_run_goes_on(tmp_pa
 
 
 def test_an_answer_that_abstained_for_a_fault_is_a_fault(tmp_path: Path) -> None:
-    def faulty(q: str, p: Sequence[Passage], strategy: str, options: Mapping[str, Any]) -> Answer:
+    def faulty(q: str, p: Sequence[Passage], strategy: str, options: Mapping[str, Any], t: Trace) -> Answer:
         return Answer(question=q, abstained="fault")
 
     assert _run(tmp_path, 1, [RIGHT], ask=faulty).faults == 1
@@ -139,9 +140,9 @@ def test_several_workers_make_the_same_records(tmp_path: Path) -> None:
 def test_models_are_made_ready_before_the_first_question_and_not_for_none(tmp_path: Path) -> None:
     order: list[str] = []
 
-    def noting(q: str, p: Sequence[Passage], strategy: str, options: Mapping[str, Any]) -> Answer:
+    def noting(q: str, p: Sequence[Passage], strategy: str, options: Mapping[str, Any], t: Trace) -> Answer:
         order.append(q)
-        return ask(q, p, strategy, options)
+        return ask(q, p, strategy, options, t)
 
     _run(tmp_path, 1, [RIGHT], ask=noting, prepare=lambda: order.append("ready"))
     _run(tmp_path, 1, [RIGHT], ask=noting, prepare=lambda: order.append("ready"))
@@ -151,14 +152,14 @@ def test_models_are_made_ready_before_the_first_question_and_not_for_none(tmp_pa
 def test_no_more_questions_are_in_hand_than_there_are_workers(tmp_path: Path) -> None:
     lock, inside, most = threading.Lock(), [0], [0]
 
-    def counting(q: str, p: Sequence[Passage], strategy: str, options: Mapping[str, Any]) -> Answer:
+    def counting(q: str, p: Sequence[Passage], strategy: str, options: Mapping[str, Any], t: Trace) -> Answer:
         with lock:
             inside[0] += 1
             most[0] = max(most[0], inside[0])
         time.sleep(0.002)
         with lock:
             inside[0] -= 1
-        return ask(q, p, strategy, options)
+        return ask(q, p, strategy, options, t)
 
     _run(tmp_path, 12, ask=counting, workers=3)
     assert most[0] == 3
@@ -173,8 +174,8 @@ def test_progress_counts_up_and_says_what_remains(tmp_path: Path) -> None:
         (3, 4, "right", 1),
         (4, 4, "half", 1),
     ]
-    assert all(p.seconds_left is not None for p in heard)
-    assert heard[-1].seconds_left == 0
+    assert all(p.left is not None for p in heard)
+    assert heard[-1].left == (0, 0, 0)
 
 
 def _start(out: Path, count: int, workers: int) -> subprocess.Popen[str]:

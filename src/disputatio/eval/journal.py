@@ -35,6 +35,7 @@ from disputatio.types import Answer, Example, Record, Usage
 
 State = Literal["done", "fault", "bug"]
 
+_SUMS = "sum(calls), sum(prompt_tokens), sum(cached_tokens), sum(completion_tokens) FROM spending"
 _WITH_TRACES = _WITH_SPENDING = 2  # the version of the file that first had them
 
 
@@ -158,10 +159,11 @@ class Journal:
                 (example, entrant, model, usage.calls, *tokens),
             )
 
-    def spent(self) -> dict[str, Usage]:
-        """What every call so far has cost, by model; see `read_spending`."""
+    def spent(self) -> list[tuple[str, str, str, Usage]]:
+        """(example, entrant, model, what its calls took), of all that was ever spent here."""
         with self._lock:
-            return _spending(self._database)
+            rows = self._database.execute(f"SELECT example, entrant, model, {_SUMS} GROUP BY 1, 2, 3")
+            return [(example, entrant, model, _usage(*sums)) for example, entrant, model, *sums in rows]
 
 
 @contextmanager
@@ -359,14 +361,12 @@ def _entrants(database: sqlite3.Connection) -> tuple[Entrant, ...]:
 def _spending(database: sqlite3.Connection) -> dict[str, Usage]:
     if version_of(database) < _WITH_SPENDING:
         return {}
-    rows = database.execute(
-        "SELECT model, sum(calls), sum(prompt_tokens), sum(cached_tokens), sum(completion_tokens) "
-        "FROM spending GROUP BY model ORDER BY model"
-    )
-    return {
-        model: Usage(calls=calls, prompt_tokens=prompt, cached_tokens=cached, completion_tokens=new)
-        for model, calls, prompt, cached, new in rows
-    }
+    rows = database.execute(f"SELECT model, {_SUMS} GROUP BY model ORDER BY model")
+    return {model: _usage(*sums) for model, *sums in rows}
+
+
+def _usage(calls: int, prompt: int, cached: int, new: int) -> Usage:
+    return Usage(calls=calls, prompt_tokens=prompt, cached_tokens=cached, completion_tokens=new)
 
 
 def _record(body: str) -> Record:

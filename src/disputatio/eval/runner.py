@@ -7,40 +7,56 @@ the caller's affair (`Ask`); the runner measures, scores and records.
 
 from __future__ import annotations
 
+import itertools
 import signal
 import threading
 import time
 import traceback
-from collections import defaultdict
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
-from disputatio.errors import DisputatioError, LLMError, ReplyError
+from disputatio.errors import (
+    ContextTooLong,
+    DisputatioError,
+    LLMError,
+    NoLogprobs,
+    NotJournalled,
+    QuotaExceeded,
+    Refused,
+    ReplyError,
+)
+from disputatio.eval.budget import BudgetSpent, Meter
 from disputatio.eval.journal import Entrant, Journal, Manifest, State, open_journal
 from disputatio.eval.judge import Grade, Judge, as_record
-from disputatio.eval.metrics import score_answer
+from disputatio.eval.metrics import score
+from disputatio.eval.pace import Left, Pace
+from disputatio.trace import Trace
 from disputatio.types import Answer, Example, Passage, Record
 
-Ask = Callable[[str, Sequence[Passage], str, Mapping[str, Any]], Answer]
-"""(question, passages, strategy, options) -> answer; raises `LLMError` or `ReplyError` for a fault."""
+Ask = Callable[[str, Sequence[Passage], str, Mapping[str, Any], Trace], Answer]
+"""(question, passages, strategy, options, trace) -> answer; raises `LLMError` or `ReplyError` for a fault."""
 
-_Answered = tuple[Answer, float, Mapping[str, Grade]]  # with its seconds and the judge's grades
 PATIENCE = 10  # faults in a row after which going on is pointless
+_FINAL = (ContextTooLong, NoLogprobs, NotJournalled, QuotaExceeded, Refused)  # come back the same
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """How far a run is, told after every record. `seconds_left` is None before there is a guess."""
+    """How far a run is, told after every record. `left` is None before there is a guess.
+
+    `done` counts the pairs that are settled; one that failed and is to be tried again is not.
+    """
 
     done: int
     total: int
     faults: int
-    seconds_left: float | None
+    left: Left | None
     entrant: str
     row: int
     fault: str = ""
@@ -48,9 +64,10 @@ class Progress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What a run did: records made, pairs that were done before, faults and bugs met.
+    """What a run did: pairs answered, pairs that were done before, pairs that failed by a fault or a bug.
 
-    `left` counts the pairs that were not tried; `stopped` says why when there are any.
+    `left` counts the pairs that were not tried, `waiting` those of each entrant; `stopped` says why when
+    there are any. `retried` counts the faults that were tried again.
     """
 
     done: int
@@ -59,35 +76,29 @@ class Outcome:
     bugs: int
     left: int = 0
     stopped: str = ""
+    retried: int = 0
+    waiting: Mapping[str, int] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
-class _Tally:
-    """The run so far, for progress and for the outcome."""
+class _Task(NamedTuple):
+    example: Example
+    entrant: Entrant
 
-    total: int
-    workers: int
-    finished: int = 0
-    faults: int = 0
-    bugs: int = 0
-    in_a_row: int = 0
-    seconds: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
 
-    def count(self, entrant: str, state: State, seconds: float) -> None:
-        self.finished += 1
-        self.faults += state == "fault"
-        self.bugs += state == "bug"
-        self.in_a_row = 0 if state == "done" else self.in_a_row + 1
-        self.seconds[entrant].append(seconds)
+class _Answered(NamedTuple):
+    """An answer, the seconds on its bill, those that went by, and the judge's grades."""
 
-    def seconds_left(self, waiting: Mapping[str, int]) -> float | None:
-        """What the waiting pairs will take at each entrant's own pace, or at the mean of all."""
-        seen = [second for many in self.seconds.values() for second in many]
-        if not seen:
-            return None
-        pace = {entrant: sum(many) / len(many) for entrant, many in self.seconds.items()}
-        mean = sum(seen) / len(seen)
-        return sum(count * pace.get(entrant, mean) for entrant, count in waiting.items()) / self.workers
+    answer: Answer
+    seconds: float
+    wall: float
+    grades: Mapping[str, Grade]
+
+
+class _InHand(NamedTuple):
+    number: int
+    task: _Task
+    start: float
+    trace: Trace
 
 
 def run(
@@ -101,15 +112,19 @@ def run(
     progress: Callable[[Progress], None] | None = None,
     prepare: Callable[[], None] | None = None,
     judge: Judge | None = None,
+    meter: Meter | None = None,
     about: Mapping[str, Any] | None = None,
 ) -> Outcome:
     """Ask every entrant every question that the journal in `out` has no answer to.
 
-    A fault (`LLMError`, `ReplyError`) and an unforeseen exception of a strategy (a bug) are recorded
-    as such and tried again by the next run; after ten in a row the run gives up. Other errors of ours
-    (a missing part, a wrong option) end it. SIGINT ends it after the questions in hand. `workers`
-    questions are in hand at a time; `about` is kept in the journal beside the manifest. `prepare` is
-    called before the first question, if there is one, so that loading a model is not on its bill.
+    A fault (`LLMError`, `ReplyError`) is recorded as such and tried once more at the end of the run, where
+    that can help, and by the next run. An unforeseen exception of a strategy (a bug) is recorded with its
+    traceback, and tried again by the next run. After ten in a row the run gives up. Other errors
+    of ours (a missing part, a wrong option) end it when the questions in hand are recorded, and so do SIGINT,
+    SIGTERM and the budget of `meter`, which must be the one that watches the kit that `ask` uses.
+
+    `workers` questions are in hand at a time; `about` is kept in the journal beside the manifest. `prepare`
+    is called before the first question, if there is one, so that loading a model is not on its bill.
     `judge` grades each answer, off its bill; a judge's fault is a fault of the record.
 
     Raises `InputError` as `open_journal` does.
@@ -117,121 +132,201 @@ def run(
     with open_journal(out, manifest, entrants, examples, run=about) as journal:
         done = journal.done()
         tasks = [
-            (example, entrant)
+            _Task(example, entrant)
             for example in examples
             for entrant in entrants
             if (example.id, entrant.label) not in done
         ]
         kept = len(examples) * len(entrants) - len(tasks)
-        tally = _Tally(total=len(tasks), workers=workers)
+        if meter is not None:
+            meter.begin(journal.spent(), journal.spend)
         if tasks and prepare is not None:
             prepare()
         with _interruptible() as interrupted:
-            left = _work(
-                tasks,
-                tally,
-                interrupted,
+            work = _Work(
                 journal=journal,
                 ask=ask,
                 judge=judge,
                 manifest=manifest,
+                meter=meter,
                 progress=progress,
+                interrupted=interrupted,
+                pace=Pace(workers=workers),
+                total=len(tasks),
+                waiting=Counter(task.entrant.label for task in tasks),
             )
-    stopped = ""
-    if left:
-        stopped = "interrupted" if interrupted.is_set() else f"{tally.in_a_row} faults in a row"
-    good = tally.finished - tally.faults - tally.bugs
-    return Outcome(done=good, kept=kept, faults=tally.faults, bugs=tally.bugs, left=left, stopped=stopped)
+            work.go(tasks)
+    left = {label: count for label, count in work.waiting.items() if count}
+    failed = Counter(work.failed.values())
+    return Outcome(
+        done=len(tasks) - sum(left.values()) - failed.total(),
+        kept=kept,
+        faults=failed["fault"],
+        bugs=failed["bug"],
+        left=sum(left.values()),
+        stopped=work.why_stopped() if left else "",
+        retried=work.retried,
+        waiting=left,
+    )
 
 
-def _work(
-    tasks: Sequence[tuple[Example, Entrant]],
-    tally: _Tally,
-    interrupted: threading.Event,
-    *,
-    journal: Journal,
-    ask: Ask,
-    judge: Judge | None,
-    manifest: Manifest,
-    progress: Callable[[Progress], None] | None,
-) -> int:
-    """Do the tasks in order, `workers` at a time; the number that was not begun."""
-    waiting: dict[str, int] = defaultdict(int)
-    for _, entrant in tasks:
-        waiting[entrant.label] += 1
-    todo = iter(tasks)
-    begun = 0
-    hand: dict[Future[_Answered], tuple[Example, Entrant, float]] = {}
-    with ThreadPoolExecutor(max_workers=tally.workers, thread_name_prefix="question") as pool:
+@dataclass(slots=True, kw_only=True)
+class _Work:
+    """A run under way. `waiting` counts the pairs without a record of this run, `failed` has those whose last
+    one is a fault or a bug."""
+
+    journal: Journal
+    ask: Ask
+    judge: Judge | None
+    manifest: Manifest
+    meter: Meter | None
+    progress: Callable[[Progress], None] | None
+    interrupted: threading.Event
+    pace: Pace
+    total: int
+    waiting: Counter[str]
+    failed: dict[tuple[str, str], State] = field(default_factory=dict)
+    again: deque[_Task] = field(default_factory=deque)
+    retrying: bool = False
+    retried: int = 0
+    in_a_row: int = 0
+    error: BaseException | None = None
+
+    def go(self, tasks: Sequence[_Task]) -> None:
+        """Do the tasks in order, then those once more that failed and may succeed; raises what ended it."""
+        with ThreadPoolExecutor(max_workers=self.pace.workers, thread_name_prefix="question") as pool:
+            self._go_through(deque(tasks), pool)
+            self.retrying = True
+            if not self._is_over():
+                self._go_through(self.again, pool)
+        if self.error is not None:
+            raise self.error
+
+    def why_stopped(self) -> str:
+        if self.interrupted.is_set():
+            return "interrupted"
+        if self.meter is not None and self.meter.stopped:
+            return self.meter.stopped
+        return f"{self.in_a_row} faults in a row"
+
+    def _is_over(self) -> bool:
+        """Whether no further question is to be begun."""
+        spent = self.meter is not None and bool(self.meter.stopped)
+        return self.interrupted.is_set() or self.in_a_row >= PATIENCE or self.error is not None or spent
+
+    def _go_through(self, todo: deque[_Task], pool: ThreadPoolExecutor) -> None:
+        numbers = itertools.count()
+        hand: dict[Future[_Answered], _InHand] = {}
         while True:
-            while len(hand) < tally.workers and not interrupted.is_set() and tally.in_a_row < PATIENCE:
-                task = next(todo, None)
-                if task is None:
+            while todo and len(hand) < self.pace.workers and not self._is_over():
+                if self.meter is not None and not self.meter.admits(todo[0].entrant.label):
                     break
-                begun += 1
-                hand[pool.submit(_timed, ask, judge, *task)] = (*task, time.perf_counter())
+                task = todo.popleft()
+                self.retried += self.retrying
+                trace = Trace()
+                future = pool.submit(self._answer, task, trace)
+                hand[future] = _InHand(next(numbers), task, time.perf_counter(), trace)
             if not hand:
-                return len(tasks) - begun
-            for future in wait(hand, return_when=FIRST_COMPLETED).done:
-                example, entrant, start = hand.pop(future)
-                record, state = _settle(
-                    future, example, entrant, journal=journal, manifest=manifest, start=start
-                )
-                waiting[entrant.label] -= 1
-                tally.count(entrant.label, state, record.seconds)
-                if progress is not None:
-                    progress(
-                        Progress(
-                            done=tally.finished,
-                            total=tally.total,
-                            faults=tally.faults + tally.bugs,
-                            seconds_left=tally.seconds_left(waiting),
-                            entrant=entrant.label,
-                            row=example.row,
-                            fault=record.fault,
-                        )
-                    )
+                return
+            for future in sorted(
+                wait(hand, return_when=FIRST_COMPLETED).done, key=lambda one: hand[one].number
+            ):
+                held = hand.pop(future)
+                self._settle(future, held, list(hand.values()))
 
+    def _answer(self, task: _Task, trace: Trace) -> _Answered:
+        example, entrant = task
+        start = time.perf_counter()
+        with _metered(self.meter, task):
+            answer = self.ask(example.question, example.passages, entrant.strategy, entrant.options, trace)
+            wall = time.perf_counter() - start
+            grades: Mapping[str, Grade] = {}
+            if self.judge is not None and answer.abstained != "fault":
+                grades = self.judge(example, answer)
+        # A call that came from the journal of calls counts for what it took when it was made.
+        return _Answered(answer, max(wall, answer.usage.seconds), time.perf_counter() - start, grades)
 
-def _timed(ask: Ask, judge: Judge | None, example: Example, entrant: Entrant) -> _Answered:
-    start = time.perf_counter()
-    answer = ask(example.question, example.passages, entrant.strategy, entrant.options)
-    # A call that came from the journal counts for what it took when it was made.
-    seconds = max(time.perf_counter() - start, answer.usage.seconds)
-    judging = judge is not None and answer.abstained != "fault"
-    return answer, seconds, judge(example, answer) if judge is not None and judging else {}
+    def _settle(self, future: Future[_Answered], held: _InHand, rest: Sequence[_InHand]) -> None:
+        """Record what came of one question, and tell of it; an error that is not its own ends the run."""
+        error = future.exception()
+        if isinstance(error, BudgetSpent):
+            return
+        if error is not None and not _is_of_the_question(error):
+            self.error = self.error or error
+            return
+        record, state = self._write(future, held)
+        label = held.task.entrant.label
+        pair = (held.task.example.id, label)
+        self.in_a_row = 0 if state == "done" else self.in_a_row + 1
+        if not self.retrying:
+            self.waiting[label] -= 1
+        self.failed.pop(pair, None)
+        if state != "done":
+            self.failed[pair] = state
+        if state == "fault" and not self.retrying and not isinstance(error, _FINAL):
+            self.again.append(held.task)
+        self.pace.note(label, future.result().wall if error is None else time.perf_counter() - held.start)
+        if self.progress is not None:
+            self.progress(self._progress(record, label, rest))
 
+    def _progress(self, record: Record, label: str, rest: Sequence[_InHand]) -> Progress:
+        now = time.perf_counter()
+        to_begin = self.waiting + Counter(task.entrant.label for task in self.again)
+        in_hand = [(one.task.entrant.label, now - one.start) for one in rest]
+        if not self.retrying:
+            to_begin -= Counter(name for name, _ in in_hand)
+        unsettled = self.waiting.total() + len(self.again) + (len(rest) if self.retrying else 0)
+        return Progress(
+            done=self.total - unsettled,
+            total=self.total,
+            faults=len(self.failed),
+            left=self.pace.left(to_begin, in_hand),
+            entrant=label,
+            row=record.row,
+            fault=record.fault,
+        )
 
-def _settle(
-    future: Future[_Answered],
-    example: Example,
-    entrant: Entrant,
-    *,
-    journal: Journal,
-    manifest: Manifest,
-    start: float,
-) -> tuple[Record, State]:
-    """Record what came of one question; raises the errors that no record is made of."""
-    error = future.exception()
-    if error is None:
-        answer, seconds, grades = future.result()
-        fault = "the answer is a fault" if answer.abstained == "fault" else ""
-        record = _record(example, entrant, answer, seconds, fault=fault, manifest=manifest, grades=grades)
-        state: State = "fault" if fault else "done"
-        journal.append(entrant.label, record, state=state, answer=answer)
+    def _write(self, future: Future[_Answered], held: _InHand) -> tuple[Record, State]:
+        (example, entrant), label = held.task, held.task.entrant.label
+        error = future.exception()
+        if error is None:
+            answer, seconds, _, grades = future.result()
+            fault = "the answer is a fault" if answer.abstained == "fault" else ""
+            state: State = "fault" if fault else "done"
+            record = _record(
+                example, entrant, answer, seconds, fault=fault, manifest=self.manifest, grades=grades
+            )
+            self.journal.append(label, record, state=state, answer=answer, events=held.trace.events)
+            return record, state
+        state = "fault" if isinstance(error, DisputatioError) else "bug"
+        nothing = Answer(question=example.question, abstained="fault", usage=held.trace.usage())
+        record = _record(
+            example,
+            entrant,
+            nothing,
+            time.perf_counter() - held.start,
+            fault=f"{type(error).__name__}: {error}",
+            manifest=self.manifest,
+        )
+        detail = "" if state == "fault" else "".join(traceback.format_exception(error))
+        self.journal.append(label, record, state=state, detail=detail, events=held.trace.events)
         return record, state
-    if not isinstance(error, Exception):
-        raise error
-    if isinstance(error, DisputatioError) and not isinstance(error, LLMError | ReplyError):
-        raise error
-    state = "fault" if isinstance(error, DisputatioError) else "bug"
-    fault = f"{type(error).__name__}: {error}"
-    detail = "" if state == "fault" else "".join(traceback.format_exception(error))
-    nothing = Answer(question=example.question, abstained="fault")
-    seconds = time.perf_counter() - start
-    record = _record(example, entrant, nothing, seconds, fault=fault, manifest=manifest)
-    journal.append(entrant.label, record, state=state, detail=detail)
-    return record, state
+
+
+@contextmanager
+def _metered(meter: Meter | None, task: _Task) -> Iterator[None]:
+    if meter is None:
+        yield
+        return
+    with meter.question(task.example.id, task.entrant.label):
+        yield
+
+
+def _is_of_the_question(error: BaseException) -> bool:
+    """Whether an error is recorded with its question: a fault, or a bug of the strategy."""
+    if isinstance(error, DisputatioError):
+        return isinstance(error, LLMError | ReplyError)
+    return isinstance(error, Exception | SystemExit)
 
 
 def _record(
@@ -246,7 +341,7 @@ def _record(
 ) -> Record:
     """The record of one answer; a fault has no scores, and neither has a verdict that is no grade."""
     metrics = manifest.metrics.get(example.metadata.get("dataset", ""), ())
-    scores = {} if fault else score_answer(answer.answers, example, metrics)
+    scores = {} if fault else score(answer.answers, example.gold, example.wrong, metrics)
     scores |= {name: None if one.grade is None else float(one.grade) for name, one in (grades or {}).items()}
     return Record(
         example=example.id,
@@ -269,19 +364,24 @@ def _record(
 
 @contextmanager
 def _interruptible() -> Iterator[threading.Event]:
-    """SIGINT sets the event instead of breaking in; a second one breaks in as usual."""
+    """SIGINT and SIGTERM set the event instead of breaking in; a second one breaks in as usual."""
     event = threading.Event()
     if threading.current_thread() is not threading.main_thread():
         yield event
         return
-    before = signal.getsignal(signal.SIGINT) or signal.SIG_DFL
+    before = {one: signal.getsignal(one) or signal.SIG_DFL for one in (signal.SIGINT, signal.SIGTERM)}
+
+    def restore() -> None:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
     def stop(_number: int, _frame: FrameType | None) -> None:
         event.set()
-        signal.signal(signal.SIGINT, before)
+        restore()
 
-    signal.signal(signal.SIGINT, stop)
+    for number in before:
+        signal.signal(number, stop)
     try:
         yield event
     finally:
-        signal.signal(signal.SIGINT, before)
+        restore()
