@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import (
@@ -120,6 +120,7 @@ def build_kit(
         roles={role: model(name) for role, name in settings.role.items()},
         retriever=retriever,
         entailment=_entailment(settings),
+        embedder=_late_embedder(settings, say, progress),
     )
 
 
@@ -152,6 +153,22 @@ def open_embedder(
     if not folder.is_dir():
         raise InputError(f"{name}: an embedder is a folder with an .onnx file, this is a file")
     return OnnxEmbedder(folder, cache=catalogue.cache_folder() / "compiled")
+
+
+def _late_embedder(settings: Settings, say: Say, progress: catalogue.Progress | None) -> Embedder | None:
+    """The embedder of the settings, opened by the first strategy that compares passages by meaning."""
+    if settings.embedder == "none":
+        return None
+    from disputatio.store.late_embedder import LateEmbedder
+
+    def opened() -> Embedder:
+        name = settings.embedder
+        if not name.startswith("openai:") and not _is_here(name, "embedder") and not settings.replay:
+            say(f"fetching the embedder {name}, once")
+        part = open_embedder(name, pull=not settings.replay, progress=progress, settings=settings)
+        return cast("Embedder", part)  # None is for "none" alone
+
+    return LateEmbedder(opened)
 
 
 def _served_embedder(name: str, settings: Settings, dimension: int | None) -> Embedder:

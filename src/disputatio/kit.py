@@ -7,11 +7,12 @@ role, batches, counts and traces.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from disputatio.errors import InputError, MissingPart
-from disputatio.protocols import LLM, Entailment, Reranker, Retriever
+from disputatio.protocols import LLM, Embedder, Entailment, Reranker, Retriever
 from disputatio.text import content_id
 from disputatio.trace import Trace, prompt_hash
 from disputatio.types import Choice, Completion, Hit, Message, Passage, Prompt, Sampling, Source
@@ -29,8 +30,9 @@ class Kit:
 
     `model` serves every role that `roles` does not name. `sources` has what is known of
     the sources by name. `entailment` is None where the judge's model is to be asked, `reranker` where
-    the model is to say how well a passage fits. `elsewhere` is a second place to search, as a
-    function of a query and how many passages are wanted; without one that is `retriever` again.
+    the model is to say how well a passage fits, `embedder` where passages are compared by their words.
+    `elsewhere` is a second place to search, as a function of a query and how many passages are wanted;
+    without one that is `retriever` again.
     """
 
     model: LLM
@@ -38,6 +40,7 @@ class Kit:
     retriever: Retriever | None = None
     entailment: Entailment | None = None
     reranker: Reranker | None = None
+    embedder: Embedder | None = None
     elsewhere: Elsewhere | None = None
     sources: Mapping[str, Source] = field(default_factory=dict)
     trace: Trace = field(default_factory=Trace)
@@ -63,6 +66,23 @@ class Kit:
             return []
         done = self.cast(role).complete(prompts, sampling or Sampling())
         self._log("complete", role, prompts, done, lambda one: one.text)
+        return done
+
+    def complete_each(self, role: str, asked: Sequence[tuple[Prompt, Sampling]]) -> list[Completion]:
+        """As `complete`, where every prompt is answered in a way of its own (a schema, a temperature).
+
+        An engine takes one way a batch, so these are calls of their own from as many threads, which it
+        answers together; the time that they share is shared among them.
+        """
+        if not asked:
+            return []
+        model = self.cast(role)
+        with ThreadPoolExecutor(max_workers=len(asked)) as pool:
+            words = list(pool.map(lambda one: model.complete([one[0]], one[1])[0], asked))
+        done = [
+            replace(one, usage=replace(one.usage, seconds=one.usage.seconds / len(words))) for one in words
+        ]
+        self._log("complete", role, [prompt for prompt, _ in asked], done, lambda one: one.text)
         return done
 
     def choose(self, role: str, prompts: Sequence[Prompt], options: Sequence[str]) -> list[Choice]:

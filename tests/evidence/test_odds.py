@@ -74,7 +74,8 @@ def test_a_model_without_log_probabilities_is_one_line_that_names_who_needs_them
         choose("judge", PROMPTS[:1], ("Yes", "No"), Kit(model=model))
     message = str(caught.value)
     assert message.startswith(
-        "openai:mute gives no log-probabilities, and ac_rag, crag, main_rag, ragenta and self_rag"
+        "openai:mute gives no log-probabilities, and ac_rag, crag, main_rag, ragenta, "
+        "self_rag and speculative_rag"
     )
     assert "--role judge=MODEL" in message and "--set votes=10" in message and "\n" not in message
 

@@ -17,7 +17,7 @@ from disputatio.trace import total_usage
 from disputatio.types import Choice, Completion, Prompt, Sampling, Usage
 
 # Strategies that decide by log-probabilities; each takes `votes` in their place.
-NEED_LOGPROBS = ("ac_rag", "crag", "main_rag", "ragenta", "self_rag")
+NEED_LOGPROBS = ("ac_rag", "crag", "main_rag", "ragenta", "self_rag", "speculative_rag")
 _HALF = 0.5  # what every option starts with, so that no log is infinite (Krichevsky and Trofimov 1981)
 _ROOM = 24  # tokens of a vote: one word in one JSON object
 

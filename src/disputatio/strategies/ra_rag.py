@@ -17,6 +17,7 @@ from typing import Literal
 from disputatio.agents import why_none
 from disputatio.errors import InputError
 from disputatio.evidence.clusters import cluster
+from disputatio.evidence.truth import TRUE, true_reliabilities
 from disputatio.evidence.weighing import weights_of
 from disputatio.kit import Kit
 from disputatio.panel import Holding, SourceReply, align, decide, decide_by_owner, hear, hold, read_by, voice
@@ -24,7 +25,6 @@ from disputatio.text import normalise
 from disputatio.types import Answer, Source
 
 PRIOR = 0.5  # the reliability of a source that has no estimate
-TRUE = "true_reliability"  # a passage's metadata field that weights=oracle reads
 
 
 def ra_rag(
@@ -85,7 +85,8 @@ def _records(
 ) -> dict[str, Source]:
     """What the vote goes by, of the sources of which anything is known; none for a vote of equals."""
     if weights == "oracle":
-        truths = {one.source: _truth(one) for one in held}
+        shelves = {one.source: one.passages for one in held}
+        truths = true_reliabilities(shelves, TRUE, asker="weights=oracle")
         return {name: Source(name=name, reliability=one, low=one) for name, one in truths.items()}
     if weights == "uniform":
         return {}
@@ -141,21 +142,6 @@ def _voices_first(order: Sequence[Holding], kit: Kit) -> list[Holding]:
         met[of] = met.get(of, 0) + 1
         ranks.append(met[of])
     return [order[n] for n in sorted(range(len(order)), key=lambda n: ranks[n])]
-
-
-def _truth(one: Holding) -> float:
-    """The true reliability that a source's passages carry."""
-    told = one.passages[0].metadata.get(TRUE, "")
-    try:
-        truth = float(told)
-    except ValueError:
-        truth = math.nan
-    if not 0 <= truth <= 1:
-        raise InputError(
-            f"weights=oracle: passage {one.passages[0].id} of {one.source!r} carries no {TRUE} in [0, 1]"
-            " in its metadata; take weights=estimated"
-        )
-    return truth
 
 
 def _ask(
