@@ -1,13 +1,13 @@
 """Measure how well the index finds: nDCG@10 and Recall@100 on NFCorpus, Recall@20 and MRR@20 on DataMorgana.
 
     python bench/retrieval_quality.py nfcorpus FOLDER --keep DIR [--tune] [--trec DIR]
-    python bench/retrieval_quality.py datamorgana FOLDER --keep DIR [--trec DIR]
+    python bench/retrieval_quality.py datamorgana FOLDER --keep DIR [--trec DIR] [--plot FILE.svg]
 
 `--keep` is where the index and its vectors lie: embedding takes long, goes on where it was stopped, and is
 done once; without the index's own folder the index is made anew of the same vectors.
 A document stands where its best passage does. `--tune` looks for alpha, k1 and b on the dev questions and
 measures what it chose on the test questions. `--trec` writes runs and judgements for another program to
-score. Prints Markdown.
+score, `--plot` the curve over alpha. Prints Markdown.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ from hashlib import blake2b
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from charts import lines
 
 from disputatio.config import open_embedder
 from disputatio.protocols import Embedder
@@ -302,7 +304,9 @@ def tuned(collection: Collection, index: Index, plain: Index) -> Iterator[str]:
     yield f"| hybrid, alpha 0.35, k1 {k1:g}, b {b:g} | {score(dev, **both):.4f} | {score(test, **both):.4f} |"
 
 
-def datamorgana(collection: Collection, index: Index, plain: Index, *, trec: Path | None) -> Iterator[str]:
+def datamorgana(
+    collection: Collection, index: Index, plain: Index, *, trec: Path | None, plot: Path | None
+) -> Iterator[str]:
     """Lines of Markdown."""
     judged = collection.judged["all"]
     yield f"{len(judged)} questions."
@@ -323,10 +327,26 @@ def datamorgana(collection: Collection, index: Index, plain: Index, *, trec: Pat
     yield ""
     yield "| alpha | Recall@20 | MRR@20 |"
     yield "|---|---|---|"
+    curve: dict[float, tuple[float, float]] = {}
     for alpha in (at / 10 for at in range(11)):
         found = ranked(index, collection, judged, 100, alpha=alpha)
         deep = mean(found, judged, lambda hits, relevant: recall(hits, relevant, 20))
-        yield f"| {alpha:g} | {deep:.4f} | {mean(found, judged, reciprocal_rank):.4f} |"
+        curve[alpha] = (deep, mean(found, judged, reciprocal_rank))
+        yield f"| {alpha:g} | {deep:.4f} | {curve[alpha][1]:.4f} |"
+    if plot:
+        plot.write_text(drawn(curve), encoding="utf-8")
+        yield ""
+        yield f"![Recall@20 and MRR@20 by alpha]({plot.name})"
+
+
+def drawn(curve: Mapping[float, tuple[float, float]]) -> str:
+    """Recall@20 and MRR@20 by alpha, as SVG."""
+    series = {
+        "Recall@20": [found for found, _ in curve.values()],
+        "MRR@20": [rank for _, rank in curve.values()],
+    }
+    ticks = [f"{alpha:g}" for alpha in curve]
+    return lines("DataMorgana: pages found", ticks, series, below="alpha (0: dense alone, 1: BM25 alone)")
 
 
 def write_run(folder: Path | None, name: str, found: Found, judged: Judged) -> None:
@@ -352,6 +372,7 @@ def main() -> int:
     parser.add_argument("--embedder", default="minilm-l6-v2")
     parser.add_argument("--tune", action="store_true")
     parser.add_argument("--trec", type=Path)
+    parser.add_argument("--plot", type=Path, help="SVG of the curve over alpha (datamorgana)")
     told = parser.parse_args()
     embedder = open_embedder(told.embedder)
     if embedder is None:
@@ -365,12 +386,12 @@ def main() -> int:
     passages = index.info().passages
     print(f"{len(collection.documents)} documents, {passages} passages, embedder {embedder.name}.")
     print(f"Filling the index took {seconds:.0f} s in this run.")
-    lines = (
+    told_lines = (
         nfcorpus(collection, index, plain, tune=told.tune, trec=told.trec)
         if told.collection == "nfcorpus"
-        else datamorgana(collection, index, plain, trec=told.trec)
+        else datamorgana(collection, index, plain, trec=told.trec, plot=told.plot)
     )
-    for line in lines:
+    for line in told_lines:
         print(line, flush=True)
     return 0
 
