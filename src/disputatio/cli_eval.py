@@ -42,6 +42,8 @@ app = typer.Typer(
 app.add_typer(build_app, name="build")
 app.command()(synthesize)
 app.command()(cli_report.report)
+app.command()(cli_report.compare)
+app.command()(cli_report.tables)
 
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 # What stands between a prompt and a model's answer: a change there is a change of the system.
@@ -111,7 +113,12 @@ def run_command(
     every = _seeds(seeds, seed)
     table = read_prices(prices) if prices is not None or budget_money is not None else None
     meter = Meter(Budget(calls=budget_calls, tokens=budget_tokens, money=budget_money, prices=table))
-    entrants(strategy, setting or [])  # what is wrong with them is told before a file is read
+    if journal is None and not replay:
+        journal = "none"  # else a call that another strategy made would take no time
+    settings = read_settings(
+        model=model, role=_roles(role or []) or None, journal=journal, replay=replay or None, index=index
+    )
+    chosen = entrants(strategy, setting or [], seeds=every, code=_code(settings.model, settings.role))
     parts = {spec: load(spec, limit=limit, rows=rows) for spec in dataset}
     identities = [identify(spec) for spec in dataset]
     notes = {
@@ -121,14 +128,8 @@ def run_command(
     for name, lines in notes.items():
         for line in lines:
             _say(f"{name}: {line}")
-    if journal is None and not replay:
-        journal = "none"  # else a call that another strategy made would take no time
-    settings = read_settings(
-        model=model, role=_roles(role or []) or None, journal=journal, replay=replay or None, index=index
-    )
     plain = build_kit(settings, say=_say)
     kit = meter.watch(plain)
-    chosen = entrants(strategy, setting or [], seeds=every, code=_code(settings.model, settings.role))
     grading, searched = judge_with(kit) if judge else None, None
     if index is not None:
         embedder = embedder_for(settings, index, say=_say)

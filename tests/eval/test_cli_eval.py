@@ -165,12 +165,18 @@ def test_failed_questions_exit_3_and_are_tried_again(
     assert (json.loads(result.stdout)["n"], json.loads(result.stdout)["failed"]) == (6, 0)
 
 
-def test_a_run_on_other_data_or_options_is_refused(
-    settings: list[Settings], data: str, tmp_path: Path
+def test_a_run_on_other_data_prompts_or_options_is_refused(
+    settings: list[Settings], data: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     words = ("run", data, "--strategy", FIRST, "--out", tmp_path / "out")
     assert _call(*words).exit_code == 0
     assert isinstance(_call(*words, "--set", "rounds=2").exception, InputError)
+    with monkeypatch.context() as changed:
+        changed.setattr(toy, "PROMPT", "Answer from nothing.")
+        other = _call(*words).exception
+    assert isinstance(other, InputError)
+    assert "strategy first was begun with prompts" in str(other)
+    assert f"begin a new run with --out {tmp_path / 'out-2'}" in str(other)
     assert isinstance(_call(*words, "--seed", 1).exception, InputError)
     with Path(data.partition(":")[2]).open("a") as file:
         file.write(json.dumps(ROWS[0]) + "\n")
@@ -179,12 +185,68 @@ def test_a_run_on_other_data_or_options_is_refused(
     assert "begun with datasets" in str(refused)
 
 
+def test_a_strategy_with_a_seed_runs_with_each_and_more_may_join(
+    settings: list[Settings], data: str, tmp_path: Path
+) -> None:
+    words = ("run", data, "--strategy", f"{FIRST},{EVERY}", "--limit", 1, "--out", tmp_path / "out", "--json")
+    assert _call(*words, "--seeds", "0,1", "--in-flight", 3).exit_code == 0
+    assert sorted(name for name, _, _ in toy.asked) == ["debate 3 0", "debate 3 1", "vote None"]
+    toy.asked.clear()
+    result = _call(*words, "--seeds", "0,1,2")
+    assert [name for name, _, _ in toy.asked] == ["debate 3 2"]
+    told = [json.loads(line)["strategy"] for line in result.stdout.splitlines()]
+    assert {"first", "first#1", "first#2", "every"} <= set(told)
+
+
+def test_a_budget_stops_the_run_says_what_is_left_and_a_larger_one_goes_on(
+    settings: list[Settings], data: str, tmp_path: Path
+) -> None:
+    words = ("run", data, "--strategy", "closed_book,concat", "--out", tmp_path / "out", "--json")
+    result = _call(*words, "--budget-calls", 5)
+    assert result.exit_code == 1
+    assert (
+        "stopped (the budget of 5 calls), 7 questions left: the same command goes on there" in result.stderr
+    )
+    assert "spent so far: 5 calls" in result.stderr
+    assert "left: closed_book 3, concat 4, about 7 calls" in result.stderr
+    assert result.stderr.endswith("give a larger --budget-calls\n")
+    assert [json.loads(line)["n"] for line in result.stdout.splitlines()] == [2, 2]
+    result = _call(*words, "--budget-calls", 12)
+    assert result.exit_code == 0
+    assert [json.loads(line)["n"] for line in result.stdout.splitlines()] == [6, 6]
+
+
+def test_money_is_told_by_a_table_of_ones_own_and_a_model_without_a_price_is_refused(
+    settings: list[Settings], data: str, tmp_path: Path
+) -> None:
+    table = tmp_path / "prices.toml"
+    table.write_text('[models."scripted:"]\nprompt = 1000.0\ncompletion = 0.0\n')
+    words = ("run", data, "--strategy", "concat", "--out", tmp_path / "out", "--budget-money", "0.5")
+    result = _call(*words, "--prices", table)
+    assert result.exit_code == 1
+    assert "stopped (the budget of 0.5 USD)" in result.stderr
+    assert " USD; left: concat" in result.stderr
+    table.write_text('[models."openai:*"]\nprompt = 1.0\ncompletion = 1.0\n')
+    refused = _call(*words, "--prices", table).exception
+    assert isinstance(refused, InputError)
+    assert "no price of scripted:" in str(refused)
+
+
+def test_the_table_of_prices_is_printed_as_it_is_read() -> None:
+    printed = _call("prices").stdout
+    assert printed.startswith("# What models cost")
+    assert '[models."local:*"]' in printed
+
+
 @pytest.mark.parametrize(
     ("words", "error", "message"),
     [
         (("--strategy", "madam_rga"), UnknownName, "did you mean 'madam_rag'"),
         (("--strategy", FIRST, "--set", "rounds=many"), InputError, "option rounds: 'many'"),
         (("--strategy", FIRST, "--role", "judge"), InputError, "write ROLE=MODEL"),
+        (("--strategy", FIRST, "--seeds", "0;1"), InputError, "separated by commas, as 0,1,2"),
+        (("--strategy", FIRST, "--seeds", "1,1"), InputError, "a seed stands twice"),
+        (("--strategy", FIRST, "--prices", "none.toml"), InputError, "none.toml"),
         (("--strategy", FIRST, "--rows", "nowhere.txt"), InputError, "nowhere.txt"),
     ],
 )

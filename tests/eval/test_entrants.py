@@ -67,6 +67,7 @@ def test_an_unknown_name_names_the_nearest(names: str, settings: list[str], mess
         (f"{DEBATE},{DEBATE}", [], "debate is named twice"),
         (f"{DEBATE},", [], "separated by commas"),
         ("a.b=tests.eval.toy:debate", [], "separated by commas"),
+        ("a#1=tests.eval.toy:debate", [], "separated by commas"),
     ],
 )
 def test_a_wrong_setting_says_what_is_wrong(names: str, settings: list[str], message: str) -> None:
@@ -85,3 +86,23 @@ def test_an_entrant_carries_the_hash_of_its_prompts(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(toy, "PROMPT", "Answer from the passages.")
     (after,) = entrants(DEBATE, [])
     assert after.prompts != before.prompts
+
+
+def test_a_strategy_with_a_seed_takes_part_once_for_each_and_others_once() -> None:
+    found = entrants(f"{DEBATE},{VOTE}", [], seeds=[3, 1, 2])
+    assert [(one.label, one.name, one.options.get("shuffle_seed")) for one in found] == [
+        ("debate", "debate", 3),
+        ("debate#1", "debate", 1),
+        ("debate#2", "debate", 2),
+        ("vote", "vote", None),
+    ]
+
+
+def test_a_seed_that_is_set_by_hand_is_not_varied() -> None:
+    found = entrants(DEBATE, ["shuffle_seed=9"], seeds=[0, 1])
+    assert [(one.label, one.options["shuffle_seed"]) for one in found] == [("debate", 9)]
+
+
+def test_an_entrant_carries_the_hashes_of_the_code_behind_it() -> None:
+    (found,) = entrants(DEBATE, [], code=["disputatio.llm.request"])
+    assert {"tests.eval.toy", "disputatio.pipeline", "disputatio.llm.request"} <= set(found.code)

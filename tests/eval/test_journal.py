@@ -11,7 +11,14 @@ from typing import Any
 import pytest
 
 from disputatio.errors import InputError
-from disputatio.eval.journal import Entrant, Manifest, open_journal, read_journal
+from disputatio.eval.journal import (
+    Entrant,
+    Manifest,
+    open_journal,
+    read_journal,
+    read_spending,
+    read_trace,
+)
 from disputatio.eval.journal_file import FILE
 from disputatio.types import Answer, Passage, Record, Usage
 from tests.eval.fakes import HALF, MANIFEST, RIGHT, examples
@@ -136,6 +143,78 @@ def test_a_changed_strategy_is_refused_by_name(
     with pytest.raises(InputError, match=message):
         _begin(tmp_path, entrants=(replace(RIGHT, **changes),))
     assert len(read_journal(tmp_path).runs) == 1
+
+
+def test_code_that_changed_is_refused_by_the_names_of_its_modules(tmp_path: Path) -> None:
+    begun = replace(RIGHT, code={"a.agents": "1", "a.text": "1", "a.trace": "1"})
+    _begin(tmp_path, entrants=(begun,))
+    changed = replace(begun, code={"a.agents": "2", "a.text": "1", "a.kit": "1"})
+    with pytest.raises(InputError, match=r"other code, changed since in a\.agents, a\.kit, a\.trace:"):
+        _begin(tmp_path, entrants=(changed,))
+
+
+def test_a_journal_that_knows_nothing_of_code_goes_on(tmp_path: Path) -> None:
+    _begin(tmp_path)
+    _begin(tmp_path, entrants=(replace(RIGHT, code={"a.text": "1"}),))
+
+
+def test_all_differences_are_named_and_a_folder_for_a_new_run(tmp_path: Path) -> None:
+    out = tmp_path / "runs"
+    _begin(out)
+    (tmp_path / "runs-2").mkdir()
+    other = replace(MANIFEST, model="local:other", engine="2")
+    with pytest.raises(InputError) as refused:
+        _begin(out, manifest=other, entrants=(replace(RIGHT, prompts="h9"),))
+    said = str(refused.value)
+    assert 'begun with model "scripted:toy", now it is "local:other"; begun with engine' in said
+    assert 'strategy right was begun with prompts "h1", now it is "h9"' in said
+    assert said.endswith(f"begin a new run with --out {tmp_path / 'runs-3'}, or ask as before")
+
+
+def test_rows_that_are_read_otherwise_than_before_are_refused(tmp_path: Path) -> None:
+    _begin(tmp_path)
+    rows = [examples(1)[0], replace(examples(2)[1], gold=("gold 1", "another"))]
+    with (
+        pytest.raises(InputError, match=r'row 1 was begun with gold \["gold 1"\], now it is .*another'),
+        open_journal(tmp_path, MANIFEST, [RIGHT], rows),
+    ):
+        raise AssertionError("it went on")
+
+
+def test_a_trace_is_kept_with_its_record_and_the_newest_is_read(tmp_path: Path) -> None:
+    with open_journal(tmp_path, MANIFEST, [RIGHT], examples(2)) as journal:
+        journal.append("right", _record(fault="f"), state="fault", events=[{"event": "search"}])
+        assert read_trace(tmp_path, "right", "x0") == [{"event": "search"}]
+        journal.append("right", _record(), state="done", events=[{"event": "complete", "at": 0.5}])
+        journal.append("right", _record("x1"), state="done")
+    assert read_trace(tmp_path, "right", "x0") == [{"event": "complete", "at": 0.5}]
+    assert read_trace(tmp_path, "right", "x1") == []
+    assert read_trace(tmp_path, "half", "x0") == []
+
+
+def test_what_calls_took_is_summed_by_model_and_by_question(tmp_path: Path) -> None:
+    with open_journal(tmp_path, MANIFEST, [RIGHT], examples(1)) as journal:
+        journal.spend("x0", "right", "a", Usage(calls=1, prompt_tokens=5, completion_tokens=2))
+        journal.spend("x0", "right", "a", Usage(calls=2, prompt_tokens=7, cached_tokens=4))
+        journal.spend("x1", "right", "b", Usage(calls=1))
+        both = Usage(calls=3, prompt_tokens=12, cached_tokens=4, completion_tokens=2)
+        assert journal.spent() == [("x0", "right", "a", both), ("x1", "right", "b", Usage(calls=1))]
+    assert read_spending(tmp_path) == {"a": both, "b": Usage(calls=1)}
+
+
+def test_a_journal_of_the_first_version_is_read_and_goes_on(tmp_path: Path) -> None:
+    with open_journal(tmp_path, MANIFEST, [RIGHT], examples(2)) as journal:
+        journal.append("right", _record(), state="done")
+    old = sqlite3.connect(tmp_path / FILE, isolation_level=None)
+    for statement in ("DROP TABLE traces", "DROP TABLE spending", "PRAGMA user_version = 1"):
+        old.execute(statement)
+    old.close()
+    assert len(read_journal(tmp_path).entries) == 1
+    assert (read_spending(tmp_path), read_trace(tmp_path, "right", "x0")) == ({}, [])
+    with open_journal(tmp_path, MANIFEST, [RIGHT], examples(2)) as journal:
+        assert journal.done() == {("x0", "right")}
+        journal.append("right", _record("x1"), state="done", events=[{"event": "search"}])
+    assert read_trace(tmp_path, "right", "x1") == [{"event": "search"}]
 
 
 def test_another_strategy_and_more_rows_may_join(tmp_path: Path) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -15,12 +17,16 @@ from typing import Any
 
 import pytest
 
-from disputatio.errors import MissingPart, ReplyError, ServerFault
-from disputatio.eval.journal import Entrant, read_journal
+from disputatio.errors import ContextTooLong, MissingPart, ReplyError, ServerFault
+from disputatio.eval.budget import Budget, Meter
+from disputatio.eval.journal import Entrant, read_journal, read_spending, read_trace
+from disputatio.eval.journal_file import FILE
 from disputatio.eval.report import report
 from disputatio.eval.runner import PATIENCE, Ask, Outcome, Progress, run
+from disputatio.kit import Kit, chat
+from disputatio.llm.scripted import Scripted
 from disputatio.trace import Trace
-from disputatio.types import Answer, Passage
+from disputatio.types import Answer, Passage, Usage
 from tests.eval.fakes import HALF, MANIFEST, RIGHT, ask, examples
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -126,6 +132,138 @@ def test_a_run_gives_up_after_ten_faults_in_a_row(tmp_path: Path) -> None:
     outcome = _run(tmp_path, 30, [_named("down")])
     assert (outcome.faults, outcome.left) == (PATIENCE, 30 - PATIENCE)
     assert outcome.stopped == "10 faults in a row"
+
+
+def test_a_fault_that_passes_is_tried_again_at_the_end_of_the_run(tmp_path: Path) -> None:
+    order: list[str] = []
+
+    def failing(q: str, p: Sequence[Passage], strategy: str, options: Mapping[str, Any], t: Trace) -> Answer:
+        order.append(q)
+        if order.count("question 0") == 1 and q == "question 0":
+            raise ServerFault("the endpoint failed", 503)
+        return ask(q, p, strategy, options, t)
+
+    heard: list[Progress] = []
+    outcome = _run(tmp_path, 2, [RIGHT], ask=failing, progress=heard.append)
+    assert outcome == Outcome(done=2, kept=0, faults=0, bugs=0, retried=1)
+    assert order == ["question 0", "question 1", "question 0"]
+    assert [(one.done, one.faults) for one in heard] == [(0, 1), (1, 1), (2, 0)]
+    assert [entry.state for entry in read_journal(tmp_path).entries] == ["done", "done"]
+
+
+def test_a_fault_that_would_come_back_the_same_is_not_tried_again_in_one_run(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    def failing(q: str, *_: Any) -> Answer:
+        asked.append(q)
+        raise ContextTooLong("the prompt has too many tokens")
+
+    assert _run(tmp_path, 2, [RIGHT], ask=failing) == Outcome(done=0, kept=0, faults=2, bugs=0)
+    assert asked == ["question 0", "question 1"]
+
+
+def test_a_fault_is_recorded_with_what_it_took_and_a_bug_with_its_traceback(tmp_path: Path) -> None:
+    def failing(q: str, p: Sequence[Passage], strategy: str, options: Mapping[str, Any], t: Trace) -> Answer:
+        t.spend([Usage(calls=3, prompt_tokens=50)])
+        t.note("complete", role="reader")
+        if strategy == "right":
+            raise ReplyError("no JSON", "raw")
+        raise ZeroDivisionError("in the strategy")
+
+    _run(tmp_path, 1, ask=failing)
+    fault, bug = read_journal(tmp_path).entries
+    assert (fault.state, fault.record.usage.calls) == ("fault", 3)
+    assert [event["event"] for event in read_trace(tmp_path, "half", "x0")] == ["complete"]
+    stored = sqlite3.connect(tmp_path / FILE)
+    ((detail,),) = stored.execute("SELECT detail FROM records WHERE state = 'bug'").fetchall()
+    stored.close()
+    assert bug.record.fault == "ZeroDivisionError: in the strategy"
+    assert "Traceback" in detail and "in failing" in detail
+
+
+def test_a_strategy_that_would_end_the_process_is_a_bug(tmp_path: Path) -> None:
+    def leaving(*_: Any) -> Answer:
+        sys.exit(1)
+
+    assert _run(tmp_path, 1, [RIGHT], ask=leaving).bugs == 1
+
+
+def test_a_wrong_request_ends_the_run_after_the_questions_in_hand_are_recorded(tmp_path: Path) -> None:
+    lacking = threading.Event()
+
+    def asked(q: str, p: Sequence[Passage], strategy: str, options: Mapping[str, Any], t: Trace) -> Answer:
+        if q == "question 0":
+            lacking.set()
+            raise MissingPart("no index")
+        lacking.wait(10)
+        return ask(q, p, strategy, options, t)
+
+    with pytest.raises(MissingPart):
+        _run(tmp_path, 20, [RIGHT], ask=asked, workers=2)
+    assert [entry.record.row for entry in read_journal(tmp_path).entries] == [1]
+
+
+def test_a_report_is_the_same_bytes_however_many_are_in_hand_and_whoever_is_done_first(
+    tmp_path: Path,
+) -> None:
+    rng = random.Random(1)
+
+    def unevenly(q: str, p: Sequence[Passage], strategy: str, options: Mapping[str, Any], t: Trace) -> Answer:
+        time.sleep(rng.random() * 0.003)
+        return ask(q, p, strategy, options, t)
+
+    _run(tmp_path / "one", 20)
+    _run(tmp_path / "many", 20, ask=unevenly, workers=7)
+    one, many = (json.dumps(report(tmp_path / name, resamples=50)) for name in ("one", "many"))
+    assert one == many
+
+
+# --- budgets ------------------------------------------------------------------------------------
+def _metered(calls: int) -> tuple[Meter, Ask]:
+    """A meter of so many calls, and strategies of two calls a question that go by it."""
+    meter = Meter(Budget(calls=calls))
+    kit = meter.watch(Kit(model=Scripted(lambda _: "yes", name="scripted:toy")))
+
+    def asked(q: str, p: Sequence[Passage], strategy: str, options: Mapping[str, Any], t: Trace) -> Answer:
+        for _ in range(2):
+            kit.with_trace(t).complete("reader", [chat("You count.", q)])
+        return ask(q, p, strategy, options, t)
+
+    return meter, asked
+
+
+@pytest.mark.parametrize("workers", [1, 4])
+def test_a_budget_ends_the_run_before_it_is_exceeded_and_a_larger_one_goes_on(
+    tmp_path: Path, workers: int
+) -> None:
+    meter, asked = _metered(21)
+    first = _run(tmp_path, 8, ask=asked, meter=meter, workers=workers)
+    assert meter.spent.calls <= 21
+    assert (first.stopped, first.faults, first.done + first.left) == ("the budget of 21 calls", 0, 16)
+    assert sum(first.waiting.values()) == first.left
+    assert first.done >= 8  # few are given up half-way
+    spent = sum(usage.calls for usage in read_spending(tmp_path).values())
+    assert spent == meter.spent.calls
+
+    meter, asked = _metered(1_000)
+    second = _run(tmp_path, 8, ask=asked, meter=meter, workers=workers)
+    assert (second.kept, second.done, second.left) == (first.done, first.left, 0)
+    assert meter.spent.calls == spent + 2 * first.left
+    _run(tmp_path / "free", 8)
+    assert json.dumps(report(tmp_path, resamples=50)) == json.dumps(report(tmp_path / "free", resamples=50))
+
+
+def test_one_question_at_a_time_spends_its_budget_to_the_last_question_that_fits(tmp_path: Path) -> None:
+    meter, asked = _metered(7)
+    outcome = _run(tmp_path, 8, ask=asked, meter=meter)
+    assert (outcome.done, meter.spent.calls) == (3, 6)
+
+
+def test_a_budget_that_is_spent_asks_nothing(tmp_path: Path) -> None:
+    meter, asked = _metered(0)
+    outcome = _run(tmp_path, 2, ask=asked, meter=meter)
+    assert (outcome.done, outcome.left, outcome.stopped) == (0, 4, "the budget of 0 calls")
+    assert read_journal(tmp_path).entries == ()
 
 
 def test_several_workers_make_the_same_records(tmp_path: Path) -> None:
