@@ -7,13 +7,18 @@ written whole or not at all.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from rich.box import SIMPLE
+from rich.table import Table
+from rich.text import Text
 
-from disputatio.cli_screen import write, write_json
+from disputatio.cli_screen import plain, printing, write, write_json
 from disputatio.errors import InputError
+from disputatio.text import one_line
 
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -50,6 +55,83 @@ def report(
         write(sheet(found))
     elif html is None:
         write(markdown(found))
+
+
+def compare(
+    runs: Annotated[
+        list[Path], typer.Argument(metavar="DIR [DIR]", help="One run folder, or two with common questions.")
+    ],
+    strategies: Annotated[
+        str | None, typer.Option(help="X,Y: the two to compare; X is of the first folder, Y of the second.")
+    ] = None,
+    as_json: _Json = False,
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a page that stands alone.")] = None,
+    limit: Annotated[
+        int, typer.Option(min=0, help="Questions to print; JSON and the page have all of them.")
+    ] = 20,
+    metric: Annotated[str | None, typer.Option(help="Which score says who is better.")] = None,
+) -> None:
+    """The questions where two differ, side by side: answers, scores, positions, traces."""
+    from disputatio.eval.compare import compare as compared
+    from disputatio.eval.compare import sides
+    from disputatio.eval.compare_page import comparison_page
+
+    found = compared(*sides(runs, strategies), metric=metric)
+    if html is not None:
+        keep(html, comparison_page(found))
+        typer.echo(f"{html} written", err=True)
+    if as_json:
+        write_json(found, indent=2)
+    elif html is None:
+        _show(found, limit)
+
+
+def tables(
+    runs: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Folders of `disputatio eval run`.")],
+    paper: Annotated[str, typer.Option(help="madam, ra-rag, ac-rag or ragenta.")],
+    as_json: _Json = False,
+) -> None:
+    """The tables of a paper with ours beside: the same methods and columns, and what is missing."""
+    from disputatio.eval.paper_tables import markdown, paper_tables
+
+    found = paper_tables(paper, runs)
+    if as_json:
+        write_json(found, indent=2)
+    else:
+        write(markdown(found))
+
+
+def _show(found: Mapping[str, Any], limit: int) -> None:
+    """A comparison on the terminal: two columns a question."""
+    from disputatio.eval.compare_page import names, outcome
+
+    with printing() as out:
+        for line in outcome(found):
+            out.print(plain(line))
+        for question in found["questions"][:limit]:
+            out.print()
+            out.print(plain(f"row {question['row']}: {one_line(question['question'])}", "bold"))
+            wrong = f"   wrong: {'; '.join(question['wrong'])}" if question["wrong"] else ""
+            out.print(plain(one_line(f"right: {'; '.join(question['gold'])}{wrong}"), "dim"))
+            table = Table(box=SIMPLE, show_edge=False, padding=(0, 1), expand=True)
+            for name in names(found):
+                table.add_column(plain(one_line(name)), overflow="fold", ratio=1)
+            table.add_row(_told(question["one"]), _told(question["other"]))
+            out.print(table)
+        if len(found["questions"]) > limit:
+            out.print()
+            out.print(plain(f"{len(found['questions']) - limit} more: --limit N, --json or --html FILE"))
+
+
+def _told(word: Mapping[str, Any]) -> Text:
+    """One side of a question."""
+    from disputatio.eval.compare_page import event_line, figures, position_line, reply_line, said
+
+    lines = [plain(one_line(said(word)), "bold"), plain(figures(word), "dim")]
+    lines += [plain(one_line(position_line(one))) for one in word["positions"]]
+    lines += [plain(one_line(reply_line(one)), "dim") for one in word["replies"]]
+    lines += [plain(one_line(event_line(one)), "dim") for one in word["trace"]]
+    return Text("\n").join(lines)
 
 
 def keep(path: Path, text: str) -> None:

@@ -104,7 +104,7 @@ def _distance(rival: Mapping[str, Any], metric: str) -> tuple[str, str]:
     return (
         f"{sign}{figure(metric, abs(rival['ahead']))}{points}",
         f"against {rival['strategy']}, the next, {interval(metric, rival['ci'])}; paired on {rival['n']}, "
-        f"p = {p_value(rival['p'])}{chance}",
+        f"{p_value(rival['p'])}{chance}",
     )
 
 

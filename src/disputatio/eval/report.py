@@ -21,6 +21,7 @@ from disputatio.eval.journal import Contents, Entry, options_hash, read_journal
 from disputatio.eval.judge import METRICS
 from disputatio.eval.metrics import score
 from disputatio.eval.pairs import cost, differences, rounded
+from disputatio.eval.seeds import by_seed, merged, seeds_of
 from disputatio.eval.statistics import RESAMPLES, estimate, mean
 from disputatio.eval.strata import by_stratum
 from disputatio.types import Record
@@ -91,7 +92,9 @@ def _dataset(
     for entry in journal.entries:
         if entry.dataset == name:
             rows[entry.entrant][entry.record.example] = entry
-    rows = {label: entries for label, entries in rows.items() if entries}
+    groups = seeds_of(journal.entrants)
+    apart = {label: entries for label, entries in rows.items() if entries}
+    rows, confidences = merged(apart, confidences, groups)
     withheld = {label: reason for label in rows if (reason := _why_withheld(rows[label]))}
     sound = [label for label in rows if label not in withheld]
     common = [
@@ -124,6 +127,7 @@ def _dataset(
         "same_rows": len(common),
         "row_numbers": _spans([examples[key]["row"] for key in common]),
         "notes": _notes(journal, name),
+        "seeds": by_seed(apart, groups, common, names),
         "metric": decides,
         "headline": headline(strategies, pairs, decides),
         "strategies": strategies,

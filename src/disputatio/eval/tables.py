@@ -21,7 +21,6 @@ from disputatio.eval.wording import (
     grade,
     interval,
     number,
-    p_value,
     remarks,
     share,
     so_far,
@@ -102,6 +101,8 @@ def tables(part: Mapping[str, Any]) -> list[Table]:
     found = [_scores("Scores, per cent [95 % interval]", strategies, names)]
     if more:
         found.append(_scores("Other readings, per cent [95 % interval]", strategies, more))
+    if part["seeds"]:
+        found.append(_seeds(part["seeds"], names))
     if graded:
         found.append(_grades(strategies))
     found.append(_costs(strategies))
@@ -171,6 +172,20 @@ def _scores(title: str, strategies: Lines, names: Sequence[str]) -> Table:
     )
 
 
+def _seeds(lines: Lines, names: Sequence[str]) -> Table:
+    rows = []
+    for one in lines:
+        cells = [one["label"], *(str(one[count]) for count in ("n", "failed", "abstained"))]
+        rows.append([*cells, *(share(one.get(name)) for name in names)])
+    return Table(
+        title="By seed, per cent",
+        note="In all other tables a strategy with several seeds stands once: a question's figures are means "
+        "over its seeds, its answer an abstention where most of them are.",
+        head=["seed", "n", "failed", "abstained", *(TITLES[name] for name in names)],
+        rows=rows,
+    )
+
+
 def _grades(strategies: Lines) -> Table:
     """Grades with how many answers have none: an unscored answer is in no mean."""
     rows = []
@@ -224,7 +239,7 @@ def _differences(differences: Lines) -> Table:
                 "–" if one["p"] is None else f"{one['p']:.4f}",
                 f"{test['one_only']} : {test['other_only']}" if test else "–",
                 f"{test['p']:.4f}" if test else "–",
-                p_value(one["p_holm"]),
+                "–" if one["p_holm"] is None else f"{one['p_holm']:.4f}",
                 "–" if one["ratio"] is None else f"{one['ratio']:.2f}",
             ]
         )

@@ -97,12 +97,12 @@ def interval(name: str, span: Sequence[float | None] | None) -> str:
 
 
 def p_value(p: float | None) -> str:
-    """A p value.
+    """A p value with its sign.
 
     >>> p_value(0.0312), p_value(0.00001), p_value(None)
-    ('0.031', 'below 0.001', '–')
+    ('p = 0.031', 'p < 0.001', 'p unknown')
     """
-    return "–" if p is None else "below 0.001" if p < 0.001 else f"{p:.3f}"
+    return "p unknown" if p is None else "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
 
 
 def unit(name: str) -> str:
@@ -134,7 +134,7 @@ def finding(lead: Mapping[str, Any]) -> str:
     if not lead["rivals"]:
         return f"{score}, {thousands(lead['tokens'])} tokens a question; there is nothing to compare it with."
     next_one = lead["rivals"][0]
-    test = f"(paired, {interval(metric, next_one['ci'])}, p = {p_value(next_one['p'])})"
+    test = f"(paired, {interval(metric, next_one['ci'])}, {p_value(next_one['p'])})"
     if next_one["ahead"] is None:
         return f"{score}; {next_one['strategy']} shares no question with it."
     points = figure(metric, abs(next_one["ahead"]))
