@@ -87,7 +87,7 @@ def self_reflection(
     given = [said[0]]
     for turn in range(1, rounds + 1):
         answered = _gone_on(asked, {"answers": said[0], "explanation": said[1]}, REVIEW_TASK)
-        problems = _reviewed(answered, kit, max_tokens)
+        problems = _reviewed(answered, kit)
         if problems is None or (stop and not problems):
             break
         refining = _gone_on(answered, {"problems": problems}, REFINE_TASK)
@@ -115,9 +115,9 @@ def _gone_on(prompt: Prompt, said: Mapping[str, Sequence[str] | str], task: str)
     return Prompt(messages=(*prompt.messages, *turns))
 
 
-def _reviewed(prompt: Prompt, kit: Kit, max_tokens: int) -> tuple[str, ...] | None:
+def _reviewed(prompt: Prompt, kit: Kit) -> tuple[str, ...] | None:
     """The problems that a review finds; None where it breaks its contract, which the trace says."""
-    (word,) = kit.complete("critic", [prompt], Sampling(max_tokens=max_tokens, schema=REVIEW_SCHEMA))
+    (word,) = kit.complete("critic", [prompt], Sampling(max_tokens=192, schema=REVIEW_SCHEMA))
     try:
         found = parse_object(word, REVIEW_SCHEMA)["problems"]
     except ReplyError as error:
