@@ -191,14 +191,6 @@ def test_lists_fit_eighty_columns(
     assert max(map(len, done.out.splitlines())) <= 80
 
 
-def test_strategies_name_their_options_defaults_and_choices(capsys: Capture) -> None:
-    listed = {one["name"]: one for one in run(capsys, "strategies", "--json").json}
-    assert listed["madam_rag"]["options"]["rounds"] == {"default": 3, "type": "int"}
-    assert listed["madam_rag"]["options"]["history"]["type"] == "aggregate, peers"
-    assert "2504.13079" in listed["madam_rag"]["paper"]
-    assert "    --set aggregator=true" in run(capsys, "strategies").out
-
-
 def test_models_are_listed_with_what_is_here(capsys: Capture) -> None:
     rows = {one["name"]: one for one in run(capsys, "model", "list", "--json").json}
     assert rows["minilm-l6-v2"]["present"] is False

@@ -200,6 +200,26 @@ def test_an_embedder_is_a_folder_or_a_name_and_not_another_file(place: Path) -> 
     assert open_embedder("none") is None
 
 
+def test_a_kit_opens_its_embedder_at_the_first_use_and_has_none_where_none_is_set(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str] = []
+
+    def made(name: str, **options: Any) -> HashEmbedder:
+        opened.append(f"{name} {options['pull']}")
+        return HashEmbedder()
+
+    said: list[str] = []
+    monkeypatch.setattr("disputatio.config.open_embedder", made)
+    kit = build_kit(read_settings(model="scripted:"), say=said.append)
+    assert (opened, said) == ([], [])
+    assert kit.embedder is not None
+    assert kit.embedder.embed(["a red ferry"]).shape == (1, 32)
+    assert opened == ["minilm-l6-v2 True"]
+    assert said == ["fetching the embedder minilm-l6-v2, once"]
+    assert build_kit(read_settings(model="scripted:", embedder="none")).embedder is None
+
+
 def test_an_index_whose_embedder_is_known_by_its_own_name_alone_says_what_to_set(place: Path) -> None:
     index = _index(place / "index", HashEmbedder("own/thing, of mine@12345678"))
     with pytest.raises(ConfigError, match="set DISPUTATIO_EMBEDDER to its name or folder"):

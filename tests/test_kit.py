@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Sequence
 
 import pytest
@@ -12,7 +13,7 @@ from disputatio.kit import Kit, chat
 from disputatio.llm.scripted import Scripted
 from disputatio.store.in_hand import InHand
 from disputatio.trace import Trace, prompt_hash
-from disputatio.types import Completion, Message, Passage, Prompt, Sampling, Source
+from disputatio.types import Completion, Message, Passage, Prompt, Sampling, Source, Usage
 
 PASSAGES = [Passage(id=f"p{n}", source=f"s{n}", text=f"Text number {n}.") for n in (1, 2, 3)]
 ASK = chat("Be brief.", "Which town?")
@@ -33,6 +34,30 @@ def test_a_role_is_played_by_its_own_model_and_others_by_the_kits() -> None:
     assert kit.complete("judge", [ASK])[0].text == "judge"
     assert kit.complete("reader", [ASK])[0].text == "plain"
     assert [event["model"] for event in kit.trace.events] == ["judge", "plain"]
+
+
+def test_prompts_with_a_way_of_their_own_are_asked_together_and_logged_in_their_order() -> None:
+    together = threading.Barrier(3, timeout=30)
+
+    class Engine(Scripted):
+        def complete(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
+            together.wait()  # which only three calls at once pass
+            usage = Usage(calls=1, completion_tokens=sampling.seed, seconds=3.0)
+            return [Completion(text=f"{sampling.seed}", finish_reason="stop", usage=usage)]
+
+    kit = Kit(model=Engine([]), trace=Trace(keep_text=True))
+    done = kit.complete_each("verifier", [(ASK, Sampling(seed=seed)) for seed in (5, 7, 6)])
+    assert [one.text for one in done] == ["5", "7", "6"]
+    assert [event["reply"] for event in kit.trace.events] == ["5", "7", "6"]
+    spent = kit.trace.usage()
+    assert (spent.calls, spent.completion_tokens, spent.seconds) == (3, 18, 3.0)  # they shared their time
+    assert kit.complete_each("verifier", []) == []
+
+
+def test_a_fault_among_prompts_with_a_way_of_their_own_is_raised() -> None:
+    kit = Kit(model=Scripted([ServerFault("down", 503)]))
+    with pytest.raises(ServerFault):
+        kit.complete_each("verifier", [(ASK, Sampling())])
 
 
 def test_a_batch_is_one_call_of_the_engine_in_the_order_of_the_prompts() -> None:

@@ -21,6 +21,7 @@ from disputatio.cli_ingest import ingest
 from disputatio.cli_model import app as model_app
 from disputatio.cli_simulate import simulate
 from disputatio.cli_sources import calibrate, sources
+from disputatio.cli_strategies import strategies
 from disputatio.errors import DisputatioError, InputError
 from disputatio.text import one_line
 
@@ -41,6 +42,7 @@ app.command()(search)
 app.command()(calibrate)
 app.command()(sources)
 app.command()(simulate)
+app.command()(strategies)
 app.add_typer(index_app, name="index")
 app.add_typer(eval_app, name="eval")
 app.add_typer(model_app, name="model")
@@ -201,15 +203,6 @@ def ask(
         _complain(f"--trace {trace} could not be written: {unwritten.strerror}")
         raise typer.Exit(3)
     raise typer.Exit(1 if strict and answer.abstained else 0)
-
-
-@app.command()
-def strategies(as_json: _Json = False) -> None:
-    """Every strategy, its paper, its options and their defaults."""
-    from disputatio.cli_screen import show_strategies
-    from disputatio.pipeline import load_strategy, strategy_names
-
-    show_strategies({name: load_strategy(name) for name in strategy_names()}, as_json=as_json)
 
 
 def read_pairs(option: str, given: list[str], form: str) -> dict[str, str]:

@@ -6,12 +6,10 @@ control characters are removed and their markup means nothing.
 
 from __future__ import annotations
 
-import inspect
 import json
 import os
 import re
 import sys
-import typing
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -27,9 +25,8 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColum
 from rich.table import Table
 from rich.text import Text
 
-from disputatio.cli_wording import certified, cost, count, read_from, type_words
+from disputatio.cli_wording import certified, cost, count, read_from
 from disputatio.evidence.citations import render
-from disputatio.pipeline import Strategy, strategy_options
 from disputatio.store.index import IngestSummary
 from disputatio.text import neutralise, one_line
 from disputatio.types import Answer, Claim, Position
@@ -123,33 +120,6 @@ def show_summary(summary: IngestSummary, index: Path, *, as_json: bool) -> None:
     )
     for path, reason in summary.refused:
         typer.echo(f"refused {one_line(path)}: {one_line(reason)}", err=True)
-
-
-def show_strategies(known: Mapping[str, Strategy], *, as_json: bool) -> None:
-    """Each strategy with its paper and its options."""
-    rows: list[dict[str, Any]] = []
-    for name, strategy in known.items():
-        doc = (inspect.getmodule(strategy).__doc__ or "").strip()
-        summary, _, rest = doc.partition("\n\n")
-        hints = typing.get_type_hints(strategy)
-        options = {
-            one.name: {"default": one.default, "type": type_words(hints[one.name])}
-            for one in strategy_options(strategy).values()
-        }
-        paper = " ".join(rest.split("\n\n")[0].split()).split(" Differences")[0]
-        rows.append({"name": name, "summary": " ".join(summary.split()), "paper": paper, "options": options})
-    if as_json:
-        write_json(rows, indent=2)
-        return
-    with printing() as out:
-        for row in rows:
-            out.print(Text(row["name"], "bold"))
-            out.print(Padding(plain(row["summary"]), (0, 0, 0, 4)))
-            out.print(Padding(plain(row["paper"], "dim"), (0, 0, 0, 4)))
-            for option, about in row["options"].items():
-                default = str(about["default"]) if about["default"] is not None else "none"
-                given = f"--set {option}={default.lower() if about['type'] == 'bool' else default}"
-                out.print(plain(f"    {given:<28} {about['type']}"))
 
 
 def write_json(value: Any, *, indent: int | None = None) -> None:

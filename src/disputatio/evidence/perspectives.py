@@ -36,7 +36,7 @@ def clustered(vectors: Vectors, k: int, seed: int = 0) -> list[list[int]]:
     if k < 1:
         raise InputError("there is at least one cluster")
     rows = len(vectors)
-    points = np.asarray(vectors, dtype=np.float64).reshape(rows, -1)
+    points = np.asarray(vectors, dtype=np.float64)
     k = min(k, len(np.unique(points, axis=0)))
     if k < 2:
         return [list(range(rows))] if rows else []
