@@ -27,6 +27,7 @@ from disputatio.eval.journal_file import (
     connect,
     lock,
     transaction,
+    unsynced,
     version_of,
 )
 from disputatio.eval.resuming import differences, refuse
@@ -150,9 +151,12 @@ class Journal:
                 self._database.execute("INSERT INTO traces VALUES (?, ?)", (added.lastrowid, trace))
 
     def spend(self, example: str, entrant: str, model: str, usage: Usage) -> None:
-        """Add what calls cost, whatever becomes of the question; on return it is on disk."""
+        """Add what calls cost, whatever becomes of the question.
+
+        On return it outlives the process; it is synced to the disk with the next record.
+        """
         tokens = (usage.prompt_tokens, usage.cached_tokens, usage.completion_tokens)
-        with self._lock, transaction(self._database):
+        with self._lock, unsynced(self._database):
             self._database.execute(
                 "INSERT INTO spending (example, entrant, model, calls, prompt_tokens, cached_tokens, "
                 "completion_tokens) VALUES (?, ?, ?, ?, ?, ?, ?)",

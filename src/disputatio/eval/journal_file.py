@@ -83,6 +83,20 @@ def transaction(database: sqlite3.Connection) -> Iterator[None]:
             database.execute("ROLLBACK")
 
 
+@contextmanager
+def unsynced(database: sqlite3.Connection) -> Iterator[None]:
+    """A transaction that a kill of the process cannot undo, and that waits for no disk.
+
+    Should the machine itself fail, it may be lost, unless a synced one came after it.
+    """
+    database.execute("PRAGMA synchronous = NORMAL")
+    try:
+        with transaction(database):
+            yield
+    finally:
+        database.execute("PRAGMA synchronous = FULL")
+
+
 def lock(file: IO[str], out: Path) -> None:
     """Hold the directory until the file is closed, which the end of the process does too."""
     try:
