@@ -1,8 +1,9 @@
 """Documentation that cannot lie: its Python runs, its command lines exist, its links lead somewhere.
 
 A fence ```python runs (one namespace a page). In ```sh and ```console (lines after `$ `) every
-command is known: `disputatio ...` to the command line's own parser, `make ...` to the Makefile; those
-under `<!-- run -->` are run. Model calls go to a scripted model, files into a temporary folder.
+command is known: `disputatio ...` to the command line's own parser, `inspect ...` to Inspect's, `make ...` to
+the Makefile; those under `<!-- run -->` are run. Model calls go to a scripted model, files into a temporary
+folder.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ PAGES = [
 ]
 LANGUAGES = {"python", "sh", "console", "text", "json", "jsonl", "toml"}
 PROGRAMS = {"cd", "curl", "export", "git", "mypy", "pip", "pytest", "ruff", "python", "python3", "uv"}
+OURS_OF_INSPECT = ("strategy", "model", "rows", "index", "verify", "seed")
 _FENCE = re.compile(r"^( *)```([^\n`]*)\n(.*?)^\1```[ ]*$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
 
@@ -79,6 +81,8 @@ def wrong_with(command: str) -> str:
         return f"make knows no {unknown[0]}" if unknown else ""
     if name == "disputatio":
         return wrong_with_ours(rest)
+    if name == "inspect":
+        return wrong_with_inspect(rest)
     return (
         "" if name in PROGRAMS else f"{program or 'an empty line'} is no program that the reader is told of"
     )
@@ -112,6 +116,33 @@ def wrong_with_ours(words: list[str]) -> str:
     return f"{command.name} takes no {left[0]!r}" if left else ""
 
 
+def wrong_with_inspect(words: list[str]) -> str:
+    """Why Inspect's command line, or one of our tasks under it, would refuse these words, or nothing."""
+    import click
+    from inspect_ai._cli.main import inspect
+
+    from disputatio.inspect_ai.tasks import TASKS
+    from disputatio.pipeline import load_strategy, strategy_options
+
+    command = inspect.get_command(click.Context(inspect), words[0]) if words else None
+    if command is None:
+        return f"inspect has no command {' '.join(words[:1]) or '(none given)'}"
+    try:
+        context = command.make_context(f"inspect {words[0]}", words[1:])
+    except click.ClickException as error:
+        return str(error)
+    if command.name != "eval":
+        return ""
+    given = dict(option.split("=", 1) for option in context.params["t"])
+    [task] = context.params["tasks"]
+    known = {f"disputatio/{name}" for name in TASKS}
+    options = strategy_options(load_strategy(given.get("strategy", "disputation")))
+    unknown = [name for name in given if name not in {"path", *OURS_OF_INSPECT, *options}]
+    if task not in known or "path" not in given or unknown:
+        return f"{task} is none of {sorted(known)}, has no path, or does not take {unknown}"
+    return ""
+
+
 def page_id(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
@@ -126,6 +157,7 @@ def workshop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("DISPUTATIO_MODEL", "scripted:")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     return tmp_path
 
 
@@ -160,12 +192,18 @@ def test_command_lines_in_the_documentation_are_understood(page: Path) -> None:
     assert wrong == []
 
 
-@each_page
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, id=page_id(page), marks=pytest.mark.slow if page.stem == "inspect" else ())
+        for page in PAGES
+    ],
+)
 def test_commands_marked_to_run_do(page: Path, workshop: Path) -> None:
     for block in blocks(page.read_text(encoding="utf-8")):
         for command in commands(block) if block.run else []:
             program, *rest = words_of(command)
-            assert program == "disputatio", "only our own command is run by the tests"
+            assert program in ("disputatio", "inspect"), "only what we answer for is run by the tests"
             run = subprocess.run(
                 [Path(sys.executable).parent / program, *rest],
                 capture_output=True,
@@ -202,6 +240,9 @@ def test_blocks_are_found_with_their_language_and_mark() -> None:
         "disputatio ask --nonsense 1 q",
         "disputatio ask",
         "ingest examples",
+        "inspect evil disputatio/ramdocs",
+        "inspect eval disputatio/ramdoc -T path=dev.jsonl",
+        "inspect eval disputatio/ramdocs -T path=dev.jsonl -T round=2",
     ],
 )
 def test_a_command_that_does_not_exist_is_found_out(command: str) -> None:

@@ -125,7 +125,10 @@ class InspectModel:
             return []
 
         async def ask() -> list[ModelOutput]:
-            return await collect(*(self._model.generate(_chat(one), config=config) for one in prompts))
+            try:
+                return await collect(*(self._model.generate(_chat(one), config=config) for one in prompts))
+            except ExceptionGroup as several:  # the first says why; one alone comes without a group
+                raise several.exceptions[0] from several
 
         began = time.perf_counter()
         words = [read(output) for output in from_thread.run(ask)]

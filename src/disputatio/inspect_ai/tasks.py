@@ -16,7 +16,7 @@ from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.scorer import model_graded_qa
 
 from disputatio.errors import DisputatioError
-from disputatio.eval.datasets import Format, datasets, identify, load
+from disputatio.eval.datasets import datasets, identify, load
 from disputatio.eval.metrics import VERSION
 from disputatio.inspect_ai.scorer import disputatio_scorer
 from disputatio.inspect_ai.solver import disputation_solver
@@ -79,14 +79,14 @@ def sample(example: Example) -> Sample:
     )
 
 
-def _task_of(form: Format) -> Callable[..., Task]:
+def _task_of(name: str, description: str) -> Callable[..., Task]:
     """The task of one loader, which takes the path and what `disputatio_task` takes."""
 
     def made(path: str, strategy: str = DEFAULT_STRATEGY, **options: Any) -> Task:
-        return disputatio_task(f"{form.name}:{path}", strategy, **options)
+        return disputatio_task(f"{name}:{path}", strategy, **options)
 
-    made.__doc__ = f"{form.description}. `path` is its file; see `disputatio_task` for the rest."
-    return task(name=form.name)(made)
+    made.__doc__ = f"{description}. `path` is its file; see `disputatio_task` for the rest."
+    return task(name=name)(made)
 
 
-TASKS = {form.name: _task_of(form) for form in datasets()}
+TASKS = {form.name: _task_of(form.name, form.description) for form in datasets()}
