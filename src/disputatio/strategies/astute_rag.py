@@ -5,8 +5,9 @@ Models", arXiv 2410.07176) as MADAM-RAG (Wang et al. 2025, arXiv 2504.13079, app
 several answers: passages of the model's own memory are written, both kinds are consolidated to groups that agree, each group
 gets an answer and a confidence, and all well-supported answers are selected. Differences from the papers' prompts:
 
-* documents bear opaque names instead of numbers, so that no text can pretend to be one; whether a group is remembered or
-  retrieved is told by code from the names in it, and a group that names no document is not one;
+* documents bear opaque names instead of numbers, so that no text can pretend to be one. Each gets one sentence by which code groups
+  it, if its words bear that sentence out, and whether a group is remembered or retrieved is told by code from its names;
+* of the documents that are named for an answer only those count in whose words it is, and an answer without one is left out;
 * documents come first in every prompt but the first, so that they are read once;
 * a consolidation that changes nothing is the last one: the next would ask the same again, word for word; one that
   breaks its contract, as memory that does, is left out, and the trace says so;
@@ -20,9 +21,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from disputatio.agents import ask_answers, parse_object, shown
+from disputatio.agents import ask_answers, parse_object, shown, stands_in
 from disputatio.errors import InputError, ReplyError
-from disputatio.evidence.citations import quote_span
 from disputatio.evidence.positions import conflict_of
 from disputatio.kit import Kit, chat
 from disputatio.text import contains_words, content_id, fence, is_same_answer, is_unknown, normalise, one_line
@@ -60,37 +60,36 @@ Document {name}, {kind}:
 {text}"""
 
 GROUPED = """\
-So far the documents were put in order like this:
+So far the documents were put in order like this, by what they say:
 {groups}
 
 """
 
 CONSOLIDATE_TASK = """\
-Put the documents in order; correct and complete the order so far, where there is one. Documents that say the same of the same person, \
-place or thing form one group. Documents that contradict each other form groups apart, and so do those on different people, places or \
-things of one name. Leave out documents that do not help to answer. Reply with one JSON object:
-"groups": a list, for each group "documents", the names of its documents, and "summary", one sentence of what they say on the \
-question; an empty list when no document helps.
+Put the documents in order; correct the order so far, where there is one. Write for each document what it says on the question, in \
+one short sentence that names exactly whom or what it is about. Write the very same sentence for documents that say the same of the same \
+person, place or thing, and another one for a document that contradicts it or is on another one of that name. Write "nothing" for a \
+document that does not answer. Reply with one JSON object: the name of each document in the order above, and its sentence.
 
 Example. Question: In which year was the Elm Street Bridge opened?
-Reply: {"groups": [{"documents": ["d41c", "d9a0"], "summary": "The Elm Street Bridge in Dunmore was opened in 1921."}, \
-{"documents": ["d7e2"], "summary": "The Elm Street Bridge in Dunmore was opened in 1975."}, \
-{"documents": ["d05b"], "summary": "The Elm Street Bridge in Carrow was opened in 1948."}]}"""
+Reply: {"d41c": "The Elm Street Bridge in Dunmore was opened in 1921.", "d7e2": "The Elm Street Bridge in Dunmore was opened in 1975.", \
+"d9a0": "The Elm Street Bridge in Dunmore was opened in 1921.", "d05b": "The Elm Street Bridge in Carrow was opened in 1948.", \
+"dc18": "nothing"}"""
 
 ANSWER_TASK = """\
 Answer in three steps. Put documents together that say the same of the same person, place or thing, and apart those that contradict \
-each other or are on different ones of one name. Propose the answer of each group, and how sure it is by the kind of its documents, how \
-many agree, and how exact they are. Then select all answers that are correct and well supported: those on different people, places or \
-things of one name are all correct; of those that contradict each other on the same one, keep the better supported. Reply with one \
-JSON object:
-"candidates": a list, for each group "documents", the names of its documents, "answer", as the documents word it and as short as \
-possible, and "confidence", high, medium or low; leave out documents that do not answer;
+each other or are on different ones of one name; leave out documents that do not answer. Propose the answer of each group, and how sure \
+it is: by how many documents say so, by how exact they are, and by their kind. Then select all answers that are correct and well \
+supported: those on different people, places or things of one name are all correct; of those that contradict each other on the same \
+one, keep the better supported. Reply with one JSON object:
+"candidates": a list, for each group "answer", as its documents word it and as short as possible; "documents", the names of the \
+documents that say so, and of no other; "confidence", high, medium or low;
 "answers": a list of the answers selected; an empty list when no document answers;
 "explanation": one or two short sentences: what each answer is about, and what was left out and why.
 
 Example. Question: In which year was the Elm Street Bridge opened?
-Reply: {"candidates": [{"documents": ["d41c", "d9a0"], "answer": "1921", "confidence": "high"}, \
-{"documents": ["d7e2"], "answer": "1975", "confidence": "low"}, {"documents": ["d05b"], "answer": "1948", "confidence": "medium"}], \
+Reply: {"candidates": [{"answer": "1921", "documents": ["d41c", "d9a0"], "confidence": "high"}, \
+{"answer": "1975", "documents": ["d7e2"], "confidence": "low"}, {"answer": "1948", "documents": ["d05b"], "confidence": "medium"}], \
 "answers": ["1921", "1948"], "explanation": "The Elm Street Bridge in Dunmore was opened in 1921, the one in Carrow in 1948. One \
 document alone says 1975 for Dunmore."}"""
 
@@ -98,26 +97,6 @@ MEMORY_SCHEMA: Mapping[str, Any] = {
     "type": "object",
     "properties": {"remembered": {"type": "array", "items": {"type": "string"}}},
     "required": ["remembered"],
-    "additionalProperties": False,
-}
-
-_NAMES: Mapping[str, Any] = {"type": "array", "items": {"type": "string"}, "maxItems": 12}
-
-GROUPS_SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {
-        "groups": {
-            "type": "array",
-            "maxItems": 8,
-            "items": {
-                "type": "object",
-                "properties": {"documents": _NAMES, "summary": {"type": "string"}},
-                "required": ["documents", "summary"],
-                "additionalProperties": False,
-            },
-        }
-    },
-    "required": ["groups"],
     "additionalProperties": False,
 }
 
@@ -130,11 +109,11 @@ CANDIDATES_SCHEMA: Mapping[str, Any] = {
             "items": {
                 "type": "object",
                 "properties": {
-                    "documents": _NAMES,
                     "answer": {"type": "string"},
+                    "documents": {"type": "array", "items": {"type": "string"}, "maxItems": 12},
                     "confidence": {"enum": ["high", "medium", "low"]},
                 },
-                "required": ["documents", "answer", "confidence"],
+                "required": ["answer", "documents", "confidence"],
                 "additionalProperties": False,
             },
         },
@@ -150,19 +129,23 @@ MOST_REMEMBERED = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Desk:
-    """What is on the table for one question: documents by their opaque names, retrieved and remembered."""
+    """What is on the table for one question: documents by their opaque names, remembered and retrieved."""
 
-    retrieved: Mapping[str, Passage]
     remembered: Mapping[str, Passage]
+    retrieved: Mapping[str, Passage]
+
+    @property
+    def documents(self) -> dict[str, Passage]:
+        """All of them, in the order in which they are shown."""
+        return {**self.remembered, **self.retrieved}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """The answer of one group: the ids of its retrieved passages, whether it is remembered, and how sure it is."""
+    """The answer of one group, the names of the documents that bear it, and how sure the model is of it."""
 
     answer: str
-    passages: tuple[str, ...] = ()
-    remembered: bool = False
+    documents: tuple[str, ...]
     confidence: str
 
 
@@ -173,7 +156,7 @@ def astute_rag(
     rounds: int = 2,
     memories: int = 1,
     k: int | None = None,
-    max_tokens: int = 512,
+    max_tokens: int = 384,
 ) -> Answer:
     """Consolidate `k` passages with what the model remembers, and select all well-supported answers.
 
@@ -192,7 +175,7 @@ def astute_rag(
     groups, turn = "", 1
     while turn < rounds:
         turn += 1
-        new = _consolidated(question, desk, groups, kit, max_tokens)
+        new = _consolidated(question, desk, groups, kit)
         if new is None or new == groups:
             break
         groups = new
@@ -204,7 +187,7 @@ def astute_rag(
         abstained=None if answers else "conflict" if len(spoken) > 1 else "no_evidence",
         explanation=explanation,
         passages=tuple(passages),
-        replies=tuple(Reply(passages=one.passages, answer=one.answer) for one in candidates),
+        replies=tuple(_reply(one, desk) for one in candidates),
         rounds=turn,
         strategy="astute_rag",
     )
@@ -217,29 +200,39 @@ def laid_out(question: str, passages: Sequence[Passage], remembered: Sequence[st
     """Documents under names that are new for each question; the same question gives the same names."""
     named: dict[str, Passage] = {}
     recalled = [Passage(text=one) for one in remembered]
-    for at, one in enumerate([*passages, *recalled]):
+    for at, one in enumerate([*recalled, *passages]):
         name, salt = "", 0
         while not name or name in named:
             digest = content_id("", question, str(at), one.id, one.text, str(salt))
             name, salt = f"d{digest[:3]}", salt + 1
         named[name] = one
     names = list(named)
-    own = names[len(passages) :]
+    own, others = names[: len(recalled)], names[len(recalled) :]
     return Desk(
-        retrieved={name: named[name] for name in names[: len(passages)]},
-        remembered={name: named[name] for name in own},
+        remembered={name: named[name] for name in own}, retrieved={name: named[name] for name in others}
     )
 
 
 def kind_of(names: Sequence[str], desk: Desk) -> str:
-    """Where a group's documents are from; empty for names that no document bears.
+    """Where documents are from.
 
     >>> desk = Desk(retrieved={"d1": Passage(text="a")}, remembered={"d2": Passage(text="b")})
-    >>> kind_of(["d1"], desk), kind_of(["d2", "d1"], desk), kind_of(["d3"], desk)
-    ('retrieved', 'retrieved and memory', '')
+    >>> kind_of(["d1"], desk), kind_of(["d2", "d1"], desk)
+    ('retrieved', 'retrieved and memory')
     """
     kinds = {"retrieved": desk.retrieved, "memory": desk.remembered}
     return " and ".join(kind for kind, own in kinds.items() if any(one in own for one in names))
+
+
+def bearing(answer: str, names: Sequence[str], desk: Desk) -> tuple[str, ...]:
+    """Of the documents that are said to give an answer, those in whose words it is; else all in whose words it is.
+
+    >>> desk = Desk(retrieved={"d1": Passage(text="Opened in 1921."), "d2": Passage(text="Elms.")}, remembered={})
+    >>> bearing("1921", ["d2", "d1"], desk), bearing("1921", ["d2"], desk), bearing("1975", ["d2"], desk)
+    (('d1',), ('d1',), ())
+    """
+    whole = tuple(name for name, one in desk.documents.items() if stands_in(one, answer))
+    return tuple(one for one in whole if one in names) or whole
 
 
 def _remembered(question: str, most: int, kit: Kit) -> tuple[str, ...] | None:
@@ -260,46 +253,62 @@ def _remembered(question: str, most: int, kit: Kit) -> tuple[str, ...] | None:
 
 def _prompt(question: str, desk: Desk, groups: str, task: str) -> Prompt:
     """All documents, the order found so far, and what to do with them."""
-    kinds = {"retrieved": desk.retrieved, "memory": desk.remembered}
     told = [
-        DOCUMENT.format(name=name, kind=kind, text=shown(one))
-        for kind, own in kinds.items()
-        for name, one in own.items()
+        DOCUMENT.format(name=name, kind=kind_of([name], desk), text=shown(one))
+        for name, one in desk.documents.items()
     ]
-    grouped = GROUPED.format(groups=fence("groups", groups)) if groups else ""
+    before = GROUPED.format(groups=fence("groups", groups)) if groups else ""
     filled = DOCUMENTS.format(
-        documents="\n\n".join(told), question=one_line(question), grouped=grouped, task=task
+        documents="\n\n".join(told), question=one_line(question), grouped=before, task=task
     )
     return chat(SYSTEM, filled)
 
 
-def _consolidated(question: str, desk: Desk, groups: str, kit: Kit, max_tokens: int) -> str | None:
+def _consolidated(question: str, desk: Desk, groups: str, kit: Kit) -> str | None:
     """The groups of one more round, one JSON object a line; None where the reply breaks its contract."""
+    schema = {
+        "type": "object",
+        "properties": {name: {"type": "string"} for name in desk.documents},
+        "required": list(desk.documents),
+        "additionalProperties": False,
+    }
     prompt = _prompt(question, desk, groups, CONSOLIDATE_TASK)
-    (word,) = kit.complete("consolidator", [prompt], Sampling(max_tokens=max_tokens, schema=GROUPS_SCHEMA))
+    room = Sampling(max_tokens=64 + 48 * len(desk.documents), schema=schema)
+    (word,) = kit.complete("consolidator", [prompt], room)
     try:
-        found = parse_object(word, GROUPS_SCHEMA)["groups"]
+        found = parse_object(word, schema)
     except ReplyError as error:
         kit.trace.note("fault", role="consolidator", reason=error.reason)
         return None
-    known = {*desk.retrieved, *desk.remembered}
-    lines = []
-    for one in found:
-        names = [name for name in dict.fromkeys(one["documents"]) if name in known]
-        if names:
-            summary = one_line(one["summary"])
-            fields = {"documents": names, "kind": kind_of(names, desk), "summary": summary}
-            lines.append(json.dumps(fields, ensure_ascii=False))
+    lines = [
+        json.dumps({"kind": kind_of(names, desk), "documents": names, "say": says}, ensure_ascii=False)
+        for says, names in grouped(found, desk).items()
+    ]
     kit.trace.note("consolidated", groups=lines)
     return "\n".join(lines)
+
+
+def grouped(sentences: Mapping[str, str], desk: Desk) -> dict[str, list[str]]:
+    """Documents by what they say, most first; a document whose words do not bear its sentence is in no group.
+
+    >>> desk = Desk(retrieved={"d1": Passage(text="Built in 1921."), "d2": Passage(text="Elms.")}, remembered={})
+    >>> grouped({"d1": "It was built in 1921.", "d2": "It was built in 1921."}, desk)
+    {'It was built in 1921.': ['d1']}
+    """
+    groups: dict[str, tuple[str, list[str]]] = {}
+    for name, one in desk.documents.items():
+        says = one_line(sentences[name])
+        if not is_unknown(says) and stands_in(one, says):
+            groups.setdefault(normalise(says), (says, []))[1].append(name)
+    return dict(sorted(groups.values(), key=lambda one: -len(one[1])))
 
 
 def _answered(
     question: str, desk: Desk, groups: str, kit: Kit, max_tokens: int
 ) -> tuple[list[Candidate], tuple[str, ...], str]:
-    """Each group's answer, the answers selected, and why.
+    """Each group's answer, the answers selected, and why; answers that no document bears are left out.
 
-    Where that breaks its contract, the answers are asked for without groups; raises `ReplyError`.
+    Where the reply breaks its contract, the answers are asked for without groups; raises `ReplyError`.
     """
     prompt = _prompt(question, desk, groups, ANSWER_TASK)
     (word,) = kit.complete("answerer", [prompt], Sampling(max_tokens=max_tokens, schema=CANDIDATES_SCHEMA))
@@ -307,36 +316,32 @@ def _answered(
         fields = parse_object(word, CANDIDATES_SCHEMA)
     except ReplyError as error:
         kit.trace.note("fault", role="answerer", reason=error.reason)
-        return [], *ask_answers("answerer", prompt, kit, max_tokens=max_tokens)
-    answers = {normalise(one) or one: one.strip() for one in fields["answers"] if not is_unknown(one)}
-    candidates = [_candidate(one, desk) for one in fields["candidates"] if not is_unknown(one["answer"])]
-    kit.trace.note("candidates", candidates={one.answer: one.confidence for one in candidates})
-    return candidates, tuple(answers.values()), fields["explanation"].strip()
+        answers, explanation = ask_answers("answerer", prompt, kit, max_tokens=max_tokens)
+        fields = {"candidates": [], "answers": answers, "explanation": explanation}
+    proposed = [
+        Candidate(answer=answer, documents=names, confidence=one["confidence"])
+        for one in fields["candidates"]
+        if not is_unknown(answer := one["answer"].strip())
+        and (names := bearing(answer, one["documents"], desk))
+    ]
+    kit.trace.note("candidates", candidates={one.answer: one.confidence for one in proposed})
+    borne = (one.strip() for one in fields["answers"] if not is_unknown(one) and bearing(one, (), desk))
+    kept: dict[str, str] = {}
+    for one in borne:
+        kept.setdefault(normalise(one) or one, one)
+    return proposed, tuple(kept.values()), fields["explanation"].strip()
 
 
-def _candidate(told: Mapping[str, Any], desk: Desk) -> Candidate:
-    """A group's answer with its documents; where it names none that exists, those that say so in its words."""
-    answer, names = told["answer"].strip(), set(told["documents"])
-    if not kind_of(list(names), desk):
-        names = {
-            name
-            for name, one in {**desk.retrieved, **desk.remembered}.items()
-            if quote_span(one, answer) is not None
-        }
-    return Candidate(
-        answer=answer,
-        passages=tuple(one.id for name, one in desk.retrieved.items() if name in names),
-        remembered=not names.isdisjoint(desk.remembered),
-        confidence=told["confidence"],
-    )
+def _reply(one: Candidate, desk: Desk) -> Reply:
+    """A group's word, of the passages that bear it; of none where the model alone remembers it."""
+    read = tuple(desk.retrieved[name].id for name in one.documents if name in desk.retrieved)
+    return Reply(passages=read, answer=one.answer)
 
 
 def _told(position: Position, candidates: Sequence[Candidate], desk: Desk) -> Position:
     """A position with what its group was given: its confidence, and whether the model remembers it."""
     own = [one for one in candidates if is_same_answer(one.answer, position.answer)]
     facts = [f"{own[0].confidence} confidence"] if own else []
-    if any(one.remembered for one in own) or any(
-        contains_words(one.text, position.answer) for one in desk.remembered.values()
-    ):
+    if any(contains_words(one.text, position.answer) for one in desk.remembered.values()):
         facts.append("remembered by the model")
     return replace(position, reason="; ".join([*facts, position.reason]))
