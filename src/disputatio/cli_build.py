@@ -15,6 +15,7 @@ import typer
 
 if TYPE_CHECKING:
     from disputatio.eval.multisource import Prior
+    from disputatio.protocols import Retriever
 
 app = typer.Typer(help="Make a benchmark out of published data.", no_args_is_help=True)
 
@@ -91,6 +92,110 @@ def multisource(
     write(built, out, about=about)
     for name in ("passages.jsonl", "estimate.jsonl", "test.jsonl", "about.json"):
         typer.echo(out / name)
+
+
+@app.command()
+def ramdocs(
+    origin: Annotated[
+        str,
+        typer.Argument(
+            help="Questions: ambignq:PATH, or NAME:PATH of a data set with several right answers."
+        ),
+    ],
+    out: Annotated[
+        Path, typer.Option("--out", help="File of JSON lines, for `disputatio eval run ramdocs:`.")
+    ],
+    index: Annotated[
+        Path | None, typer.Option(help="Folder of the index that is searched.", metavar="DIR")
+    ] = None,
+    passages: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Or passages: FILE.jsonl, or NAME:PATH of a data set; without both, the row's own."
+        ),
+    ] = None,
+    questions: Annotated[int | None, typer.Option(min=1, help="How many; all that can be built.")] = None,
+    answers: Annotated[str, typer.Option(help="Shares of questions with 1, 2, ... answers.")] = "",
+    supports: Annotated[str, typer.Option(help="Shares of answers with 1, 2, ... passages.")] = "",
+    misinformation: Annotated[
+        str, typer.Option(help="Shares of questions with 0, 1, ... such passages.")
+    ] = "",
+    noise: Annotated[str, typer.Option(help="Shares of questions with 0, 1, ... such passages.")] = "",
+    depth: Annotated[int, typer.Option(min=1, help="Passages looked at for each question.")] = 20,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same file.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="What was built, as one JSON object.")] = False,
+) -> None:
+    """Ambiguity, misinformation and noise at once, in RAMDocs' format (MADAM-RAG, section 3)."""
+    from disputatio.errors import InputError
+    from disputatio.eval import figure5
+    from disputatio.eval.ambiguity import pool, read_ambiguous
+    from disputatio.eval.mixture import mix
+    from disputatio.eval.row_file import write_lines
+    from disputatio.store.in_hand import InHand
+
+    if index is not None and passages:
+        raise InputError("--index and --passages: take one of the two")
+    asked = read_ambiguous(origin)
+    whole: Retriever | None = None
+    if index is not None:
+        from disputatio.config import embedder_for, read_settings
+        from disputatio.store.index import Index
+
+        settings = read_settings(index=index)
+        whole = Index.open(index, embedder=embedder_for(settings, index, say=_say), create=False)
+    elif passages:
+        whole = InHand(pool(passages))
+    elif not any(one.passages for one in asked):
+        raise InputError(f"{origin}: its rows have no passages; name --index DIR or --passages FILE")
+    built = mix(
+        asked,
+        lambda one: whole or InHand(one.passages),
+        questions=questions,
+        answers=_shares("--answers", answers, 1) or figure5.ANSWERS,
+        supports=_shares("--supports", supports, 1) or figure5.SUPPORTS,
+        misinformation=_shares("--misinformation", misinformation, 0) or figure5.MISINFORMATION,
+        noisy=_shares("--noise", noise, 0) or figure5.NOISE,
+        depth=depth,
+        seed=seed,
+    )
+    write_lines(out, built.rows)
+    found = figure5.statistics(built.rows)
+    _say(f"{len(built.rows)} of {len(asked)} questions")
+    for line in figure5.table(found):
+        _say(line)
+    for what, count in built.short.items():
+        _say(f"{count} too few: {what}")
+    if built.twins:
+        _say(f"{built.twins} misinformation passages stand beside the very passage that they copy")
+    for reason, rows in built.left_out.items():
+        _say(f"{len(rows)} questions left out: {reason}")
+    summary = {
+        "kind": "ramdocs",
+        "origin": origin,
+        "seed": seed,
+        "rows": len(built.rows),
+        "statistics": {
+            one.name: {"mean": round(one.mean, 3), "target": one.target, "counts": one.counts}
+            for one in found
+        },
+        "short": dict(built.short),
+        "twins": built.twins,
+        "left_out": {reason: [*rows] for reason, rows in built.left_out.items()},
+    }
+    _end(summary, out, as_json=as_json)
+
+
+def _shares(option: str, words: str, first: int) -> dict[int, float]:
+    """Shares of the numbers from `first` on; none for no words. Raises `InputError` that names the option."""
+    from disputatio.errors import InputError
+
+    try:
+        shares = [float(word) for word in words.split(",")] if words else []
+    except ValueError:
+        raise InputError(f"{option} {words}: shares between commas, as in 0.5,0.3,0.2") from None
+    if words and not (all(0 <= one <= 1e6 for one in shares) and sum(shares) > 0):
+        raise InputError(f"{option} {words}: shares are numbers from 0, of which one is above it")
+    return dict(enumerate(shares, first))
 
 
 @app.command()

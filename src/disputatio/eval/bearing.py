@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
+from math import log
 
 from disputatio.eval.material import stands
 from disputatio.evidence.resolve import COPY, likeness
@@ -18,14 +20,29 @@ _ASKING = re.compile(
 )
 
 
-def covered(text: str, question: str) -> float:
+def covered(text: str, question: str, rarity: Mapping[str, float] | None = None) -> float:
     """The share of the question's words that a text has, those apart that any question has; in [0, 1].
+
+    `rarity` weighs them: what few questions ask about tells more than "season" or "first".
 
     >>> covered("The mill at Lund is old.", "Who built the mill at Lund?")
     0.6666666666666666
     """
-    asked = {stem(word) for word in normalise(question).split() if not _ASKING.fullmatch(word)}
-    return len(asked & {stem(word) for word in normalise(text).split()}) / max(len(asked), 1)
+    weights = {word: 1.0 if rarity is None else rarity.get(word, 1.0) for word in asked_words(question)}
+    said = {stem(word) for word in normalise(text).split()}
+    return sum(weight for word, weight in weights.items() if word in said) / max(sum(weights.values()), 1e-9)
+
+
+def asked_words(question: str) -> frozenset[str]:
+    """The stems of a question's words, those apart that any question has."""
+    return frozenset(stem(word) for word in normalise(question).split() if not _ASKING.fullmatch(word))
+
+
+def rarities(questions: Sequence[str]) -> dict[str, float]:
+    """How rare each word is among questions, in [0, 1]; 1 if a single question has it (idf, scaled)."""
+    among = Counter(word for question in questions for word in asked_words(question))
+    top = log(1 + len(questions))
+    return {word: log(1 + len(questions) / count) / top for word, count in among.items()}
 
 
 def names_subject(text: str, question: str) -> bool:
@@ -40,6 +57,20 @@ def names_subject(text: str, question: str) -> bool:
     words = re.findall(r"[\w’']+", question)[1:]
     names = {stem(normalise(word)) for word in words if word[0].isupper() or word[0].isdigit()} - {""}
     return 2 * len(names & {stem(word) for word in normalise(text).split()}) >= len(names)
+
+
+def is_about(text: str, question: str, rarity: Mapping[str, float]) -> bool:
+    """Whether a text names the subject of a question: its names, and half of its rarest words.
+
+    >>> rarity = rarities(["When was the first DSM published?", "When was the first map published?"])
+    >>> is_about("The first book was published.", "when was the first dsm published", rarity)
+    False
+    """
+    words = asked_words(question)
+    top = max((rarity.get(word, 1.0) for word in words), default=1.0)
+    rarest = {word for word in words if rarity.get(word, 1.0) == top}
+    said = {stem(word) for word in normalise(text).split()}
+    return 2 * len(rarest & said) >= len(rarest) and names_subject(text, question)
 
 
 def distinct(texts: Sequence[str], *, beside: Sequence[str] = ()) -> list[str]:

@@ -9,12 +9,16 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from disputatio.errors import InputError, UnknownName
 from disputatio.eval.material import TEXTS, Lie, Material, bears_any, stands
+from disputatio.eval.rows import read_text
 from disputatio.eval.substitution import DATE, NAME, NUMBER, kind_of, replaced
 from disputatio.text import content_id, normalise
+from disputatio.types import Passage
+
+T = TypeVar("T")
 
 # Questions for a story, a list or a comparison have no short answer that could be wrong in one way;
 # those for a reason or a meaning have one where a single name carries it.
@@ -114,6 +118,15 @@ ORIGINS: Mapping[str, Callable[[Mapping[str, Any]], Material | None]] = {
 }
 
 
+def nq_passages(path: Path) -> list[Passage]:
+    """All retrieved passages of an `nq_with_passages` file, with titles; raises as `read_material` does."""
+    return [
+        Passage(text=_plain(one["text"]), title=_plain(one.get("title", "")).strip('"'))
+        for passages in _rows(path, "nq_with_passages", lambda row: row["passages"])
+        for one in passages
+    ]
+
+
 def read_material(spec: str) -> list[Material]:
     """What the rows of `NAME:PATH` (`ORIGINS`) give, each question once; without a short answer, none.
 
@@ -124,24 +137,23 @@ def read_material(spec: str) -> list[Material]:
         raise UnknownName("origin", name, ORIGINS)
     if not colon or not path:
         raise InputError(f"{spec}: say which file, as in {name}:PATH")
-    try:
-        lines = Path(path).read_text(encoding="utf-8-sig").split("\n")
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8 text (byte {error.start})") from error
     found: dict[str, Material] = {}
-    for number, line in enumerate(lines, 1):
+    for one in _rows(Path(path), name, ORIGINS[name]):
+        if one is not None:
+            found.setdefault(normalise(one.question), one)
+    return list(found.values())
+
+
+def _rows(path: Path, name: str, read: Callable[[Any], T]) -> Iterator[T]:
+    """The rows of a file of JSON lines as `read` reads them; raises `InputError` naming file and line."""
+    for number, line in enumerate(read_text(path).split("\n"), 1):
         if line.strip():
             try:
-                one = ORIGINS[name](json.loads(line))
+                yield read(json.loads(line))
             except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
                 raise InputError(
                     f"{path}:{number}: not a row of {name} ({type(error).__name__}: {error})"
                 ) from error
-            if one is not None:
-                found.setdefault(normalise(one.question), one)
-    return list(found.values())
 
 
 def key_answers(answer: str, question: str, text: str) -> tuple[str, ...]:

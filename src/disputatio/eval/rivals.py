@@ -7,6 +7,7 @@ of the right answer stays is refused, so that nothing is called misinformation t
 
 from __future__ import annotations
 
+import random
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
@@ -16,10 +17,16 @@ from disputatio.eval.substitution import MONTHS, kind_of, mentions, near_figure,
 from disputatio.text import content_id, normalise, stem
 
 WORDS = 5  # a wrong answer has at most so many
-ALIKE = 0.5  # of the words of two questions that both have, from which a phrase of one may answer the other
+ALIKE = 0.5  # of the words of two questions that both have, from which one's answer is of the other's type
 LATEST = 2025  # a year after it would give the lie away
 _YEAR = re.compile(r"\b(?:1\d|20)\d\d\b")
+_SPAN = re.compile(r"\b(1\d{3}|20\d\d)( ?[-–—/] ?)(\d{4}|\d\d)\b")
 _ORDINAL = re.compile(r"\b(\d+)(?:st|nd|rd|th)\b")
+_BODY = re.compile(
+    r"\b(?:the|union|states|kingdom|empire|republic|party|court|congress|senate|parliament|government|army|navy"
+    r"|forces|council|committee|company|corporation|university|church|league|club|united|city|team|people)\b",
+    re.IGNORECASE,
+)
 _VOWEL = re.compile(r"[aeio8]|u(?!ni|se|su)|1[18]\b", re.IGNORECASE)
 
 
@@ -34,9 +41,9 @@ def rivals(
 
     >>> known = [("Who drew Ada?", "Ed Lee"), ("Who drew the map of Oslo?", "Ivo Berg"), ("Who sang?", "Bo")]
     >>> list(rivals("Who drew the map of Riga?", "Per Hall", known))
-    ['Ivo Berg', 'Ed Lee', 'Bo']
+    ['Ivo Berg', 'Ed Lee']
     """
-    kind = kind_of(question, answer)
+    kind = _type(question, answer)
     barred = [*avoid, answer]
     given: set[str] = set()
     found = (
@@ -61,12 +68,19 @@ def _of_others(
     ranked = []
     for asked, told in known:
         likeness = alike(question, asked)
-        if len(told.split()) > WORDS or told[:1].isupper() != capital or kind_of(asked, told) != kind:
+        if len(told.split()) > WORDS or told[:1].isupper() != capital or _type(asked, told) != kind:
             continue
-        if kind == "phrase" and likeness < ALIKE:
+        if kind in ("phrase", "name") and likeness < ALIKE:  # a type that no question word tells
             continue
         ranked.append((-likeness, content_id("r", str(seed), question, told), told))
     yield from (told for _, _, told in sorted(ranked))
+
+
+def _type(question: str, answer: str) -> str:
+    """`kind_of`, and no person where the answer to "who" is one word or a body of people."""
+    kind = kind_of(question, answer)
+    lone = " " not in answer.strip() or _BODY.search(answer) is not None
+    return "name" if kind == "person" and lone else kind
 
 
 def alike(one: str, other: str) -> float:
@@ -85,10 +99,14 @@ def _words(question: str) -> frozenset[str]:
 
 
 def _figure(answer: str, kind: str, seed: int, n: int) -> str:
-    """Another figure of the same form, with the ending of an ordinal that it needs."""
-    import random
-
-    figure = near_figure(answer, kind, random.Random(f"{seed}/{answer}/{n}"))
+    """Another figure of the same form: a span keeps its length, an ordinal gets the ending that it needs."""
+    chance = random.Random(f"{seed}/{answer}/{n}")
+    if span := _SPAN.search(answer):
+        first, last = int(span[1]), int(span[3])
+        later = chance.choice([-1, 1]) * chance.randint(1, 15)
+        end = f"{last + later}" if len(span[3]) == 4 else f"{(last + later) % 100:02}"
+        return f"{answer[: span.start()]}{first + later}{span[2]}{end}{answer[span.end() :]}"
+    figure = near_figure(answer, kind, chance)
     return _ORDINAL.sub(lambda match: _ordinal(int(match[1])), figure)
 
 

@@ -1,0 +1,124 @@
+"""What RAMDocs is made of (Wang et al. 2025, figure 5), as targets for a set of its kind, and what one has.
+
+The paper prints the means; its bars cannot be read off, so the shares below are ours: within the ranges
+of section 3 (1-3 answers, 1-3 passages an answer, 0-2 of misinformation and of noise) and with the means of
+the figure.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Any
+
+from disputatio.errors import InputError
+from disputatio.text import is_same_answer
+
+Shares = Mapping[int, float]
+ANSWERS: Shares = {1: 0.23, 2: 0.34, 3: 0.43}  # right answers of a question: 2.20
+SUPPORTS: Shares = {1: 0.48, 2: 0.29, 3: 0.23}  # passages of a right answer: 1.75, and 3.84 of a question
+MISINFORMATION: Shares = {0: 0.53, 1: 0.33, 2: 0.14}  # passages of a question: 0.61
+NOISE: Shares = {0: 0.30, 1: 0.32, 2: 0.38}  # passages of a question: 1.08
+CORRECT, MISINFO, NOISY = "correct", "misinfo", "noise"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statistic:
+    """A mean with the paper's beside it, and how often each number occurs."""
+
+    name: str
+    target: float
+    numbers: tuple[int, ...]
+
+    @property
+    def mean(self) -> float:
+        """The mean; 0.0 where there is nothing to count."""
+        return fmean(self.numbers) if self.numbers else 0.0
+
+    @property
+    def counts(self) -> dict[int, int]:
+        """How often each number occurs, rising."""
+        return dict(sorted(Counter(self.numbers).items()))
+
+
+class Quota:
+    """Numbers to be drawn so that their shares come out as they should: what is still owed is likelier."""
+
+    def __init__(self, shares: Shares, chance: random.Random) -> None:
+        """Owe nothing yet; shares need not add up to 1. Raises `InputError` for shares that cannot be."""
+        total = sum(shares.values())
+        if not shares or total <= 0 or min(shares.values()) < 0:
+            raise InputError(f"shares {dict(shares)}: numbers from 0, of which one is above it")
+        self._shares = {level: share / total for level, share in shares.items()}
+        self._drawn: Counter[int] = Counter()
+        self._chance = chance
+
+    def draw(self, most: int | None = None) -> int:
+        """One of the numbers that have a share, not above `most`; the least of them where all are above it.
+
+        `add` is then told what came of it.
+        """
+        count = self._drawn.total() + 1
+        levels = [one for one in sorted(self._shares) if most is None or one <= most] or [min(self._shares)]
+        owed = [max(self._shares.get(one, 0.0) * count - self._drawn[one], 0.0) for one in levels]
+        if not any(owed):
+            # Nothing of what can be had is owed: take what is least in excess.
+            excess = [self._drawn[one] - self._shares.get(one, 0.0) * count for one in levels]
+            return levels[excess.index(min(excess))]
+        return self._chance.choices(levels, owed)[0]
+
+    def add(self, level: int) -> None:
+        """Count a number that was built."""
+        self._drawn[level] += 1
+
+
+def wanted(shares: Shares, total: int) -> dict[int, int]:
+    """So many of each as the shares give of a total, the largest remainders rounded up.
+
+    >>> wanted({1: 0.23, 2: 0.34, 3: 0.43}, 10)
+    {1: 2, 2: 4, 3: 4}
+    """
+    exact = {level: share / sum(shares.values()) * total for level, share in shares.items()}
+    given = {level: int(number) for level, number in exact.items()}
+    rest = sorted(exact, key=lambda level: given[level] - exact[level])
+    for level in rest[: total - sum(given.values())]:
+        given[level] += 1
+    return given
+
+
+def statistics(rows: Sequence[Mapping[str, Any]]) -> tuple[Statistic, ...]:
+    """The eight figures of a set of RAMDocs' format, each beside the paper's."""
+
+    def each(kind: str) -> list[int]:
+        return [sum(one["type"] == kind for one in row["documents"]) for row in rows]
+
+    def borne(key: str, kind: str) -> Iterable[int]:
+        for row in rows:
+            told = [one["answer"] for one in row["documents"] if one["type"] == kind]
+            yield from (sum(is_same_answer(answer, one) for one in told) for answer in row[key])
+
+    found = (
+        ("passages a question", 5.53, [len(row["documents"]) for row in rows]),
+        ("of them correct", 3.84, each(CORRECT)),
+        ("of them misinformation", 0.61, each(MISINFO)),
+        ("of them noise", 1.08, each(NOISY)),
+        ("right answers a question", 2.20, [len(row["gold_answers"]) for row in rows]),
+        ("wrong answers a question", 0.86, [len(row["wrong_answers"]) for row in rows]),
+        ("passages a right answer", 1.77, borne("gold_answers", CORRECT)),
+        ("passages a wrong answer", 0.73, borne("wrong_answers", MISINFO)),
+    )
+    return tuple(
+        Statistic(name=name, target=target, numbers=tuple(numbers)) for name, target, numbers in found
+    )
+
+
+def table(found: Sequence[Statistic]) -> list[str]:
+    """Lines for a reader: the mean, the target, and how often each number occurs."""
+    lines = [f"{'':26} {'built':>6} {'target':>6}   how often each number occurs"]
+    for one in found:
+        often = "  ".join(f"{number}: {count}" for number, count in one.counts.items())
+        lines.append(f"{one.name:26} {one.mean:6.2f} {one.target:6.2f}   {often}")
+    return lines
