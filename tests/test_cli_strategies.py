@@ -83,10 +83,11 @@ def test_a_cost_says_which_options_and_models_it_is_of() -> None:
         "roles": {"drafter": "local:tiny"},
         "verify": True,
         "cached_tokens": 0,
+        "index": "a.index",
     }
     assert cost_line(one) == (
         "1.0 calls, 1,234 tokens read, 57 written a question and its judged citations with rounds=1: "
-        "60 questions of ramdocs:dev.jsonl, local:small, drafter: local:tiny, engine 1"
+        "60 questions of ramdocs:dev.jsonl over the index a.index, local:small, drafter: local:tiny, engine 1"
     )
 
 
