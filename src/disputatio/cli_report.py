@@ -111,7 +111,7 @@ def _show(found: Mapping[str, Any], limit: int) -> None:
         for question in found["questions"][:limit]:
             out.print()
             out.print(plain(f"row {question['row']}: {one_line(question['question'])}", "bold"))
-            wrong = f"   wrong: {'; '.join(question['wrong'])}" if question["wrong"] else ""
+            wrong = f" · wrong: {'; '.join(question['wrong'])}" if question["wrong"] else ""
             out.print(plain(one_line(f"right: {'; '.join(question['gold'])}{wrong}"), "dim"))
             table = Table(box=SIMPLE, show_edge=False, padding=(0, 1), expand=True)
             for name in names(found):
