@@ -15,20 +15,24 @@ from typing import Any
 from disputatio.errors import InputError
 from disputatio.eval.datasets import load
 from disputatio.eval.formats.attributed import page_source
-from disputatio.eval.rows import Place, string
+from disputatio.eval.rows import Place, optional, string
 
-PAGES = "datamorgana"
+PAGES, BEIR = "datamorgana", "beir"
 
 
 def corpus(spec: str) -> Iterator[dict[str, str]]:
     """Rows that `disputatio ingest` takes: text, source, and title, url, date and id where they are known.
 
-    `datamorgana:PATH` names the corpus file (JSON lines of id and text, gzip or plain); any other
-    `NAME:PATH` a data set whose rows carry their passages. Raises `InputError` naming file and row.
+    `datamorgana:PATH` names the corpus file (JSON lines of id and text, gzip or plain), `beir:PATH` a
+    folder of BEIR, whose documents are sources of their own; any other `NAME:PATH` a data set whose rows
+    carry their passages. Raises `InputError` naming file and row.
     """
     name, _, path = spec.partition(":")
     if name == PAGES and path:
         yield from _pages(Path(path))
+        return
+    if name == BEIR and path:
+        yield from _documents(Path(path.partition("#")[0]))
         return
     seen: set[str] = set()
     for example in load(spec):
@@ -41,7 +45,7 @@ def corpus(spec: str) -> Iterator[dict[str, str]]:
                 "text": passage.text,
                 "source": passage.source,
                 **{key: word for key, word in known.items() if word},
-                "id": str(example.metadata.get("id", passage.id)),
+                "id": str(example.metadata.get("document", passage.id)),
             }
     if not seen:
         raise InputError(f"{spec}: its rows have no passages")
@@ -65,21 +69,36 @@ def write_corpus(spec: str, out: Path) -> int:
 
 
 def _pages(path: Path) -> Iterator[dict[str, str]]:
+    for row, place in _objects(path):
+        if "document_ids" in row:
+            raise place.wrong("a question; the pages stand in the corpus file (corpus.jsonl.gz)")
+        page = string(row, "id", place)
+        yield {"text": string(row, "text", place), "source": page_source(page), "id": page}
+
+
+def _documents(folder: Path) -> Iterator[dict[str, str]]:
+    """The documents of a folder of BEIR; one without a text is its title."""
+    files = [folder / name for name in ("corpus.jsonl", "corpus.jsonl.gz")]
+    for row, place in _objects(next((one for one in files if one.is_file()), files[0])):
+        name, title = string(row, "_id", place), optional(row, "title", place)
+        text = optional(row, "text", place).strip() or title
+        if text.strip():
+            known = {"title": title} if title else {}
+            yield {"text": text, "source": name, **known, "id": name}
+
+
+def _objects(path: Path) -> Iterator[tuple[dict[str, Any], Place]]:
+    """The objects of a file of JSON lines, packed or not, with their places."""
     count = 0
     try:
         with path.open("rb") as raw:
             packed = raw.read(2) == b"\x1f\x8b"
         with gzip.open(path, "rt", encoding="utf-8") if packed else path.open(encoding="utf-8") as file:
             for number, line in enumerate(file):
-                if not line.strip():
-                    continue
-                place = Place(dataset=PAGES, path=path, row=number)
-                row = _object(line, place)
-                if "document_ids" in row:
-                    raise place.wrong("a question; the pages stand in the corpus file (corpus.jsonl.gz)")
-                page = string(row, "id", place)
-                count += 1
-                yield {"text": string(row, "text", place), "source": page_source(page), "id": page}
+                if line.strip():
+                    place = Place(dataset=path.name, path=path, row=number)
+                    count += 1
+                    yield _object(line, place), place
     except (OSError, EOFError) as error:
         raise InputError(f"{path}: {getattr(error, 'strerror', None) or error}") from error
     except UnicodeDecodeError as error:

@@ -1,8 +1,9 @@
 """Data sets by name: each loader reads one published file format, in place.
 
-`load("ramdocs:path/to/file.jsonl")` gives examples in the order of the file; `#PART` behind the path
-keeps one part of a data set that has parts, as `mirage:benchmark.json#medqa`. An example's `row` is its
-number in the file, from 0; its `metadata["dataset"]` is the loader's and the file's name. What a data
+`load("ramdocs:path/to/file.jsonl")` gives examples in the order of the file; a folder stands for the files
+that its format knows; `hf:OWNER/NAME/FILE` in place of the path is fetched from a hub. `#PART` behind the
+path keeps one part of a data set that has parts, as `mirage:benchmark.json#medqa`. An example's `row` is
+its number in the file, from 0; its `metadata["dataset"]` is the loader's and the file's name. What a data
 set knows about a passage (its type, the answer it bears) stays in `Example.metadata`, where no strategy
 sees it.
 """
@@ -10,45 +11,23 @@ sees it.
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from disputatio.errors import InputError, UnknownName
-from disputatio.eval.formats.attributed import datamorgana, expertqa, judged_answers
-from disputatio.eval.formats.conflicting import ramdocs
-from disputatio.eval.formats.medical import TEST_IDS, mirage, mirage_rows, pubmedqa
-from disputatio.eval.formats.own import jsonl, multisource
-from disputatio.eval.formats.retrieving import retrievalqa
+from disputatio.eval.files import Found, files_of, read_rows
+from disputatio.eval.formats.catalogue import FORMATS
+from disputatio.eval.formats.format import Format
+from disputatio.eval.formats.shapes import hint
+from disputatio.eval.hub import PREFIX, fetched
 from disputatio.eval.metrics import answer_set
-from disputatio.eval.rows import Place, read_text
+from disputatio.eval.rows import read_text
 from disputatio.types import Example
 
-Loader = Callable[[Mapping[str, Any], Place], Example]
-Rows = Iterable[tuple[str, Mapping[str, Any]]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Format:
-    """A data set's file format: who reads it, the fields of a row, the metrics it defines.
-
-    `keys` are the fields that every row has. `parted` where its rows belong to parts. `judged` where only
-    a judge can score its answers. `whole` takes the rows out of a file that is one JSON value. `beside`
-    names a file in the same folder that is read too, if it is there.
-    """
-
-    name: str
-    description: str
-    fields: str
-    metrics: tuple[str, ...]
-    loader: Loader
-    keys: tuple[str, ...]
-    parted: bool = False
-    judged: bool = False
-    whole: Callable[[Any, Path], Rows] | None = None
-    beside: str = ""
+_NAMED = 12  # rows that a message names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,9 +40,40 @@ class Identity:
     judged: bool = False
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """What `NAME:PATH#PART` names: `path` is where it lies, `label` what tables call it."""
+
+    form: Format
+    path: Path
+    part: str
+    label: str
+
+
+class _Foreign(InputError):
+    """A row of another data set, whose loader is known: no use to read on."""
+
+
 def datasets() -> tuple[Format, ...]:
     """Every data-set format, by name."""
-    return tuple(_FORMATS.values())
+    return tuple(FORMATS.values())
+
+
+def described(form: Format) -> dict[str, Any]:
+    """All that is told of a format, as JSON values, in the order in which it is told."""
+    return {
+        "name": form.name,
+        "description": form.description,
+        "origin": form.origin,
+        "licence": form.licence,
+        "shape": form.shape,
+        "fields": form.fields,
+        "passages": form.passages,
+        "views": list(form.views),
+        "metrics": list(form.metrics),
+        "measure": form.measure,
+        "judged": form.judged,
+    }
 
 
 def load(spec: str, *, limit: int | None = None, rows: Path | None = None) -> list[Example]:
@@ -71,50 +81,62 @@ def load(spec: str, *, limit: int | None = None, rows: Path | None = None) -> li
 
     `rows` is a file of row numbers from 0, one a line, whose order is kept; `limit` keeps the first
     so many. Raises `UnknownName` for the name or the part, and `InputError` naming file and row for a
-    file that cannot be read, a row that is not what the format promises, or a row that is not there.
+    file that cannot be read, rows that are not what the format promises (all are counted), or a row that
+    is not there; `DownloadError` where a hub's file cannot be had.
     """
-    form, path, part = _split(spec)
+    asked = _asked(spec)
     wanted = None if rows is None else _row_numbers(rows)
     if limit is not None and limit < 1:
         raise InputError(f"a limit of {limit} leaves no rows")
     examples: dict[int, Example] = {}
     parts: set[str] = set()
-    for row, name, read in _rows(form, path):
+    bad: dict[int, InputError] = {}
+    seen = 0
+    for found, facts in _with_facts(asked):
         if wanted is None and limit is not None and len(examples) == limit:
             break
-        if wanted is None or row in wanted:
-            place = Place(dataset=_label(form, path, part), path=path, row=row, name=name)
-            example = _example(form, read, place)
-            parts.add(str(example.metadata.get("part", "")))
-            if not part or example.metadata.get("part") == part:
-                examples[row] = example
-    if part and parts and part not in parts:
-        raise UnknownName(f"part of {path}", part, parts)
+        if wanted is not None and found.row not in wanted:
+            continue
+        seen += 1
+        try:
+            example = _example(found, asked, facts)
+        except InputError as error:
+            if isinstance(error, _Foreign) and seen == 1:
+                raise
+            bad[found.row] = error
+            continue
+        parts.add(str(example.metadata.get("part", "")))
+        if not asked.part or example.metadata.get("part") == asked.part:
+            examples[found.row] = example
+    if bad:
+        raise _refusal(bad, seen)
+    if asked.part and parts and asked.part not in parts:
+        raise UnknownName(f"part of {asked.path}", asked.part, parts)
     for row, at in (wanted or {}).items():
         if row not in examples:
-            what = f"part {part} of {path}" if part else str(path)
+            what = f"part {asked.part} of {asked.path}" if asked.part else str(asked.path)
             raise InputError(f"{rows}:{at}: {what} has no row {row} (rows count from 0)")
     if not examples:
-        raise InputError(f"{path}: no rows")
+        raise InputError(f"{asked.path}: no rows")
     ordered = list(examples) if wanted is None else list(wanted)
     return [examples[row] for row in ordered[:limit]]
 
 
 def identify(spec: str) -> Identity:
     """Which file `NAME:PATH` is; raises as `load` does."""
-    form, path, part = _split(spec)
+    asked = _asked(spec)
     digest = hashlib.sha256()
-    beside = path.parent / form.beside
-    for one in [path, beside] if form.beside and beside.is_file() else [path]:
+    files = files_of(asked.form, asked.path)
+    beside = [files[0].parent / one for one in asked.form.beside]
+    for one in [*files, *(file for file in beside if file.is_file())]:
         try:
             with one.open("rb") as file:
                 while block := file.read(1 << 20):
                     digest.update(block)
         except OSError as error:
             raise InputError(f"{one}: {error.strerror or error}") from error
-    return Identity(
-        name=_label(form, path, part), sha256=digest.hexdigest(), metrics=form.metrics, judged=form.judged
-    )
+    form = asked.form
+    return Identity(name=asked.label, sha256=digest.hexdigest(), metrics=form.metrics, judged=form.judged)
 
 
 def check(examples: Sequence[Example], *, searched: bool = False) -> list[str]:
@@ -125,201 +147,136 @@ def check(examples: Sequence[Example], *, searched: bool = False) -> list[str]:
     notes = []
     both = [e.row for e in examples if set(answer_set(e.gold)) & set(answer_set(e.wrong))]
     if both:
-        rows = ", ".join(map(str, both[:12])) + (", ..." if len(both) > 12 else "")
         notes.append(
-            f"{len(both)} of {len(examples)} rows list an answer as both gold and wrong (rows {rows}): "
+            f"{len(both)} of {len(examples)} rows list an answer as both gold and wrong ({_listed(both)}): "
             "it counts as gold, and as wrong only under em_literal"
         )
-    bare = sum(not e.passages for e in examples)
+    without = [e.row for e in examples if not _has_gold(e) and not e.metadata.get("abstain")]
+    if without and len(without) == len(examples):
+        notes.append("no row has a gold answer: nothing is scored but by a judge")
+    elif without:
+        notes.append(
+            f"{len(without)} of {len(examples)} rows have no gold answer ({_listed(without)}): "
+            "they are asked and unscored"
+        )
+    again = _again(examples)
+    if again:
+        notes.append(
+            f"{len(again)} of {len(examples)} rows have the id of an earlier row, or are that row again "
+            f"({_listed(again)}): they count on their own"
+        )
+    bare = [e.row for e in examples if not e.passages]
     if bare and not searched:
-        notes.append(f"{bare} of {len(examples)} rows have no passages")
+        named = "" if len(bare) == len(examples) else f" ({_listed(bare)})"
+        notes.append(
+            f"{len(bare)} of {len(examples)} rows have no passages{named}: search an index (--index)"
+        )
     return notes
 
 
-_BY_ANSWER = ("em", "precision", "recall", "f1")
-_FORMATS = {
-    form.name: form
-    for form in (
-        Format(
-            name="datamorgana",
-            description="synthetic questions with their pages (DataMorgana; RAGentA, Besrour et al. 2025)",
-            fields="question, answer, context[], document_ids[], question_*, user_*",
-            metrics=(),
-            loader=datamorgana,
-            keys=("question", "answer", "context", "document_ids"),
-            judged=True,
-        ),
-        Format(
-            name="expertqa",
-            description="claims with evidence and experts' judgements (ExpertQA, Malaviya et al. 2024)",
-            fields="question, claim, evidence[], support, reliability, correctness, split, ...",
-            metrics=(),
-            loader=expertqa,
-            keys=("question", "claim", "evidence", "support"),
-            parted=True,
-            judged=True,
-        ),
-        Format(
-            name="jsonl",
-            description="our plain format: a question, its answers and its passages on each line",
-            fields="question, gold[], wrong[]?, passages[{text, source?, id?, title?, url?, date?}], "
-            "categories{}?",
-            metrics=(*_BY_ANSWER, "accuracy"),
-            loader=jsonl,
-            keys=("question", "gold", "passages"),
-        ),
-        Format(
-            name="judged_answers",
-            description="answers of two systems with a 70B judge's grades (RAGentA, Besrour et al. 2025)",
-            fields="question, generated_answer, ground_truth_answer, correctness_score, faithfulness_score, "
-            "system",
-            metrics=(),
-            loader=judged_answers,
-            keys=("question", "generated_answer", "ground_truth_answer", "correctness_score"),
-            parted=True,
-            judged=True,
-        ),
-        Format(
-            name="mirage",
-            description="medical questions with options from five sets (MIRAGE, Xiong et al. 2024)",
-            fields="{set: {id: {question, options{letter: text}, answer}}}, one file; the sets are parts",
-            metrics=("choice",),
-            loader=mirage,
-            keys=("question", "options", "answer"),
-            parted=True,
-            whole=mirage_rows,
-        ),
-        Format(
-            name="multisource",
-            description="sources of known reliability on one question (RA-RAG, Hwang et al. 2024)",
-            fields="id, question, gold[], wrong[], split, passages[{text, source, type, answer, metadata}]",
-            metrics=("accuracy",),
-            loader=multisource,
-            keys=("id", "question", "gold", "passages", "split"),
-        ),
-        Format(
-            name="pubmedqa",
-            description="abstracts and questions that yes, no or maybe answers (PubMedQA, Jin et al. 2019)",
-            fields="pmid, question, contexts[], labels[], final_decision, year; parts test and train by "
-            f"{TEST_IDS} beside the file",
-            metrics=("choice",),
-            loader=pubmedqa,
-            keys=("pmid", "question", "contexts", "final_decision"),
-            parted=True,
-            beside=TEST_IDS,
-        ),
-        Format(
-            name="ramdocs",
-            description="RAMDocs (MADAM-RAG, Wang et al. 2025): ambiguity, misinformation and noise at once",
-            fields="question, documents[{text, type, answer}], disambig_entity, gold_answers, wrong_answers",
-            metrics=_BY_ANSWER,
-            loader=ramdocs,
-            keys=("question", "documents", "gold_answers"),
-        ),
-        Format(
-            name="retrievalqa",
-            description="questions that need retrieval (RetrievalQA, Zhang et al. 2024)",
-            fields="question, question_id, data_source, ground_truth[], context[{title?, text} or text]",
-            metrics=("accuracy",),
-            loader=retrievalqa,
-            keys=("question", "data_source", "ground_truth", "context"),
-            parted=True,
-        ),
-    )
-}
+def _has_gold(example: Example) -> bool:
+    """Whether there is an answer to compare with; an option is compared by its letter too."""
+    return bool(example.gold if example.metadata.get("options") else answer_set(example.gold))
+
+
+def _again(examples: Sequence[Example]) -> list[int]:
+    """The rows whose id an earlier row has; where there are no ids, those that ask and hold the same."""
+    keys = [
+        str(e.metadata["id"]) if e.metadata.get("id") else (e.question, e.gold, *_content(e))
+        for e in examples
+    ]
+    seen: Counter[object] = Counter()
+    again = []
+    for example, key in zip(examples, keys, strict=True):
+        if seen[key]:
+            again.append(example.row)
+        seen[key] += 1
+    return again
+
+
+def _content(example: Example) -> tuple[str, ...]:
+    """What tells an example from another that asks the same: its passages, and what is said of them."""
+    told = (str(example.metadata.get(key)) for key in ("part", "claim", "answer"))
+    return (*told, *(passage.text for passage in example.passages))
+
+
+def _listed(rows: Sequence[int]) -> str:
+    """Row numbers, the first dozen of them.
+
+    >>> _listed([4, 7])
+    'rows 4, 7'
+    """
+    return f"rows {', '.join(map(str, rows[:_NAMED]))}" + (", ..." if len(rows) > _NAMED else "")
 
 
 # --- reading ------------------------------------------------------------------------------------
-def _split(spec: str) -> tuple[Format, Path, str]:
-    """The format, the file and the part that `NAME:PATH#PART` names."""
+def _asked(spec: str) -> _Asked:
+    """The format, the file and the part that `NAME:PATH#PART` names; a hub's file is fetched."""
     name, colon, path = spec.partition(":")
-    if name not in _FORMATS:
-        raise UnknownName("data set", name, _FORMATS)
+    if name not in FORMATS:
+        raise UnknownName("data set", name, FORMATS)
     if not colon or not path:
         raise InputError(f"{spec}: say which file, as in {name}:PATH")
-    form = _FORMATS[name]
+    form = FORMATS[name]
     file, sign, part = path.rpartition("#")
     if not sign or not part or Path(path).exists():
-        return form, Path(path), ""
-    if not form.parted:
+        file, part = path, ""
+    if part and not form.parted and not form.views:
         raise InputError(f"{spec}: {name} has no parts, so leave out #{part}")
-    return form, Path(file), part
+    if part and form.views and part not in form.views:
+        raise UnknownName(f"part of {name}", part, form.views)
+    label = f"{name}:{file if file.startswith(PREFIX) else Path(file).absolute().name}"
+    path_there = fetched(file, form.files, form.beside) if file.startswith(PREFIX) else Path(file)
+    return _Asked(form=form, path=path_there, part=part, label=label + (f"#{part}" if part else ""))
 
 
-def _label(form: Format, path: Path, part: str) -> str:
-    return f"{form.name}:{path.name}" + (f"#{part}" if part else "")
-
-
-def _rows(form: Format, path: Path) -> Iterable[tuple[int, str, Mapping[str, Any]]]:
-    """The rows of a file with their numbers, and their names where it is not a file of lines."""
-    text = read_text(path)
-    if form.whole is None:
-        for row, line in enumerate(text.split("\n")):
-            if line.strip():
-                yield row, "", _parse(line, Place(dataset=form.name, path=path, row=row), form)
+def _with_facts(asked: _Asked) -> Iterable[tuple[Found, Mapping[str, Any]]]:
+    """The rows as they are found, with what their format finds in all rows of their file."""
+    if asked.form.gather is None:
+        for found in read_rows(asked.form, asked.path):
+            yield found, {}
         return
+    by_file: dict[Path, list[Found]] = {}
+    for found in read_rows(asked.form, asked.path):
+        by_file.setdefault(found.path, []).append(found)
+    for path, rows in by_file.items():
+        facts = asked.form.gather([one for one in map(_whole_row, rows) if one is not None], path)
+        for found in rows:
+            yield found, facts
+
+
+def _whole_row(found: Found) -> Mapping[str, Any] | None:
+    """A row as an object, None where it is none; that is said when the row is read."""
     try:
-        whole = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{path}: not one JSON value: {error}{_hint(_first(text), path, form)}") from error
-    if isinstance(whole, dict) and (hint := _hint(whole, path, form)):
-        raise InputError(f"{path}: not what {form.name} reads{hint}")
-    for row, (name, read) in enumerate(form.whole(whole, path)):
-        yield row, name, read
-
-
-def _example(form: Format, row: Mapping[str, Any], place: Place) -> Example:
-    """A row as the loader reads it; where it has another's fields, the error says whose."""
-    lacking = [key for key in form.keys if key not in row]
-    if lacking and (hint := _hint(row, place.path, form)):
-        raise place.wrong(f"the field {lacking[0]} is missing{hint}")
-    return form.loader(row, place)
-
-
-def _hint(row: object, path: Path, form: Format) -> str:
-    """Which other loader would read a row, in words to stand behind an error; empty where none would."""
-    if not isinstance(row, Mapping):
-        return ""
-    fits = [
-        one
-        for one in _FORMATS.values()
-        if one is not form and all(key in row for key in one.keys) and one.whole is None
-    ]
-    inner = next(iter(row.values()), None)
-    if isinstance(inner, Mapping) and (nested := next(iter(inner.values()), None)):
-        fits += [
-            one
-            for one in _FORMATS.values()
-            if one is not form
-            and one.whole is not None
-            and isinstance(nested, Mapping)
-            and all(key in nested for key in one.keys)
-        ]
-    if not fits:
-        return ""
-    best = max(fits, key=lambda one: len(one.keys))
-    return f"; its fields are those of {best.name}: try {best.name}:{path}"
-
-
-def _first(text: str) -> object:
-    """The first line as JSON, None where it is none."""
-    try:
-        return json.loads(text.lstrip().partition("\n")[0])
-    except (ValueError, RecursionError):
+        return found.read("")
+    except InputError:
         return None
 
 
-def _parse(line: str, place: Place, form: Format) -> Mapping[str, Any]:
-    try:
-        row = json.loads(line)
-    except (json.JSONDecodeError, RecursionError) as error:
-        hint = ""
-        if line.lstrip() in ("{", "["):
-            hint = f"; {form.name} has one JSON object on each line, and mirage one JSON file"
-        raise place.wrong(f"not JSON: {error}{hint}") from error
-    if not isinstance(row, dict):
-        raise place.wrong("not a JSON object")
-    return row
+def _example(found: Found, asked: _Asked, facts: Mapping[str, Any]) -> Example:
+    """A row as the loader reads it; where it has another's fields, the error says whose."""
+    form = asked.form
+    row = found.read(form.name)
+    place = found.place(asked.label, part=asked.part, facts=facts)
+    if not form.knows(row):
+        keys = min(form.shapes, key=lambda keys: sum(key not in row for key in keys))
+        lacking = next(key for key in keys if key not in row)
+        reason = f"the field {lacking} is missing"
+        if other := hint(row, found.path, form):
+            raise _Foreign(str(place.wrong(reason + other)))
+        raise place.wrong(reason)
+    return form.loader(row, place)
+
+
+def _refusal(bad: Mapping[int, InputError], seen: int) -> InputError:
+    """The first row that cannot be read, and how many others there are, by number."""
+    first, *others = bad
+    if not others:
+        return bad[first]
+    return InputError(
+        f"{bad[first]}; {len(bad)} of {seen} rows cannot be read ({_listed(list(bad))}): mend them, or name "
+        "the others in a file for --rows"
+    )
 
 
 def _row_numbers(path: Path) -> dict[int, int]:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from disputatio.errors import InputError
 from disputatio.text import content_id, normalise
+from disputatio.types import Passage
+
+_LONGEST_LITERAL = 1 << 20  # characters of a list that stands in one cell
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,19 +22,25 @@ class Place:
     """Where a row stands: the file and its number from 0. Errors count lines from 1.
 
     `dataset` is what tables call the data set: `ramdocs:dev.jsonl`. `name` is the row's own in a file
-    that is not one of lines.
+    that is not one of lines. `line` is its line from 0 where that is another number, as in the second
+    file of a folder. `part` is the part that was asked for, empty for all; `facts` is what the format
+    found out of the file as a whole.
     """
 
     dataset: str
     path: Path
     row: int
     name: str = ""
+    line: int | None = None
+    part: str = ""
+    facts: Mapping[str, Any] = field(default_factory=dict)
 
     def wrong(self, reason: str) -> InputError:
         """The error that names this place."""
         if self.name:
             return InputError(f"{self.path}: {self.name}: {reason}")
-        return InputError(f"{self.path}:{self.row + 1}: {reason}")
+        line = self.row if self.line is None else self.line
+        return InputError(f"{self.path}:{line + 1}: {reason}")
 
 
 def read_text(path: Path) -> str:
@@ -51,12 +61,18 @@ def string(row: Mapping[str, Any], key: str, place: Place, at: str = "") -> str:
     return found
 
 
-def optional(row: Mapping[str, Any], key: str, place: Place) -> str:
+def optional(row: Mapping[str, Any], key: str, place: Place, at: str = "") -> str:
     """A field that may be text, null or missing."""
     found = row.get(key)
     if found is not None and not isinstance(found, str):
-        raise place.wrong(f"{key} must be text")
+        raise place.wrong(f"{at}{key} must be text")
     return found or ""
+
+
+def word(row: Mapping[str, Any], key: str) -> str:
+    """A field that says something in a word or a number, empty where it does not."""
+    found = row.get(key)
+    return str(found).strip() if isinstance(found, str | int | float) else ""
 
 
 def number(row: Mapping[str, Any], key: str, place: Place) -> float:
@@ -68,10 +84,49 @@ def number(row: Mapping[str, Any], key: str, place: Place) -> float:
 
 
 def items(row: Mapping[str, Any], key: str, kind: type, place: Place) -> list[Any]:
-    """A field that must be a list of texts, or of objects."""
-    found = value(row, key, place)
+    """A field that must be a list of texts, or of objects.
+
+    Two spellings are read as well: a list of objects told by columns, {"a": [...], "b": [...]}, as a
+    parquet file has it, and a list written out in a text, as a table has it.
+    """
+    found = literal(value(row, key, place))
+    if kind is dict and isinstance(found, dict):
+        found = by_columns(found)
     if not isinstance(found, list) or not all(isinstance(item, kind) for item in found):
         raise place.wrong(f"{key} must be a list of {'objects' if kind is dict else 'texts'}")
+    return found
+
+
+def by_columns(columns: Mapping[str, Any]) -> list[dict[str, Any]] | None:
+    """The objects of a list that is told by its columns; None where the columns do not match.
+
+    >>> by_columns({"title": ["a", "b"], "text": ["x", "y"]})
+    [{'title': 'a', 'text': 'x'}, {'title': 'b', 'text': 'y'}]
+    """
+    lists = {key: found for key, found in columns.items() if isinstance(found, list)}
+    if len({len(found) for found in lists.values()}) != 1:
+        return None
+    return [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)]
+
+
+def literal(found: Any) -> Any:
+    """What a text writes out, where it writes out a list or an object; anything else as it is.
+
+    >>> literal('["a", "b"]'), literal("['a']"), literal("[a] b")
+    (['a', 'b'], ['a'], '[a] b')
+    """
+    if not isinstance(found, str) or len(found) > _LONGEST_LITERAL:
+        return found
+    text = found.strip()
+    if not (text.startswith("[") and text.endswith("]")) and not (
+        text.startswith("{") and text.endswith("}")
+    ):
+        return found
+    for read in (json.loads, ast.literal_eval):
+        try:
+            return read(text)
+        except (ValueError, SyntaxError, RecursionError, MemoryError):
+            continue
     return found
 
 
@@ -82,17 +137,33 @@ def value(row: Mapping[str, Any], key: str, place: Place, at: str = "") -> Any:
     return row[key]
 
 
-def answers(row: Mapping[str, Any], key: str, place: Place, *, needed: bool = True) -> tuple[str, ...]:
-    """The answers of a list, each once (as they compare), in order."""
+def answers(row: Mapping[str, Any], key: str, place: Place) -> tuple[str, ...]:
+    """The answers of a list, each once (as they compare), in order; it may hold none."""
+    return distinct(items(row, key, str, place))
+
+
+def distinct(given: list[Any] | tuple[Any, ...]) -> tuple[str, ...]:
+    """The texts of a list, each once (as they compare), in order, without empty ones.
+
+    >>> distinct(["UK", "the UK.", " ", "Britain"])
+    ('UK', 'Britain')
+    """
     unique: dict[str, str] = {}
-    for one in items(row, key, str, place):
-        unique.setdefault(normalise(one), one)
+    for one in given:
+        if isinstance(one, str):
+            unique.setdefault(normalise(one), one)
     unique.pop("", None)
-    if needed and not unique:
-        raise place.wrong(f"{key} holds no answer")
     return tuple(unique.values())
+
+
+def document(number: int, text: str, *, title: str = "", url: str = "", date: str = "") -> Passage:
+    """A row's passage of a data set that names no sources: they are doc1, doc2, ..."""
+    source = f"doc{number}"
+    return Passage(
+        text=text, source=source, id=content_id("p", source, text), title=title, url=url, date=date
+    )
 
 
 def example_id(row: Mapping[str, Any], place: Place) -> str:
     """The name of an example: of its data set, its place there and its content."""
-    return content_id("x", place.dataset, str(place.row), json.dumps(row, sort_keys=True))
+    return content_id("x", place.dataset, str(place.row), json.dumps(row, sort_keys=True, default=str))

@@ -41,8 +41,8 @@ def test_the_sets_of_a_benchmark_are_its_parts(tmp_path: Path) -> None:
     ("changes", "message"),
     [
         ({"answer": "D"}, r"rows.json: medqa 0000: answer 'D' is none of its options A, B, C"),
-        ({"options": {"A": "one"}}, r"medqa 0000: options must be an object of two or more letters"),
-        ({"options": {"A": "one", "B": ""}}, r"medqa 0000: options.B must be text"),
+        ({"options": {"A": "one"}}, r"medqa 0000: options must hold two to 10 options, and holds 1"),
+        ({"options": {"A": "one", "B": ""}}, r"medqa 0000: options: option B says nothing"),
         ({"question": 3}, r"medqa 0000: question must be text"),
     ],
 )

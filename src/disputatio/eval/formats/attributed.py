@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
+from disputatio.eval.formats.format import Format
 from disputatio.eval.rows import Place, example_id, items, number, optional, string
 from disputatio.text import content_id
 from disputatio.types import Example, Passage
@@ -47,11 +48,19 @@ def datamorgana(row: Mapping[str, Any], place: Place) -> Example:
         metadata={
             "dataset": place.dataset,
             "pages": tuple(pages),
-            "strata": {
-                name: string(row, field, place) for name, field in CATEGORIES.items() if row.get(field)
-            },
+            "strata": _categories(row, place),
         },
     )
+
+
+def _categories(row: Mapping[str, Any], place: Place) -> dict[str, str]:
+    """What kind of question it is, by columns, or by the lists that the generator itself returns."""
+    strata = {name: string(row, field, place) for name, field in CATEGORIES.items() if row.get(field)}
+    for key in ("question_categories", "user_categories"):
+        for told in items(row, key, dict, place) if row.get(key) else []:
+            named = string(told, "categorization_name", place, f"{key}.")
+            strata[named.replace("-", " ")] = string(told, "category_name", place, f"{key}.")
+    return strata
 
 
 def page_source(page: str) -> str:
@@ -121,3 +130,51 @@ def expertqa(row: Mapping[str, Any], place: Place) -> Example:
             "strata": {"support": support or "none", "field": optional(row, "field", place) or "none"},
         },
     )
+
+
+FORMATS = (
+    Format(
+        name="datamorgana",
+        description="synthetic questions with the pages they were made from (DataMorgana)",
+        origin="Filice et al. 2025, arXiv:2501.12789; as in RAGentA, Besrour et al. 2025",
+        licence="MIT; pages ODC-By",
+        shape="JSON lines",
+        fields="question, answer, context[], document_ids[], question_*, user_* (or question_categories[], "
+        "user_categories[])",
+        measure="correctness and faithfulness by a judge (--judge); Recall@20 and MRR@20 of the pages "
+        "(bench/ragenta_datamorgana.py)",
+        metrics=(),
+        loader=datamorgana,
+        shapes=(("question", "answer", "context", "document_ids"),),
+        judged=True,
+    ),
+    Format(
+        name="expertqa",
+        description="claims with evidence and experts' judgements (ExpertQA)",
+        origin="Malaviya et al. 2024, arXiv:2309.07852; github.com/chaitanyamalaviya/ExpertQA",
+        licence="MIT",
+        shape="JSON lines",
+        fields="question, claim, evidence[], support, reliability, correctness, split, ...",
+        measure="agreement of our verdicts with the experts' (bench/claim_verification.py); by a judge",
+        metrics=(),
+        loader=expertqa,
+        shapes=(("question", "claim", "evidence", "support"),),
+        parted=True,
+        judged=True,
+    ),
+    Format(
+        name="judged_answers",
+        description="answers of two systems with a 70B judge's grades (RAGentA)",
+        origin="Besrour et al. 2025, arXiv:2506.16988",
+        licence="BSD-3",
+        shape="JSON lines",
+        fields="question, generated_answer, ground_truth_answer, correctness_score, faithfulness_score, "
+        "system",
+        measure="agreement of our judge with theirs (bench/judge_agreement.py); by a judge",
+        metrics=(),
+        loader=judged_answers,
+        shapes=(("question", "generated_answer", "ground_truth_answer", "correctness_score"),),
+        parted=True,
+        judged=True,
+    ),
+)

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from disputatio.eval.formats.format import BY_ANSWER, Format
 from disputatio.eval.metrics import answer_set
-from disputatio.eval.rows import Place, answers, example_id, items, string
+from disputatio.eval.rows import Place, answers, example_id, items, string, word
 from disputatio.text import content_id
 from disputatio.types import Example, Passage
 
@@ -47,10 +48,11 @@ def jsonl(row: Mapping[str, Any], place: Place) -> Example:
         row=place.row,
         question=string(row, "question", place),
         gold=gold,
-        wrong=answers(row, "wrong", place, needed=False) if "wrong" in row else (),
+        wrong=answers(row, "wrong", place) if "wrong" in row else (),
         passages=tuple(passages),
         metadata={
             "dataset": place.dataset,
+            "id": word(row, "id"),
             "strata": {"gold answers": str(len(answer_set(gold))), **_categories(row, place)},
         },
     )
@@ -89,9 +91,39 @@ def multisource(row: Mapping[str, Any], place: Place) -> Example:
         ),
         metadata={
             "dataset": place.dataset,
+            "id": string(row, "id", place),
             "types": tuple(document["type"] for document in documents),
             "answers": tuple(str(document.get("answer") or "") for document in documents),
             "split": split,
             "strata": {"split": split},
         },
     )
+
+
+FORMATS = (
+    Format(
+        name="jsonl",
+        description="our plain format: a question, its answers and its passages on each line",
+        origin="of this project",
+        licence="yours",
+        shape="JSON lines",
+        fields="question, gold[], wrong[]?, passages[{text, source?, id?, title?, url?, date?}], id?, "
+        "categories{}?",
+        measure="strict EM, precision, recall and F1 of the answers; accuracy: some gold answer stands in it",
+        metrics=(*BY_ANSWER, "accuracy"),
+        loader=jsonl,
+        shapes=(("question", "gold", "passages"),),
+    ),
+    Format(
+        name="multisource",
+        description="sources of known reliability on one question (RA-RAG's benchmark)",
+        origin="Hwang et al. 2024, arXiv:2410.22954; built by `disputatio eval build multisource`",
+        licence="that of the questions it is built from",
+        shape="JSON lines",
+        fields="id, question, gold[], wrong[], split, passages[{text, source, type, answer, metadata}]",
+        measure="accuracy: some gold answer's words stand in the answer",
+        metrics=("accuracy",),
+        loader=multisource,
+        shapes=(("id", "question", "gold", "passages", "split"),),
+    ),
+)

@@ -1,13 +1,20 @@
-"""Questions that a model should not answer without retrieval."""
+"""Questions for a search: RetrievalQA, and the folders of BEIR."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from disputatio.eval.rows import Place, answers, example_id, string, value
+from disputatio.errors import InputError
+from disputatio.eval.formats.format import Format
+from disputatio.eval.rows import Place, answers, example_id, read_text, string, value
 from disputatio.text import content_id
 from disputatio.types import Example, Passage
+
+SPLITS = ("test", "dev", "train")  # of BEIR's judgements, in the order in which a query is given to one
+QRELS = tuple(f"qrels/{split}.tsv" for split in SPLITS)
+UNJUDGED = "unjudged"
 
 
 def retrievalqa(row: Mapping[str, Any], place: Place) -> Example:
@@ -43,3 +50,84 @@ def retrievalqa(row: Mapping[str, Any], place: Place) -> Example:
             "strata": {"origin": origin},
         },
     )
+
+
+def beir(row: Mapping[str, Any], place: Place) -> Example:
+    """A query of a folder of BEIR (Thakur et al. 2021) with the documents that are judged relevant.
+
+    These are in the metadata (`relevant`, their grades by id): a query has no answer, what is measured is
+    the search. The parts are the splits of the judgements; a query without any is of the part unjudged.
+    """
+    name = str(value(row, "_id", place))
+    judged: Mapping[str, Mapping[str, Mapping[str, int]]] = place.facts.get("judged", {})
+    part = next((split for split in SPLITS if name in judged.get(split, {})), UNJUDGED)
+    relevant = dict(judged.get(part, {}).get(name, {}))
+    return Example(
+        id=example_id(row, place),
+        row=place.row,
+        question=string(row, "text", place),
+        gold=(),
+        metadata={
+            "dataset": place.dataset,
+            "part": part,
+            "id": name,
+            "relevant": relevant,
+            "strata": {"split": part},
+        },
+    )
+
+
+def judgements(_rows: Sequence[Mapping[str, Any]], path: Path) -> dict[str, Any]:
+    """The judgements beside a file of queries: {split: {query: {document: grade}}}.
+
+    Raises `InputError` naming file and line where one is no judgement.
+    """
+    judged: dict[str, dict[str, dict[str, int]]] = {}
+    for split, file in zip(SPLITS, QRELS, strict=True):
+        qrels = path.parent / file
+        if not qrels.is_file():
+            continue
+        of_split = judged.setdefault(split, {})
+        for number, line in enumerate(read_text(qrels).split("\n")):
+            cells = line.rstrip("\r").split("\t")
+            if not line.strip() or (number == 0 and not cells[-1].lstrip("-").isdigit()):
+                continue  # the head
+            if len(cells) != 3 or not cells[2].lstrip("-").isdigit():
+                raise InputError(f"{qrels}:{number + 1}: not a query, a document and a grade")
+            if int(cells[2]) > 0:
+                of_split.setdefault(cells[0], {})[cells[1]] = int(cells[2])
+    return {"judged": judged}
+
+
+FORMATS = (
+    Format(
+        name="beir",
+        description="queries and judged documents of a retrieval task (BEIR)",
+        origin="Thakur et al. 2021, arXiv:2104.08663; github.com/beir-cellar/beir",
+        licence="by data set, as its origin says",
+        shape="a folder: queries.jsonl, corpus.jsonl, qrels/*.tsv",
+        fields="_id, text, metadata; qrels: query-id, corpus-id, score; the splits are parts",
+        measure="nDCG@10 and Recall@100 of the search (bench/retrieval_quality.py); queries have no answers",
+        metrics=(),
+        loader=beir,
+        shapes=(("_id", "text"),),
+        passages=False,
+        parted=True,
+        gather=judgements,
+        files=("queries.jsonl", "queries.jsonl.gz"),
+        beside=QRELS,
+    ),
+    Format(
+        name="retrievalqa",
+        description="questions that need retrieval (RetrievalQA)",
+        origin="Zhang et al. 2024, arXiv:2402.16457; github.com/hyintell/RetrievalQA",
+        licence="MIT",
+        shape="JSON lines",
+        fields="question, question_id, data_source, ground_truth[], context[{title?, text} or text]",
+        measure="accuracy: some right answer's words stand in the answer",
+        metrics=("accuracy",),
+        loader=retrievalqa,
+        shapes=(("question", "data_source", "ground_truth", "context"),),
+        parted=True,
+    ),
+)

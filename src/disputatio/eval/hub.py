@@ -1,0 +1,122 @@
+"""Data sets by their name on a hub: `hf:OWNER/NAME/FILE`, fetched once into the hub's own cache.
+
+`hf:OWNER/NAME` stands for the files that a format knows; `hf:OWNER/NAME@REVISION/FILE` pins a commit. What
+is fetched is data, and read like any file; nothing of a repository is run. `HF_ENDPOINT` names another hub,
+`HF_HUB_OFFLINE=1` uses the cache alone, as for that hub's own tools.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Callable, Sequence
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from pathlib import Path, PurePosixPath
+
+from disputatio.errors import DownloadError, InputError, MissingDependency
+
+PREFIX = "hf:"
+_SUFFIXES = (".jsonl", ".json", ".tsv", ".csv", ".parquet")
+_NAME = re.compile(
+    r"hf:(?P<repo>[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*)(?:@(?P<revision>[\w.-]+))?(?:/(?P<file>.+))?",
+    re.ASCII,
+)
+
+Listing = Callable[[], Sequence[str]]
+Fetch = Callable[[str], Path]
+
+
+def parse(name: str) -> tuple[str, str, str]:
+    """The repository, the revision (main if none is named) and the file (empty if none is).
+
+    Raises `InputError` for another form.
+
+    >>> parse("hf:HanNight/RAMDocs/RAMDocs_test.jsonl"), parse("hf:o/n@v1")
+    (('HanNight/RAMDocs', 'main', 'RAMDocs_test.jsonl'), ('o/n', 'v1', ''))
+    """
+    found = _NAME.fullmatch(name)
+    if not found or ".." in (found["file"] or "").split("/"):
+        raise InputError(f"{name}: write hf:OWNER/NAME or hf:OWNER/NAME/FILE")
+    return found["repo"], found["revision"] or "main", found["file"] or ""
+
+
+def wanted(files: Sequence[str], patterns: Sequence[str], name: str) -> list[str]:
+    """Which files of a repository a format reads: those of its first pattern that fits, or the only one.
+
+    Raises `InputError` that names some where there are several, or none.
+
+    >>> wanted(["README.md", "data/test-0.parquet", "x.json"], ["data/test-*.parquet"], "hf:o/n")
+    ['data/test-0.parquet']
+    >>> wanted(["README.md", "x.jsonl"], [], "hf:o/n")
+    ['x.jsonl']
+    """
+    for pattern in patterns:
+        fit = sorted(
+            one for one in files if one.count("/") == pattern.count("/") and fnmatchcase(one, pattern)
+        )
+        if fit:
+            return fit
+    some = sorted(one for one in files if PurePosixPath(one.removesuffix(".gz")).suffix.lower() in _SUFFIXES)
+    if len(some) == 1:
+        return some
+    if not some:
+        raise InputError(f"{name}: holds no file of rows ({', '.join(_SUFFIXES)})")
+    raise InputError(f"{name}: name the file, as in {name}/{some[0]}: {', '.join(some[:8])}")
+
+
+@lru_cache(maxsize=64)
+def fetched(name: str, patterns: tuple[str, ...] = (), beside: tuple[str, ...] = ()) -> Path:
+    """Where a hub's file lies, fetched if it is not there: the folder where the name has no file.
+
+    Files `beside` it come too, where the repository has them. Raises `InputError` for a name that means
+    nothing, `DownloadError` where the hub does not give it, `MissingDependency` without the hub's client.
+    """
+    repo, revision, file = parse(name)
+    listing, fetch = _client(name, repo, revision)
+    files = [file] if file else wanted(listing(), patterns, name)
+    if beside:
+        folder = PurePosixPath(files[0]).parent
+        there = set(listing())
+        files += [one for one in ((folder / more).as_posix() for more in beside) if one in there]
+    paths = [fetch(one) for one in files]
+    return paths[0] if file else paths[0].parents[files[0].count("/")]
+
+
+def _client(name: str, repo: str, revision: str) -> tuple[Listing, Fetch]:
+    """How the files of a repository are listed and fetched, with every failure said in one line."""
+    try:
+        from httpx2 import HTTPError
+        from huggingface_hub import HfApi, hf_hub_download
+        from huggingface_hub.errors import RepositoryNotFoundError
+        from huggingface_hub.utils.tqdm import disable_progress_bars
+    except ImportError as error:
+        raise MissingDependency("huggingface_hub", "local") from error
+    endpoint = (os.environ.get("HF_ENDPOINT") or "https://huggingface.co").rstrip("/")
+    if not sys.stderr.isatty():
+        disable_progress_bars()
+
+    def said(error: Exception) -> DownloadError:
+        if isinstance(error, RepositoryNotFoundError):
+            why = "no data set of this name, or one that asks for a token"
+        else:
+            why = next(iter(str(error).strip().splitlines()), type(error).__name__)
+        return DownloadError(f"{name}: {why}; fetch the file by hand and give its path instead")
+
+    def listing() -> Sequence[str]:
+        try:
+            api = HfApi(endpoint=endpoint)
+            return api.list_repo_files(repo, repo_type="dataset", revision=revision)
+        except (HTTPError, OSError, ValueError) as error:
+            raise said(error) from error
+
+    def fetch(file: str) -> Path:
+        try:
+            return Path(
+                hf_hub_download(repo, file, repo_type="dataset", revision=revision, endpoint=endpoint)
+            )
+        except (HTTPError, OSError, ValueError) as error:
+            raise said(error) from error
+
+    return listing, fetch
