@@ -22,6 +22,7 @@ _Word = TypeVar("_Word", Completion, Choice)
 Elsewhere = Callable[[str, int], Sequence[Passage]]
 """(query, how many) -> passages: a search of the user's own, the web for one."""
 _WANTED = 8  # passages from elsewhere, where it is not said how many
+_AT_ONCE = 32  # calls of one question that wait in threads of their own
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,12 +77,10 @@ class Kit:
         """
         if not asked:
             return []
-        model = self.cast(role)
-        with ThreadPoolExecutor(max_workers=len(asked)) as pool:
+        model, at_once = self.cast(role), min(len(asked), _AT_ONCE)
+        with ThreadPoolExecutor(max_workers=at_once) as pool:
             words = list(pool.map(lambda one: model.complete([one[0]], one[1])[0], asked))
-        done = [
-            replace(one, usage=replace(one.usage, seconds=one.usage.seconds / len(words))) for one in words
-        ]
+        done = [replace(one, usage=replace(one.usage, seconds=one.usage.seconds / at_once)) for one in words]
         self._log("complete", role, [prompt for prompt, _ in asked], done, lambda one: one.text)
         return done
 

@@ -10,7 +10,8 @@ each, and a verifier that sees no passage weighs the drafts. Differences from th
   passages speak of different things of one name;
 * the probability of a text is the geometric mean over its tokens: a long rationale is not unlikely for its length;
 * P(draft, rationale | question) is read by having the verifier write that very text under a schema that admits nothing else;
-  an engine that gives no log-probabilities of what it writes leaves it, and the drafter's own, out of every score.
+  an engine that gives no log-probabilities of what it writes leaves it, and the drafter's own, out of every score, and one
+  that takes them after its constraint finds all such texts certain, so that the other parts decide.
 
 `aggregate=all` sends all drafts with their rationales to an aggregator, as MADAM-RAG (Wang et al. 2025) does on RAMDocs, where
 a question can have several answers; nothing is verified then.
