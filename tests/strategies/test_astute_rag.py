@@ -38,11 +38,18 @@ NO_MEMORY = remembered()
 
 
 def by_year(documents: Documents) -> str:
-    """A consolidator that finds a year in each document."""
-    found = {name: re.search(r"\b1\d{3}\b", text) for name, text in documents.items()}
-    return json.dumps(
-        {name: f"The bridge was opened in {year[0]}." if year else "nothing" for name, year in found.items()}
-    )
+    """A consolidator that groups documents by the first year in each."""
+    years: dict[str, list[str]] = {}
+    for name, text in documents.items():
+        for year in re.findall(r"\b1\d{3}\b", text)[:1]:
+            years.setdefault(year, []).append(name)
+    return grouping(years)
+
+
+def grouping(told: Mapping[str, Sequence[str]]) -> str:
+    """A consolidator's reply: answers with the documents named for them."""
+    groups = [{"about": "the bridge", "answer": one, "documents": list(names)} for one, names in told.items()]
+    return json.dumps({"groups": groups})
 
 
 def selecting(*answers: str, told: Mapping[str, Sequence[str]] | None = None) -> str:
@@ -138,9 +145,9 @@ def test_memory_and_passages_are_told_apart_by_code_and_those_that_agree_form_on
     ]
 
 
-def test_a_document_is_in_no_group_whose_sentence_its_words_do_not_bear() -> None:
+def test_a_document_is_in_no_group_whose_answer_its_words_do_not_bear() -> None:
     def all_alike(documents: Documents) -> str:
-        return json.dumps(dict.fromkeys(documents, "The bridge was opened in 1975."))
+        return grouping({"1975": list(documents), "1666": list(documents), "unknown": list(documents)})
 
     model = Weigher(selecting("1975"), consolidated=all_alike)
     answered(model)

@@ -5,9 +5,9 @@ Models", arXiv 2410.07176) as MADAM-RAG (Wang et al. 2025, arXiv 2504.13079, app
 several answers: passages of the model's own memory are written, both kinds are consolidated to groups that agree, each group
 gets an answer and a confidence, and all well-supported answers are selected. Differences from the papers' prompts:
 
-* documents bear opaque names instead of numbers, so that no text can pretend to be one. Each gets one sentence by which code groups
-  it, if its words bear that sentence out, and whether a group is remembered or retrieved is told by code from its names;
-* of the documents that are named for an answer only those count in whose words it is, and an answer without one is left out;
+* documents bear opaque names instead of numbers, so that no text can pretend to be one. Of the documents that are named for an answer
+  only those count in whose words it is, and an answer without one is left out; whether a group is remembered or retrieved is
+  told by code from its documents;
 * documents come first in every prompt but the first, so that they are read once;
 * a consolidation that changes nothing is the last one: the next would ask the same again, word for word; one that
   breaks its contract, as memory that does, is left out, and the trace says so;
@@ -60,21 +60,22 @@ Document {name}, {kind}:
 {text}"""
 
 GROUPED = """\
-So far the documents were put in order like this, by what they say:
+So far the documents were put in order like this:
 {groups}
 
 """
 
 CONSOLIDATE_TASK = """\
-Put the documents in order; correct the order so far, where there is one. Write for each document what it says on the question, in \
-one short sentence that names exactly whom or what it is about. Write the very same sentence for documents that say the same of the same \
-person, place or thing, and another one for a document that contradicts it or is on another one of that name. Write "nothing" for a \
-document that does not answer. Reply with one JSON object: the name of each document in the order above, and its sentence.
+Put the documents in order; correct and complete the order so far, where there is one. Documents that say the same of the same person, \
+place or thing form one group. Documents that contradict each other form groups apart, and so do those on different people, places or \
+things of one name. A document that does not answer belongs to no group. Reply with one JSON object:
+"groups": a list, each group once: "about", whom or what it is about; "answer", what its documents answer, in their words and as short as \
+possible; "documents", the names of the documents that say so, and of no other. An empty list when no document answers.
 
 Example. Question: In which year was the Elm Street Bridge opened?
-Reply: {"d41c": "The Elm Street Bridge in Dunmore was opened in 1921.", "d7e2": "The Elm Street Bridge in Dunmore was opened in 1975.", \
-"d9a0": "The Elm Street Bridge in Dunmore was opened in 1921.", "d05b": "The Elm Street Bridge in Carrow was opened in 1948.", \
-"dc18": "nothing"}"""
+Reply: {"groups": [{"about": "the bridge in Dunmore", "answer": "1921", "documents": ["d41c", "d9a0"]}, \
+{"about": "the bridge in Dunmore", "answer": "1975", "documents": ["d7e2"]}, \
+{"about": "the bridge in Carrow", "answer": "1948", "documents": ["d05b"]}]}"""
 
 ANSWER_TASK = """\
 Answer in three steps. Put documents together that say the same of the same person, place or thing, and apart those that contradict \
@@ -100,12 +101,34 @@ MEMORY_SCHEMA: Mapping[str, Any] = {
     "additionalProperties": False,
 }
 
+GROUPS_SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {
+        "groups": {
+            "type": "array",
+            "maxItems": 6,
+            "items": {
+                "type": "object",
+                "properties": {
+                    "about": {"type": "string"},
+                    "answer": {"type": "string"},
+                    "documents": {"type": "array", "items": {"type": "string"}, "maxItems": 12},
+                },
+                "required": ["about", "answer", "documents"],
+                "additionalProperties": False,
+            },
+        }
+    },
+    "required": ["groups"],
+    "additionalProperties": False,
+}
+
 CANDIDATES_SCHEMA: Mapping[str, Any] = {
     "type": "object",
     "properties": {
         "candidates": {
             "type": "array",
-            "maxItems": 8,
+            "maxItems": 6,
             "items": {
                 "type": "object",
                 "properties": {
@@ -175,7 +198,7 @@ def astute_rag(
     groups, turn = "", 1
     while turn < rounds:
         turn += 1
-        new = _consolidated(question, desk, groups, kit)
+        new = _consolidated(question, desk, groups, kit, max_tokens)
         if new is None or new == groups:
             break
         groups = new
@@ -264,43 +287,25 @@ def _prompt(question: str, desk: Desk, groups: str, task: str) -> Prompt:
     return chat(SYSTEM, filled)
 
 
-def _consolidated(question: str, desk: Desk, groups: str, kit: Kit) -> str | None:
+def _consolidated(question: str, desk: Desk, groups: str, kit: Kit, max_tokens: int) -> str | None:
     """The groups of one more round, one JSON object a line; None where the reply breaks its contract."""
-    schema = {
-        "type": "object",
-        "properties": {name: {"type": "string"} for name in desk.documents},
-        "required": list(desk.documents),
-        "additionalProperties": False,
-    }
     prompt = _prompt(question, desk, groups, CONSOLIDATE_TASK)
-    room = Sampling(max_tokens=64 + 48 * len(desk.documents), schema=schema)
-    (word,) = kit.complete("consolidator", [prompt], room)
+    (word,) = kit.complete("consolidator", [prompt], Sampling(max_tokens=max_tokens, schema=GROUPS_SCHEMA))
     try:
-        found = parse_object(word, schema)
+        found = parse_object(word, GROUPS_SCHEMA)["groups"]
     except ReplyError as error:
         kit.trace.note("fault", role="consolidator", reason=error.reason)
         return None
-    lines = [
-        json.dumps({"kind": kind_of(names, desk), "documents": names, "say": says}, ensure_ascii=False)
-        for says, names in grouped(found, desk).items()
-    ]
-    kit.trace.note("consolidated", groups=lines)
-    return "\n".join(lines)
-
-
-def grouped(sentences: Mapping[str, str], desk: Desk) -> dict[str, list[str]]:
-    """Documents by what they say, most first; a document whose words do not bear its sentence is in no group.
-
-    >>> desk = Desk(retrieved={"d1": Passage(text="Built in 1921."), "d2": Passage(text="Elms.")}, remembered={})
-    >>> grouped({"d1": "It was built in 1921.", "d2": "It was built in 1921."}, desk)
-    {'It was built in 1921.': ['d1']}
-    """
-    groups: dict[str, tuple[str, list[str]]] = {}
-    for name, one in desk.documents.items():
-        says = one_line(sentences[name])
-        if not is_unknown(says) and stands_in(one, says):
-            groups.setdefault(normalise(says), (says, []))[1].append(name)
-    return dict(sorted(groups.values(), key=lambda one: -len(one[1])))
+    lines: dict[tuple[str, str], str] = {}
+    for one in found:
+        about, answer = one_line(one["about"]), one_line(one["answer"])
+        names = () if is_unknown(answer) else bearing(answer, one["documents"], desk)
+        if names:
+            kinds = {"kind": kind_of(names, desk), "documents": names}
+            line = json.dumps({**kinds, "about": about, "answer": answer}, ensure_ascii=False)
+            lines.setdefault((normalise(about), normalise(answer)), line)
+    kit.trace.note("consolidated", groups=list(lines.values()))
+    return "\n".join(lines.values())
 
 
 def _answered(
