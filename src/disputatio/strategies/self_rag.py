@@ -14,8 +14,9 @@ the beginning of its own turn, and the probabilities of its reflection tokens ar
 template must write a user's turn as "### Instruction:\\n{text}\\n\\n### Response:\\n" and an assistant's as its bare text, with
 nothing behind the last turn, and the server must keep special tokens in what it returns.
 
-`aggregate=all` forwards all judged answers to an aggregator, as MADAM-RAG (Wang et al. 2025) does with Self-RAG
-on RAMDocs, where a question can have several answers.
+The RAMDocs setting, where a question can have several answers (MADAM-RAG, Wang et al. 2025, arXiv 2504.13079, section 5.1):
+`aggregate=all` forwards every answer with its critique to an aggregator instead of keeping the best-scored one, and
+`threshold=-inf` reads the passages of every question. A checkpoint does not aggregate: cast another model (`--role aggregator=MODEL`).
 """
 
 from __future__ import annotations
