@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 import typer
 
 if TYPE_CHECKING:
+    from disputatio.eval.material import Material
     from disputatio.eval.multisource import Prior
     from disputatio.protocols import Retriever
 
@@ -196,6 +197,47 @@ def _shares(option: str, words: str, first: int) -> dict[int, float]:
     if words and not (all(0 <= one <= 1e6 for one in shares) and sum(shares) > 0):
         raise InputError(f"{option} {words}: shares are numbers from 0, of which one is above it")
     return dict(enumerate(shares, first))
+
+
+@app.command()
+def inconsistent(
+    origin: Annotated[
+        list[str],
+        typer.Argument(
+            help="NAME:PATH of conflictnq, nq_with_passages or poisonedrag, or of a data set with passages."
+        ),
+    ],
+    out: Annotated[
+        Path,
+        typer.Option("--out", help="File of JSON lines, for `disputatio eval run faitheval_inconsistent:`."),
+    ],
+    questions: Annotated[int | None, typer.Option(min=1, help="How many; all that can be built.")] = None,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same file.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="What was built, as one JSON object.")] = False,
+) -> None:
+    """Two documents on a question that contradict each other, in FaithEval's format."""
+    from disputatio.eval.inconsistent import contradict, read_single
+    from disputatio.eval.row_file import write_lines
+
+    origins: dict[str, list[Material]] = {}
+    for spec in origin:
+        origins.setdefault(spec.partition(":")[0], []).extend(read_single(spec))
+    built = contradict(origins, questions=questions, seed=seed)
+    write_lines(out, built.rows)
+    _say(f"{len(built.rows)} pairs")
+    for how, count in built.made.items():
+        _say(f"{count} with {how} as the contradicting document")
+    for reason, count in built.left_out.items():
+        _say(f"{count} questions left out: {reason}")
+    summary = {
+        "kind": "inconsistent",
+        "origins": origin,
+        "seed": seed,
+        "rows": len(built.rows),
+        "made": dict(built.made),
+        "left_out": dict(built.left_out),
+    }
+    _end(summary, out, as_json=as_json)
 
 
 @app.command()

@@ -216,7 +216,7 @@ def borne(one: Ambiguous, found: Mapping[str, Sequence[Hit]], rarity: Mapping[st
                 text = cut(hit.passage, answer)
                 if text in taken or bears_any(text, others) or not is_about(text, one.question, rarity):
                     continue
-                if _answers(text, answer, sense.question, rarity):
+                if seems_to_answer(text, answer, sense.question, rarity):
                     texts[answer].append(text)
         answer = max(sense.answers, key=lambda name: len(texts[name]))
         if texts[answer]:
@@ -226,7 +226,7 @@ def borne(one: Ambiguous, found: Mapping[str, Sequence[Hit]], rarity: Mapping[st
     return bearing
 
 
-def _answers(text: str, answer: str, question: str, rarity: Mapping[str, float]) -> bool:
+def seems_to_answer(text: str, answer: str, question: str, rarity: Mapping[str, float]) -> bool:
     """Whether a text seems to answer: it has the answer and the question's words, some of them near it."""
     if covered(text, question, rarity) < ABOUT:
         return False
@@ -249,7 +249,7 @@ def _is_counted(text: str, figure: str, question: str) -> bool:
     words = normalise(text).split()
     for at in (n for n, word in enumerate(words) if word == normalise(figure)):
         close = words[max(at - BESIDE, 0) : at + BESIDE + 1]
-        if not _DATED & {*words[max(at - 1, 0) : at + 2]} and asked & {stem(word) for word in close}:
+        if not _DATED & {*words[max(at - 3, 0) : at + 4]} and asked & {stem(word) for word in close}:
             return True
     return False
 

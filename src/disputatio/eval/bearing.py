@@ -7,6 +7,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
+from functools import lru_cache
 from math import log
 
 from disputatio.eval.material import stands
@@ -29,13 +30,19 @@ def covered(text: str, question: str, rarity: Mapping[str, float] | None = None)
     0.6666666666666666
     """
     weights = {word: 1.0 if rarity is None else rarity.get(word, 1.0) for word in asked_words(question)}
-    said = {stem(word) for word in normalise(text).split()}
+    said = _stems(text)
     return sum(weight for word, weight in weights.items() if word in said) / max(sum(weights.values()), 1e-9)
 
 
+@lru_cache(maxsize=1 << 14)
 def asked_words(question: str) -> frozenset[str]:
     """The stems of a question's words, those apart that any question has."""
     return frozenset(stem(word) for word in normalise(question).split() if not _ASKING.fullmatch(word))
+
+
+@lru_cache(maxsize=1 << 14)
+def _stems(text: str) -> frozenset[str]:
+    return frozenset(stem(word) for word in normalise(text).split())
 
 
 def rarities(questions: Sequence[str]) -> dict[str, float]:
@@ -56,7 +63,7 @@ def names_subject(text: str, question: str) -> bool:
     """
     words = re.findall(r"[\w’']+", question)[1:]
     names = {stem(normalise(word)) for word in words if word[0].isupper() or word[0].isdigit()} - {""}
-    return 2 * len(names & {stem(word) for word in normalise(text).split()}) >= len(names)
+    return 2 * len(names & _stems(text)) >= len(names)
 
 
 def is_about(text: str, question: str, rarity: Mapping[str, float]) -> bool:
@@ -69,7 +76,7 @@ def is_about(text: str, question: str, rarity: Mapping[str, float]) -> bool:
     words = asked_words(question)
     top = max((rarity.get(word, 1.0) for word in words), default=1.0)
     rarest = {word for word in words if rarity.get(word, 1.0) == top}
-    said = {stem(word) for word in normalise(text).split()}
+    said = _stems(text)
     return 2 * len(rarest & said) >= len(rarest) and names_subject(text, question)
 
 

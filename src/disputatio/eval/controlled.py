@@ -22,7 +22,7 @@ from itertools import chain, combinations, islice, product
 from typing import Any, Literal
 
 from disputatio.errors import InputError
-from disputatio.eval.bearing import covered, distinct, is_one_answer, names_subject
+from disputatio.eval.bearing import covered, distinct, is_one_answer, names_subject, rarities
 from disputatio.eval.material import bears_any, stands
 from disputatio.eval.rivals import rivals, swapped
 from disputatio.text import content_id, is_same_answer
@@ -79,6 +79,7 @@ def controlled(
     if not all({"types", "answers"} <= set(one.metadata) for one in examples):
         raise InputError("passages without types and answers: a data set of the format ramdocs is needed")
     known = [(one.question, gold) for one in examples for gold in one.gold]
+    rarity = rarities([one.question for one in examples])
     rows: list[Mapping[str, Any]] = []
     left_out: dict[str, list[int]] = {}
     chosen: list[Told] = []
@@ -88,7 +89,7 @@ def controlled(
         if kind == "imbalance":
             found = _imbalanced(one, levels[-1], chance)
         else:
-            found = _misinformed(one, levels[-1], known, chance, seed)
+            found = _misinformed(one, levels[-1], known, rarity, chance, seed)
         if isinstance(found, str):
             left_out.setdefault(found, []).append(one.row)
             continue
@@ -151,7 +152,12 @@ def _imbalanced(one: Example, most: int, chance: random.Random) -> list[Told] | 
 
 
 def _misinformed(
-    one: Example, most: int, known: Sequence[tuple[str, str]], chance: random.Random, seed: int
+    one: Example,
+    most: int,
+    known: Sequence[tuple[str, str]],
+    rarity: Mapping[str, float],
+    chance: random.Random,
+    seed: int,
 ) -> list[Told] | str:
     """A passage for each of two answers and `most` for one wrong answer; or the reason why there are none.
 
@@ -176,7 +182,10 @@ def _misinformed(
     ):
         spare = [text for gold in one.gold for text in bearing[gold] if text not in used]
         others = chain.from_iterable(
-            islice(rivals(one.question, gold, known, avoid=(*one.gold, *one.wrong), seed=seed), RIVALS)
+            islice(
+                rivals(one.question, gold, known, avoid=(*one.gold, *one.wrong), rarity=rarity, seed=seed),
+                RIVALS,
+            )
             for gold in (first, second)
         )
         for wrong in (*listed, *others):

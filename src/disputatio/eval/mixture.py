@@ -107,7 +107,7 @@ def mix(
     known = [(sense.question, sense.answers[0]) for one in asked for sense in one.senses]
     rows, twins = [], 0
     for each, number in chosen:
-        row, copied = _row(each, number, quotas, known, chance, seed)
+        row, copied = _row(each, number, quotas, known, rarity, chance, seed)
         rows.append(row)
         twins += copied
     for kind, shares in ((MISINFO, misinformation), (NOISY, noisy)):
@@ -161,6 +161,7 @@ def _row(
     number: int,
     quotas: Mapping[str, Quota],
     known: Sequence[tuple[str, str]],
+    rarity: Mapping[str, float],
     chance: random.Random,
     seed: int,
 ) -> tuple[Mapping[str, Any], int]:
@@ -180,7 +181,7 @@ def _row(
     spare += [(other, text) for other in one.bearing if other not in right for text in distinct(other.texts)]
     used = [(bearing, bearing.texts[0]) for bearing in right]
     originals = [*_mixed(spare, chance)[: 3 * lying], *_mixed(used, chance)]
-    lies = _lies(one, originals, lying, known, chance, seed)
+    lies = _lies(one, originals, lying, known, rarity, chance, seed)
     quotas[MISINFO].add(len(lies))
     copied = {text for _, text in used}
     wrong = [*dict.fromkeys(lie["answer"] for lie, _ in lies)]
@@ -206,6 +207,7 @@ def _lies(
     originals: Sequence[tuple[Borne, str]],
     count: int,
     known: Sequence[tuple[str, str]],
+    rarity: Mapping[str, float],
     chance: random.Random,
     seed: int,
 ) -> list[tuple[dict[str, str], str]]:
@@ -216,7 +218,9 @@ def _lies(
             break
         told = [lie["answer"] for lie, _ in lies]
         again = told[:1] if chance.random() < AGAIN else []
-        others = rivals(bearing.sense.question, bearing.answer, known, avoid=one.asked.answers, seed=seed)
+        others = rivals(
+            bearing.sense.question, bearing.answer, known, avoid=one.asked.answers, rarity=rarity, seed=seed
+        )
         for wrong in (*again, *islice(others, RIVALS)):
             copy = swapped(text, one.asked.answers, wrong, question=one.asked.question)
             if copy is not None and not any(stands(own, wrong) for own in _texts(one)):

@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
+from disputatio.eval.bearing import covered
 from disputatio.eval.material import bears_any, stands
 from disputatio.eval.substitution import MONTHS, kind_of, mentions, near_figure, surnames
 from disputatio.text import content_id, normalise, stem
 
 WORDS = 5  # a wrong answer has at most so many
 ALIKE = 0.5  # of the words of two questions that both have, from which one's answer is of the other's type
+SUBJECT = 0.5  # of a question's weighed words, from which another that has them is on the same subject
 LATEST = 2025  # a year after it would give the lie away
 _YEAR = re.compile(r"\b(?:1\d|20)\d\d\b")
 _SPAN = re.compile(r"\b(1\d{3}|20\d\d)( ?[-–—/] ?)(\d{4}|\d\d)\b")
@@ -31,13 +33,20 @@ _VOWEL = re.compile(r"[aeio8]|u(?!ni|se|su)|1[18]\b", re.IGNORECASE)
 
 
 def rivals(
-    question: str, answer: str, known: Sequence[tuple[str, str]], *, avoid: Iterable[str] = (), seed: int = 0
+    question: str,
+    answer: str,
+    known: Sequence[tuple[str, str]],
+    *,
+    avoid: Iterable[str] = (),
+    rarity: Mapping[str, float] | None = None,
+    seed: int = 0,
 ) -> Iterator[str]:
     """Wrong answers of the answer's type, the most plausible first; the same for a seed.
 
     `known` holds questions with a right answer each: whose question is most like this one comes first
     ("What sport is ... associated with?"). Dates and numbers get figures near them. None contains, or
-    is contained in, an answer to `avoid` or the question.
+    is contained in, an answer to `avoid` or the question. With the words' `rarity` (`bearing.rarities`) the
+    answers to questions on the same subject are left out: they might be right.
 
     >>> known = [("Who drew Ada?", "Ed Lee"), ("Who drew the map of Oslo?", "Ivo Berg"), ("Who sang?", "Bo")]
     >>> list(rivals("Who drew the map of Riga?", "Per Hall", known))
@@ -49,7 +58,7 @@ def rivals(
     found = (
         (figure for n in range(40) if _told_already(figure := _figure(answer, kind, seed, n)))
         if kind in ("date", "number")
-        else _of_others(question, answer, kind, known, seed)
+        else _of_others(question, answer, kind, known, rarity, seed)
     )
     for one in found:
         form = normalise(one)
@@ -61,7 +70,12 @@ def rivals(
 
 
 def _of_others(
-    question: str, answer: str, kind: str, known: Sequence[tuple[str, str]], seed: int
+    question: str,
+    answer: str,
+    kind: str,
+    known: Sequence[tuple[str, str]],
+    rarity: Mapping[str, float] | None,
+    seed: int,
 ) -> Iterator[str]:
     """The answers of other questions, nearest question first; equals in an order of chance."""
     capital = answer[:1].isupper()
@@ -71,6 +85,8 @@ def _of_others(
         if len(told.split()) > WORDS or told[:1].isupper() != capital or _type(asked, told) != kind:
             continue
         if kind in ("phrase", "name") and likeness < ALIKE:  # a type that no question word tells
+            continue
+        if rarity is not None and covered(asked, question, rarity) >= SUBJECT:
             continue
         ranked.append((-likeness, content_id("r", str(seed), question, told), told))
     yield from (told for _, _, told in sorted(ranked))
