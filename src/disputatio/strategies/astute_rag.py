@@ -270,7 +270,7 @@ def _remembered(question: str, most: int, kit: Kit) -> tuple[str, ...] | None:
         kit.trace.note("fault", role="memory", reason=error.reason)
         return None
     kept = tuple(text for one in found if not is_unknown(text := one_line(one)))
-    kit.trace.note("remembered", passages=list(kept))
+    kit.trace.note("remembered", passages=len(kept))
     return kept
 
 
@@ -297,14 +297,16 @@ def _consolidated(question: str, desk: Desk, groups: str, kit: Kit, max_tokens: 
         kit.trace.note("fault", role="consolidator", reason=error.reason)
         return None
     lines: dict[tuple[str, str], str] = {}
+    members = []
     for one in found:
         about, answer = one_line(one["about"]), one_line(one["answer"])
         names = () if is_unknown(answer) else bearing(answer, one["documents"], desk)
-        if names:
-            kinds = {"kind": kind_of(names, desk), "documents": names}
-            line = json.dumps({**kinds, "about": about, "answer": answer}, ensure_ascii=False)
-            lines.setdefault((normalise(about), normalise(answer)), line)
-    kit.trace.note("consolidated", groups=list(lines.values()))
+        key = (normalise(about), normalise(answer))
+        if names and key not in lines:
+            fields = {"kind": kind_of(names, desk), "documents": names, "about": about, "answer": answer}
+            lines[key] = json.dumps(fields, ensure_ascii=False)
+            members.append([desk.documents[name].id or "memory" for name in names])
+    kit.trace.note("consolidated", groups=members)
     return "\n".join(lines.values())
 
 

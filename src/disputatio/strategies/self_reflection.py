@@ -93,7 +93,7 @@ def self_reflection(
         refining = _gone_on(answered, {"problems": problems}, REFINE_TASK)
         before, said = said, ask_answers("answerer", refining, kit, max_tokens=max_tokens)
         given.append(said[0])
-        kit.trace.note("reflection", round=turn, problems=list(problems), answers=list(said[0]))
+        kit.trace.note("reflection", round=turn, problems=len(problems), changed=said != before)
         if said == before:
             break
     answers, explanation = said
