@@ -200,13 +200,15 @@ def datasets_command(as_json: _Json = False) -> None:
 def bind(kit: Kit, *, verify: bool, searched: Index | None = None) -> Ask:
     """The runner's way to ask: the pipeline, over the passages of the question alone, or over an index."""
     from disputatio.config import over
+    from disputatio.eval.budget import bound
     from disputatio.pipeline import ask
     from disputatio.store.in_hand import InHand
 
     def asked(
         question: str, passages: Sequence[Any], strategy: str, options: Mapping[str, Any], trace: Trace
     ) -> Any:
-        held = replace(kit, retriever=InHand(passages)) if searched is None else over(kit, searched)
+        own = bound(kit)
+        held = replace(own, retriever=InHand(passages)) if searched is None else over(own, searched)
         return ask(question, kit=held, strategy=strategy, options=options, verify=verify, trace=trace)
 
     return asked

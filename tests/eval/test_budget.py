@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from disputatio.errors import BatchFault, InputError, ServerFault
-from disputatio.eval.budget import Amount, Budget, BudgetSpent, Meter
+from disputatio.eval.budget import Amount, Budget, BudgetSpent, Meter, bound
 from disputatio.eval.prices import read_prices
 from disputatio.kit import Kit, chat
 from disputatio.llm.scripted import Scripted
@@ -40,6 +40,25 @@ def test_every_call_is_kept_with_its_question_and_model() -> None:
         ("", "", "scripted:one", Usage(calls=1, prompt_tokens=30, completion_tokens=2)),
     ]
     assert meter.spent == (3, 66, 0.0)
+
+
+def test_calls_that_a_question_makes_in_other_threads_are_on_its_bill_too() -> None:
+    kept: list[Any] = []
+    meter = Meter()
+    meter.begin([], lambda *call: kept.append(call[:2]))
+    kit = _kit(meter, *[_words(10)] * 4)
+    with meter.question("x1", "speculative"):
+        own = bound(kit)
+        own.complete_each("drafter", [(ASK, Sampling(max_tokens=n)) for n in (1, 2, 3)])
+    with meter.question("x2", "concat"):
+        bound(kit).complete("reader", [ASK])
+    assert kept == [("x1", "speculative")] * 3 + [("x2", "concat")]
+    assert meter.forecast({"speculative": 1, "concat": 2}) == Amount(calls=5, tokens=60)
+
+
+def test_a_kit_that_is_not_metered_stays_as_it_is() -> None:
+    kit = Kit(model=Scripted(["a"]))
+    assert bound(kit).model is kit.model
 
 
 def test_a_call_from_a_journal_costs_nothing() -> None:

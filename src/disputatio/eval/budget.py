@@ -149,7 +149,7 @@ class Meter:
 
     @contextmanager
     def question(self, example: str, entrant: str) -> Iterator[None]:
-        """The calls of this thread belong to that question until the end of the block."""
+        """The calls of this thread belong to that question until the end of the block; see `bound`."""
         one = _Question(example=example, entrant=entrant)
         with self._changed:
             self._hand.append(one)
@@ -196,8 +196,14 @@ class Meter:
             self._reserved = self._reserved.plus(worst)
             return worst
 
+    def current(self) -> _Question:
+        """The question of this thread."""
+        one: _Question | None = getattr(self._at, "question", None)
+        return _Question() if one is None else one
+
     def settle(
         self,
+        one: _Question,
         worst: Amount,
         model: str,
         prompts: Sequence[Prompt],
@@ -211,7 +217,6 @@ class Meter:
         ]
         usage = total_usage(told for told, _ in made)
         usage = replace(usage, calls=usage.calls + sum(one is None for one in words))
-        one: _Question = getattr(self._at, "question", None) or _Question()
         if usage.calls:
             self._keep(one.example, one.entrant, model, usage)
         with self._changed:
@@ -232,10 +237,17 @@ class Meter:
 
 
 class Metered:
-    """A model whose calls are counted, and made only within the budget: an `LLM` around another one."""
+    """A model whose calls are counted, and made only within the budget: an `LLM` around another one.
 
-    def __init__(self, llm: LLM, meter: Meter) -> None:
-        self._llm, self._meter = llm, meter
+    They belong to `question`, or to that of the thread that makes them.
+    """
+
+    def __init__(self, llm: LLM, meter: Meter, question: _Question | None = None) -> None:
+        self._llm, self._meter, self._question = llm, meter, question
+
+    def bound(self) -> Metered:
+        """The same model, all of whose calls belong to the question of this thread."""
+        return Metered(self._llm, self._meter, self._meter.current())
 
     @property
     def name(self) -> str:
@@ -255,6 +267,7 @@ class Metered:
         return self._made(lambda: self._llm.choose(prompts, options), prompts, 1)
 
     def _made(self, make: Callable[[], list[_Word]], prompts: Sequence[Prompt], new: int) -> list[_Word]:
+        question = self._question or self._meter.current()
         worst = self._meter.reserve(self.name, prompts, new)
         words: Sequence[Completion | Choice | None] = [None] * len(prompts)
         try:
@@ -268,7 +281,16 @@ class Metered:
             words, prompts = (), ()  # nothing was called
             raise
         finally:
-            self._meter.settle(worst, self.name, prompts, words)
+            self._meter.settle(question, worst, self.name, prompts, words)
+
+
+def bound(kit: Kit) -> Kit:
+    """The kit with its metered calls on the bill of this thread's question, whichever thread makes them."""
+
+    def one(model: LLM) -> LLM:
+        return model.bound() if isinstance(model, Metered) else model
+
+    return replace(kit, model=one(kit.model), roles={role: one(model) for role, model in kit.roles.items()})
 
 
 def _bytes(prompt: Prompt) -> int:
