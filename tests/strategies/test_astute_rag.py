@@ -206,6 +206,16 @@ def test_documents_that_do_not_exist_leave_those_in_whose_words_the_answer_is() 
     assert [one.passages for one in answer.replies] == [("a", "b")]
 
 
+def test_no_name_of_a_document_reaches_the_reader() -> None:
+    def final(documents: Documents) -> str:
+        first, second, third, *_ = documents
+        told = f"Document {second} and {third} say 1921, {first} too."
+        return json.dumps({"candidates": [], "answers": ["1921"], "explanation": told})
+
+    answer = audited(Weigher(final, memory=remembered("It was opened in 1921.")))
+    assert answer.explanation == "a.example and b.example say 1921, memory too."
+
+
 # --- abstentions and faults ------------------------------------------------------------------------
 def test_irrelevant_passages_and_an_empty_memory_are_an_abstention() -> None:
     answer = answered(Weigher(selecting()), PASSAGES[3:])

@@ -17,6 +17,7 @@ gets an answer and a confidence, and all well-supported answers are selected. Di
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -86,7 +87,7 @@ one, keep the better supported. Reply with one JSON object:
 "candidates": a list, for each group "answer", as its documents word it and as short as possible; "documents", the names of the \
 documents that say so, and of no other; "confidence", high, medium or low;
 "answers": a list of the answers selected; an empty list when no document answers;
-"explanation": one or two short sentences: what each answer is about, and what was left out and why.
+"explanation": one or two short sentences, without names of documents: what each answer is about, and what was left out and why.
 
 Example. Question: In which year was the Elm Street Bridge opened?
 Reply: {"candidates": [{"answer": "1921", "documents": ["d41c", "d9a0"], "confidence": "high"}, \
@@ -336,7 +337,21 @@ def _answered(
     kept: dict[str, str] = {}
     for one in borne:
         kept.setdefault(normalise(one) or one, one)
-    return proposed, tuple(kept.values()), fields["explanation"].strip()
+    return proposed, tuple(kept.values()), spelled_out(fields["explanation"].strip(), desk)
+
+
+def spelled_out(text: str, desk: Desk) -> str:
+    """A text with the sources of documents in the place of their names, which mean nothing to a reader.
+
+    >>> desk = Desk(retrieved={"d1e4": Passage(text="a", source="log")}, remembered={"d22f": Passage(text="b")})
+    >>> spelled_out("Document d1e4 says so, d22f does not.", desk)
+    'log says so, memory does not.'
+    """
+    for name, one in desk.documents.items():
+        known = "memory" if name in desk.remembered else one.source or one.title or "one passage"
+        plain = known.replace("\\", "\\\\")  # a replacement's backslashes are escapes
+        text = re.sub(rf"\b(?:document )?{name}\b", plain, text, flags=re.IGNORECASE)
+    return text
 
 
 def _reply(one: Candidate, desk: Desk) -> Reply:
