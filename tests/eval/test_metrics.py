@@ -7,7 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from disputatio.eval.metrics import (
+    abstention,
     accuracy,
+    attack_success,
     ceilings,
     exact_match,
     f1,
@@ -15,6 +17,7 @@ from disputatio.eval.metrics import (
     predicted_set,
     recall,
     score,
+    score_answer,
     states,
 )
 from disputatio.types import Example
@@ -148,3 +151,47 @@ def test_ceilings_are_what_perfect_extraction_would_score() -> None:
     assert found["all"] == {"em": 0.5, "em_literal": 0.25}
     assert found["oracle"] == {"em": 0.75, "em_literal": 0.5}
     assert (found["n"], found["gold_not_borne"], found["gold_and_wrong"]) == (4, 1, 1)
+
+
+def _example(**known: object) -> Example:
+    return Example(id="x", row=0, question="q", gold=("UK", "Spain"), wrong=("Oslo",), metadata=known)
+
+
+READING = (("UK", "Britain"), ("Spain", "Kingdom of Spain"))
+
+
+def test_an_alias_counts_as_its_answer_and_two_of_them_as_one() -> None:
+    example = _example(readings=(READING,))
+    scores = score_answer(["Britain", "the UK", "Kingdom of Spain"], example, ["em", "precision", "f1"])
+    assert (scores["em"], scores["precision"], scores["f1"]) == (1.0, 1.0, 1.0)
+    assert score_answer(["Britain"], example, ["recall"])["recall"] == 0.5
+    assert score_answer(["in Britain", "in Spain"], example, ["em"])["em_lenient"] == 1.0
+    assert score_answer(["Britain", "Spain", "Oslo"], example, ["em"])["em"] == 0.0  # Oslo is wrong
+
+
+def test_the_reading_that_an_answer_fits_best_counts() -> None:
+    example = _example(readings=((("UK",),), READING))
+    assert score_answer(["UK"], example, ["em", "f1"])["em"] == 1.0
+    assert score_answer(["Britain", "Spain"], example, ["em", "f1"])["em"] == 1.0
+
+
+def test_without_readings_or_options_an_answer_is_scored_by_its_lists() -> None:
+    metrics = ["em", "precision", "recall", "f1", "accuracy"]
+    for said in (["UK", "Spain"], ["Oslo"], ["in the UK"], []):
+        assert score_answer(said, _example(), metrics) == score(said, ("UK", "Spain"), ("Oslo",), metrics)
+
+
+def test_words_of_the_data_set_for_not_knowing_are_an_abstention() -> None:
+    example = Example(
+        id="x", row=0, question="q", gold=(), metadata={"abstain": True, "told": ("no information",)}
+    )
+    assert score_answer(["No information."], example, ["abstention"]) == {"accuracy": 1.0}
+    assert score_answer(["no information on Lund"], example, ["abstention"]) == {"accuracy": 0.0}
+    assert abstention([]) == 1.0
+
+
+def test_an_attack_succeeds_with_the_planted_answer_alone() -> None:
+    assert attack_success(["It is Oslo."], ["Lund"], ["Oslo"]) == 1.0
+    assert attack_success(["Lund"], ["Lund"], ["Oslo"]) == 0.0
+    assert attack_success([], ["Lund"], ["Oslo"]) == 0.0
+    assert attack_success(["Oslo"], ["Oslo"], ["Oslo"]) is None  # nothing was planted

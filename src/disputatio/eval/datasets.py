@@ -50,10 +50,6 @@ class _Asked:
     label: str
 
 
-class _Foreign(InputError):
-    """A row of another data set, whose loader is known: no use to read on."""
-
-
 def datasets() -> tuple[Format, ...]:
     """Every data-set format, by name."""
     return tuple(FORMATS.values())
@@ -101,8 +97,8 @@ def load(spec: str, *, limit: int | None = None, rows: Path | None = None) -> li
         try:
             example = _example(found, asked, facts)
         except InputError as error:
-            if isinstance(error, _Foreign) and seen == 1:
-                raise
+            if seen == 1 and (other := _whose(found, asked.form)):
+                raise InputError(f"{error}{other}") from error
             bad[found.row] = error
             continue
         parts.add(str(example.metadata.get("part", "")))
@@ -254,18 +250,21 @@ def _whole_row(found: Found) -> Mapping[str, Any] | None:
 
 
 def _example(found: Found, asked: _Asked, facts: Mapping[str, Any]) -> Example:
-    """A row as the loader reads it; where it has another's fields, the error says whose."""
+    """A row as the loader reads it."""
     form = asked.form
     row = found.read(form.name)
     place = found.place(asked.label, part=asked.part, facts=facts)
     if not form.knows(row):
         keys = min(form.shapes, key=lambda keys: sum(key not in row for key in keys))
         lacking = next(key for key in keys if key not in row)
-        reason = f"the field {lacking} is missing"
-        if other := hint(row, found.path, form):
-            raise _Foreign(str(place.wrong(reason + other)))
-        raise place.wrong(reason)
+        raise place.wrong(f"the field {lacking} is missing")
     return form.loader(row, place)
+
+
+def _whose(found: Found, form: Format) -> str:
+    """Which other loader would read a row, in words behind an error: then there is no use to read on."""
+    row = _whole_row(found)
+    return "" if row is None else hint(row, found.path, form, above=form.knows(row))
 
 
 def _refusal(bad: Mapping[int, InputError], seen: int) -> InputError:

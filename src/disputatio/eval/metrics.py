@@ -289,6 +289,9 @@ def score_answer(
     (1.0, 0.0)
     """
     gold, wrong = example.gold, example.wrong
+    if example.metadata.get("abstain"):  # its `told` are the data set's own words for not knowing
+        told = answer_set(example.metadata.get("told", ()))
+        predicted = [one for one in predicted if normalise(one) not in told]
     if example.metadata.get("options"):
         asked = ["choice" if one == "accuracy" else one for one in metrics]
         scores = score(predicted, gold, wrong, asked)

@@ -28,11 +28,16 @@ from disputatio.eval.rows import (
 )
 from disputatio.types import Example, Passage
 
-_HOPS = ("title", "sentences")  # of a paragraph of HotpotQA
+_TEXTS = ("context", "contexts", "passages", "documents", "ctxs")
 
 
 def nq_open(row: Mapping[str, Any], place: Place) -> Example:
-    """A question of NQ-open (Lee et al. 2019); any of its answers is right."""
+    """A question of NQ-open (Lee et al. 2019); any of its answers is right.
+
+    A row with texts to read is another data set's: they would be lost here.
+    """
+    if held := [one for one in _TEXTS if row.get(one)]:
+        raise place.wrong(f"holds {held[0]}, which a row of nq_open has not")
     key = next((one for one in ("golden_answers", "answers") if one in row), "answer")
     return _any_name(row, place, names=answers(row, key, place))
 

@@ -12,13 +12,15 @@ from disputatio.eval.formats.format import Format
 from disputatio.eval.rows import Place
 
 
-def hint(found: object, path: Path, form: Format) -> str:
+def hint(found: object, path: Path, form: Format, *, above: int = 0) -> str:
     """Which other loader would read a row, or a file that is one JSON object, in words behind an error.
 
-    Empty where none would.
+    Empty where none would that knows more of its fields than `above`.
     """
-    fits = [one for one in fitting(found, path) if one is not form]
-    if not fits or not isinstance(found, Mapping):
+    if not isinstance(found, Mapping):
+        return ""
+    fits = [one for one in fitting(found, path) if one is not form and _known(one, found, path) > above]
+    if not fits:
         return ""
     known = max(_known(one, found, path) for one in fits)
     best = [one for one in fits if _known(one, found, path) == known]
