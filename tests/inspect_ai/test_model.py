@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any, TypeVar
 
 import anyio
@@ -17,6 +16,7 @@ from inspect_ai.model import (
     GenerateConfig,
     Logprob,
     Logprobs,
+    Model,
     ModelOutput,
     ModelUsage,
     TopLogprob,
@@ -25,8 +25,9 @@ from inspect_ai.model import (
 from disputatio.errors import BatchFault, ContextTooLong, LLMError, Malformed, NoLogprobs
 from disputatio.inspect_ai import InspectModel
 from disputatio.inspect_ai import model as module
+from disputatio.kit import Kit
 from disputatio.protocols import LLM
-from disputatio.types import Message, Prompt, Sampling
+from disputatio.types import Choice, Completion, Message, Prompt, Sampling
 from tests.inspect_ai.conftest import Mock
 
 _T = TypeVar("_T")
@@ -38,9 +39,21 @@ SCHEMA = {
 }
 
 
-def in_a_thread(work: Callable[..., _T], *rest: Any) -> _T:
+def in_a_thread(model: Model, work: Callable[[InspectModel], _T]) -> _T:
     """What `work` returns when it runs as a strategy does: in a worker thread of an event loop."""
-    return anyio.run(partial(to_thread.run_sync, work, *rest))
+
+    async def run() -> _T:
+        return await to_thread.run_sync(work, InspectModel(model))
+
+    return anyio.run(run)
+
+
+def completed(model: Model, asked: Sequence[Prompt], sampling: Sampling | None = None) -> list[Completion]:
+    return in_a_thread(model, lambda one: one.complete(asked, sampling or Sampling()))
+
+
+def chosen(model: Model, asked: Sequence[Prompt], options: Sequence[str]) -> list[Choice]:
+    return in_a_thread(model, lambda one: one.choose(asked, options))
 
 
 def prompts(*texts: str) -> list[Prompt]:
@@ -64,17 +77,17 @@ def test_a_batch_is_asked_at_once_in_order_with_the_sampling(mock: Mock) -> None
         seen.append((messages, config))
         return messages[-1].text.upper()
 
-    model = InspectModel(mock(say))
+    model = mock(say)
     sampling = Sampling(max_tokens=64, temperature=0.5, top_p=0.9, seed=7)
-    done = in_a_thread(model.complete, prompts("one", "two", "three"), sampling)
-    assert isinstance(model, LLM)
-    assert model.name == "inspect:mockllm/model"
+    done = completed(model, prompts("one", "two", "three"), sampling)
+    assert in_a_thread(model, lambda one: isinstance(one, LLM))
+    assert in_a_thread(model, lambda one: one.name) == "inspect:mockllm/model"
     assert [one.text for one in done] == ["ONE", "TWO", "THREE"]
     assert {one.finish_reason for one in done} == {"stop"}
     assert [message.role for message in seen[0][0]] == ["system", "user"]
     config = seen[0][1]
     assert (config.max_tokens, config.temperature, config.top_p, config.seed) == (64, 0.5, 0.9, 7)
-    assert in_a_thread(model.complete, [], sampling) == []
+    assert completed(model, [], sampling) == []
 
 
 def test_usage_counts_the_cached_tokens_among_those_of_the_prompt(mock: Mock) -> None:
@@ -85,7 +98,7 @@ def test_usage_counts_the_cached_tokens_among_those_of_the_prompt(mock: Mock) ->
         )
         return made
 
-    [done] = in_a_thread(InspectModel(mock(say)).complete, prompts("q"), Sampling())
+    [done] = completed(mock(say), prompts("q"))
     spent = done.usage
     assert (spent.calls, spent.prompt_tokens, spent.cached_tokens, spent.completion_tokens) == (
         1,
@@ -104,8 +117,8 @@ def test_a_limit_of_tokens_that_the_user_set_higher_holds(mock: Mock) -> None:
         return "yes"
 
     for given in (32, 4096):
-        model = InspectModel(mock(say, config=GenerateConfig(max_tokens=given)))
-        in_a_thread(model.complete, prompts("q"), Sampling(max_tokens=256))
+        model = mock(say, config=GenerateConfig(max_tokens=given))
+        completed(model, prompts("q"), Sampling(max_tokens=256))
     assert seen == [256, 4096]
 
 
@@ -116,8 +129,8 @@ def test_a_schema_is_stated_in_the_prompt_where_the_provider_does_not_hold_to_on
         seen.append((messages[0].text, config))
         return "{}"
 
-    model = InspectModel(mock(say))
-    in_a_thread(model.complete, prompts("q"), Sampling(schema=SCHEMA))
+    model = mock(say)
+    completed(model, prompts("q"), Sampling(schema=SCHEMA))
     [(system, config)] = seen
     assert '"maxItems": 4' in system
     assert config.response_schema is None
@@ -131,8 +144,8 @@ def test_a_schema_is_put_to_a_provider_that_holds_to_one(mock: Mock, monkeypatch
         seen.append((messages[0].text, config))
         return "{}"
 
-    model = InspectModel(mock(say))
-    in_a_thread(model.complete, prompts("q"), Sampling(schema=SCHEMA))
+    model = mock(say)
+    completed(model, prompts("q"), Sampling(schema=SCHEMA))
     [(system, config)] = seen
     assert system == "Be brief."
     assert config.response_schema is not None
@@ -155,18 +168,14 @@ def test_a_schema_is_put_to_a_provider_that_holds_to_one(mock: Mock, monkeypatch
 def test_a_reply_without_words_or_a_proper_end_is_a_fault(
     mock: Mock, text: str, reason: Any, fault: type[LLMError]
 ) -> None:
-    model = InspectModel(
-        mock(lambda messages, config: ModelOutput.from_content("m", text, stop_reason=reason))
-    )
+    model = mock(lambda messages, config: ModelOutput.from_content("m", text, stop_reason=reason))
     with pytest.raises(fault, match="inspect:mockllm/model"):
-        in_a_thread(model.complete, prompts("q"), Sampling())
+        completed(model, prompts("q"))
 
 
 def test_a_reply_that_was_cut_off_says_so(mock: Mock) -> None:
-    model = InspectModel(
-        mock(lambda messages, config: ModelOutput.from_content("m", "ha", stop_reason="max_tokens"))
-    )
-    [done] = in_a_thread(model.complete, prompts("q"), Sampling())
+    model = mock(lambda messages, config: ModelOutput.from_content("m", "ha", stop_reason="max_tokens"))
+    [done] = completed(model, prompts("q"))
     assert done.finish_reason == "length"
 
 
@@ -175,14 +184,23 @@ def test_the_good_calls_of_a_batch_are_kept_beside_its_faults(mock: Mock) -> Non
         return "" if messages[-1].text == "two" else "yes"
 
     with pytest.raises(BatchFault) as caught:
-        in_a_thread(InspectModel(mock(say)).complete, prompts("one", "two"), Sampling())
+        completed(mock(say), prompts("one", "two"))
     assert [one is None for one in caught.value.results] == [False, True]
 
 
+def test_calls_from_threads_of_a_strategys_own_are_answered_too(mock: Mock) -> None:
+    asked = [(one, Sampling(seed=seed)) for seed, one in enumerate(prompts("one", "two", "three"))]
+    done = in_a_thread(
+        mock(lambda messages, config: f"{messages[-1].text} {config.seed}"),
+        lambda one: Kit(model=one).complete_each("drafter", asked),
+    )
+    assert [one.text for one in done] == ["one 0", "two 1", "three 2"]
+
+
 def test_an_error_of_the_provider_is_passed_on_as_it_is(mock: Mock) -> None:
-    model = InspectModel(mock(lambda messages, config: ValueError("the key has expired")))
+    model = mock(lambda messages, config: ValueError("the key has expired"))
     with pytest.raises(ValueError, match="the key has expired"):
-        in_a_thread(model.complete, prompts("one", "two", "three"), Sampling())
+        completed(model, prompts("one", "two", "three"))
 
 
 def test_options_are_weighed_by_the_likeliest_first_tokens(mock: Mock) -> None:
@@ -192,24 +210,24 @@ def test_options_are_weighed_by_the_likeliest_first_tokens(mock: Mock) -> None:
         seen.append(config)
         return listed(("Yes", 0.7), (" no", 0.2), ("yes", 0.05))
 
-    model = InspectModel(mock(say))
-    [chosen] = in_a_thread(model.choose, prompts("q"), ["Yes", "No"])
-    assert [round(math.exp(one), 3) for one in chosen.logprobs] == [0.75, 0.2]
-    assert chosen.bounded == (False, False)
+    model = mock(say)
+    [one] = chosen(model, prompts("q"), ["Yes", "No"])
+    assert [round(math.exp(odds), 3) for odds in one.logprobs] == [0.75, 0.2]
+    assert one.bounded == (False, False)
     assert (seen[0].max_tokens, seen[0].logprobs, seen[0].top_logprobs) == (1, True, 20)
-    assert in_a_thread(model.capabilities).logprobs
-    assert len(seen) == 1  # it was known already
+    assert in_a_thread(model, lambda one: [one.capabilities().logprobs for _ in range(3)]) == [True] * 3
+    assert len(seen) == 2  # it was asked once, by a call
 
 
 def test_a_model_without_log_probabilities_says_so_by_a_typed_error(mock: Mock) -> None:
-    silent = InspectModel(mock(lambda messages, config: "Yes"))
+    silent = mock(lambda messages, config: "Yes")
     with pytest.raises(NoLogprobs, match="--model-role"):
-        in_a_thread(silent.choose, prompts("q"), ["Yes", "No"])
-    found = in_a_thread(silent.capabilities)
+        chosen(silent, prompts("q"), ["Yes", "No"])
+    found = in_a_thread(silent, lambda one: one.capabilities())
     assert (found.logprobs, found.max_options, found.schema) == (False, 0, False)
-    refusing = InspectModel(mock(lambda messages, config: ValueError("logprobs are not supported")))
+    refusing = mock(lambda messages, config: ValueError("logprobs are not supported"))
     with pytest.raises(NoLogprobs):
-        in_a_thread(refusing.choose, prompts("q"), ["Yes", "No"])
-    failing = InspectModel(mock(lambda messages, config: ValueError("no such model")))
+        chosen(refusing, prompts("q"), ["Yes", "No"])
+    failing = mock(lambda messages, config: ValueError("no such model"))
     with pytest.raises(ValueError, match="no such model"):
-        in_a_thread(failing.choose, prompts("q"), ["Yes", "No"])
+        chosen(failing, prompts("q"), ["Yes", "No"])

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextvars import copy_context
 from dataclasses import replace
+from functools import partial
 from importlib import metadata
 from typing import Any, TypeVar
 
-from anyio import from_thread
+from anyio import from_thread, lowlevel
 from inspect_ai.model import (
     ChatCompletionChoice,
     ChatMessage,
@@ -45,14 +47,15 @@ _PROBE = Prompt(messages=(Message(role="user", content="Is water wet? Reply with
 class InspectModel:
     """A model of Inspect's; implements `LLM`.
 
-    It is called from a worker thread of Inspect's event loop (`anyio.to_thread.run_sync`), and makes its
-    calls in that loop: they obey Inspect's limits, connections, retries and cache, and stand in the sample's
-    transcript. What a provider raises is passed on as it is, and is the sample's error.
+    It is made in Inspect's event loop, for one sample, and called from any other thread; its calls are made
+    in that loop, as the sample's own: they obey Inspect's limits, connections, retries and cache, and stand
+    in the sample's transcript. What a provider raises is passed on as it is, and is the sample's error.
     """
 
     def __init__(self, model: Model) -> None:
         self._model = model
         self._logprobs: bool | None = None
+        self._loop, self._sample = lowlevel.current_token(), copy_context()
 
     def __repr__(self) -> str:
         return f"InspectModel({str(self._model)!r})"
@@ -131,7 +134,9 @@ class InspectModel:
                 raise several.exceptions[0] from several
 
         began = time.perf_counter()
-        words = [read(output) for output in from_thread.run(ask)]
+        # A strategy's own threads know nothing of the loop and of the sample: both are handed along.
+        outputs = self._sample.copy().run(partial(from_thread.run, ask, token=self._loop))
+        words = [read(output) for output in outputs]
         share = (time.perf_counter() - began) / len(words)
         good = [None if isinstance(one, LLMError) else _timed(one, share) for one in words]
         errors = [one for one in words if isinstance(one, LLMError)]

@@ -108,14 +108,14 @@ class _Parts:
         return kit if given is None else replace(kit, retriever=InHand(passages_of(given)))
 
     def _cast(self) -> Kit:
-        active = get_model()
+        kit, active = kit_of(self._settings), get_model()
         if self._ours or str(active).partition("/")[0] == "none":
-            return kit_of(self._settings)
+            return kit
         roles = {
             role: InspectModel(many[0] if isinstance(many, list) else many)
             for role, many in model_roles().items()
         }
-        return Kit(model=InspectModel(active), roles=roles)
+        return replace(kit, model=InspectModel(active), roles=roles)
 
 
 def passages_of(given: object) -> list[Passage]:
