@@ -87,9 +87,7 @@ def test_a_comparison_is_side_by_side_on_a_terminal(out: Path, monkeypatch: pyte
     told = result.stdout
     assert "They differ on 3 of 6 questions" in told
     assert "row 1: question 1" in told
-    assert "right: gold 1   wrong: wrong 1" in told.replace("  ", " ").replace(
-        "gold 1 wrong", "gold 1   wrong"
-    )
+    assert "right: gold 1 · wrong: wrong 1" in told
     (line,) = (one for one in told.splitlines() if one.strip().startswith("gold 1"))
     assert line.split() == ["gold", "1", "wrong", "1"]
     assert "1 more: --limit N" in told

@@ -336,9 +336,9 @@ def _contents(database: sqlite3.Connection) -> Contents:
     }
     # The newest entry of each pair: its done record where there is one, else its last fault.
     newest = database.execute(
-        "SELECT r.entrant, x.dataset, r.state, r.body FROM records r JOIN examples x ON x.id = r.example "
-        "JOIN entrants e ON e.label = r.entrant WHERE r.n = (SELECT n FROM records WHERE example = r.example "
-        "AND entrant = r.entrant ORDER BY state = 'done' DESC, n DESC LIMIT 1) "
+        "SELECT r.entrant, x.dataset, r.state, r.body FROM (SELECT *, row_number() OVER "
+        "(PARTITION BY example, entrant ORDER BY state = 'done' DESC, n DESC) AS place FROM records) r "
+        "JOIN examples x ON x.id = r.example JOIN entrants e ON e.label = r.entrant WHERE r.place = 1 "
         "ORDER BY x.dataset, x.row, x.id, e.n"
     )
     return Contents(

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from disputatio.eval.journal import Entry
 from disputatio.eval.judge import METRICS
-from disputatio.eval.statistics import holm, mcnemar, paired_difference
+from disputatio.eval.statistics import Difference, holm, mcnemar, paired_differences
 from disputatio.types import Record
 
 COMPARED = (
@@ -27,11 +27,13 @@ def differences(
     exact test with the questions that only one of them got right. `p_holm` corrects the p of that test (else
     the bootstrap's) for all pairs that are compared by this metric.
     """
-    lines = [
-        line
+    columns = [
+        column
         for one, other in itertools.combinations(labels, 2)
-        for line in _pair(one, other, rows, names=names, resamples=resamples, seed=seed)
+        for column in _columns(one, other, rows, names)
     ]
+    gaps = paired_differences([column[3:] for column in columns], resamples=resamples, seed=seed)
+    lines = [_line(*column, gap, names) for column, gap in zip(columns, gaps, strict=True)]
     for name in COMPARED:
         tested = [line for line in lines if line["metric"] == name and line["p"] is not None]
         for line, adjusted in zip(tested, holm([p_of(line) for line in tested]), strict=True):
@@ -78,39 +80,45 @@ def rounded(value: float | None) -> float | None:
     return None if value is None else round(value, 6)
 
 
-def _pair(
-    one: str, other: str, rows: Rows, *, names: Sequence[str], resamples: int, seed: int
-) -> list[dict[str, Any]]:
+_Values = list[float | None]
+
+
+def _columns(
+    one: str, other: str, rows: Rows, names: Sequence[str]
+) -> Iterator[tuple[str, str, str, _Values, _Values]]:
+    """The two, a metric or cost, and its values on every row that both have answered."""
     shared = [
         (rows[one][key].record, rows[other][key].record)
         for key in rows[one]
         if rows[one][key].state == "done" and key in rows[other] and rows[other][key].state == "done"
     ]
-    lines = []
     for name in COMPARED:
         if name in names:
-            values = [(a.scores.get(name), b.scores.get(name)) for a, b in shared]
+            yield (
+                one,
+                other,
+                name,
+                [a.scores.get(name) for a, _ in shared],
+                [b.scores.get(name) for _, b in shared],
+            )
         elif name in ("tokens", "seconds"):
             read = cost(name)
-            values = [(read(a), read(b)) for a, b in shared]
-        else:
-            continue
-        first, second = [a for a, _ in values], [b for _, b in values]
-        found = paired_difference(first, second, resamples=resamples, seed=seed)
-        test = mcnemar(first, second) if name in names and found.n else None
-        lines.append(
-            {
-                "one": one,
-                "other": other,
-                "metric": name,
-                "n": found.n,
-                "difference": rounded(found.mean),
-                "ci": None if found.low is None else [rounded(found.low), rounded(found.high)],
-                "p": rounded(found.p),
-                "p_holm": None,
-                "ratio": None if name in names else rounded(found.ratio),
-                "mcnemar": test
-                and {"one_only": test.one_only, "other_only": test.other_only, "p": rounded(test.p)},
-            }
-        )
-    return lines
+            yield one, other, name, [read(a) for a, _ in shared], [read(b) for _, b in shared]
+
+
+def _line(
+    one: str, other: str, name: str, first: _Values, second: _Values, found: Difference, names: Sequence[str]
+) -> dict[str, Any]:
+    test = mcnemar(first, second) if name in names and found.n else None
+    return {
+        "one": one,
+        "other": other,
+        "metric": name,
+        "n": found.n,
+        "difference": rounded(found.mean),
+        "ci": None if found.low is None else [rounded(found.low), rounded(found.high)],
+        "p": rounded(found.p),
+        "p_holm": None,
+        "ratio": None if name in names else rounded(found.ratio),
+        "mcnemar": test and {"one_only": test.one_only, "other_only": test.other_only, "p": rounded(test.p)},
+    }

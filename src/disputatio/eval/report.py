@@ -22,7 +22,7 @@ from disputatio.eval.judge import METRICS
 from disputatio.eval.metrics import score
 from disputatio.eval.pairs import cost, differences, rounded
 from disputatio.eval.seeds import by_seed, merged, seeds_of
-from disputatio.eval.statistics import RESAMPLES, estimate, mean
+from disputatio.eval.statistics import RESAMPLES, estimates, mean
 from disputatio.eval.strata import by_stratum
 from disputatio.types import Record
 
@@ -169,18 +169,16 @@ def _strategy(
         "abstained": sum(record.abstained is not None for record in records),
         "withheld": withheld,
     }
+    measured = tuple(dict.fromkeys((*scores, *names)))
+    columns: list[list[float | None]] = [[one.scores.get(name) for one in records] for name in measured]
+    columns += [[cost(name)(one) for one in records] for name in COSTS]
+    found = estimates(columns, resamples=resamples, seed=seed)
     intervals: dict[str, list[float | None]] = {}
-    for name in dict.fromkeys((*scores, *names)):
-        found = estimate([record.scores.get(name) for record in records], resamples=resamples, seed=seed)
-        line[name] = rounded(found.mean)
-        if found.low is not None:
-            intervals[name] = [rounded(found.low), rounded(found.high)]
+    for name, one in zip((*measured, *COSTS), found, strict=True):
+        line[name] = rounded(one.mean)
+        if one.low is not None:
+            intervals[name] = [rounded(one.low), rounded(one.high)]
     line["precision_n"] = sum(record.scores.get("precision") is not None for record in records)
-    for name in COSTS:
-        found = estimate([cost(name)(record) for record in records], resamples=resamples, seed=seed)
-        line[name] = rounded(found.mean)
-        if found.low is not None:
-            intervals[name] = [rounded(found.low), rounded(found.high)]
     seconds = [record.seconds for record in records]
     line["seconds_median"] = rounded(median(seconds)) if seconds else None
     line["model_seconds"] = rounded(mean([record.usage.seconds for record in records]))

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 RESAMPLES = 10_000
 _BLOCK = 1 << 21  # draws held at once: 16 MiB of indices
 _KEPT = 1 << 26  # the most draws that are kept for the next figure on as many questions: 64 MiB
+_TOGETHER = 128  # columns that are resampled at once: their means take 10 MiB
 _ZERO = 1e-12  # means nearer to zero are zero: sums of thirds miss it by a rounding
 
 
@@ -82,11 +83,23 @@ def estimate(
     >>> estimate([0.5]), estimate([])
     (Estimate(n=1, mean=0.5, low=None, high=None), Estimate(n=0, mean=None, low=None, high=None))
     """
-    kept = [value for value in values if value is not None]
-    if len(kept) < 2:
-        return Estimate(n=len(kept), mean=mean(kept))
-    low, high = _percentiles(resampled_means(kept, resamples=resamples, seed=seed), level)
-    return Estimate(n=len(kept), mean=mean(kept), low=low, high=high)
+    return estimates([values], level=level, resamples=resamples, seed=seed)[0]
+
+
+def estimates(
+    columns: Sequence[Sequence[float | None]],
+    *,
+    level: float = 0.95,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> list[Estimate]:
+    """`estimate` of each of several columns of values, in far less time than one by one."""
+    kept = [[value for value in values if value is not None] for values in columns]
+    spans = _spans(kept, level=level, resamples=resamples, seed=seed)
+    return [
+        Estimate(n=len(values), mean=mean(values), low=span and span[0], high=span and span[1])
+        for values, (span, _) in zip(kept, spans, strict=True)
+    ]
 
 
 def paired_difference(
@@ -105,17 +118,38 @@ def paired_difference(
     >>> paired_difference([1.0, 1.0, 1.0], [0.0, 0.0, None]).mean
     1.0
     """
-    pairs = [(a, b) for a, b in zip(one, other, strict=True) if a is not None and b is not None]
-    gaps = [a - b for a, b in pairs]
-    below = sum(b for _, b in pairs)
-    ratio = sum(a for a, _ in pairs) / below if below else None
-    if len(gaps) < 2:
-        return Difference(n=len(gaps), mean=mean(gaps), ratio=ratio)
-    means = resampled_means(gaps, resamples=resamples, seed=seed)
-    low, high = _percentiles(means, level)
-    tail = min(int((means <= _ZERO).sum()), int((means >= -_ZERO).sum()))
-    p = min(1.0, 2 * (tail + 1) / (resamples + 1))
-    return Difference(n=len(gaps), mean=mean(gaps), low=low, high=high, p=p, ratio=ratio)
+    return paired_differences([(one, other)], level=level, resamples=resamples, seed=seed)[0]
+
+
+def paired_differences(
+    columns: Sequence[tuple[Sequence[float | None], Sequence[float | None]]],
+    *,
+    level: float = 0.95,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> list[Difference]:
+    """`paired_difference` of each of several pairs of columns, in far less time than one by one."""
+    pairs = [
+        [(a, b) for a, b in zip(one, other, strict=True) if a is not None and b is not None]
+        for one, other in columns
+    ]
+    gaps = [[a - b for a, b in held] for held in pairs]
+    found = []
+    for held, gap, (span, tail) in zip(
+        pairs, gaps, _spans(gaps, level=level, resamples=resamples, seed=seed), strict=True
+    ):
+        below = sum(b for _, b in held)
+        found.append(
+            Difference(
+                n=len(gap),
+                mean=mean(gap),
+                low=span and span[0],
+                high=span and span[1],
+                p=None if span is None else min(1.0, 2 * (tail + 1) / (resamples + 1)),
+                ratio=sum(a for a, _ in held) / below if below else None,
+            )
+        )
+    return found
 
 
 def mcnemar(one: Sequence[float | None], other: Sequence[float | None]) -> Discordance | None:
@@ -155,12 +189,42 @@ def holm(values: Sequence[float]) -> list[float]:
 
 def resampled_means(values: Sequence[float], *, resamples: int, seed: int) -> NDArray[np.float64]:
     """The means of `resamples` samples with replacement: an array (resamples,)."""
+    return _means([values], resamples=resamples, seed=seed)[:, 0]
+
+
+def _means(columns: Sequence[Sequence[float]], *, resamples: int, seed: int) -> NDArray[np.float64]:
+    """The means of the same resamples of columns of one length: an array (resamples, columns)."""
     import numpy as np
 
-    array = np.asarray(values, dtype=np.float64)
-    return np.concatenate(
-        [block @ array for block in drawn(len(array), resamples=resamples, seed=seed)]
-    ) / len(array)
+    values = np.asarray(columns, dtype=np.float64).T
+    blocks = [block @ values for block in drawn(len(values), resamples=resamples, seed=seed)]
+    return np.concatenate(blocks) / len(values)
+
+
+def _spans(
+    columns: Sequence[Sequence[float]], *, level: float, resamples: int, seed: int
+) -> list[tuple[tuple[float, float] | None, int]]:
+    """For each column the interval of its resampled means, and how many are on the rarer side of zero.
+
+    Without an interval where there are fewer than two values. Columns of one length are resampled
+    together, some at a time.
+    """
+    import numpy as np
+
+    found: list[tuple[tuple[float, float] | None, int]] = [(None, 0)] * len(columns)
+    by_length: dict[int, list[int]] = {}
+    for at, values in enumerate(columns):
+        if len(values) > 1:
+            by_length.setdefault(len(values), []).append(at)
+    for places in by_length.values():
+        for start in range(0, len(places), _TOGETHER):
+            some = places[start : start + _TOGETHER]
+            means = _means([columns[at] for at in some], resamples=resamples, seed=seed)
+            lows, highs = np.quantile(means, [(1 - level) / 2, (1 + level) / 2], axis=0)
+            tails = np.minimum((means <= _ZERO).sum(axis=0), (means >= -_ZERO).sum(axis=0))
+            for at, low, high, tail in zip(some, lows, highs, tails, strict=True):
+                found[at] = ((float(low), float(high)), int(tail))
+    return found
 
 
 def drawn(n: int, *, resamples: int, seed: int) -> Iterator[NDArray[np.float64]]:
@@ -190,10 +254,3 @@ def _counts(n: int, resamples: int, seed: int) -> NDArray[np.uint8]:
         draws = generator.integers(0, n, size=(rows, n)) + n * np.arange(rows)[:, None]
         counts[start : start + rows] = np.bincount(draws.ravel(), minlength=rows * n).reshape(rows, n)
     return counts
-
-
-def _percentiles(means: NDArray[np.float64], level: float) -> tuple[float, float]:
-    import numpy as np
-
-    low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
-    return float(low), float(high)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from disputatio.eval.pairs import Rows, rounded
-from disputatio.eval.statistics import estimate
+from disputatio.eval.statistics import estimates
 
 _FIGURES = re.compile(r"(\d+)")
 
@@ -36,14 +36,13 @@ def by_stratum(
     lines = []
     for (stratum, value), keys in sorted(kinds.items(), key=lambda kind: in_order(*kind[0])):
         shared = [key for key in keys if key in kept]
-        for label in labels if shared else ():
-            records = [rows[label][key].record for key in shared]
-            found = {
-                name: estimate(
-                    [record.scores.get(name) for record in records], resamples=resamples, seed=seed
-                )
-                for name in names
-            }
+        if not shared:
+            continue
+        held = {label: [rows[label][key].record for key in shared] for label in labels}
+        columns = [[one.scores.get(name) for one in held[label]] for label in labels for name in names]
+        found = iter(estimates(columns, resamples=resamples, seed=seed))
+        for label in labels:
+            scores = {name: next(found) for name in names}
             lines.append(
                 {
                     "stratum": stratum,
@@ -51,11 +50,11 @@ def by_stratum(
                     "strategy": label,
                     "n": len(shared),
                     "failed": sum(key in rows[label] and rows[label][key].state != "done" for key in keys),
-                    "abstained": sum(record.abstained is not None for record in records),
-                    **{name: rounded(one.mean) for name, one in found.items()},
+                    "abstained": sum(record.abstained is not None for record in held[label]),
+                    **{name: rounded(one.mean) for name, one in scores.items()},
                     "ci": {
                         name: [rounded(one.low), rounded(one.high)]
-                        for name, one in found.items()
+                        for name, one in scores.items()
                         if one.low is not None
                     },
                 }
