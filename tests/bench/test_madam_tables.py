@@ -3,19 +3,36 @@
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import shlex
+import sys
 from collections import Counter
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
-from bench import madam_tables
-from bench.madam_tables import ROWS, Step, draw, execute, main, steps
+from disputatio.eval.entrants import entrants
 from disputatio.types import Example
 from tests.test_docs import wrong_with_ours
 
+BENCH = Path(__file__).resolve().parent.parent.parent / "bench"
 SHARES = {1: 55, 2: 83, 3: 106}
+
+
+def script() -> ModuleType:
+    """The script as a module."""
+    spec = importlib.util.spec_from_file_location("bench_madam_tables", BENCH / "madam_tables.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+tables = script()
 
 
 def examples() -> list[Example]:
@@ -29,37 +46,35 @@ def examples() -> list[Example]:
 @pytest.mark.parametrize("length", [30, 60, 100])
 def test_every_beginning_of_the_draw_has_each_stratums_share_to_within_a_row(length: int) -> None:
     held = {one.row: len(one.gold) for one in examples()}
-    found = Counter(held[row] for row in draw(examples())[:length])
+    found = Counter(held[row] for row in tables.draw(examples())[:length])
     for many, rows in SHARES.items():
         assert abs(found[many] - length * rows / 244) <= 1
 
 
 def test_the_draw_is_the_same_each_time_and_names_no_row_twice() -> None:
-    assert draw(examples()) == draw(examples())
-    assert len(set(draw(examples()))) == 100
-    assert draw(examples(), count=60) == draw(examples())[:60]
-    assert draw(examples(), seed=1) != draw(examples())
+    assert tables.draw(examples()) == tables.draw(examples())
+    assert len(set(tables.draw(examples()))) == 100
+    assert tables.draw(examples(), count=60) == tables.draw(examples())[:60]
+    assert tables.draw(examples(), seed=1) != tables.draw(examples())
 
 
 def test_the_rows_that_are_kept_are_a_hundred_different_ones() -> None:
-    rows = [int(line) for line in ROWS.read_text(encoding="utf-8").split()]
+    rows = [int(line) for line in tables.ROWS.read_text(encoding="utf-8").split()]
     assert len(rows) == len(set(rows)) == 100
 
 
 def test_the_commands_are_understood_by_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--data", "dev.jsonl", "--rows", "100", "--model", "local:some"]) == 0
+    assert tables.main(["--data", "dev.jsonl", "--rows", "100", "--model", "local:some"]) == 0
     lines = [shlex.split(line) for line in capsys.readouterr().out.splitlines()]
     assert [wrong_with_ours(words) for _, *words in lines] == [""] * len(lines)
     assert [words[2] for words in lines] == ["run", "run", "build", "run", "build", "run", "tables"]
 
 
 def test_the_options_of_the_commands_are_options_of_the_strategies() -> None:
-    from disputatio.eval.entrants import entrants
-
     given = argparse.Namespace(
-        data="dev.jsonl", out="out", rows=60, questions=30, parts=madam_tables.PARTS, model="", workers=8
+        data="dev.jsonl", out="out", rows=60, questions=30, parts=tables.PARTS, model="", workers=8
     )
-    for step in steps(given):
+    for step in tables.steps(given):
         if step.words[1] == "run":
             named = step.words[step.words.index("--strategy") + 1]
             settings = [step.words[at + 1] for at, word in enumerate(step.words) if word == "--set"]
@@ -80,11 +95,11 @@ def test_running_goes_on_past_failed_questions_and_ends_where_a_run_was_stopped(
     built = tmp_path / "set.jsonl"
     built.write_text("", encoding="utf-8")
     made = [
-        Step(words=("eval", "build", "imbalance", "--out", str(built), "0"), makes=built),
-        Step(words=("eval", "run", "--out", str(tmp_path / "a"), "3")),
-        Step(words=("eval", "run", "--out", str(tmp_path / "b"), "1")),
-        Step(words=("eval", "tables", "0")),
+        tables.Step(words=("eval", "build", "imbalance", "--out", str(built), "0"), makes=built),
+        tables.Step(words=("eval", "run", "--out", str(tmp_path / "a"), "3")),
+        tables.Step(words=("eval", "run", "--out", str(tmp_path / "b"), "1")),
+        tables.Step(words=("eval", "tables", "0")),
     ]
-    assert execute(made, program) == 1
+    assert tables.execute(made, program) == 1
     ran = [json.loads(line)[-1] for line in said.read_text(encoding="utf-8").splitlines()]
     assert ran == ["3", "1"]
