@@ -321,11 +321,12 @@ def _start(out: Path, count: int, workers: int) -> subprocess.Popen[str]:
     return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
 
 
-def test_an_interrupt_ends_the_run_after_the_record_in_hand(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_ends_the_run_after_the_record_in_hand(tmp_path: Path, number: signal.Signals) -> None:
     with _start(tmp_path, 500, 1) as process:
         assert process.stdout is not None
         said = [process.stdout.readline().strip() for _ in range(3)]
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         said += process.stdout.read().split("\n")
     words = [line for line in said if line]
     assert process.returncode == 0
