@@ -181,19 +181,20 @@ def prices_command() -> None:
 
 @app.command("datasets")
 def datasets_command(as_json: _Json = False) -> None:
-    """The data sets that can be read, and the fields of a row."""
-    from disputatio.eval.datasets import datasets
+    """The data sets that can be read: origin, licence, the shape of a file, what is measured."""
+    from disputatio.eval.datasets import datasets, described
 
-    known = [
-        {"name": one.name, "description": one.description, "fields": one.fields, "metrics": one.metrics}
-        for one in datasets()
-    ]
+    known = [described(form) for form in datasets()]
     if as_json:
         typer.echo(json.dumps(known, indent=2))
         return
     for one in known:
-        typer.echo(f"{one['name']}:PATH\n  {one['description']}\n  fields: {one['fields']}")
-        typer.echo(f"  metrics: {', '.join(one['metrics']) or 'graded by a judge (--judge)'}")
+        typer.echo(f"{one['name']}:PATH{' or #'.join(['', *one['views']])}\n  {one['description']}")
+        for key in ("origin", "licence", "shape", "fields"):
+            typer.echo(f"  {key}: {one[key]}")
+        if not one["passages"]:
+            typer.echo("  passages: none, search an index (--index DIR)")
+        typer.echo(f"  metrics: {', '.join(one['metrics']) or 'none'} ({one['measure']})")
 
 
 # --- what a run is bound to ---------------------------------------------------------------------
