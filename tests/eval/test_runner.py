@@ -173,12 +173,15 @@ def test_a_fault_is_recorded_with_what_it_took_and_a_bug_with_its_traceback(tmp_
     _run(tmp_path, 1, ask=failing)
     fault, bug = read_journal(tmp_path).entries
     assert (fault.state, fault.record.usage.calls) == ("fault", 3)
-    assert [event["event"] for event in read_trace(tmp_path, "half", "x0")] == ["complete"]
+    assert [event["event"] for event in read_trace(tmp_path, "right", "x0")] == ["complete"]
+    called, broke = read_trace(tmp_path, "half", "x0")
+    assert (called["event"], broke["event"]) == ("complete", "bug")
     stored = sqlite3.connect(tmp_path / FILE)
     ((detail,),) = stored.execute("SELECT detail FROM records WHERE state = 'bug'").fetchall()
     stored.close()
     assert bug.record.fault == "ZeroDivisionError: in the strategy"
     assert "Traceback" in detail and "in failing" in detail
+    assert broke["traceback"] == detail
 
 
 def test_a_strategy_that_would_end_the_process_is_a_bug(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ from disputatio.errors import (
 from disputatio.eval.budget import BudgetSpent, Meter
 from disputatio.eval.journal import Entrant, Journal, Manifest, State, open_journal
 from disputatio.eval.judge import Grade, Judge, as_record
-from disputatio.eval.metrics import score
+from disputatio.eval.metrics import score_answer
 from disputatio.eval.pace import Left, Pace
 from disputatio.trace import Trace
 from disputatio.types import Answer, Example, Passage, Record
@@ -309,6 +309,8 @@ class _Work:
             manifest=self.manifest,
         )
         detail = "" if state == "fault" else "".join(traceback.format_exception(error))
+        if detail:
+            held.trace.note("bug", traceback=detail)
         self.journal.append(label, record, state=state, detail=detail, events=held.trace.events)
         return record, state
 
@@ -341,7 +343,7 @@ def _record(
 ) -> Record:
     """The record of one answer; a fault has no scores, and neither has a verdict that is no grade."""
     metrics = manifest.metrics.get(example.metadata.get("dataset", ""), ())
-    scores = {} if fault else score(answer.answers, example.gold, example.wrong, metrics)
+    scores = {} if fault else score_answer(answer.answers, example, metrics)
     scores |= {name: None if one.grade is None else float(one.grade) for name, one in (grades or {}).items()}
     return Record(
         example=example.id,
