@@ -11,7 +11,7 @@ from typing import Any
 from disputatio.eval.headline import tokens
 from disputatio.eval.judge import METRICS
 from disputatio.eval.markup import document, grid, words
-from disputatio.eval.plots import COLOURS, SHAPES, Mark, curves, forest, kinds, scatter, shape_of
+from disputatio.eval.plots import COLOURS, NAMED, SHAPES, Mark, curves, forest, kinds, scatter, shape_of
 from disputatio.eval.tables import basis, setting, tables
 from disputatio.eval.wording import (
     TITLES,
@@ -154,6 +154,7 @@ def _costs(part: Mapping[str, Any], numbers: Mapping[str, int]) -> tuple[str, st
     told = (
         "Bold and joined: no other is better in both (the Pareto front). Up and to the left is better. "
         f"Each on {part['same_rows']} questions; whiskers are 95 % intervals."
+        + (" The others go by the marks of the list beside." if len(marks) > NAMED else "")
     )
     return f"{TITLES[metric]} against tokens", drawing, words(told)
 

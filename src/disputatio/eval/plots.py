@@ -15,6 +15,7 @@ from dataclasses import dataclass
 WIDTH = 400
 SHAPES = "●■▲◆"
 COLOURS = 8
+NAMED = 8  # marks that can all have their names beside them
 _LETTER = 6.1  # the usual width of a letter, in the units of a drawing
 _LONGEST = 20  # letters of a name in a drawing; the whole name is in its title
 _LOG_FROM = 6  # spread of costs from which their axis is logarithmic
@@ -54,7 +55,7 @@ class Axis:
     def ticks(self) -> list[tuple[float, str]]:
         """Where the ticks are, and what they say: about five round values."""
         if self.logarithmic:
-            wide = self.high / self.low > 60
+            wide = self.high / self.low > 400
             steps = [m * 10.0**e for e in range(-2, 9) for m in ((1,) if wide else (1, 2, 5))]
             return [(self.at(one), short(one)) for one in steps if self.low <= one <= self.high]
         step = _round_step((self.high - self.low) / 5)
@@ -104,7 +105,10 @@ def forest(marks: Sequence[Mark], *, title: str, below: str, per_cent: bool = Tr
 def scatter(
     marks: Sequence[Mark], front: Sequence[str], *, title: str, below: str, beside: str, per_cent: bool = True
 ) -> str:
-    """Value against `x` with the interval as a whisker; the marks on the `front` are joined by a line."""
+    """Value against `x` with the interval as a whisker; the marks on the `front` are joined by a line.
+
+    Of more than `NAMED` marks only those on the front have their names beside them.
+    """
     height, left = 300, 44
     xs = [mark.x for mark in marks]
     low, high = min(xs), max(xs)
@@ -130,6 +134,8 @@ def scatter(
     for mark in marks:
         x, y = across.at(mark.x), up.at(mark.value)
         body.append(_shape(mark, x, y))
+        if len(marks) > NAMED and mark.name not in front:
+            continue
         box = _room(x, y, _shown(mark.name), taken, (left, 16, WIDTH, height - 46))
         taken.append(box)
         weight = ' class="strong"' if mark.name in front else ' class="soft"'
