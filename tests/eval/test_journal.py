@@ -181,6 +181,15 @@ def test_rows_that_are_read_otherwise_than_before_are_refused(tmp_path: Path) ->
         raise AssertionError("it went on")
 
 
+def test_rows_whose_strata_are_told_otherwise_go_on(tmp_path: Path) -> None:
+    _begin(tmp_path)
+    first, second = examples(2)
+    told = replace(second, metadata={**second.metadata, "strata": {"parity": "odd", "size": "small"}})
+    with open_journal(tmp_path, MANIFEST, [RIGHT], [first, told]):
+        pass
+    assert len(read_journal(tmp_path).runs) == 2
+
+
 def test_a_trace_is_kept_with_its_record_and_the_newest_is_read(tmp_path: Path) -> None:
     with open_journal(tmp_path, MANIFEST, [RIGHT], examples(2)) as journal:
         journal.append("right", _record(fault="f"), state="fault", events=[{"event": "search"}])

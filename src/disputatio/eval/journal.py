@@ -36,6 +36,7 @@ from disputatio.types import Answer, Example, Record, Usage
 
 State = Literal["done", "fault", "bug"]
 
+_SCORED = ("gold", "wrong")  # what an answer is scored against
 _SUMS = "sum(calls), sum(prompt_tokens), sum(cached_tokens), sum(completion_tokens) FROM spending"
 _WITH_TRACES = _WITH_SPENDING = 2  # the version of the file that first had them
 
@@ -306,7 +307,8 @@ def _compare(
     kept = {name: json.loads(body) for name, body in database.execute("SELECT id, body FROM examples")}
     for example in examples:
         now = json.loads(_dump(_labels(example)))
-        if found := differences(kept.get(example.id, now), now, f"row {example.row} was begun with"):
+        before = {key: kept.get(example.id, now)[key] for key in _SCORED}
+        if found := differences(before, now, f"row {example.row} was begun with"):
             clauses += found
             break  # the first says what happened
     refuse(out, clauses)
