@@ -9,14 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from inspect_ai import Task
+from inspect_ai import Task, eval_retry
 from inspect_ai.dataset import Sample
 from inspect_ai.log import EvalLog, read_eval_log
 from inspect_ai.model import ChatMessage, GenerateConfig, ModelOutput, get_model
 from inspect_ai.solver import generate
 
-from disputatio import Index, Passage
+from disputatio import Index, Passage, api
 from disputatio.inspect_ai import disputatio_scorer, disputatio_task, disputation_solver
+from disputatio.inspect_ai.tasks import TASKS
 from tests.inspect_ai.conftest import Evaluate, Mock, reads, reply
 
 pytestmark = pytest.mark.slow  # Inspect takes its time to start, to log and to close
@@ -207,3 +208,16 @@ def test_another_solvers_completion_is_scored_as_one_answer(
     assert first.scores["disputatio_scorer"].value["em"] == 1.0
     assert second.scores["disputatio_scorer"].reason == "no_response"
     assert means(log)["em"] == 1.0
+
+
+def test_a_failed_run_is_repeated_from_its_log(rows: Path, evaluate: Evaluate, tmp_path: Path) -> None:
+    script = tmp_path / "script.json"
+    script.write_text(json.dumps({"": "no JSON"}), encoding="utf-8")
+    failed = evaluate(TASKS["jsonl"](str(rows), "majority_vote", model=f"scripted:{script}"), "none")
+    assert failed.status == "error"
+    script.write_text(json.dumps({"": reply("1901")}), encoding="utf-8")
+    api._KITS.clear()  # else the script is that of the first run: a process makes a kit once
+    [mended] = eval_retry(failed, log_dir=str(tmp_path / "logs"), display="none")
+    assert mended.status == "success"
+    assert mended.eval.task == "disputatio/jsonl"
+    assert means(mended)["em"] == 0.5

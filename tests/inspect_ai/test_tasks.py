@@ -11,6 +11,7 @@ from typing import Any, cast
 import anyio
 import pytest
 from inspect_ai._util.error import PrerequisiteError
+from inspect_ai._util.registry import registry_unqualified_name
 from inspect_ai.model import ChatMessageUser, ModelName
 from inspect_ai.scorer import Score, Target
 from inspect_ai.solver import Generate, TaskState
@@ -76,6 +77,31 @@ def test_a_fault_is_raised_and_never_scored(tmp_path: Path, monkeypatch: pytest.
     assert score is not None
     assert math.isnan(score.as_float())
     assert score.reason == "no_response"
+
+
+def test_other_names_of_an_answer_count_where_the_data_set_has_them() -> None:
+    state = state_of({**ROWS[1], "wrong": []})
+    state.metadata |= {"disputatio": {"answers": ["Countess Lund"], "abstained": None}}
+    score = disputatio_scorer(["em"])
+    assert anyio.run(partial(score, state, state.target)).as_dict()["em"] == 0.0
+    state.metadata |= {"readings": [[["Ada Lund", "Countess Lund"]]]}
+    assert anyio.run(partial(score, state, state.target)).as_dict()["em"] == 1.0
+
+
+def test_answers_that_only_a_judge_can_grade_go_to_inspects_own_grader(tmp_path: Path) -> None:
+    row = {"question": "Why?", "answer": "So.", "context": ["Because."], "document_ids": ["d1"]}
+    (tmp_path / "morgana.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
+    made = TASKS["datamorgana"](str(tmp_path / "morgana.jsonl"), "concat", index=None)
+    assert made.scorer is not None
+    assert [registry_unqualified_name(one) for one in made.scorer] == ["model_graded_qa"]
+
+
+def test_what_is_to_be_known_of_the_rows_stands_in_the_tasks_metadata(tmp_path: Path) -> None:
+    both = {**ROWS[0], "wrong": ["1901"]}
+    (tmp_path / "both.jsonl").write_text(json.dumps(both) + "\n", encoding="utf-8")
+    made = disputatio_task(f"jsonl:{tmp_path / 'both.jsonl'}")
+    assert made.metadata is not None
+    assert "both gold and wrong" in made.metadata["notes"][0]
 
 
 def test_every_data_set_is_a_task_of_its_name(rows: Path) -> None:

@@ -9,19 +9,23 @@ from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
 from inspect_ai.solver import TaskState
 
 from disputatio.errors import UnknownName
-from disputatio.eval.metrics import score as score_answers
+from disputatio.eval.metrics import score_answer
 from disputatio.inspect_ai.solver import TOLD
+from disputatio.types import Example
 
-METRICS = ("em", "precision", "recall", "f1", "accuracy", "choice")
+USUAL = ("em", "precision", "recall", "f1", "accuracy")
+METRICS = (*USUAL, "choice", "abstention", "attack")
 
 
 @scorer(metrics={"*": [mean(), stderr()]})
-def disputatio_scorer(metrics: Sequence[str] = METRICS[:-1]) -> Scorer:
+def disputatio_scorer(metrics: Sequence[str] = USUAL) -> Scorer:
     """Score the answers against the target, which lists the gold ones, and `metadata["wrong"]`.
 
-    The answers are those in `metadata["disputatio"]`; where another solver answered, its completion is the
-    one answer. A score that is not defined (the precision of an abstention) is unscored, and so is a sample
-    with a fault or without a word; `abstained` is the share of samples that were answered by an abstention.
+    What else the metadata says of how answers compare holds as in `score_answer`: `readings` with other names
+    of the gold answers, `options` to pick from. The answers are those in `metadata["disputatio"]`; where
+    another solver answered, its completion is the one answer. A score that is not defined (the precision of
+    an abstention) is unscored, and so is a sample with a fault or without a word; `abstained` is the share
+    of samples that were answered by an abstention.
     Raises `UnknownName` for a metric that is not known.
     """
     for metric in metrics:
@@ -36,8 +40,15 @@ def disputatio_scorer(metrics: Sequence[str] = METRICS[:-1]) -> Scorer:
             return Score.unscored(reason="no_response", explanation="a model or the network failed")
         answers = tuple(told["answers"]) if told is not None else (state.output.completion,)
         abstained = told["abstained"] if told is not None else None
-        wrong = tuple(state.metadata.get("wrong") or ())
-        scores = score_answers(answers, tuple(target.target), wrong, metrics)
+        example = Example(
+            id=str(state.sample_id),
+            row=0,
+            question=state.input_text,
+            gold=tuple(target.target),
+            wrong=tuple(state.metadata.get("wrong") or ()),
+            metadata=state.metadata,
+        )
+        scores = score_answer(answers, example, metrics)
         value = {name: math.nan if one is None else one for name, one in scores.items()}
         return Score(
             value={**value, "abstained": float(abstained is not None)},

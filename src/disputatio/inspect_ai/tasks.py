@@ -16,7 +16,7 @@ from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.scorer import model_graded_qa
 
 from disputatio.errors import DisputatioError
-from disputatio.eval.datasets import datasets, identify, load
+from disputatio.eval.datasets import check, datasets, identify, load
 from disputatio.eval.metrics import VERSION
 from disputatio.inspect_ai.scorer import disputatio_scorer
 from disputatio.inspect_ai.solver import disputation_solver
@@ -61,7 +61,11 @@ def disputatio_task(
         fail_on_error=FAULTS,
         continue_on_fail=True,
         version=VERSION,
-        metadata={"sha256": identity.sha256, "strategy": strategy},
+        metadata={
+            "sha256": identity.sha256,
+            "strategy": strategy,
+            "notes": check(examples, searched=index is not None),
+        },
     )
 
 
