@@ -59,7 +59,7 @@ class Model(Scripted):
         if text.startswith(EXPLAIN_SYSTEM):
             return text.rsplit("\n", maxsplit=1)[-1]
         number = text.rsplit("Text ", maxsplit=1)[1][0]
-        return json.dumps({"summary": f"It is on term{number}.", "quote": f"Text {number}"})
+        return json.dumps({"summary": f"It is on term{number}."})
 
     def _odds(self, text: str) -> Odds:
         notes = text.count("It is on term")

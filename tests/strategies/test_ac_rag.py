@@ -72,11 +72,10 @@ class Model(Scripted):
             return f"{term.capitalize()}, explained."
         if text.startswith(SUMMARY_SYSTEM):
             if "movement at the fracture site" in text.removeprefix(SUMMARY_SYSTEM).casefold():
-                quote = "increased by movement at the fracture site"
-                return json.dumps({"summary": "Movement increases callus formation.", "quote": quote})
+                return json.dumps({"summary": "Movement increases callus formation."})
             if "Rigid" in text.removeprefix(SUMMARY_SYSTEM):
-                return json.dumps({"summary": "Little callus forms when held still.", "quote": "made up"})
-            return json.dumps({"summary": "unknown", "quote": ""})
+                return json.dumps({"summary": "Little callus forms when held still."})
+            return json.dumps({"summary": "unknown"})
         if text.startswith(ANSWER_SYSTEM):
             return json.dumps({"answers": ["movement"], "explanation": "It is movement that increases it."})
         raise AssertionError(text)
@@ -242,7 +241,7 @@ def test_a_passage_that_tells_nothing_is_neither_remembered_nor_read_again() -> 
 
 def test_what_a_summary_adds_to_its_passage_is_left_out_unless_it_is_unbound() -> None:
     summary = "Movement increases callus formation. Vitamin C heals bones within days."
-    reply = json.dumps({"summary": summary, "quote": "increased by movement at the fracture site"})
+    reply = json.dumps({"summary": summary})
     answer = answered(Model(replies={SUMMARY_SYSTEM: reply}), rounds=1)
     assert [one.text for one in answer.claims[1:]] == ["Movement increases callus formation."]
     answer = answered(Model(replies={SUMMARY_SYSTEM: reply}), rounds=1, bound=False)
@@ -250,7 +249,7 @@ def test_what_a_summary_adds_to_its_passage_is_left_out_unless_it_is_unbound() -
 
 
 def test_a_summary_that_is_all_of_the_models_own_is_not_remembered() -> None:
-    reply = json.dumps({"summary": "Vitamin C heals bones within days.", "quote": "Vitamin C"})
+    reply = json.dumps({"summary": "Vitamin C heals bones within days."})
     model = Model(replies={SUMMARY_SYSTEM: reply})
     answer = answered(model, rounds=1)
     assert [one.citations for one in answer.claims] == [()]
