@@ -80,12 +80,15 @@ def test_a_fault_is_raised_and_never_scored(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_other_names_of_an_answer_count_where_the_data_set_has_them() -> None:
-    state = state_of({**ROWS[1], "wrong": []})
-    state.metadata |= {"disputatio": {"answers": ["Countess Lund"], "abstained": None}}
-    score = disputatio_scorer(["em"])
-    assert anyio.run(partial(score, state, state.target)).as_dict()["em"] == 0.0
-    state.metadata |= {"readings": [[["Ada Lund", "Countess Lund"]]]}
-    assert anyio.run(partial(score, state, state.target)).as_dict()["em"] == 1.0
+    found = []
+    for names in ([], [[["Ada Lund", "Countess Lund"]]]):
+        state = state_of({**ROWS[1], "wrong": []})
+        told = {"answers": ["Countess Lund"], "abstained": None}
+        state.metadata |= {"disputatio": told, "readings": names}
+        score = anyio.run(partial(disputatio_scorer(["em"]), state, state.target))
+        assert score is not None
+        found.append(score.as_dict()["em"])
+    assert found == [0.0, 1.0]
 
 
 def test_answers_that_only_a_judge_can_grade_go_to_inspects_own_grader(tmp_path: Path) -> None:
