@@ -11,8 +11,8 @@ import pytest
 
 HEAVY = {
     "fastapi", "httpx", "httpx2", "huggingface_hub", "inspect_ai", "lance", "lancedb", "numpy", "openai",
-    "openvino", "openvino_genai", "openvino_telemetry", "openvino_tokenizers", "pyarrow", "pypdf", "ray", "scipy",
-    "semantic_text_splitter", "tokenizers", "torch", "trafilatura", "transformers", "uvicorn",
+    "openvino", "openvino_genai", "openvino_telemetry", "openvino_tokenizers", "pyarrow", "pypdf", "ray",
+    "scipy", "semantic_text_splitter", "tokenizers", "torch", "trafilatura", "transformers", "uvicorn",
 }  # fmt: skip
 
 
