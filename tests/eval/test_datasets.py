@@ -44,7 +44,7 @@ def test_a_ramdocs_row_becomes_an_example_with_passages_in_order(tmp_path: Path)
     assert [p.source for p in example.passages] == ["doc1", "doc2", "doc3"]
     assert [p.text for p in example.passages] == [d["text"] for d in ROW["documents"]]
     assert example.metadata["types"] == ("correct", "misinfo", "noise")
-    assert example.metadata["strata"] == {"gold answers": "1", "misinformation": "with"}
+    assert example.metadata["strata"] == {"gold answers": "1", "misinformation passages": "1"}
 
 
 def test_no_label_of_a_passage_reaches_the_passage(tmp_path: Path) -> None:

@@ -92,7 +92,8 @@ def figures(word: Mapping[str, Any]) -> str:
     ]
     if word["confidence"] is not None:
         scores.append(f"confidence {share(word['confidence'])}")
-    cost = f"{word['calls']} calls, {thousands(word['tokens'])} tokens, {word['seconds']:.1f} s"
+    calls = f"{word['calls']} call{'' if word['calls'] == 1 else 's'}"
+    cost = f"{calls}, {thousands(word['tokens'])} tokens, {word['seconds']:.1f} s"
     return "; ".join([*scores, cost])
 
 
@@ -117,7 +118,7 @@ def _side(name: str, word: Mapping[str, Any], metric: str | None) -> str:
     ]
     if word["positions"]:
         told = "".join(f"<li>{words(position_line(one))}</li>" for one in word["positions"])
-        body.append(f"<p>Positions ({words(word['conflict'])}):</p><ul>{told}</ul>")
+        body.append(f"<p>Positions (conflict: {words(word['conflict'])}):</p><ul>{told}</ul>")
     if word["explanation"]:
         body.append(f"<p>{words(word['explanation'])}</p>")
     body += _folded("Replies", [reply_line(one) for one in word["replies"]])

@@ -63,6 +63,7 @@ def report(out: Path, *, resamples: int = RESAMPLES, metric: str | None = None) 
                 "options": dict(entrant.options),
                 "options_hash": options_hash(entrant),
                 "prompts": entrant.prompts,
+                "code": dict(sorted(entrant.code.items())),
             }
             for entrant in journal.entrants
         ],

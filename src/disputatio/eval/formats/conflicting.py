@@ -7,7 +7,8 @@ tells nothing (`mixed`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -68,7 +69,8 @@ def ramdocs(row: Mapping[str, Any], place: Place) -> Example:
             "entities": tuple(items(row, "disambig_entity", str, place)) if "disambig_entity" in row else (),
             "strata": {
                 "gold answers": str(len(answer_set(gold))),
-                "misinformation": "with" if "misinfo" in types else "without",
+                "misinformation passages": str(types.count("misinfo")),
+                **_imbalance(gold, documents),
             },
         },
     )
@@ -103,6 +105,20 @@ def ambigdocs(row: Mapping[str, Any], place: Place) -> Example:
             "strata": {"gold answers": str(len(answer_set(gold)))},
         },
     )
+
+
+def _imbalance(gold: Sequence[str], documents: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Of several gold answers the fewest and the most correct documents that bear one, as in figure 4 (a).
+
+    >>> told = [{"type": "correct", "answer": "Lund"}, {"type": "correct", "answer": "Oslo"}] * 2
+    >>> _imbalance(["Lund", "Oslo"], told[:3]), _imbalance(["Lund"], told)
+    ({'imbalance': '1 : 2'}, {})
+    """
+    held = Counter(
+        name for told in documents if told["type"] == "correct" for name in answer_set([told["answer"]])
+    )
+    counts = [held[name] for name in answer_set(gold)]
+    return {"imbalance": f"{min(counts)} : {max(counts)}"} if len(counts) > 1 else {}
 
 
 def conflictnq(row: Mapping[str, Any], place: Place) -> Example:
