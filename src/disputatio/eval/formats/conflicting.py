@@ -108,17 +108,17 @@ def ambigdocs(row: Mapping[str, Any], place: Place) -> Example:
 
 
 def _imbalance(gold: Sequence[str], documents: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Of several gold answers the fewest and the most correct documents that bear one, as in figure 4 (a).
+    """How many more documents bear the most borne of several gold answers than the least, as in figure 4 (a).
 
     >>> told = [{"type": "correct", "answer": "Lund"}, {"type": "correct", "answer": "Oslo"}] * 2
     >>> _imbalance(["Lund", "Oslo"], told[:3]), _imbalance(["Lund"], told)
-    ({'imbalance': '1 : 2'}, {})
+    ({'imbalance': '1'}, {})
     """
     held = Counter(
         name for told in documents if told["type"] == "correct" for name in answer_set([told["answer"]])
     )
     counts = [held[name] for name in answer_set(gold)]
-    return {"imbalance": f"{min(counts)} : {max(counts)}"} if len(counts) > 1 else {}
+    return {"imbalance": str(max(counts) - min(counts))} if len(counts) > 1 else {}
 
 
 def conflictnq(row: Mapping[str, Any], place: Place) -> Example:
