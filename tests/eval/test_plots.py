@@ -67,7 +67,16 @@ def test_the_front_is_joined_by_a_line_and_bold() -> None:
 def test_costs_that_are_far_apart_get_a_logarithmic_axis() -> None:
     axis = Axis(low=10, high=1000, start=0, end=200, logarithmic=True)
     assert axis.at(100) == pytest.approx(100)
-    assert [word for _, word in axis.ticks()][:4] == ["10", "100", "1k"]
+    assert [word for _, word in axis.ticks()] == ["10", "20", "50", "100", "200", "500", "1k"]
+    wide = Axis(low=10, high=10_000, start=0, end=200, logarithmic=True)
+    assert [word for _, word in wide.ticks()] == ["10", "100", "1k", "10k"]
+
+
+def test_of_many_marks_only_the_front_is_named() -> None:
+    many = [Mark(name=f"strategy {i}", number=i, value=0.3, x=100 + i) for i in range(9)]
+    element = drawing(scatter(many, ["strategy 0"], title="t", below="b", beside="s"))
+    named = [one.text for one in element.iter("text") if (one.text or "").startswith("strategy")]
+    assert named == ["strategy 0"]
 
 
 def test_ticks_are_round_and_within_the_axis() -> None:
