@@ -67,7 +67,9 @@ def test_the_commands_are_understood_by_the_command_line(capsys: pytest.CaptureF
     assert tables.main(["--data", "dev.jsonl", "--rows", "100", "--model", "local:some"]) == 0
     lines = [shlex.split(line) for line in capsys.readouterr().out.splitlines()]
     assert [wrong_with_ours(words) for _, *words in lines] == [""] * len(lines)
-    assert [words[2] for words in lines] == ["run", "run", "build", "run", "build", "run", "tables"]
+    assert [words[2] for words in lines] == [
+        *("run", "run", "build", "run", "report", "build", "run", "report", "tables"),
+    ]
 
 
 def test_the_options_of_the_commands_are_options_of_the_strategies() -> None:
