@@ -168,11 +168,13 @@ def _table(told: Mapping[str, Any], parts: Sequence[Part]) -> dict[str, Any]:
         cells = {
             method["name"]: [_cell(told, method, at, group, parts) for at in range(len(columns))]
             for method in told["methods"]
+            if method["strategy"]  # without one it is nothing that an evaluation runs
         }
+        for row in cells.values():
+            _fill_means(told, row)
         models = sorted({cell.part.model for row in cells.values() for cell in row if cell is not None})
         who = f"ours: {', '.join(models)}" if models else "ours"
         for method, row in cells.items():
-            _fill_means(told, row)
             missing += sum(cell is None for cell in row)
             name = who if group is None else f"{group}, {who}"
             lines.append([name, method, *(_ours(told, at, cell) for at, cell in enumerate(row))])
