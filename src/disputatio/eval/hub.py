@@ -7,6 +7,7 @@ is fetched is data, and read like any file; nothing of a repository is run. `HF_
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import sys
@@ -89,26 +90,39 @@ def _client(name: str, repo: str, revision: str) -> tuple[Listing, Fetch]:
     try:
         from httpx2 import HTTPError
         from huggingface_hub import HfApi, hf_hub_download
-        from huggingface_hub.errors import RepositoryNotFoundError
+        from huggingface_hub.errors import (
+            EntryNotFoundError,
+            HfHubHTTPError,
+            LocalEntryNotFoundError,
+            OfflineModeIsEnabled,
+            RepositoryNotFoundError,
+        )
         from huggingface_hub.utils.tqdm import disable_progress_bars
     except ImportError as error:
         raise MissingDependency("huggingface_hub", "local") from error
     endpoint = (os.environ.get("HF_ENDPOINT") or "https://huggingface.co").rstrip("/")
+    logging.getLogger("huggingface_hub").setLevel(logging.ERROR)  # its warnings say what the error says
     if not sys.stderr.isatty():
         disable_progress_bars()
 
     def said(error: Exception) -> DownloadError:
-        if isinstance(error, RepositoryNotFoundError):
-            why = "no data set of this name, or one that asks for a token"
+        if isinstance(error, LocalEntryNotFoundError | OfflineModeIsEnabled) or (
+            isinstance(error, HTTPError) and not isinstance(error, HfHubHTTPError)
+        ):
+            why = f"{endpoint} cannot be reached, and it is not in the cache"
+        elif isinstance(error, EntryNotFoundError):
+            why = f"{endpoint} has no such file there"
+        elif isinstance(error, RepositoryNotFoundError):
+            why = f"{endpoint} has no data set of this name, or asks for a token"
         else:
-            why = next(iter(str(error).strip().splitlines()), type(error).__name__)
-        return DownloadError(f"{name}: {why}; fetch the file by hand and give its path instead")
+            why = next(iter(str(error).strip().splitlines()), type(error).__name__).rstrip(".")
+        return DownloadError(f"{name}: {why}: fetch the file by hand and give its path instead")
 
     def listing() -> Sequence[str]:
         try:
             api = HfApi(endpoint=endpoint)
             return api.list_repo_files(repo, repo_type="dataset", revision=revision)
-        except (HTTPError, OSError, ValueError) as error:
+        except (HTTPError, EntryNotFoundError, OSError, ValueError) as error:
             raise said(error) from error
 
     def fetch(file: str) -> Path:
@@ -116,7 +130,7 @@ def _client(name: str, repo: str, revision: str) -> tuple[Listing, Fetch]:
             return Path(
                 hf_hub_download(repo, file, repo_type="dataset", revision=revision, endpoint=endpoint)
             )
-        except (HTTPError, OSError, ValueError) as error:
+        except (HTTPError, EntryNotFoundError, OSError, ValueError) as error:
             raise said(error) from error
 
     return listing, fetch

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import math
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -112,8 +113,8 @@ def by_columns(columns: Mapping[str, Any]) -> list[dict[str, Any]] | None:
 def literal(found: Any) -> Any:
     """What a text writes out, where it writes out a list or an object; anything else as it is.
 
-    >>> literal('["a", "b"]'), literal("['a']"), literal("[a] b")
-    (['a', 'b'], ['a'], '[a] b')
+    >>> literal('["a", "b"]'), literal("['a']"), literal("[a] b"), literal("[\\d]")
+    (['a', 'b'], ['a'], '[a] b', '[\\d]')
     """
     if not isinstance(found, str) or len(found) > _LONGEST_LITERAL:
         return found
@@ -122,12 +123,16 @@ def literal(found: Any) -> Any:
         text.startswith("{") and text.endswith("}")
     ):
         return found
-    for read in (json.loads, ast.literal_eval):
-        try:
-            return read(text)
-        except (ValueError, SyntaxError, RecursionError, MemoryError):
-            continue
-    return found
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        pass
+    try:
+        with warnings.catch_warnings():  # of backslashes that escape nothing
+            warnings.simplefilter("ignore")
+            return ast.literal_eval(text)
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        return found
 
 
 def value(row: Mapping[str, Any], key: str, place: Place, at: str = "") -> Any:
