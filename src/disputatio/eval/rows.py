@@ -113,8 +113,8 @@ def by_columns(columns: Mapping[str, Any]) -> list[dict[str, Any]] | None:
 def literal(found: Any) -> Any:
     """What a text writes out, where it writes out a list or an object; anything else as it is.
 
-    >>> literal('["a", "b"]'), literal("['a']"), literal("[a] b"), literal("[\\d]")
-    (['a', 'b'], ['a'], '[a] b', '[\\d]')
+    >>> literal('["a", "b"]'), literal("['a']"), literal("[a] b")
+    (['a', 'b'], ['a'], '[a] b')
     """
     if not isinstance(found, str) or len(found) > _LONGEST_LITERAL:
         return found
