@@ -51,6 +51,7 @@ def multisource(
     journal: Annotated[
         str | None, typer.Option(help="File of the calls made; an interrupted run goes on.")
     ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="What was built, as one JSON object.")] = False,
 ) -> None:
     """Sources of known reliability that agree and disagree on the same questions (RA-RAG, appendix G)."""
     from disputatio.errors import InputError
@@ -91,6 +92,10 @@ def multisource(
         "texts": made,
     }
     write(built, out, about=about)
+    if as_json:
+        counts = {"passages": len(built.passages), "estimate": estimate, "test": test}
+        _end({"kind": "multisource", **about, **counts}, out, as_json=True)
+        return
     for name in ("passages.jsonl", "estimate.jsonl", "test.jsonl", "about.json"):
         typer.echo(out / name)
 

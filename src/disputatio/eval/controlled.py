@@ -249,8 +249,4 @@ def _rows(
 
 
 def _categories(kind: Kind, level: int) -> dict[str, str]:
-    return (
-        {"imbalance": f"1 against {level}"}
-        if kind == "imbalance"
-        else {"misinformation passages": f"{level}"}
-    )
+    return {"imbalance": f"1 : {level}"} if kind == "imbalance" else {"misinformation passages": f"{level}"}

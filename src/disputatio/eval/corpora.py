@@ -15,6 +15,7 @@ from typing import Any
 from disputatio.errors import InputError
 from disputatio.eval.datasets import load
 from disputatio.eval.formats.attributed import page_source
+from disputatio.eval.row_file import write_lines
 from disputatio.eval.rows import Place, optional, string
 
 PAGES, BEIR = "datamorgana", "beir"
@@ -53,19 +54,7 @@ def corpus(spec: str) -> Iterator[dict[str, str]]:
 
 def write_corpus(spec: str, out: Path) -> int:
     """Write the rows of a corpus to a file, whole or not at all; how many there are."""
-    part = out.with_name(out.name + ".part")
-    count = 0
-    try:
-        with part.open("w", encoding="utf-8") as file:
-            for row in corpus(spec):
-                file.write(json.dumps(row, ensure_ascii=False) + "\n")
-                count += 1
-        part.replace(out)
-    except OSError as error:
-        raise InputError(f"{out}: {error.strerror or error}") from error
-    finally:
-        part.unlink(missing_ok=True)
-    return count
+    return write_lines(out, corpus(spec))
 
 
 def _pages(path: Path) -> Iterator[dict[str, str]]:

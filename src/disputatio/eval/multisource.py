@@ -18,6 +18,7 @@ from typing import Any, Literal, get_args
 
 from disputatio.errors import InputError
 from disputatio.eval.material import TEXTS, Material, bears_any
+from disputatio.eval.row_file import write_lines
 from disputatio.store.in_hand import InHand
 from disputatio.text import content_id
 from disputatio.types import Example, Passage, Source
@@ -189,14 +190,16 @@ def _example(
 def write(built: MultiSource, folder: Path, *, about: Mapping[str, Any]) -> None:
     """Write `passages.jsonl` (to ingest), `estimate.jsonl` and `test.jsonl` (data sets) and `about.json`.
 
+    Each file is whole or not there; `about.json` comes last, so that a folder with it is complete.
     Raises `InputError` where the folder cannot be written.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        _lines(folder / "passages.jsonl", [_passage_row(one) for one in built.passages])
+        (folder / "about.json").unlink(missing_ok=True)
+        write_lines(folder / "passages.jsonl", [_passage_row(one) for one in built.passages])
         for split in (ESTIMATE, TEST):
             rows = [example_row(one) for one in built.examples if one.metadata["split"] == split]
-            _lines(folder / f"{split}.jsonl", rows)
+            write_lines(folder / f"{split}.jsonl", rows)
         told = {**about, "reliabilities": {one.name: one.reliability for one in built.sources}}
         (folder / "about.json").write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
     except OSError as error:
@@ -225,7 +228,3 @@ def _passage_row(one: Passage) -> dict[str, Any]:
     if one.title:
         row["title"] = one.title
     return {**row, "metadata": dict(one.metadata)}
-
-
-def _lines(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
