@@ -243,11 +243,16 @@ def test_a_changed_prompt_or_schema_changes_the_hash(monkeypatch: pytest.MonkeyP
 def test_the_prompts_of_agents_that_a_strategy_shares_count_for_it_and_not_for_others(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    names = ("ragenta", "main_rag", "madam_rag")
+    names = ("ragenta", "main_rag", "madam_rag", "ra_rag")
     before = [prompts_hash(load_strategy(name)) for name in names]
-    monkeypatch.setattr("disputatio.triplets.JUDGE_TASK", "Another.")
-    after = [prompts_hash(load_strategy(name)) for name in names]
-    assert [one == other for one, other in zip(before, after, strict=True)] == [False, False, True]
+    for place, same in (
+        ("disputatio.triplets.JUDGE_TASK", [False, False, True, True]),
+        ("disputatio.evidence.entailment.JUDGE_TASK", [False, True, True, False]),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(place, "Another.")
+            after = [prompts_hash(load_strategy(name)) for name in names]
+            assert [one == other for one, other in zip(before, after, strict=True)] == same
 
 
 def test_a_reply_that_was_cut_off_is_kept_in_the_answer() -> None:

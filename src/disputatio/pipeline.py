@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
-from disputatio import agents, strategies, triplets
+from disputatio import agents, strategies
 from disputatio.errors import ConfigError, InputError, UnknownName
 from disputatio.evidence.audit import audit
 from disputatio.kit import Kit
@@ -27,6 +27,7 @@ from disputatio.types import Answer
 Strategy = Callable[..., Answer]
 
 DEFAULT_STRATEGY = "disputation"
+SPEAKING = frozenset(f"disputatio.{one}" for one in ("agents", "panel", "triplets", "evidence"))
 
 
 def ask(
@@ -104,15 +105,30 @@ def read_options(strategy: Strategy, given: Mapping[str, Any]) -> dict[str, Any]
 
 
 def prompts_hash(strategy: Strategy) -> str:
-    """A hash over the prompts and schemas that a strategy's file and the agents it shares hold."""
+    """A hash over the prompts and schemas of a strategy's file and of all modules whose parts it uses."""
     digest = hashlib.sha256()
-    own = inspect.getmodule(strategy)
-    judging = any(inspect.getmodule(one) is triplets for one in vars(own).values() if inspect.isroutine(one))
-    for module in (own, agents, triplets) if judging else (own, agents):
+    for module in _speaking(inspect.getmodule(strategy)):
         for name, value in sorted(vars(module).items()):
             if name.isupper() and isinstance(value, str | Mapping):
                 digest.update(f"{name}={value}\n".encode())
     return digest.hexdigest()[:16]
+
+
+def _speaking(own: types.ModuleType | None) -> list[types.ModuleType]:
+    """A strategy's module and those it uses that can hold prompts: of agents and of evidence."""
+    found = dict.fromkeys([own, agents])
+    waiting = list(found)
+    while waiting:
+        for one in vars(waiting.pop()).values():
+            module = inspect.getmodule(one) if inspect.isroutine(one) or inspect.isclass(one) else None
+            if module not in found and module is not None and _room(module) in SPEAKING:
+                found[module] = None
+                waiting.append(module)
+    return sorted((one for one in found if one is not None), key=lambda one: one.__name__)
+
+
+def _room(module: types.ModuleType) -> str:
+    return ".".join(module.__name__.split(".")[:2])
 
 
 def _read_value(name: str, value: object, hint: Any) -> object:
