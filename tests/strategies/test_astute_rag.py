@@ -47,8 +47,10 @@ def by_year(documents: Documents) -> str:
 
 
 def grouping(told: Mapping[str, Sequence[str]]) -> str:
-    """A consolidator's reply: answers with the documents named for them."""
-    groups = [{"about": "the bridge", "answer": one, "documents": list(names)} for one, names in told.items()]
+    """A consolidator's reply: years with the documents named for them."""
+    groups = [
+        {"summary": f"The bridge opened in {one}.", "documents": list(names)} for one, names in told.items()
+    ]
     return json.dumps({"groups": groups})
 
 
@@ -145,14 +147,26 @@ def test_memory_and_passages_are_told_apart_by_code_and_those_that_agree_form_on
     ]
 
 
-def test_a_document_is_in_no_group_whose_answer_its_words_do_not_bear() -> None:
+def test_a_document_is_in_no_group_whose_summary_its_words_do_not_bear() -> None:
     def all_alike(documents: Documents) -> str:
-        return grouping({"1975": list(documents), "1666": list(documents), "unknown": list(documents)})
+        told = json.loads(grouping({"1975": list(documents), "1666": list(documents)}))["groups"]
+        return json.dumps({"groups": [*told, *told, {"summary": "unknown", "documents": list(documents)}]})
 
     model = Weigher(selecting("1975"), consolidated=all_alike)
     answered(model)
     (line,) = [json.loads(line) for line in model.calls[-1].text.splitlines() if line.startswith('{"kind"')]
     assert [documents_of(model.calls[-1].text)[name] for name in line["documents"]] == [PASSAGES[2].text]
+
+
+def test_a_group_that_is_said_again_for_each_of_its_documents_is_one_group() -> None:
+    def one_by_one(documents: Documents) -> str:
+        alone = [{"summary": "The bridge opened in 1921.", "documents": [name]} for name in documents]
+        return json.dumps({"groups": alone})
+
+    model = Weigher(selecting("1921"), consolidated=one_by_one)
+    answered(model)
+    (line,) = [json.loads(line) for line in model.calls[-1].text.splitlines() if line.startswith('{"kind"')]
+    assert line["documents"] == list(documents_of(model.calls[-1].text))[:2]
 
 
 # --- answers, positions, citations ---------------------------------------------------------------
@@ -166,6 +180,11 @@ def test_all_well_supported_answers_are_selected_and_cited_where_their_words_sta
     cited = [[one.passage for one in claim.citations] for claim in answer.claims]
     assert cited == [["a", "b"], ["c"]]
     assert [one.passages for one in answer.replies] == [("a", "b"), ("c",)]
+
+
+def test_each_answer_is_stated_by_the_summary_of_its_group() -> None:
+    answer = audited(Weigher(selecting("1921", "1975")))
+    assert answer.text == "The bridge opened in 1921 [1][2]. The bridge opened in 1975 [3]."
 
 
 def test_a_candidate_that_was_not_selected_is_a_rejected_position_with_its_confidence() -> None:
@@ -183,6 +202,7 @@ def test_an_answer_of_memory_alone_has_no_citation_and_its_position_says_so() ->
     answer = audited(model)
     assert answer.answers == ("1948",)
     assert all(not claim.citations for claim in answer.claims)
+    assert answer.text.startswith("From the model's memory alone: ")
     (position,) = answer.conflict.positions
     assert position.reason.startswith("remembered by the model; no passage read says so")
     assert (position.passages, position.weight) == ((), 0.0)

@@ -5,8 +5,8 @@ Models", arXiv 2410.07176) as MADAM-RAG (Wang et al. 2025, arXiv 2504.13079, app
 several answers: passages of the model's own memory are written, both kinds are consolidated to groups that agree, each group
 gets an answer and a confidence, and all well-supported answers are selected. Differences from the papers' prompts:
 
-* documents bear opaque names instead of numbers, so that no text can pretend to be one. Of the documents that are named for an answer
-  only those count in whose words it is, and an answer without one is left out; whether a group is remembered or retrieved is
+* documents bear opaque names instead of numbers, so that no text can pretend to be one. Of the documents that are named for a summary
+  or an answer only those count whose words bear it out, and what has none is left out; whether a group is remembered or retrieved is
   told by code from its documents;
 * documents come first in every prompt but the first, so that they are read once;
 * a consolidation that changes nothing is the last one: the next would ask the same again, word for word; one that
@@ -24,10 +24,21 @@ from typing import Any
 
 from disputatio.agents import ask_answers, parse_object, shown, stands_in
 from disputatio.errors import InputError, ReplyError
+from disputatio.evidence.audit import as_statement
+from disputatio.evidence.citations import cite
 from disputatio.evidence.positions import conflict_of
 from disputatio.kit import Kit, chat
-from disputatio.text import contains_words, content_id, fence, is_same_answer, is_unknown, normalise, one_line
-from disputatio.types import Answer, Conflict, Passage, Position, Prompt, Reply, Sampling
+from disputatio.text import (
+    contains_words,
+    content_id,
+    fence,
+    is_same_answer,
+    is_unknown,
+    normalise,
+    one_line,
+    sentences,
+)
+from disputatio.types import Answer, Claim, Conflict, Passage, Position, Prompt, Reply, Sampling
 
 MEMORY_SYSTEM = """\
 You write down what you remember on a question, before anything is looked up. Write only what you are sure of, with names and figures; \
@@ -69,14 +80,14 @@ So far the documents were put in order like this:
 CONSOLIDATE_TASK = """\
 Put the documents in order; correct and complete the order so far, where there is one. Documents that say the same of the same person, \
 place or thing form one group. Documents that contradict each other form groups apart, and so do those on different people, places or \
-things of one name. A document that does not answer belongs to no group. Reply with one JSON object:
-"groups": a list, each group once: "about", whom or what it is about; "answer", what its documents answer, in their words and as short as \
-possible; "documents", the names of the documents that say so, and of no other. An empty list when no document answers.
+things of one name. A document that does not answer the question belongs to no group. Reply with one JSON object:
+"groups": a list, each group once: "summary", one sentence of what its documents answer to the question, that names exactly whom or what \
+they are about; "documents", the names of the documents that say so, and of no other. An empty list when no document answers.
 
 Example. Question: In which year was the Elm Street Bridge opened?
-Reply: {"groups": [{"about": "the bridge in Dunmore", "answer": "1921", "documents": ["d41c", "d9a0"]}, \
-{"about": "the bridge in Dunmore", "answer": "1975", "documents": ["d7e2"]}, \
-{"about": "the bridge in Carrow", "answer": "1948", "documents": ["d05b"]}]}"""
+Reply: {"groups": [{"summary": "The Elm Street Bridge in Dunmore was opened in 1921.", "documents": ["d41c", "d9a0"]}, \
+{"summary": "The Elm Street Bridge in Dunmore was opened in 1975.", "documents": ["d7e2"]}, \
+{"summary": "The Elm Street Bridge in Carrow was opened in 1948.", "documents": ["d05b"]}]}"""
 
 ANSWER_TASK = """\
 Answer in three steps. Put documents together that say the same of the same person, place or thing, and apart those that contradict \
@@ -107,15 +118,14 @@ GROUPS_SCHEMA: Mapping[str, Any] = {
     "properties": {
         "groups": {
             "type": "array",
-            "maxItems": 6,
+            "maxItems": 5,
             "items": {
                 "type": "object",
                 "properties": {
-                    "about": {"type": "string"},
-                    "answer": {"type": "string"},
+                    "summary": {"type": "string"},
                     "documents": {"type": "array", "items": {"type": "string"}, "maxItems": 12},
                 },
-                "required": ["about", "answer", "documents"],
+                "required": ["summary", "documents"],
                 "additionalProperties": False,
             },
         }
@@ -129,7 +139,7 @@ CANDIDATES_SCHEMA: Mapping[str, Any] = {
     "properties": {
         "candidates": {
             "type": "array",
-            "maxItems": 6,
+            "maxItems": 5,
             "items": {
                 "type": "object",
                 "properties": {
@@ -217,7 +227,9 @@ def astute_rag(
     )
     conflict = conflict_of(found, kit.reliabilities)
     told = tuple(_told(one, candidates, desk) for one in conflict.positions)
-    return replace(found, conflict=Conflict(kind=conflict.kind, positions=told))
+    accepted = [one for one in told if one.answer in answers]
+    claims = tuple(_claim(one, found, groups, desk) for one in accepted)
+    return replace(found, claims=claims, conflict=Conflict(kind=conflict.kind, positions=told))
 
 
 def laid_out(question: str, passages: Sequence[Passage], remembered: Sequence[str]) -> Desk:
@@ -248,14 +260,14 @@ def kind_of(names: Sequence[str], desk: Desk) -> str:
     return " and ".join(kind for kind, own in kinds.items() if any(one in own for one in names))
 
 
-def bearing(answer: str, names: Sequence[str], desk: Desk) -> tuple[str, ...]:
-    """Of the documents that are said to give an answer, those in whose words it is; else all in whose words it is.
+def bearing(said: str, names: Sequence[str], desk: Desk) -> tuple[str, ...]:
+    """Of the documents named for a statement those whose words bear it out; else all whose words do.
 
     >>> desk = Desk(retrieved={"d1": Passage(text="Opened in 1921."), "d2": Passage(text="Elms.")}, remembered={})
     >>> bearing("1921", ["d2", "d1"], desk), bearing("1921", ["d2"], desk), bearing("1975", ["d2"], desk)
     (('d1',), ('d1',), ())
     """
-    whole = tuple(name for name, one in desk.documents.items() if stands_in(one, answer))
+    whole = tuple(name for name, one in desk.documents.items() if stands_in(one, said))
     return tuple(one for one in whole if one in names) or whole
 
 
@@ -297,18 +309,20 @@ def _consolidated(question: str, desk: Desk, groups: str, kit: Kit, max_tokens: 
     except ReplyError as error:
         kit.trace.note("fault", role="consolidator", reason=error.reason)
         return None
-    lines: dict[tuple[str, str], str] = {}
-    members = []
+    named: dict[str, tuple[str, list[str]]] = {}  # a small model says a group again for each of its documents
     for one in found:
-        about, answer = one_line(one["about"]), one_line(one["answer"])
-        names = () if is_unknown(answer) else bearing(answer, one["documents"], desk)
-        key = (normalise(about), normalise(answer))
-        if names and key not in lines:
-            fields = {"kind": kind_of(names, desk), "documents": names, "about": about, "answer": answer}
-            lines[key] = json.dumps(fields, ensure_ascii=False)
-            members.append([desk.documents[name].id or "memory" for name in names])
+        summary = one_line(one["summary"])
+        if not is_unknown(summary):
+            named.setdefault(normalise(summary), (summary, []))[1].extend(one["documents"])
+    told = [(summary, bearing(summary, names, desk)) for summary, names in named.values()]
+    formed = [one for one in told if one[1]]
+    lines = [
+        json.dumps({"kind": kind_of(names, desk), "documents": names, "summary": summary}, ensure_ascii=False)
+        for summary, names in formed
+    ]
+    members = [[desk.documents[one].id or "memory" for one in names] for _, names in formed]
     kit.trace.note("consolidated", groups=members)
-    return "\n".join(lines.values())
+    return "\n".join(lines)
 
 
 def _answered(
@@ -367,3 +381,16 @@ def _told(position: Position, candidates: Sequence[Candidate], desk: Desk) -> Po
     if any(contains_words(one.text, position.answer) for one in desk.remembered.values()):
         facts.append("remembered by the model")
     return replace(position, reason="; ".join([*facts, position.reason]))
+
+
+def _claim(position: Position, answer: Answer, groups: str, desk: Desk) -> Claim:
+    """What states an answer: its group's summary, else a sentence of the explanation; cited where passages say it."""
+    told = [json.loads(line)["summary"] for line in groups.splitlines()]
+    told += [answer.explanation[start:end] for start, end in sentences(answer.explanation)]
+    fitting = [as_statement(one) for one in told if contains_words(one, position.answer)]
+    text = fitting[0] if fitting else f"{answer.question.strip()} {position.answer}"
+    citations = cite(position.answer, [one for one in answer.passages if one.id in position.passages], {})
+    remembered = any(contains_words(one.text, position.answer) for one in desk.remembered.values())
+    if remembered and not citations:
+        text = f"From the model's memory alone: {text}"
+    return Claim(text=text, citations=tuple(citations))
