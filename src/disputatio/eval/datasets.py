@@ -122,7 +122,7 @@ def identify(spec: str) -> Identity:
     """Which file `NAME:PATH` is; raises as `load` does."""
     asked = _asked(spec)
     digest = hashlib.sha256()
-    files = files_of(asked.form, asked.path)
+    files = files_of(asked.form, asked.path, asked.part)
     beside = [files[0].parent / one for one in asked.form.beside]
     for one in [*files, *(file for file in beside if file.is_file())]:
         try:
@@ -229,11 +229,11 @@ def _asked(spec: str) -> _Asked:
 def _with_facts(asked: _Asked) -> Iterable[tuple[Found, Mapping[str, Any]]]:
     """The rows as they are found, with what their format finds in all rows of their file."""
     if asked.form.gather is None:
-        for found in read_rows(asked.form, asked.path):
+        for found in read_rows(asked.form, asked.path, asked.part):
             yield found, {}
         return
     by_file: dict[Path, list[Found]] = {}
-    for found in read_rows(asked.form, asked.path):
+    for found in read_rows(asked.form, asked.path, asked.part):
         by_file.setdefault(found.path, []).append(found)
     for path, rows in by_file.items():
         facts = asked.form.gather([one for one in map(_whole_row, rows) if one is not None], path)

@@ -66,13 +66,18 @@ class Found:
         return row
 
 
-def files_of(form: Format, path: Path) -> list[Path]:
+def files_of(form: Format, path: Path, part: str = "") -> list[Path]:
     """The files that a data set's rows stand in, in order: the file itself, or those of a folder.
+
+    Of a folder that has a file for each part, the file of the one that is asked for.
 
     Raises `InputError` where a folder holds none, or several and the format does not know which.
     """
     if not path.is_dir():
         return [path]
+    known = {one for pattern in form.files for one in path.glob(pattern) if one.is_file()}
+    if part and (named := sorted(one for one in known if one.name.partition(".")[0] == part)):
+        return named
     for pattern in form.files:
         found = sorted(one for one in path.glob(pattern) if one.is_file())
         if found:
@@ -88,13 +93,13 @@ def files_of(form: Format, path: Path) -> list[Path]:
     raise InputError(f"{path}: a folder with several files of rows, name one: {names}")
 
 
-def read_rows(form: Format, path: Path) -> Iterator[Found]:
+def read_rows(form: Format, path: Path, part: str = "") -> Iterator[Found]:
     """The rows of a data set's files, numbered from 0 over all of them; a line keeps its line's number.
 
     Raises `InputError` naming the file that cannot be read, and `MissingDependency` for parquet.
     """
     start = 0
-    for file in files_of(form, path):
+    for file in files_of(form, path, part):
         last = -1
         for number, (name, line, raw) in enumerate(_rows(form, file)):
             last = number if line is None or _is_table(form, file) else line

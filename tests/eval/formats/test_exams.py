@@ -108,6 +108,7 @@ def test_a_task_of_law_is_asked_as_its_prompt_asks_and_its_answers_are_the_optio
     assert (first.gold, second.gold) == (("B. generic",), ("A. fanciful",))
     assert score_answer(["generic"], first, ("accuracy",)) == {"accuracy": 1.0}
     assert score_answer(["A"], first, ("accuracy",)) == {"accuracy": 0.0}
+    assert [e.metadata["id"] for e in load(f"legalbench:{tmp_path / 'marks'}#train")] == ["train 0"]
     (bare, _) = load(f"legalbench:{_task(tmp_path / 'two_marks')}")
     assert bare.question.startswith('two marks:\nThe mark "Ivory"')
 

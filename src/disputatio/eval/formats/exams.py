@@ -55,8 +55,8 @@ def legalbench(row: Mapping[str, Any], place: Place) -> Example:
     """A row of a task of LegalBench (Guha et al. 2023), in the folder of the task.
 
     Where it has a question, its other columns are the passages (a contract, a policy). Where it has none,
-    it is asked as base_prompt.txt beside it asks, or by the task's name. The answers that occur in the
-    task's files are the options, if they are ten or fewer. The parts are the files (test, train).
+    it is asked as base_prompt.txt beside it asks, or by the task's name. The answers that occur in its
+    file are the options, if they are ten or fewer. The parts are the files: test, which is meant, and train.
     """
     texts = {key: string(row, key, place) for key in row if key not in _APART and str(row[key] or "").strip()}
     prompt = str(place.facts.get("prompt", ""))
@@ -96,7 +96,7 @@ def legalbench(row: Mapping[str, Any], place: Place) -> Example:
 
 
 def task_of(rows: Sequence[Mapping[str, Any]], path: Path) -> dict[str, Any]:
-    """What a task of LegalBench may answer, in the order of the alphabet, and how it asks."""
+    """What a task of LegalBench may answer by its file, in the order of the alphabet, and how it asks."""
     answers = sorted({str(row.get("answer") or "").strip() for row in rows} - {""})
     prompt = path.parent / PROMPT
     return {

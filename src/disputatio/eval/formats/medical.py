@@ -86,7 +86,7 @@ def cop_base(rows: Sequence[Mapping[str, Any]], _path: Path) -> dict[str, Any]:
     >>> cop_base([{"cop": 1}, {"cop": 4}], Path()), cop_base([{"cop": 2}, {"cop": 0}], Path())
     ({'base': 1}, {'base': 0})
     """
-    seen = {row.get("cop") for row in rows}
+    seen = {cop for row in rows if isinstance(cop := row.get("cop"), int) and not isinstance(cop, bool)}
     return {"base": 0} if 0 in seen else {"base": 1} if 4 in seen else {}
 
 

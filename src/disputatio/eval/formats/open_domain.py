@@ -102,13 +102,12 @@ def triviaqa(row: Mapping[str, Any], place: Place) -> Example:
     if not isinstance(answer, Mapping):
         raise place.wrong("Answer must be an object with Value and Aliases")
     said = {key.lower().replace("_", ""): found for key, found in answer.items()}
-    names = distinct([said.get("value"), *(said.get("aliases") or []), *(said.get("humananswers") or [])])
+    others = [items(said, key, str, place) for key in ("aliases", "humananswers") if said.get(key)]
+    names = distinct([said.get("value"), *(name for some in others for name in some)])
     passages: list[Passage] = []
     for key, text in (("entitypages", "wiki_context"), ("searchresults", "search_context")):
-        pages = told.get(key) or []
-        pages = by_columns(pages) or [] if isinstance(pages, Mapping) else pages
-        for page in pages:
-            if isinstance(page, Mapping) and word(page, text):
+        for page in items(told, key, dict, place) if told.get(key) else []:
+            if word(page, text):
                 known = {name.lower(): word(page, name) for name in page}
                 passages.append(
                     document(
@@ -135,17 +134,14 @@ def hotpotqa(row: Mapping[str, Any], place: Place) -> Example:
         told = [[one.get("title"), one.get("sentences")] for one in by_columns(told) or []]
     if not isinstance(told, list):
         raise place.wrong("context must be a list of titles with sentences")
-    supporting = row.get("supporting_facts") or []
-    if isinstance(supporting, Mapping):
-        supporting = [[title] for title in supporting.get("title", [])]
-    named = {one[0] for one in supporting if isinstance(one, list) and one}
+    named = _supporting(row)
     passages, types = [], []
     for number, one in enumerate(told, 1):
-        if not (isinstance(one, list) and len(one) == 2 and isinstance(one[1], list)):
+        if not (isinstance(one, list) and [type(part) for part in one] == [str, list]):
             raise place.wrong(f"context[{number - 1}] must be a title and a list of sentences")
         text = "".join(str(sentence) for sentence in one[1]).strip()
         if text:
-            passages.append(document(number, text, title=str(one[0])))
+            passages.append(document(number, text, title=one[0]))
             types.append("supporting" if one[0] in named else "distractor")
     names = distinct([row.get("answer")])
     yes_no = {"options": ("yes", "no")} if names and boolean(names[0]) else {}
@@ -162,6 +158,15 @@ def hotpotqa(row: Mapping[str, Any], place: Place) -> Example:
             **yes_no,
         },
     )
+
+
+def _supporting(row: Mapping[str, Any]) -> set[str]:
+    """The titles of the paragraphs that answer a question together; none where they are not told."""
+    told = row.get("supporting_facts")
+    if isinstance(told, Mapping):
+        told = [[title] for title in told.get("title") or []]
+    pairs = told if isinstance(told, list) else []
+    return {one[0] for one in pairs if isinstance(one, list) and one and isinstance(one[0], str)}
 
 
 def popqa(row: Mapping[str, Any], place: Place) -> Example:

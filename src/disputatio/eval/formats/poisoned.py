@@ -61,7 +61,7 @@ def realtimeqa(row: Mapping[str, Any], place: Place) -> Example:
         source = urlsplit(url).hostname or f"doc{number}"
         passages.setdefault(name, Passage(text=text, source=source, id=name, title=title, url=url))
     gold, wrong = _answers(row, _RIGHT, place), _answers(row, _PLANTED, place)
-    gold = distinct([*gold, *(literal(row.get("expanded answer")) or [])])
+    gold = distinct([*gold, *(_answers(row, "expanded answer", place) if row.get("expanded answer") else ())])
     question, known = string(row, "question", place), dict[str, Any]()
     part = place.part or CLEAN
     types = ["real"] * len(passages)
