@@ -182,6 +182,11 @@ def test_all_well_supported_answers_are_selected_and_cited_where_their_words_sta
     assert [one.passages for one in answer.replies] == [("a", "b"), ("c",)]
 
 
+def test_a_candidate_has_the_documents_of_its_group_besides_those_named_for_it() -> None:
+    answer = answered(Weigher(lambda documents: selecting("1921", told={"1921": list(documents)[:1]})))
+    assert [one.passages for one in answer.replies] == [("a", "b")]
+
+
 def test_each_answer_is_stated_by_the_summary_of_its_group() -> None:
     answer = audited(Weigher(selecting("1921", "1975")))
     assert answer.text == "The bridge opened in 1921 [1][2]. The bridge opened in 1975 [3]."
@@ -215,7 +220,7 @@ def test_an_answer_that_memory_and_passages_share_is_cited_from_the_passages_alo
 
 
 def test_an_answer_that_no_document_bears_is_left_out() -> None:
-    model = Weigher(selecting("1666", "1921", "unknown", "1921.", told={"1666": ["dzzz"]}))
+    model = Weigher(selecting("1666", "1921", "unknown", "1921", told={"1666": ["dzzz"]}))
     answer = answered(model)
     assert answer.answers == ("1921",)
     assert answer.replies == ()

@@ -320,8 +320,7 @@ def _consolidated(question: str, desk: Desk, groups: str, kit: Kit, max_tokens: 
         json.dumps({"kind": kind_of(names, desk), "documents": names, "summary": summary}, ensure_ascii=False)
         for summary, names in formed
     ]
-    members = [[desk.documents[one].id or "memory" for one in names] for _, names in formed]
-    kit.trace.note("consolidated", groups=members)
+    kit.trace.note("consolidated", groups=[len(names) for _, names in formed])
     return "\n".join(lines)
 
 
@@ -344,14 +343,18 @@ def _answered(
         Candidate(answer=answer, documents=names, confidence=one["confidence"])
         for one in fields["candidates"]
         if not is_unknown(answer := one["answer"].strip())
-        and (names := bearing(answer, one["documents"], desk))
+        and (names := bearing(answer, [*one["documents"], *_grouped(answer, groups)], desk))
     ]
     kit.trace.note("candidates", candidates={one.answer: one.confidence for one in proposed})
-    borne = (one.strip() for one in fields["answers"] if not is_unknown(one) and bearing(one, (), desk))
-    kept: dict[str, str] = {}
-    for one in borne:
-        kept.setdefault(normalise(one) or one, one)
+    borne = [one.strip() for one in fields["answers"] if not is_unknown(one) and bearing(one, (), desk)]
+    kept = {normalise(one) or one: one for one in borne}
     return proposed, tuple(kept.values()), spelled_out(fields["explanation"].strip(), desk)
+
+
+def _grouped(answer: str, groups: str) -> list[str]:
+    """The documents of the groups whose summary has an answer."""
+    told = [json.loads(line) for line in groups.splitlines()]
+    return [name for one in told if contains_words(one["summary"], answer) for name in one["documents"]]
 
 
 def spelled_out(text: str, desk: Desk) -> str:
