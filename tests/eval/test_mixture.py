@@ -139,6 +139,13 @@ def test_a_passage_that_has_the_answer_by_chance_is_no_support() -> None:
     assert mix([one], lambda _: real, noisy={0: 1.0}).rows[0]["gold_answers"] == ["10"]
 
 
+def test_scraps_are_no_noise() -> None:
+    one = Ambiguous(question=asked("Vell"), row=0, senses=(Sense(question=asked("Vell"), answers=("1700",)),))
+    told = [Passage(text="The Vell station was opened in 1700."), Passage(text="Vell, page 2")]
+    (row,) = mix([one], lambda _: InHand(told), noisy={1: 1.0}, misinformation={0: 1.0}).rows
+    assert [document["type"] for document in row["documents"]] == ["correct"]
+
+
 def test_readings_with_one_answer_are_one_and_yes_is_no_short_answer(tmp_path: Path) -> None:
     row = ambignq(["Vell"])[0]
     pairs = row["annotations"][1]["qaPairs"]
@@ -157,6 +164,7 @@ def test_the_passages_of_a_data_set_are_its_honest_ones(tmp_path: Path) -> None:
     assert not any("1999" in text for text in texts)
     (one,) = read_ambiguous(f"ramdocs:{path}")
     assert [passage.text for passage in one.passages] == texts
+    assert [sense.entity for sense in one.senses] == ["Vell, Norland", "Vell, Sudmark"]
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,7 @@ WORDS = 100  # of a passage, at most (section 3 of the paper)
 ABOUT = 0.65  # of the weighed words of a reading's question, from which a passage is about it
 NEAR = 0.3  # of the same, in the sentence that bears the answer and the one before it
 BESIDE = 4  # words on each side of a bare figure, among which one of the question's must be
+SCRAP = 8  # words below which a text is no passage, but a scrap
 LONGEST = 6  # words of an answer that may be found word for word
 _FIGURE = re.compile(r"\W*\d{1,3}\W*")  # such a one stands in most passages by chance
 _DATED = frozenset(month.casefold() for month in MONTHS)
@@ -38,10 +39,14 @@ _HONEST = frozenset({"", "correct", "noise", "factual", "irrelevant", "clean", "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sense:
-    """One reading of a question: the question that it alone answers, and the names of its answer."""
+    """One reading: the question that it alone answers, the names of its answer, and of what it is about.
+
+    The data set may tell only some of them: `question` is then the ambiguous one, `entity` empty.
+    """
 
     question: str
     answers: tuple[str, ...]
+    entity: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,7 +132,12 @@ def _readings(question: str, gold: Sequence[str], metadata: Mapping[str, Any]) -
     """A row's right answers as readings: with all their names, where the data set tells them."""
     told = max(metadata.get("readings") or ((),), key=len)
     names = [tuple(aliases) for aliases in told] or [(answer,) for answer in gold]
-    return [Sense(question=question, answers=answers) for answers in names]
+    about = metadata.get("entities") or ()
+    entities = about if len(about) == len(names) else ("",) * len(names)
+    return [
+        Sense(question=question, answers=answers, entity=entity)
+        for answers, entity in zip(names, entities, strict=True)
+    ]
 
 
 def _apart(senses: Iterable[Sense], question: str) -> tuple[Sense, ...]:
@@ -276,5 +286,5 @@ def cut(passage: Passage, answer: str) -> str:
 def noise(one: Ambiguous, found: Mapping[str, Sequence[Hit]], wrong: Sequence[str] = ()) -> list[str]:
     """Texts that the search found and that hold no answer, not even half of one, the best first."""
     hits = sorted((hit for hits in found.values() for hit in hits), key=lambda hit: -hit.score)
-    texts = dict.fromkeys(cut(hit.passage, "") for hit in hits)
+    texts = dict.fromkeys(cut(hit.passage, "") for hit in hits if len(hit.passage.text.split()) >= SCRAP)
     return [text for text in texts if not any(bears(text, answer) for answer in (*one.answers, *wrong))]

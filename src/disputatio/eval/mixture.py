@@ -4,8 +4,8 @@ Section 3 of MADAM-RAG (Wang et al. 2025): of a question 1-3 of its answers, for
 it word for word, 0-2 of misinformation, copies of such passages with a wrong answer of the same type in the
 place of the right one, and 0-2 of noise, found by the search and without any answer. Rows have the
 published format. *Differences from the paper:* misinformation is a copy of a passage that is not used, and
-only where there is none of one that is; `disambig_entity` holds each reading's question, where the origin
-tells it; a wrong answer stands in the row only if a passage tells it.
+only where there is none of one that is; `disambig_entity` holds each reading's question where the origin
+tells no entity; a wrong answer stands in the row only if a passage tells it.
 """
 
 from __future__ import annotations
@@ -195,7 +195,7 @@ def _row(
     row = {
         "question": one.asked.question,
         "documents": _mixed(documents, chance),
-        "disambig_entity": [bearing.sense.question for bearing in right],
+        "disambig_entity": [bearing.sense.entity or bearing.sense.question for bearing in right],
         "gold_answers": [bearing.answer for bearing in right],
         "wrong_answers": wrong,
     }
