@@ -38,6 +38,15 @@ def test_the_certificate_stands_below_the_positions(capsys: pytest.CaptureFixtur
     assert shown.index("Positions:") < shown.index("Holds:") < shown.index("Cost:")
 
 
+def test_an_answer_of_memory_alone_is_not_called_agreed(capsys: pytest.CaptureFixture[str]) -> None:
+    alone = Position(answer="Ingrid Vasmer", verdict="accepted", reason="remembered by the model")
+    remembered = Answer(question="Who?", answers=("Ingrid Vasmer",), conflict=Conflict(positions=(alone,)))
+    show_answer(remembered, as_json=False)
+    shown = capsys.readouterr().out
+    assert "no passage that was read says so" in shown
+    assert "agree" not in shown
+
+
 def test_an_answer_without_one_shows_none(capsys: pytest.CaptureFixture[str]) -> None:
     show_answer(Answer(question="Who?", abstained="no_evidence"), as_json=False)
     assert "Holds" not in capsys.readouterr().out

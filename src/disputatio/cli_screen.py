@@ -49,6 +49,7 @@ _VERDICTS = {
     "contradicted": "contradicted by what it cites",
     "uncited": "unsupported: nothing is cited",
 }
+UNTOLD = "no passage that was read says so"
 _WORDS = {
     "none": "the passages agree",
     "ambiguity": "several answers are right: they are about different things",
@@ -76,7 +77,8 @@ def show_answer(answer: Answer, *, as_json: bool) -> None:
         _show_quotes(out, answer.claims)
         if answer.conflict.positions:
             out.print()
-            out.print(Text("Positions: ", "bold") + plain(_WORDS[answer.conflict.kind]))
+            told = any(one.passages or one.sources for one in answer.conflict.positions)
+            out.print(Text("Positions: ", "bold") + plain(_WORDS[answer.conflict.kind] if told else UNTOLD))
             for position in answer.conflict.positions:
                 _show_position(out, position)
         if answer.certificate:
