@@ -321,8 +321,11 @@ def test_a_check_keeps_out_other_writers_and_waits_for_none(place: Path) -> None
 
 
 def test_what_a_killed_writer_left_is_no_damage(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr("disputatio.store.manifest.switch", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        patch.setattr("disputatio.store.manifest.switch", killed)
         Index.open(place, embedder=HashEmbedder()).add([Passage(text="Never acknowledged.")])
     assert check(place, repair=False).damaged == ()
     assert check(place).damaged == ()
