@@ -28,8 +28,8 @@ from charts import lines
 
 from disputatio.api import Index
 from disputatio.config import build_kit, read_settings
-from disputatio.eval.corpora import corpus
-from disputatio.eval.datasets import load
+from disputatio.eval.data.corpora import corpus
+from disputatio.eval.data.datasets import load
 from disputatio.eval.metrics import accuracy, choice
 from disputatio.kit import Kit
 from disputatio.protocols import Retriever

@@ -30,7 +30,9 @@ from disputatio.types import Answer, Example, Hit, Passage, Source
 
 _In = TypeVar("_In")
 _Out = TypeVar("_Out")
-THREADS = 8  # questions in flight: single answers are written one token a step, and eight cost little more than one
+THREADS = (
+    8  # questions in flight: single answers are written one token a step, and eight cost little more than one
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from charts import lines
 from disputatio.config import build_kit, read_settings
 from disputatio.errors import DisputatioError
 from disputatio.eval.agreement import calibration, calibration_error, resampled, roc_auc
-from disputatio.eval.datasets import load
+from disputatio.eval.data.datasets import load
 from disputatio.evidence.cross_encoder import CrossEncoder
 from disputatio.evidence.entailment import PARTLY, SUPPORTED, ModelJudge
 from disputatio.protocols import Entailment

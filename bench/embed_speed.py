@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from disputatio.store.embed import OnnxEmbedder, batches_of
+from disputatio.store.ingesting.split import split
 from disputatio.store.model_folder import read_folder
-from disputatio.store.split import split
 
 Batches = Sequence[Sequence[int]]
 Way = tuple[Callable[[Batches], object], Batches]

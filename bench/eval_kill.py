@@ -35,15 +35,15 @@ from pathlib import Path
 from typing import Any
 
 from disputatio.errors import ServerFault
-from disputatio.eval.budget import Meter
-from disputatio.eval.entrants import entrants
-from disputatio.eval.journal import Entrant, Manifest
-from disputatio.eval.journal_file import FILE
-from disputatio.eval.page import page
-from disputatio.eval.report import report
-from disputatio.eval.runner import Progress, run
-from disputatio.eval.sheet import sheet
-from disputatio.eval.tables import markdown
+from disputatio.eval.reporting.page import page
+from disputatio.eval.reporting.report import report
+from disputatio.eval.reporting.sheet import sheet
+from disputatio.eval.reporting.tables import markdown
+from disputatio.eval.running.budget import Meter
+from disputatio.eval.running.entrants import entrants
+from disputatio.eval.running.journal import Entrant, Manifest
+from disputatio.eval.running.journal_file import FILE
+from disputatio.eval.running.runner import Progress, run
 from disputatio.kit import Kit
 from disputatio.llm.scripted import Scripted
 from disputatio.pipeline import ask

@@ -28,9 +28,9 @@ from typing import Any
 
 from disputatio.cli_eval import bind, greet, manifest
 from disputatio.config import build_kit, read_settings
-from disputatio.eval.datasets import identify, load
-from disputatio.eval.entrants import entrants
-from disputatio.eval.runner import run
+from disputatio.eval.data.datasets import identify, load
+from disputatio.eval.running.entrants import entrants
+from disputatio.eval.running.runner import run
 from disputatio.kit import Kit
 from disputatio.protocols import LLM
 from disputatio.types import Capabilities, Choice, Completion, Message, Prompt, Sampling

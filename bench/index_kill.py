@@ -36,13 +36,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from disputatio.errors import IndexBusy, StoreError
-from disputatio.store import segment, stage, writer
-from disputatio.store.check import check
 from disputatio.store.index import Index
-from disputatio.store.prepare import prepare, prepare_item
-from disputatio.store.searcher import Searcher
-from disputatio.store.split import split
-from disputatio.store.tables import Pinned
+from disputatio.store.ingesting.prepare import prepare, prepare_item
+from disputatio.store.ingesting.split import split
+from disputatio.store.record import stage, writer
+from disputatio.store.record.check import check
+from disputatio.store.record.tables import Pinned
+from disputatio.store.segments import segment
+from disputatio.store.segments.searcher import Searcher
 from disputatio.types import Passage
 
 FILES, ROWS, MOST = 60, 60, 100_000

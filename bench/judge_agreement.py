@@ -27,7 +27,7 @@ from correlation import spearman
 
 from disputatio.config import build_kit, read_settings
 from disputatio.eval.agreement import Weights, confusion, kappa, resampled
-from disputatio.eval.datasets import load
+from disputatio.eval.data.datasets import load
 from disputatio.eval.judge import (
     CORRECTNESS,
     FAITHFULNESS,

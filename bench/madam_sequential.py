@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from disputatio.config import build_kit, read_settings
-from disputatio.eval.datasets import load
+from disputatio.eval.data.datasets import load
 from disputatio.eval.metrics import score
 from disputatio.kit import Kit, chat
 from disputatio.pipeline import ask

@@ -25,7 +25,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from disputatio.eval.datasets import load
+from disputatio.eval.data.datasets import load
 from disputatio.eval.metrics import answer_set
 from disputatio.types import Example
 

@@ -15,7 +15,7 @@ from collections import defaultdict
 from pathlib import Path
 
 from disputatio.config import build_kit, read_settings
-from disputatio.eval.datasets import load
+from disputatio.eval.data.datasets import load
 from disputatio.kit import Kit, chat
 from disputatio.pipeline import ask
 from disputatio.store.in_hand import InHand

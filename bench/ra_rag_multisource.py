@@ -43,12 +43,12 @@ from asking import (
 
 from disputatio.config import build_kit, read_settings
 from disputatio.errors import NotJournalled
-from disputatio.eval.fabrication import fabricated
-from disputatio.eval.material import Material, bears_any, stands
+from disputatio.eval.builders.fabrication import fabricated
+from disputatio.eval.builders.material import Material, bears_any, stands
+from disputatio.eval.builders.multisource import ESTIMATE, TEST, MultiSource, build, pick
+from disputatio.eval.builders.origins import read_material
+from disputatio.eval.builders.substitution import substituted
 from disputatio.eval.metrics import accuracy
-from disputatio.eval.multisource import ESTIMATE, TEST, MultiSource, build, pick
-from disputatio.eval.origins import read_material
-from disputatio.eval.substitution import substituted
 from disputatio.evidence.clusters import cluster
 from disputatio.evidence.weighing import Estimate, estimate
 from disputatio.kit import Kit

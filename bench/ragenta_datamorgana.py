@@ -34,7 +34,7 @@ from asking import against, say, table, told
 from disputatio.api import Index
 from disputatio.config import build_kit, read_settings
 from disputatio.errors import DisputatioError, StoreError
-from disputatio.eval.datasets import load
+from disputatio.eval.data.datasets import load
 from disputatio.eval.judge import as_record, correctness, faithfulness
 from disputatio.eval.judge import case as judged_case
 from disputatio.evidence.audit import audit

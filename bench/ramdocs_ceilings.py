@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from itertools import combinations
 from pathlib import Path
 
-from disputatio.eval.datasets import check, identify, load
+from disputatio.eval.data.datasets import check, identify, load
 from disputatio.eval.metrics import ceilings, exact_match
 from disputatio.text import contains_words, is_unknown, normalise
 from disputatio.types import Example

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from disputatio.store.embed import OnnxEmbedder
 from disputatio.store.index import Index
-from disputatio.store.ray_ingest import _cluster, ingest_with_ray
+from disputatio.store.ingesting.ray_ingest import _cluster, ingest_with_ray
 
 _COLUMNS = {
     "passages": [

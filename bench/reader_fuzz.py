@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from disputatio.errors import IngestError
-from disputatio.store.readers import Reading, open_reader
+from disputatio.store.ingesting.readers import Reading, open_reader
 
 _LINE = (
     "The bridge at Broken Bow did not collapse in 1990; it still stands and carries a road over the river."

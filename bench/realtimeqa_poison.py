@@ -25,12 +25,12 @@ from typing import Any
 from asking import Asked, Panel, against, over, panel, put, say, sources_of, table, told, votes_of, weighed
 
 from disputatio.config import build_kit, read_settings
-from disputatio.eval.material import bears_any, stands
+from disputatio.eval.builders.material import bears_any, stands
 from disputatio.eval.metrics import accuracy
 from disputatio.evidence.weighing import estimate, weights_of
 from disputatio.kit import Kit
 from disputatio.store.in_hand import InHand
-from disputatio.store.readers import domain
+from disputatio.store.ingesting.readers import domain
 from disputatio.types import Example, Passage
 
 K, MOST = 10, 5

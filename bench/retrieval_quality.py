@@ -32,10 +32,10 @@ from charts import lines
 
 from disputatio.config import open_embedder
 from disputatio.protocols import Embedder
-from disputatio.store.documents import Document
 from disputatio.store.index import Index
-from disputatio.store.searcher import Searcher
-from disputatio.store.segment import Segment
+from disputatio.store.ingesting.documents import Document
+from disputatio.store.segments.searcher import Searcher
+from disputatio.store.segments.segment import Segment
 from disputatio.types import Passage
 
 if TYPE_CHECKING:

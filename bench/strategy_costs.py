@@ -18,8 +18,8 @@ from statistics import fmean
 from typing import Any
 
 from disputatio.errors import DisputatioError, UnknownName
-from disputatio.eval.entrants import defaults
-from disputatio.eval.journal import Entrant, read_journal
+from disputatio.eval.running.entrants import defaults
+from disputatio.eval.running.journal import Entrant, read_journal
 from disputatio.pipeline import load_strategy
 from disputatio.types import Usage
 

@@ -46,7 +46,7 @@ HEAVY = {
     "transformers", "uvicorn", "watchfiles",
 }  # fmt: skip
 # Compiled functions are made where they are written, so their module is what is imported at use.
-MADE_AT_IMPORT = {("disputatio.store.kernels", "numba")}
+MADE_AT_IMPORT = {("disputatio.store.segments.kernels", "numba")}
 DANGEROUS_MODULES = {"pickle", "marshal", "shelve", "dill", "joblib"}
 DANGEROUS_CALLS = {"eval", "exec", "compile", "__import__"}
 DANGEROUS_OPTIONS = {"allow_pickle", "trust_remote_code", "shell"}

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 import typer
 
 if TYPE_CHECKING:
-    from disputatio.eval.material import Material
-    from disputatio.eval.multisource import Prior
+    from disputatio.eval.builders.material import Material
+    from disputatio.eval.builders.multisource import Prior
     from disputatio.protocols import Retriever
 
 app = typer.Typer(help="Make a benchmark out of published data.", no_args_is_help=True)
@@ -55,10 +55,10 @@ def multisource(
 ) -> None:
     """Sources of known reliability that agree and disagree on the same questions (RA-RAG, appendix G)."""
     from disputatio.errors import InputError
-    from disputatio.eval.multisource import build as make
-    from disputatio.eval.multisource import pick, write
-    from disputatio.eval.origins import read_material
-    from disputatio.eval.substitution import substituted
+    from disputatio.eval.builders.multisource import build as make
+    from disputatio.eval.builders.multisource import pick, write
+    from disputatio.eval.builders.origins import read_material
+    from disputatio.eval.builders.substitution import substituted
 
     if texts not in ("substitution", "model"):
         raise InputError(f"--texts {texts}: take substitution or model")
@@ -66,7 +66,7 @@ def multisource(
     chosen = pick(whole, estimate=estimate, test=test, seed=seed)
     if texts == "model":
         from disputatio.config import build_kit, read_settings
-        from disputatio.eval.fabrication import fabricated
+        from disputatio.eval.builders.fabrication import fabricated
 
         kit = build_kit(read_settings(model=model, journal=journal), say=_say)
         chosen = fabricated(chosen, kit, say=_say)
@@ -133,10 +133,10 @@ def ramdocs(
 ) -> None:
     """Ambiguity, misinformation and noise at once, in RAMDocs' format (MADAM-RAG, section 3)."""
     from disputatio.errors import InputError
-    from disputatio.eval import figure5
-    from disputatio.eval.ambiguity import pool, read_ambiguous
-    from disputatio.eval.mixture import mix
-    from disputatio.eval.row_file import write_lines
+    from disputatio.eval.builders import figure5
+    from disputatio.eval.builders.ambiguity import pool, read_ambiguous
+    from disputatio.eval.builders.mixture import mix
+    from disputatio.eval.builders.row_file import write_lines
     from disputatio.store.in_hand import InHand
 
     if index is not None and passages:
@@ -221,8 +221,8 @@ def inconsistent(
     as_json: Annotated[bool, typer.Option("--json", help="What was built, as one JSON object.")] = False,
 ) -> None:
     """Two documents on a question that contradict each other, in FaithEval's format."""
-    from disputatio.eval.inconsistent import contradict, read_single
-    from disputatio.eval.row_file import write_lines
+    from disputatio.eval.builders.inconsistent import contradict, read_single
+    from disputatio.eval.builders.row_file import write_lines
 
     origins: dict[str, list[Material]] = {}
     for spec in origin:
@@ -254,7 +254,7 @@ def corpus(
     out: Annotated[Path, typer.Option("--out", help="File of JSON lines, for `disputatio ingest`.")],
 ) -> None:
     """The texts of a data set, each once with its id, to be ingested as an index."""
-    from disputatio.eval.corpora import write_corpus
+    from disputatio.eval.data.corpora import write_corpus
 
     count = write_corpus(dataset, out)
     _say(f"{count} texts; next: disputatio ingest {out} --index DIR")
@@ -296,9 +296,9 @@ def _controlled(
 ) -> None:
     """Build one of the two controlled sets and say what came of it."""
     from disputatio.errors import InputError
-    from disputatio.eval.controlled import controlled
-    from disputatio.eval.datasets import load
-    from disputatio.eval.row_file import write_lines
+    from disputatio.eval.builders.controlled import controlled
+    from disputatio.eval.builders.row_file import write_lines
+    from disputatio.eval.data.datasets import load
 
     steps = [one.strip() for one in levels.split(",")]
     if not all(one.isascii() and one.isdigit() for one in steps):

@@ -26,11 +26,11 @@ from disputatio.errors import InputError
 from disputatio.types import Message, Prompt, Sampling
 
 if TYPE_CHECKING:
-    from disputatio.eval.budget import Amount, Budget, Meter
-    from disputatio.eval.datasets import Identity
-    from disputatio.eval.journal import Manifest
-    from disputatio.eval.pace import Left
-    from disputatio.eval.runner import Ask, Outcome, Progress
+    from disputatio.eval.data.datasets import Identity
+    from disputatio.eval.running.budget import Amount, Budget, Meter
+    from disputatio.eval.running.journal import Manifest
+    from disputatio.eval.running.pace import Left
+    from disputatio.eval.running.runner import Ask, Outcome, Progress
     from disputatio.kit import Kit
     from disputatio.store.index import Index
     from disputatio.trace import Trace
@@ -100,14 +100,14 @@ def run_command(
 ) -> None:
     """Ask every strategy every question, resumably, and print the scores."""
     from disputatio.config import build_kit, embedder_for, read_settings
-    from disputatio.eval.budget import Budget, Meter
-    from disputatio.eval.datasets import check, identify, load
-    from disputatio.eval.entrants import entrants
+    from disputatio.eval.data.datasets import check, identify, load
     from disputatio.eval.judge import judge_with, signature
-    from disputatio.eval.prices import read_prices
-    from disputatio.eval.report import report, summaries
-    from disputatio.eval.runner import run
-    from disputatio.eval.tables import markdown
+    from disputatio.eval.reporting.report import report, summaries
+    from disputatio.eval.reporting.tables import markdown
+    from disputatio.eval.running.budget import Budget, Meter
+    from disputatio.eval.running.entrants import entrants
+    from disputatio.eval.running.prices import read_prices
+    from disputatio.eval.running.runner import run
     from disputatio.store.index import Index
 
     every = _seeds(seeds, seed)
@@ -174,7 +174,7 @@ def run_command(
 @app.command("prices")
 def prices_command() -> None:
     """The table of prices that budgets of money go by, as a TOML file to edit and give with --prices."""
-    from disputatio.eval.prices import our_prices
+    from disputatio.eval.running.prices import our_prices
 
     typer.echo(our_prices(), nl=False)
 
@@ -182,7 +182,7 @@ def prices_command() -> None:
 @app.command("datasets")
 def datasets_command(as_json: _Json = False) -> None:
     """The data sets that can be read: origin, licence, the shape of a file, what is measured."""
-    from disputatio.eval.datasets import datasets, described
+    from disputatio.eval.data.datasets import datasets, described
 
     known = [described(form) for form in datasets()]
     if as_json:
@@ -201,7 +201,7 @@ def datasets_command(as_json: _Json = False) -> None:
 def bind(kit: Kit, *, verify: bool, searched: Index | None = None) -> Ask:
     """The runner's way to ask: the pipeline, over the passages of the question alone, or over an index."""
     from disputatio.config import over
-    from disputatio.eval.budget import bound
+    from disputatio.eval.running.budget import bound
     from disputatio.pipeline import ask
     from disputatio.store.in_hand import InHand
 
@@ -241,8 +241,8 @@ def greet(kit: Kit) -> None:
 
 def manifest(kit: Kit, identities: Sequence[Identity], *, seed: int, verify: bool) -> Manifest:
     """What all records of the journal share; raises `InputError` for one name of two files."""
-    from disputatio.eval.journal import Manifest
     from disputatio.eval.metrics import VERSION
+    from disputatio.eval.running.journal import Manifest
 
     names = [one.name for one in identities]
     for name in names:
@@ -358,7 +358,7 @@ class _Line:
 def _time_left(left: Left) -> str:
     """What remains, with its range where there is one.
 
-    >>> from disputatio.eval.pace import Left
+    >>> from disputatio.eval.running.pace import Left
     >>> _time_left(Left(60.0, None, None)), _time_left(Left(60.0, 45.0, 75.0))
     ('0:01:00', '0:01:00 (0:00:45 to 0:01:15)')
     """

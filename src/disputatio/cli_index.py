@@ -12,7 +12,7 @@ from disputatio.errors import InputError
 if TYPE_CHECKING:
     from disputatio.protocols import Embedder
     from disputatio.store.index import Index
-    from disputatio.store.search import Fusion
+    from disputatio.store.segments.search import Fusion
     from disputatio.types import Hit
 
 app = typer.Typer(help="Look into an index, compact it, export it.", no_args_is_help=True)
@@ -60,7 +60,7 @@ def check(
     from dataclasses import asdict
 
     from disputatio.cli_screen import write, write_json
-    from disputatio.store.check import check as check_index
+    from disputatio.store.record.check import check as check_index
 
     report = check_index(_folder(index), repair=repair)
     if as_json:
@@ -83,7 +83,7 @@ def sync(
     from dataclasses import asdict
 
     from disputatio.cli_screen import write, write_json
-    from disputatio.store.replicate import sync as sync_index
+    from disputatio.store.record.replicate import sync as sync_index
 
     told = sync_index(source, target, tables=tables)
     if as_json:
@@ -102,7 +102,7 @@ def export(
 ) -> None:
     """Write every passage (or whole document) to a Parquet or JSON-lines file."""
     from disputatio.cli_screen import write
-    from disputatio.store.export import export as export_index
+    from disputatio.store.record.export import export as export_index
 
     if what not in ("passages", "documents"):
         raise InputError(f"--what {what}: choose passages or documents")
@@ -148,7 +148,7 @@ def reembed(
 def migrate(index: _Index = None) -> None:
     """Bring an index of an older version to the one that this program writes."""
     from disputatio.cli_screen import write
-    from disputatio.store.migrate import migrate as migrate_index
+    from disputatio.store.record.migrate import migrate as migrate_index
 
     folder = _folder(index)
     steps = migrate_index(folder)

@@ -11,7 +11,7 @@ from disputatio.errors import InputError
 
 if TYPE_CHECKING:
     from disputatio.store.index import Index
-    from disputatio.store.ingest import IngestSummary
+    from disputatio.store.ingesting.ingest import IngestSummary
 
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 _Index = Annotated[Path | None, typer.Option(help="Folder of the index.", metavar="DIR")]
@@ -44,7 +44,7 @@ def ingest(
     from disputatio.cli_screen import Waiting, show_summary
     from disputatio.config import embedder_for, read_settings
     from disputatio.store.index import Index
-    from disputatio.store.source import check_source_by
+    from disputatio.store.ingesting.source import check_source_by
 
     settings = read_settings(index=index, journal="none", replay=False)
     check_source_by(source_by)
@@ -90,7 +90,7 @@ def _ingest(
             meter.told(done, total, f"reading, {passages:,} passages" if passages else "reading")
 
         if ray:
-            from disputatio.store.ray_ingest import ingest_with_ray
+            from disputatio.store.ingesting.ray_ingest import ingest_with_ray
 
             return ingest_with_ray(opened, files, address=ray, source_by=source_by, progress=told)
         summary = opened.ingest(*files, source_by=source_by, progress=told) if files else None
@@ -102,7 +102,7 @@ def _ingest(
 def _fetch(opened: Index, addresses: list[str], source_by: str | None) -> IngestSummary:
     """Fetch addresses and put what they gave into the index, each as it comes."""
     from disputatio.cli_screen import Meter
-    from disputatio.store.ingest_urls import ingest_urls
+    from disputatio.store.ingesting.ingest_urls import ingest_urls
 
     with Meter("fetching") as meter:
         return ingest_urls(
@@ -133,8 +133,8 @@ def _watch(opened: Index, files: list[str], source_by: str | None, index: Path, 
     from types import FrameType
 
     from disputatio.cli_screen import show_summary, write_json
-    from disputatio.store.ingest import IngestSummary
-    from disputatio.store.watch import watch
+    from disputatio.store.ingesting.ingest import IngestSummary
+    from disputatio.store.ingesting.watch import watch
 
     stop = threading.Event()
     whole = IngestSummary()

@@ -38,10 +38,10 @@ def report(
 
     An evaluation that is still running is reported as far as it is.
     """
-    from disputatio.eval.page import page
-    from disputatio.eval.report import report as found_in
-    from disputatio.eval.sheet import sheet
-    from disputatio.eval.tables import markdown
+    from disputatio.eval.reporting.page import page
+    from disputatio.eval.reporting.report import report as found_in
+    from disputatio.eval.reporting.sheet import sheet
+    from disputatio.eval.reporting.tables import markdown
 
     if as_json and as_csv:
         raise InputError("--json and --csv: take one of them")
@@ -72,9 +72,9 @@ def compare(
     metric: Annotated[str | None, typer.Option(help="Which score says who is better.")] = None,
 ) -> None:
     """The questions where two differ, side by side: answers, scores, positions, traces."""
-    from disputatio.eval.compare import compare as compared
-    from disputatio.eval.compare import sides
-    from disputatio.eval.compare_page import comparison_page
+    from disputatio.eval.reporting.compare import compare as compared
+    from disputatio.eval.reporting.compare import sides
+    from disputatio.eval.reporting.compare_page import comparison_page
 
     found = compared(*sides(runs, strategies), metric=metric)
     if html is not None:
@@ -92,7 +92,7 @@ def tables(
     as_json: _Json = False,
 ) -> None:
     """The tables of a paper with ours beside: the same methods and columns, and what is missing."""
-    from disputatio.eval.paper_tables import markdown, paper_tables
+    from disputatio.eval.reporting.paper_tables import markdown, paper_tables
 
     found = paper_tables(paper, runs)
     if as_json:
@@ -103,7 +103,7 @@ def tables(
 
 def _show(found: Mapping[str, Any], limit: int) -> None:
     """A comparison on the terminal: two columns a question."""
-    from disputatio.eval.compare_page import names, outcome
+    from disputatio.eval.reporting.compare_page import names, outcome
 
     with printing() as out:
         for line in outcome(found):
@@ -125,7 +125,7 @@ def _show(found: Mapping[str, Any], limit: int) -> None:
 
 def _told(word: Mapping[str, Any]) -> Text:
     """One side of a question."""
-    from disputatio.eval.compare_page import event_line, figures, position_line, reply_line, said
+    from disputatio.eval.reporting.compare_page import event_line, figures, position_line, reply_line, said
 
     lines = [plain(one_line(said(word)), "bold"), plain(figures(word), "dim")]
     lines += [plain(one_line(position_line(one))) for one in word["positions"]]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from disputatio.eval.synthesis import Synthetic
+    from disputatio.eval.builders.synthesis import Synthetic
 
 
 def synthesize(
@@ -32,9 +32,9 @@ def synthesize(
 ) -> None:
     """Questions with their passages and checked short answers, for `disputatio eval run jsonl:FILE`."""
     from disputatio.config import build_kit, embedder_for, read_settings
-    from disputatio.eval.question_writer import prompts_hash
-    from disputatio.eval.synthesis import mixed
-    from disputatio.eval.synthetic_file import synthesize as make
+    from disputatio.eval.builders.question_writer import prompts_hash
+    from disputatio.eval.builders.synthesis import mixed
+    from disputatio.eval.builders.synthetic_file import synthesize as make
     from disputatio.store.index import Index
 
     shares = mixed(mix or [])

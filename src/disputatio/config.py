@@ -205,7 +205,7 @@ def embedder_for(
     is, or is to be, searched by keyword alone, or is not there and not to be made. Raises
     `StoreError` for what is no index, `ConfigError` for one of another embedder.
     """
-    from disputatio.store.tables import read_note
+    from disputatio.store.record.tables import read_note
 
     note = read_note(index)
     made_with = None if note is None else str(note.get("embedder", ""))

@@ -11,8 +11,8 @@ from types import ModuleType
 
 import pytest
 
-from disputatio.eval.entrants import entrants
-from disputatio.eval.journal_file import FILE
+from disputatio.eval.running.entrants import entrants
+from disputatio.eval.running.journal_file import FILE
 
 BENCH = Path(__file__).resolve().parents[2] / "bench"
 

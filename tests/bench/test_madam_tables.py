@@ -13,7 +13,7 @@ from types import ModuleType
 
 import pytest
 
-from disputatio.eval.entrants import entrants
+from disputatio.eval.running.entrants import entrants
 from disputatio.types import Example
 from tests.test_docs import wrong_with_ours
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from disputatio.eval.journal import Entrant, Manifest, State, open_journal
+from disputatio.eval.running.journal import Entrant, Manifest, State, open_journal
 from disputatio.types import Example, Record, Usage
 
 BENCH = Path(__file__).resolve().parents[2] / "bench"

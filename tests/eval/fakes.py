@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from disputatio.errors import ServerFault
-from disputatio.eval.journal import Entrant, Manifest
-from disputatio.eval.runner import run
+from disputatio.eval.running.journal import Entrant, Manifest
+from disputatio.eval.running.runner import run
 from disputatio.trace import Trace
 from disputatio.types import Answer, Example, Passage, Usage
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from disputatio.eval.material import Lie, Material
+from disputatio.eval.builders.material import Lie, Material
 
 TOWNS = (
     "Lund",

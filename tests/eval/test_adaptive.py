@@ -7,11 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from disputatio.eval.entrants import entrants
-from disputatio.eval.journal import Entrant
-from disputatio.eval.report import report
-from disputatio.eval.runner import run
-from disputatio.eval.tables import markdown
+from disputatio.eval.reporting.report import report
+from disputatio.eval.reporting.tables import markdown
+from disputatio.eval.running.entrants import entrants
+from disputatio.eval.running.journal import Entrant
+from disputatio.eval.running.runner import run
 from disputatio.pipeline import load_strategy, read_options
 from disputatio.trace import Trace
 from disputatio.types import Answer, Passage

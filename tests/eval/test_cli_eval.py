@@ -13,15 +13,15 @@ from typer.testing import CliRunner, Result
 from disputatio import cli_eval
 from disputatio.config import Say, Settings, build_kit
 from disputatio.errors import InputError, UnknownName
-from disputatio.eval.pace import Left
-from disputatio.eval.runner import Progress
+from disputatio.eval.running.pace import Left
+from disputatio.eval.running.runner import Progress
 from disputatio.kit import Kit
 from disputatio.llm.scripted import Scripted
 from disputatio.pipeline import strategy_names
 from disputatio.store.index import Index
 from disputatio.types import Passage
 from tests.eval import toy
-from tests.eval.formats.rows import MORGANA, file_of
+from tests.eval.data.formats.rows import MORGANA, file_of
 
 FIRST, EVERY = "first=tests.eval.toy:debate", "every=tests.eval.toy:vote"
 ROWS = [
@@ -317,7 +317,7 @@ def test_a_disk_that_cannot_be_written_exits_3(
     def full(*_: Any, **__: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("disputatio.eval.runner.run", full)
+    monkeypatch.setattr("disputatio.eval.running.runner.run", full)
     result = _call("run", data, "--strategy", FIRST, "--out", tmp_path / "out")
     assert result.exit_code == 3
     assert "No space left on device" in result.stderr

@@ -12,7 +12,7 @@ from typer.testing import CliRunner, Result
 from disputatio import cli_eval
 from disputatio.cli_report import keep
 from disputatio.errors import InputError
-from disputatio.eval.runner import run
+from disputatio.eval.running.runner import run
 from tests.eval.fakes import HALF, MANIFEST, RIGHT, ask, examples
 
 

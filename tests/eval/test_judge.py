@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from disputatio.errors import ContextTooLong, MissingPart, ServerFault
-from disputatio.eval.journal import read_journal
 from disputatio.eval.judge import (
     CORRECTNESS,
     Case,
@@ -25,9 +24,10 @@ from disputatio.eval.judge import (
     signature,
     verdict,
 )
-from disputatio.eval.report import report
-from disputatio.eval.runner import run
-from disputatio.eval.tables import markdown
+from disputatio.eval.reporting.report import report
+from disputatio.eval.reporting.tables import markdown
+from disputatio.eval.running.journal import read_journal
+from disputatio.eval.running.runner import run
 from disputatio.kit import Kit
 from disputatio.llm.scripted import Scripted
 from disputatio.types import (

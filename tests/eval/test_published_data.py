@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from disputatio.eval.datasets import check, identify, load
+from disputatio.eval.data.datasets import check, identify, load
 from disputatio.eval.metrics import ceilings, score_answer
 
 DATA = Path(os.environ.get("DISPUTATIO_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))

@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from disputatio.eval.report import report
-from disputatio.eval.runner import run
+from disputatio.eval.reporting.report import report
+from disputatio.eval.running.runner import run
 from disputatio.types import Answer, Example
 from tests.eval import fakes
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from disputatio.errors import InputError
 from disputatio.evidence.groups import groups_of, shared_votes, tied_by_text, united, wording
-from disputatio.store.minhash import pairs, sketch
-from disputatio.store.words import count
+from disputatio.store.segments.minhash import pairs, sketch
+from disputatio.store.segments.words import count
 
 STORY = "The lighthouse at Quillhaven was designed in 1871 by the engineer {} who also built the pier"
 OTHER = "A survey of the orchards counted nine thousand pear trees {} and found that old kinds bear best"

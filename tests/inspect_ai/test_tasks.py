@@ -17,7 +17,7 @@ from inspect_ai.scorer import Score, Target
 from inspect_ai.solver import Generate, TaskState
 
 from disputatio.errors import InputError, ReplyError, UnknownName
-from disputatio.eval.datasets import datasets
+from disputatio.eval.data.datasets import datasets
 from disputatio.inspect_ai import disputatio_scorer, disputatio_task, disputation_solver
 from disputatio.inspect_ai.solver import passages_of
 from disputatio.inspect_ai.tasks import TASKS

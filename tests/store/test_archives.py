@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from disputatio.errors import IngestError
-from disputatio.store.parsers import Refused
-from disputatio.store.parsers import archive as archives
-from disputatio.store.readers import open_reader, read_all
+from disputatio.store.ingesting.parsers import Refused
+from disputatio.store.ingesting.parsers import archive as archives
+from disputatio.store.ingesting.readers import open_reader, read_all
 from tests.store import files
 
 

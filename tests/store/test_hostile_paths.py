@@ -9,9 +9,9 @@ from types import ModuleType
 
 import pytest
 
-from disputatio.store import fetch as fetching
-from disputatio.store.documents import Document, Reading
-from disputatio.store.readers import open_reader
+from disputatio.store.ingesting import fetch as fetching
+from disputatio.store.ingesting.documents import Document, Reading
+from disputatio.store.ingesting.readers import open_reader
 
 _FILE = Path(__file__).resolve().parents[2] / "bench" / "hostile_inputs.py"
 

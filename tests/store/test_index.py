@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from disputatio.errors import InputError
 from disputatio.protocols import Retriever
 from disputatio.store.index import Index
-from disputatio.store.readers import Document
+from disputatio.store.ingesting.readers import Document
 from disputatio.types import Passage
 from tests.store.hashing import HashEmbedder
 

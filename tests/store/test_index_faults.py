@@ -16,14 +16,14 @@ from typing import Any
 import pytest
 
 from disputatio.errors import IndexBusy, IndexVersion, StoreError
-from disputatio.store import writer
-from disputatio.store.check import check
-from disputatio.store.export import export
 from disputatio.store.index import Index
-from disputatio.store.manifest import NAME
-from disputatio.store.split import split
-from disputatio.store.stage import Stage
-from disputatio.store.tables import writing
+from disputatio.store.ingesting.split import split
+from disputatio.store.record import writer
+from disputatio.store.record.check import check
+from disputatio.store.record.export import export
+from disputatio.store.record.manifest import NAME
+from disputatio.store.record.stage import Stage
+from disputatio.store.record.tables import writing
 from disputatio.types import Passage
 from tests.store.hashing import HashEmbedder
 
@@ -53,13 +53,13 @@ def _assert_whole(index: Index) -> None:
 
 
 MOMENTS = {
-    "before anything": ("disputatio.store.tables.Tables.add", False),
-    "after the tables": ("disputatio.store.tables.Tables.add", True),
-    "after the segment": ("disputatio.store.segment.Segment.save", True),
-    "within the deletions": ("disputatio.store.tables._delete", True),
-    "before the manifest": ("disputatio.store.manifest.switch", False),
-    "within the manifest": ("disputatio.store.manifest.replace_file", True),
-    "after the manifest": ("disputatio.store.manifest.switch", True),
+    "before anything": ("disputatio.store.record.tables.Tables.add", False),
+    "after the tables": ("disputatio.store.record.tables.Tables.add", True),
+    "after the segment": ("disputatio.store.segments.segment.Segment.save", True),
+    "within the deletions": ("disputatio.store.record.tables._delete", True),
+    "before the manifest": ("disputatio.store.record.manifest.switch", False),
+    "within the manifest": ("disputatio.store.record.manifest.replace_file", True),
+    "after the manifest": ("disputatio.store.record.manifest.switch", True),
 }
 
 
@@ -143,9 +143,9 @@ def test_a_replaced_file_changes_at_once_however_many_batches_it_takes(
 
 _INGEST = """
 import sys
-from disputatio.store import writer
-from disputatio.store.check import check
-from disputatio.store.export import export
+from disputatio.store.record import writer
+from disputatio.store.record.check import check
+from disputatio.store.record.export import export
 from disputatio.store.index import Index
 writer._LARGEST = 6
 def tell(done, total, passages):
@@ -219,7 +219,7 @@ def test_a_full_disk_is_named_as_one(tmp_path: Path, monkeypatch: pytest.MonkeyP
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("disputatio.store.segment.np.save", full)
+    monkeypatch.setattr("disputatio.store.segments.segment.np.save", full)
     with pytest.raises(StoreError, match="the disk is full"):
         index.add([Passage(text="Two.")])
 
@@ -353,7 +353,7 @@ def test_a_place_that_cannot_be_written_to_is_a_store_error(tmp_path: Path) -> N
 
 def test_a_kill_while_the_index_is_made_is_made_good(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr("disputatio.store.manifest.switch", _kill)
+        patch.setattr("disputatio.store.record.manifest.switch", _kill)
         with pytest.raises(Killed):
             Index.open(tmp_path / "ix").add([Passage(text="A zebra.")])
     index = Index.open(tmp_path / "ix", embedder=HashEmbedder())

@@ -9,12 +9,12 @@ import numpy as np
 
 from disputatio.evidence.groups import tied_by_text
 from disputatio.evidence.resolve import COPY
-from disputatio.store import minhash
+from disputatio.store.segments import minhash
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from disputatio.store.view import View
+    from disputatio.store.segments.view import View
 
 MOST = 500_000  # passages that are compared; of a larger index nothing is said
 _ALL = 4_000  # so many passages are compared each with each, the likeness of a copy being enough

@@ -18,7 +18,7 @@ from disputatio.store.outcomes import UNKNOWN, Outcome, Outcomes
 from disputatio.types import Source
 
 if TYPE_CHECKING:
-    from disputatio.store.view import View
+    from disputatio.store.segments.view import View
 
 Floats: TypeAlias = NDArray[np.float64]
 PRIOR = 0.5

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from disputatio.errors import InputError
+from disputatio.store.ingesting.rows import Unreadable, decoded, json_rows
 from disputatio.store.outcomes import Check, check_id
-from disputatio.store.rows import Unreadable, decoded, json_rows
 from disputatio.text import one_line
 
 _LONGEST = 2000  # characters of a question

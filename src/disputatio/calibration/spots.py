@@ -23,7 +23,7 @@ from disputatio.types import Hit, Passage
 
 if TYPE_CHECKING:
     from disputatio.store.index import Index
-    from disputatio.store.view import View
+    from disputatio.store.segments.view import View
 
 LEAST = 0.25  # share of a sentence's content words of which other owners must speak
 SAME = 0.6  # share of common content words from which two sentences count as one topic

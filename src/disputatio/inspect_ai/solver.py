@@ -24,7 +24,7 @@ from pydantic import TypeAdapter, ValidationError
 from disputatio.api import Index, kit_of
 from disputatio.config import over, read_settings
 from disputatio.errors import InputError, ReplyError
-from disputatio.eval.entrants import defaults
+from disputatio.eval.running.entrants import defaults
 from disputatio.inspect_ai.model import InspectModel
 from disputatio.kit import Kit
 from disputatio.pipeline import DEFAULT_STRATEGY, ask, load_strategy, prompts_hash, read_options

@@ -16,7 +16,7 @@ from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.scorer import model_graded_qa
 
 from disputatio.errors import DisputatioError
-from disputatio.eval.datasets import check, datasets, identify, load
+from disputatio.eval.data.datasets import check, datasets, identify, load
 from disputatio.eval.metrics import VERSION
 from disputatio.inspect_ai.scorer import disputatio_scorer
 from disputatio.inspect_ai.solver import disputation_solver

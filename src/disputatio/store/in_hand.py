@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Literal
 
 from disputatio.errors import InputError
 from disputatio.protocols import Embedder, Reranker
-from disputatio.store.readers import clean, domain
+from disputatio.store.ingesting.readers import clean, domain
+from disputatio.store.ingesting.split import count_words, split
 from disputatio.store.reliabilities import reliable
-from disputatio.store.split import count_words, split
 from disputatio.text import content_id
 from disputatio.types import Hit, Passage
 
 if TYPE_CHECKING:
-    from disputatio.store.searcher import Searcher
+    from disputatio.store.segments.searcher import Searcher
 
 LONG = 400
 MOST = 24
@@ -97,7 +97,7 @@ class InHand:
         the filters leave; those that match nothing come last, so that `k` passages are returned
         where there are as many. Raises `InputError` as `Index.search` does.
         """
-        from disputatio.store.searcher import check_options, check_query
+        from disputatio.store.segments.searcher import check_options, check_query
 
         check_query(query)
         check_options(
@@ -136,9 +136,9 @@ class InHand:
 
     def _searcher(self, *, dense: bool) -> Searcher:
         """The passages as arrays, with their vectors where the dense leg is wanted."""
-        from disputatio.store.searcher import Searcher
-        from disputatio.store.segment import Segment
-        from disputatio.store.words import words
+        from disputatio.store.segments.searcher import Searcher
+        from disputatio.store.segments.segment import Segment
+        from disputatio.store.segments.words import words
 
         with self._lock:
             if dense not in self._searchers:

@@ -16,20 +16,20 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from disputatio.errors import InputError, StoreError
 from disputatio.protocols import Embedder, Reranker
-from disputatio.store import manifest as manifests
-from disputatio.store.documents import Document
-from disputatio.store.ingest import IngestSummary, Progress, Run, find_all, put_files, summary_of
-from disputatio.store.prepare import prepare_item
-from disputatio.store.readers import check_source_by
+from disputatio.store.ingesting.documents import Document
+from disputatio.store.ingesting.ingest import IngestSummary, Progress, Run, find_all, put_files, summary_of
+from disputatio.store.ingesting.prepare import prepare_item
+from disputatio.store.ingesting.readers import check_source_by
+from disputatio.store.record import manifest as manifests
+from disputatio.store.record.tables import Pinned, quoted, read_note
+from disputatio.store.record.writer import Writer
 from disputatio.store.reliabilities import compared, read_reliabilities, reliable, write_estimates
-from disputatio.store.tables import Pinned, quoted, read_note
-from disputatio.store.view import View, open_view
-from disputatio.store.words import stemmer
-from disputatio.store.writer import Writer
+from disputatio.store.segments.view import View, open_view
+from disputatio.store.segments.words import stemmer
 from disputatio.types import Hit, Passage, Source
 
 if TYPE_CHECKING:
-    from disputatio.store.stage import Stage
+    from disputatio.store.record.stage import Stage
 
 __all__ = ["Index", "IndexInfo", "IngestSummary", "SourceCount"]
 
@@ -198,7 +198,7 @@ class Index:
         A search sees all old vectors or all new ones. `progress(done, total)` hears of passages.
         Raises `StoreError` when the index cannot be written to.
         """
-        from disputatio.store.reembed import reembed
+        from disputatio.store.record.reembed import reembed
 
         with self.writer(adding=False) as writer:
             count = reembed(writer.stage, embedder, progress)
@@ -223,8 +223,8 @@ class Index:
 
     def _ensure(self, adding: bool) -> Stage:
         """The index open for writing, made or brought to this version where that is needed."""
-        from disputatio.store.migrate import migrate_locked
-        from disputatio.store.stage import Stage
+        from disputatio.store.record.migrate import migrate_locked
+        from disputatio.store.record.stage import Stage
 
         migrate_locked(self.path)
         manifest = manifests.read(self.path)
@@ -271,8 +271,8 @@ class Index:
         that the index does not hold has no hits. Raises `InputError` for an empty query or figures
         out of range, `StoreError` for an index that is damaged.
         """
-        from disputatio.store.days import bounds
-        from disputatio.store.searcher import check_options, check_query
+        from disputatio.store.segments.days import bounds
+        from disputatio.store.segments.searcher import check_options, check_query
 
         check_query(query)
         count = DEFAULT_K if k is None else k

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from disputatio.errors import StoreError
-from disputatio.store.manifest import reported, sync_folder
+from disputatio.store.record.manifest import reported, sync_folder
 from disputatio.text import content_id, normalise
 
 NAME = "calibration.jsonl"

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from disputatio.errors import InputError, StoreError
-from disputatio.store.manifest import replace_file, reported
+from disputatio.store.record.manifest import replace_file, reported
 from disputatio.types import Source
 
 NAME = "reliability.json"

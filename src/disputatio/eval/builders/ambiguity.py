@@ -1,0 +1,290 @@
+"""Ambiguous questions with their readings, and passages that bear an answer to one of them.
+
+From AmbigNQ's light file, whose rows tell a question for each reading, or from any data set whose rows have
+several right answers; passages from an index, or from passages in hand.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from disputatio.errors import InputError
+from disputatio.eval.builders.bearing import asked_words, covered, is_about, is_one_answer
+from disputatio.eval.builders.material import bears_any, stands
+from disputatio.eval.builders.origins import nq_passages
+from disputatio.eval.builders.substitution import MONTHS
+from disputatio.eval.data.datasets import load
+from disputatio.eval.data.rows import Place, items, read_text, string
+from disputatio.protocols import Retriever
+from disputatio.store.in_hand import load_passages
+from disputatio.text import bears, normalise, sentences, stem
+from disputatio.types import Hit, Passage
+
+AMBIGNQ, NQ = "ambignq", "nq_with_passages"
+WORDS = 100  # of a passage, at most (section 3 of the paper)
+ABOUT = 0.65  # of the weighed words of a reading's question, from which a passage is about it
+NEAR = 0.3  # of the same, in the sentence that bears the answer and the one before it
+BESIDE = 4  # words on each side of a bare figure, among which one of the question's must be
+SCRAP = 8  # words below which a text is no passage, but a scrap
+LONGEST = 6  # words of an answer that may be found word for word
+_FIGURE = re.compile(r"\W*\d{1,3}\W*")  # such a one stands in most passages by chance
+_DATED = frozenset(month.casefold() for month in MONTHS)
+_HONEST = frozenset({"", "correct", "noise", "factual", "irrelevant", "clean", "gold"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sense:
+    """One reading: the question that it alone answers, the names of its answer, and of what it is about.
+
+    The data set may tell only some of them: `question` is then the ambiguous one, `entity` empty.
+    """
+
+    question: str
+    answers: tuple[str, ...]
+    entity: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ambiguous:
+    """A question with the readings that it has; `passages` are those of its own row, if it has any."""
+
+    question: str
+    row: int
+    senses: tuple[Sense, ...]
+    passages: tuple[Passage, ...] = ()
+
+    @property
+    def answers(self) -> list[str]:
+        """All names of all answers."""
+        return [answer for sense in self.senses for answer in sense.answers]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Borne:
+    """A reading with the name of its answer that most passages bear, and their texts, the best first."""
+
+    sense: Sense
+    answer: str
+    texts: tuple[str, ...]
+
+
+# --- questions ----------------------------------------------------------------------------------
+def read_ambiguous(spec: str) -> list[Ambiguous]:
+    """The questions of `ambignq:PATH`, or of any other data set `NAME:PATH`, each right answer a reading.
+
+    Raises `InputError` naming file and row, and `UnknownName`.
+    """
+    name, colon, path = spec.partition(":")
+    if name == AMBIGNQ and colon and path:
+        return _ambignq(Path(path))
+    return [
+        Ambiguous(
+            question=one.question,
+            row=one.row,
+            senses=_apart(_readings(one.question, one.gold, one.metadata), one.question),
+            passages=honest(one.passages, one.metadata),
+        )
+        for one in load(spec)
+    ]
+
+
+def _ambignq(path: Path) -> list[Ambiguous]:
+    text = read_text(path)
+    try:
+        rows = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path}: not one JSON value: {error}") from error
+    if not isinstance(rows, list) or not rows:
+        raise InputError(f"{path}: not what {AMBIGNQ} reads: a JSON list of questions with annotations")
+    return [_ambignq_row(row, Place(dataset=AMBIGNQ, path=path, row=n)) for n, row in enumerate(rows)]
+
+
+def _ambignq_row(row: Any, place: Place) -> Ambiguous:
+    """A row of the light file; of several annotations that with the most readings counts."""
+    if not isinstance(row, dict):
+        raise place.wrong("not a JSON object")
+    question = string(row, "question", place)
+    senses: list[Sense] = []
+    single: list[str] = []
+    for number, told in enumerate(items(row, "annotations", dict, place)):
+        at = f"annotations[{number}]."
+        if string(told, "type", place, at) == "multipleQAs":
+            found = [
+                Sense(
+                    question=string(pair, "question", place, f"{at}qaPairs[{n}].").split("|")[0],
+                    answers=tuple(items(pair, "answer", str, place)),
+                )
+                for n, pair in enumerate(items(told, "qaPairs", dict, place))
+            ]
+            senses = max(senses, found, key=len)
+        else:
+            single += items(told, "answer", str, place)
+    one = [Sense(question=question, answers=tuple(single))] if single else []
+    return Ambiguous(question=question, row=place.row, senses=_apart(senses or one, question))
+
+
+def _readings(question: str, gold: Sequence[str], metadata: Mapping[str, Any]) -> list[Sense]:
+    """A row's right answers as readings: with all their names, where the data set tells them."""
+    told = max(metadata.get("readings") or ((),), key=len)
+    names = [tuple(aliases) for aliases in told] or [(answer,) for answer in gold]
+    about = metadata.get("entities") or ()
+    entities = about if len(about) == len(names) else ("",) * len(names)
+    return [
+        Sense(question=question, answers=answers, entity=entity)
+        for answers, entity in zip(names, entities, strict=True)
+    ]
+
+
+def _apart(senses: Iterable[Sense], question: str) -> tuple[Sense, ...]:
+    """Readings whose answers differ; those with one answer are made one, and what no text shows is dropped.
+
+    That is yes and no, what the question names itself, and whole sentences.
+    """
+    kept: list[Sense] = []
+    for sense in senses:
+        answers = tuple(
+            dict.fromkeys(
+                one.strip()
+                for one in sense.answers
+                if 0 < len(normalise(one).split()) <= LONGEST
+                and normalise(one) not in ("yes", "no")
+                and not stands(question, one)
+            )
+        )
+        if not answers:
+            continue
+        twin = next(
+            (
+                n
+                for n, other in enumerate(kept)
+                if any(is_one_answer(a, b) for a in answers for b in other.answers)
+            ),
+            None,
+        )
+        if twin is None:
+            kept.append(replace(sense, answers=answers))
+        else:
+            both = tuple(dict.fromkeys((*kept[twin].answers, *answers)))
+            kept[twin] = replace(kept[twin], answers=both)
+    return tuple(kept)
+
+
+# --- passages -----------------------------------------------------------------------------------
+def pool(specs: Sequence[str]) -> list[Passage]:
+    """The passages of files (JSON lines of passages) and of data sets `NAME:PATH`, each text once.
+
+    What a data set marks as misinformation is left out. Raises `InputError` and `UnknownName`.
+    """
+    found: dict[str, Passage] = {}
+    for spec in specs:
+        name, colon, path = spec.partition(":")
+        if not colon or Path(spec).exists():
+            told = load_passages(spec)
+        elif name == NQ:
+            told = nq_passages(Path(path))
+        else:
+            told = [passage for one in load(spec) for passage in honest(one.passages, one.metadata)]
+        for passage in told:
+            found.setdefault(passage.text, replace(passage, id=""))
+    if not found:
+        raise InputError(f"{', '.join(specs)}: no passages")
+    return list(found.values())
+
+
+def honest(passages: Sequence[Passage], metadata: Mapping[str, Any]) -> tuple[Passage, ...]:
+    """Those of a row's passages that are not marked as misinformation."""
+    types = metadata.get("types") or ("",) * len(passages)
+    return tuple(one for one, kind in zip(passages, types, strict=True) if kind in _HONEST)
+
+
+def look_up(one: Ambiguous, retriever: Retriever, depth: int) -> dict[str, list[Hit]]:
+    """What a search finds for the question, and for that of each reading: the best `depth` passages."""
+    asked = dict.fromkeys((one.question, *(sense.question for sense in one.senses)))
+    return {question: retriever.search(question, k=depth) for question in asked}
+
+
+def borne(one: Ambiguous, found: Mapping[str, Sequence[Hit]], rarity: Mapping[str, float]) -> list[Borne]:
+    """The readings that passages bear: word for word, about its question, and no other reading's answer.
+
+    A passage is cut to 100 words about the answer. No text stands under two readings. `rarity` is that of
+    words among all questions (`bearing.rarities`).
+    """
+    taken: set[str] = set()
+    bearing = []
+    for sense in one.senses:
+        others = [answer for answer in one.answers if answer not in sense.answers]
+        texts: dict[str, list[str]] = {answer: [] for answer in sense.answers}
+        for hit in found[sense.question]:
+            for answer in sense.answers:
+                if not stands(hit.passage.text, answer):
+                    continue
+                text = cut(hit.passage, answer)
+                if text in taken or bears_any(text, others) or not is_about(text, one.question, rarity):
+                    continue
+                if seems_to_answer(text, answer, sense.question, rarity):
+                    texts[answer].append(text)
+        answer = max(sense.answers, key=lambda name: len(texts[name]))
+        if texts[answer]:
+            told = tuple(dict.fromkeys(texts[answer]))
+            taken.update(told)
+            bearing.append(Borne(sense=sense, answer=answer, texts=told))
+    return bearing
+
+
+def seems_to_answer(text: str, answer: str, question: str, rarity: Mapping[str, float]) -> bool:
+    """Whether a text seems to answer: it has the answer and the question's words, some of them near it."""
+    if covered(text, question, rarity) < ABOUT:
+        return False
+    spans = [text[start:end] for start, end in sentences(text)]
+    near = (" ".join(spans[max(n - 1, 0) : n + 1]) for n, told in enumerate(spans) if stands(told, answer))
+    if not any(covered(told, question, rarity) >= NEAR for told in near):
+        return False
+    return not _FIGURE.fullmatch(answer) or _is_counted(text, answer, question)
+
+
+def _is_counted(text: str, figure: str, question: str) -> bool:
+    """Whether a bare figure stands beside a word of the question somewhere, and not in a date.
+
+    >>> _is_counted("It has 10 episodes.", "10", "How many episodes?")
+    True
+    >>> _is_counted("The episodes came on March 10.", "10", "How many episodes?")
+    False
+    """
+    asked = asked_words(question)
+    words = normalise(text).split()
+    for at in (n for n, word in enumerate(words) if word == normalise(figure)):
+        close = words[max(at - BESIDE, 0) : at + BESIDE + 1]
+        if not _DATED & {*words[max(at - 3, 0) : at + 4]} and asked & {stem(word) for word in close}:
+            return True
+    return False
+
+
+def cut(passage: Passage, answer: str) -> str:
+    """The passage's text with its title in front, or the up to 100 words of it about an answer.
+
+    >>> cut(Passage(text="It was built in 1921.", title="The mill"), "1921")
+    'The mill It was built in 1921.'
+    """
+    text = " ".join(passage.text.split())
+    title = " ".join(passage.title.strip('" ').split())
+    head = "" if not title or text.startswith(title) else f"{title} "
+    room = max(WORDS - len(head.split()), WORDS // 2)
+    words = text.split()
+    if len(words) <= room:
+        return head + text
+    size = len(answer.split())
+    at = next((n for n in range(len(words)) if stands(" ".join(words[n : n + size + 1]), answer)), 0)
+    first = max(0, min(at - room // 2, len(words) - room))
+    return head + " ".join(words[first : first + room])
+
+
+def noise(one: Ambiguous, found: Mapping[str, Sequence[Hit]], wrong: Sequence[str] = ()) -> list[str]:
+    """Texts that the search found and that hold no answer, not even half of one, the best first."""
+    hits = sorted((hit for hits in found.values() for hit in hits), key=lambda hit: -hit.score)
+    texts = dict.fromkeys(cut(hit.passage, "") for hit in hits if len(hit.passage.text.split()) >= SCRAP)
+    return [text for text in texts if not any(bears(text, answer) for answer in (*one.answers, *wrong))]

@@ -1,0 +1,237 @@
+"""A set of RAMDocs' kind: ambiguity, misinformation and noise at once, of ambiguous questions and a search.
+
+Section 3 of MADAM-RAG (Wang et al. 2025): of a question 1-3 of its answers, for each 1-3 passages that bear
+it word for word, 0-2 of misinformation, copies of such passages with a wrong answer of the same type in the
+place of the right one, and 0-2 of noise, found by the search and without any answer. Rows have the
+published format. *Differences from the paper:* misinformation is a copy of a passage that is not used, and
+only where there is none of one that is; `disambig_entity` holds each reading's question where the origin
+tells no entity; a wrong answer stands in the row only if a passage tells it.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, TypeVar
+
+from disputatio.errors import InputError
+from disputatio.eval.builders.ambiguity import Ambiguous, Borne, borne, look_up, noise
+from disputatio.eval.builders.bearing import distinct, rarities
+from disputatio.eval.builders.figure5 import (
+    ANSWERS,
+    CORRECT,
+    MISINFO,
+    MISINFORMATION,
+    NOISE,
+    NOISY,
+    SUPPORTS,
+    Quota,
+    Shares,
+    wanted,
+)
+from disputatio.eval.builders.material import stands
+from disputatio.eval.builders.rivals import rivals, swapped
+from disputatio.protocols import Retriever
+from disputatio.text import bears
+
+T = TypeVar("T")
+
+DEPTH = 20  # passages looked at for each question
+RIVALS = 20  # wrong answers tried for one passage
+AGAIN = 0.5  # how often a second passage of misinformation tells the first one's wrong answer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mixture:
+    """Built rows in RAMDocs' format, and what could not be built.
+
+    `left_out` has the rows of the origin by reason, `short` how many passages or answers are missing of
+    what was to be drawn, by kind. `twins` are misinformation passages beside the very passage that they copy.
+    """
+
+    rows: tuple[Mapping[str, Any], ...]
+    left_out: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    short: Mapping[str, int] = field(default_factory=dict)
+    twins: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    """A question with its readings that passages bear, and texts without any answer."""
+
+    asked: Ambiguous
+    bearing: tuple[Borne, ...]
+    noise: tuple[str, ...]
+
+
+def mix(
+    asked: Sequence[Ambiguous],
+    search: Callable[[Ambiguous], Retriever],
+    *,
+    questions: int | None = None,
+    answers: Shares = ANSWERS,
+    supports: Shares = SUPPORTS,
+    misinformation: Shares = MISINFORMATION,
+    noisy: Shares = NOISE,
+    depth: int = DEPTH,
+    seed: int = 0,
+    progress: Callable[[int], None] = lambda _: None,
+) -> Mixture:
+    """So many questions (None: all that have an answer with a passage), drawn towards the shares.
+
+    `search` gives what is searched for a question; shares map a number to how often it should occur. The
+    same for a seed and a search. Raises `InputError` where nothing can be built.
+    """
+    left_out: dict[str, list[int]] = {}
+    able = []
+    rarity = rarities([one.question for one in asked])
+    for n, one in enumerate(asked):
+        progress(n)
+        found = _find(one, search, depth, rarity) if one.senses else "no short answer that a text could show"
+        if isinstance(found, str):
+            left_out.setdefault(found, []).append(one.row)
+        else:
+            able.append(found)
+    if not able:
+        told = "; ".join(f"{reason} ({len(rows)})" for reason, rows in left_out.items())
+        raise InputError(f"nothing can be built: {told or 'no questions'}")
+    chance = random.Random(f"{seed}/mixture")
+    chosen, short = _choose(able, len(able) if questions is None else questions, answers, chance)
+    quotas = {
+        CORRECT: Quota(supports, chance),
+        MISINFO: Quota(misinformation, chance),
+        NOISY: Quota(noisy, chance),
+    }
+    known = [(sense.question, sense.answers[0]) for one in asked for sense in one.senses]
+    rows, twins = [], 0
+    for each, number in chosen:
+        row, copied = _row(each, number, quotas, known, rarity, chance, seed)
+        rows.append(row)
+        twins += copied
+    for kind, shares in ((MISINFO, misinformation), (NOISY, noisy)):
+        told = sum(document["type"] == kind for row in rows for document in row["documents"])
+        owed = round(sum(level * count for level, count in wanted(shares, len(rows)).items())) - told
+        if owed > 0:
+            short[f"passages of type {kind}"] = owed
+    return Mixture(rows=tuple(rows), left_out=left_out, short=short, twins=twins)
+
+
+def _find(
+    one: Ambiguous, search: Callable[[Ambiguous], Retriever], depth: int, rarity: Mapping[str, float]
+) -> _Found | str:
+    """What the search gives for a question; or why nothing can be built of it."""
+    hits = look_up(one, search(one), depth)
+    bearing = borne(one, hits, rarity)
+    if not bearing:
+        return "no passage found that bears one of its answers alone"
+    return _Found(asked=one, bearing=tuple(bearing), noise=tuple(distinct(noise(one, hits))))
+
+
+def _choose(
+    able: Sequence[_Found], total: int, shares: Shares, chance: random.Random
+) -> tuple[list[tuple[_Found, int]], dict[str, int]]:
+    """Questions with how many answers each gets, in the order of the origin; and what there is too little of.
+
+    Those with most answers are used up for most answers first; what then is missing is filled with fewer.
+    """
+    line = chance.sample(able, len(able))
+    wish = wanted(shares, min(total, len(able)))
+    chosen: dict[int, tuple[_Found, int]] = {}
+    short: dict[str, int] = {}
+    for level in sorted(wish, reverse=True):
+        fit = [one for one in line if one.asked.row not in chosen and len(one.bearing) >= level]
+        for one in fit[: wish[level]]:
+            chosen[one.asked.row] = (one, level)
+        if len(fit) < wish[level]:
+            short[f"questions with {level} answers"] = wish[level] - len(fit)
+    for one in line:
+        if len(chosen) >= min(total, len(able)):
+            break
+        if one.asked.row not in chosen:
+            chosen[one.asked.row] = (one, min(len(one.bearing), max(wish)))
+    if total > len(able):
+        short["questions"] = total - len(able)
+    return [chosen[row] for row in sorted(chosen)], short
+
+
+def _row(
+    one: _Found,
+    number: int,
+    quotas: Mapping[str, Quota],
+    known: Sequence[tuple[str, str]],
+    rarity: Mapping[str, float],
+    chance: random.Random,
+    seed: int,
+) -> tuple[Mapping[str, Any], int]:
+    """A row, and how many of its copies stand beside what they are a copy of."""
+    right = chance.sample(one.bearing, number)
+    documents: list[dict[str, str]] = []
+    spare: list[tuple[Borne, str]] = []
+    lying = reserve = quotas[MISINFO].draw()
+    for bearing in right:
+        texts = distinct(bearing.texts)
+        kept = int(reserve > 0 and len(texts) > 2)  # for misinformation, which is a further passage
+        reserve -= kept
+        count = quotas[CORRECT].draw(len(texts) - kept)
+        quotas[CORRECT].add(count)
+        documents += [{"text": text, "type": CORRECT, "answer": bearing.answer} for text in texts[:count]]
+        spare += [(bearing, text) for text in texts[count:]]
+    spare += [(other, text) for other in one.bearing if other not in right for text in distinct(other.texts)]
+    used = [(bearing, bearing.texts[0]) for bearing in right]
+    originals = [*_mixed(spare, chance)[: 3 * lying], *_mixed(used, chance)]
+    lies = _lies(one, originals, lying, known, rarity, chance, seed)
+    quotas[MISINFO].add(len(lies))
+    copied = {text for _, text in used}
+    wrong = [*dict.fromkeys(lie["answer"] for lie, _ in lies)]
+    count = quotas[NOISY].draw()
+    clean = [text for text in one.noise if not any(bears(text, answer) for answer in wrong)]
+    # What the search ranks first is nearest to the question, and so the harder noise.
+    texts = chance.sample(clean[: 3 * count], min(count, len(clean)))
+    quotas[NOISY].add(len(texts))
+    documents += [lie for lie, _ in lies]
+    documents += [{"text": text, "type": NOISY, "answer": "unknown"} for text in texts]
+    row = {
+        "question": one.asked.question,
+        "documents": _mixed(documents, chance),
+        "disambig_entity": [bearing.sense.entity or bearing.sense.question for bearing in right],
+        "gold_answers": [bearing.answer for bearing in right],
+        "wrong_answers": wrong,
+    }
+    return row, sum(text in copied for _, text in lies)
+
+
+def _lies(
+    one: _Found,
+    originals: Sequence[tuple[Borne, str]],
+    count: int,
+    known: Sequence[tuple[str, str]],
+    rarity: Mapping[str, float],
+    chance: random.Random,
+    seed: int,
+) -> list[tuple[dict[str, str], str]]:
+    """Up to `count` copies of the originals that tell wrong answers, each with the text it is a copy of."""
+    lies: list[tuple[dict[str, str], str]] = []
+    for bearing, text in originals:
+        if len(lies) == count:
+            break
+        told = [lie["answer"] for lie, _ in lies]
+        again = told[:1] if chance.random() < AGAIN else []
+        others = rivals(
+            bearing.sense.question, bearing.answer, known, avoid=one.asked.answers, rarity=rarity, seed=seed
+        )
+        for wrong in (*again, *islice(others, RIVALS)):
+            copy = swapped(text, one.asked.answers, wrong, question=one.asked.question)
+            if copy is not None and not any(stands(own, wrong) for own in _texts(one)):
+                lies.append(({"text": copy, "type": MISINFO, "answer": wrong}, text))
+                break
+    return lies
+
+
+def _texts(one: _Found) -> list[str]:
+    return [text for bearing in one.bearing for text in bearing.texts]
+
+
+def _mixed(those: Sequence[T], chance: random.Random) -> list[T]:
+    return chance.sample(those, len(those))

@@ -1,0 +1,223 @@
+"""Misinformation made in code: a plausible wrong answer, and a copy of a passage that tells it.
+
+Entity substitution within a type (Longpre et al. 2021), which RAMDocs takes over for retrieved passages (Wang
+et al. 2025, section 3). A wrong answer is one that a question of the same form has; a copy in which something
+of the right answer stays is refused, so that nothing is called misinformation that still tells the truth.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+
+from disputatio.eval.builders.bearing import covered
+from disputatio.eval.builders.material import bears_any, stands
+from disputatio.eval.builders.substitution import MONTHS, kind_of, mentions, near_figure, surnames
+from disputatio.text import content_id, normalise, stem
+
+WORDS = 5  # a wrong answer has at most so many
+ALIKE = 0.5  # of the words of two questions that both have, from which one's answer is of the other's type
+SUBJECT = 0.5  # of a question's weighed words, from which another that has them is on the same subject
+LATEST = 2025  # a year after it would give the lie away
+_YEAR = re.compile(r"\b(?:1\d|20)\d\d\b")
+_SPAN = re.compile(r"\b(1\d{3}|20\d\d)( ?[-–—/] ?)(\d{4}|\d\d)\b")
+_ORDINAL = re.compile(r"\b(\d+)(?:st|nd|rd|th)\b")
+_BODY = re.compile(
+    r"\b(?:the|union|states|kingdom|empire|republic|party|court|congress|senate|parliament|government|army|navy"
+    r"|forces|council|committee|company|corporation|university|church|league|club|united|city|team|people)\b",
+    re.IGNORECASE,
+)
+_VOWEL = re.compile(r"[aeio8]|u(?!ni|se|su)|1[18]\b", re.IGNORECASE)
+
+
+def rivals(
+    question: str,
+    answer: str,
+    known: Sequence[tuple[str, str]],
+    *,
+    avoid: Iterable[str] = (),
+    rarity: Mapping[str, float] | None = None,
+    seed: int = 0,
+) -> Iterator[str]:
+    """Wrong answers of the answer's type, the most plausible first; the same for a seed.
+
+    `known` holds questions with a right answer each: whose question is most like this one comes first
+    ("What sport is ... associated with?"). Dates and numbers get figures near them. None contains, or
+    is contained in, an answer to `avoid` or the question. With the words' `rarity` (`bearing.rarities`) the
+    answers to questions on the same subject are left out: they might be right.
+
+    >>> known = [("Who drew Ada?", "Ed Lee"), ("Who drew the map of Oslo?", "Ivo Berg"), ("Who sang?", "Bo")]
+    >>> list(rivals("Who drew the map of Riga?", "Per Hall", known))
+    ['Ivo Berg', 'Ed Lee']
+    """
+    kind = _type(question, answer)
+    barred = [*avoid, answer]
+    given: set[str] = set()
+    found = (
+        (figure for n in range(40) if _told_already(figure := _figure(answer, kind, seed, n)))
+        if kind in ("date", "number")
+        else _of_others(question, answer, kind, known, rarity, seed)
+    )
+    for one in found:
+        form = normalise(one)
+        if form in given or stands(question, one):
+            continue
+        if not any(stands(one, other) or stands(other, one) for other in barred):
+            given.add(form)
+            yield one
+
+
+def _of_others(
+    question: str,
+    answer: str,
+    kind: str,
+    known: Sequence[tuple[str, str]],
+    rarity: Mapping[str, float] | None,
+    seed: int,
+) -> Iterator[str]:
+    """The answers of other questions, nearest question first; equals in an order of chance."""
+    capital = answer[:1].isupper()
+    ranked = []
+    for asked, told in known:
+        likeness = alike(question, asked)
+        if len(told.split()) > WORDS or told[:1].isupper() != capital or _type(asked, told) != kind:
+            continue
+        if kind in ("phrase", "name") and likeness < ALIKE:  # a type that no question word tells
+            continue
+        if rarity is not None and covered(asked, question, rarity) >= SUBJECT:
+            continue
+        ranked.append((-likeness, content_id("r", str(seed), question, told), told))
+    yield from (told for _, _, told in sorted(ranked))
+
+
+def _type(question: str, answer: str) -> str:
+    """`kind_of`, and no person where the answer to "who" is one word or a body of people."""
+    kind = kind_of(question, answer)
+    lone = " " not in answer.strip() or _BODY.search(answer) is not None
+    return "name" if kind == "person" and lone else kind
+
+
+def alike(one: str, other: str) -> float:
+    """The share of the words of two questions that both have, in [0, 1] (Jaccard).
+
+    >>> alike("Who is Ada?", "Who is Bo?")
+    0.5
+    """
+    first, second = _words(one), _words(other)
+    return len(first & second) / max(len(first | second), 1)
+
+
+@lru_cache(maxsize=1 << 14)
+def _words(question: str) -> frozenset[str]:
+    return frozenset(normalise(question).split())
+
+
+def _figure(answer: str, kind: str, seed: int, n: int) -> str:
+    """Another figure of the same form: a span keeps its length, an ordinal gets the ending that it needs."""
+    chance = random.Random(f"{seed}/{answer}/{n}")
+    if span := _SPAN.search(answer):
+        first, last = int(span[1]), int(span[3])
+        later = chance.choice([-1, 1]) * chance.randint(1, 15)
+        end = f"{last + later}" if len(span[3]) == 4 else f"{(last + later) % 100:02}"
+        return f"{answer[: span.start()]}{first + later}{span[2]}{end}{answer[span.end() :]}"
+    figure = near_figure(answer, kind, chance)
+    return _ORDINAL.sub(lambda match: _ordinal(int(match[1])), figure)
+
+
+def _ordinal(n: int) -> str:
+    ending = "th" if n % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(n % 10, "th")
+    return f"{n}{ending}"
+
+
+def _told_already(figure: str) -> bool:
+    """Whether no year of it lies ahead."""
+    return all(int(year) <= LATEST for year in _YEAR.findall(figure))
+
+
+def swapped(text: str, right: Sequence[str], wrong: str, *, question: str = "") -> str | None:
+    """A copy of a text with a wrong answer wherever a right one stood; None where no clean copy can be made.
+
+    `right` are all answers that must not stay in it. Refused are copies of a text that has the wrong answer
+    already, those in which a right one or a telling word of it stays, and those that would cut a longer
+    name in two. Articles and capitals are set right.
+
+    >>> swapped("He is an actor. Actors travel.", ["actor"], "painter") is None
+    True
+    >>> swapped("Bo Lund is an actor from Oslo.", ["actor"], "painter")
+    'Bo Lund is a painter from Oslo.'
+    >>> swapped("She taught at Lund University.", ["Lund"], "Oslo") is None
+    True
+    """
+    if stands(text, wrong):
+        return None
+    told = text
+    for one in sorted(right, key=len, reverse=True):
+        if not stands(told, one):
+            continue
+        if form_of(one) != form_of(wrong) or _in_a_span(told, one):
+            return None
+        if one[:1].isupper() and _in_a_name(told, one):
+            return None
+        told = mentions(one).sub(lambda match: _as_written(match[0], wrong), told)
+        told = surnames(told, one, wrong)
+    mark = re.escape(wrong)
+    again = rf"(?:,? and |, (?:and )?| or ){mark}(?!\w)"
+    told = re.sub(rf"(?<!\w)({mark})(?:{again})+", r"\1", told)
+    told = re.sub(
+        rf"\b([Aa])n?(\s+)(?={mark}(?!\w))",
+        lambda match: match[1] + ("n" if _VOWEL.match(wrong) else "") + match[2],
+        told,
+    )
+    if not stands(told, wrong) or bears_any(told, right) or _left(told, right, wrong, question):
+        return None
+    return told
+
+
+def form_of(answer: str) -> str:
+    """How an answer is written, as far as another may stand in its place: a year is no whole date.
+
+    >>> form_of("May 1921"), form_of("1921"), form_of("1,921"), form_of("Ada Lund"), form_of("a fox")
+    ('month', 'year', 'number', 'name', 'phrase')
+    """
+    kind = kind_of("", answer)
+    if kind == "date":
+        months = re.findall(r"[^\W\d]{3,}", answer)
+        figures = [one for one in re.findall(r"\d+", answer) if len(one) < 4]
+        return ("day" if figures else "month") if months else "year"
+    return kind
+
+
+def _as_written(old: str, new: str) -> str:
+    """A lower-case answer with a capital, where the mention that it replaces has one."""
+    return new[:1].upper() + new[1:] if old[:1].isupper() and new[:1].islower() else new
+
+
+def _in_a_name(text: str, name: str) -> bool:
+    """Whether a name stands somewhere as a part of a longer name; in front of one only if it is one word."""
+    mention = re.escape(name)
+    after = rf"(?<!\w){mention}(?:\.? |-|\. )[A-ZÀ-Þ][a-zà-þ]"
+    if re.search(r"\b\w$", name):  # an initial, and so the end of nothing
+        after = rf"(?<!\w){mention}\."
+    before = rf"(?<=[a-z,;] )(?:[A-ZÀ-Þ][\w.’'-]* )+{mention}(?!\w)"
+    return re.search(after if " " in name else rf"{before}|{after}", text) is not None
+
+
+def _in_a_span(text: str, figure: str) -> bool:
+    """Whether a figure stands somewhere as an end of a span, of which the other end would belie a new one."""
+    mention = re.escape(figure)
+    return re.search(rf"(?<=\d) ?[-–—] ?{mention}(?!\w)|(?<!\w){mention} ?[-–—] ?(?=\d)", text) is not None
+
+
+def _left(text: str, right: Sequence[str], wrong: str, question: str) -> bool:
+    """Whether a telling word of a right answer stays: one of four letters or more, or the year of a date."""
+    innocent = {stem(word) for word in normalise(f"{wrong} {question}").split()}
+    telling = (
+        word
+        for one in right
+        for word in normalise(one).split()
+        if (word.isalpha() and len(word) > 3 and word.title() not in MONTHS) or _YEAR.fullmatch(word)
+    )
+    words = {stem(word) for word in telling}
+    return bool((words - innocent) & {stem(word) for word in normalise(text).split()})

@@ -1,0 +1,308 @@
+"""Synthetic questions from one's own index, in the manner of DataMorgana (Filice et al. 2025).
+
+Each question is drawn by a mix of categories: what kind of answer, with or without a premise, how it is
+worded, and who asks. Its evidence is one passage, or two of different documents on related things; a model
+writes a fact of each and words them as one question (`question_writer`), and code checks that each answer
+stands in its own passage, word for word, that the question does not give it away, and that it has the form it
+was to have. What fails is tried with other evidence. The same seed, index and model give the same questions,
+in one go or in several.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any
+
+from disputatio.errors import InputError, UnknownName
+from disputatio.eval.builders.question_writer import FIRST, hint_of, word, write_facts
+from disputatio.kit import Kit
+from disputatio.protocols import Retriever
+from disputatio.text import contains_words, find_quote, is_unknown, normalise, one_line
+from disputatio.types import Passage
+
+Mix = Mapping[str, Mapping[str, float]]
+Draw = Callable[[random.Random], Passage]
+"""A passage of the index at random."""
+
+# Shares in per cent, of table 1 of RAGentA (Besrour et al. 2025).
+MIX: Mix = MappingProxyType(
+    {
+        "answer": {"comparison": 49.8, "multi-aspect": 28.4, "factoid": 21.8},
+        "premise": {"without": 67.4, "with": 32.6},
+        "formulation": {
+            "concise and natural": 37.8,
+            "verbose and natural": 35.0,
+            "short query": 14.2,
+            "long query": 13.0,
+        },
+        "user": {"expert": 50.8, "novice": 49.2},
+    }
+)
+TRIES = 5  # of other evidence for one question
+AT_ONCE = 4  # questions whose prompts go in one batch
+_DRAWS = 30  # passages looked at for one that is long enough
+_SHORTEST, _LONGEST = 200, 4_000  # characters of a passage that is evidence
+_NEAR = 8  # hits among which a related passage is looked for
+_MOST_WORDS = 8  # of a short answer
+_WORDS = {  # of a question, by its formulation: at least, at most
+    "concise and natural": (3, 25),
+    "verbose and natural": (9, 90),
+    "short query": (2, 9),
+    "long query": (6, 40),
+}
+_SPEAKS_OF_TEXT = re.compile(
+    r"\b(?:the|this|that|these|given|first|second|both|following|above|two) "
+    r"(?:passages?|texts?|sentences?|articles?|documents?|excerpts?)\b"
+    r"|\b(?:in|of|by) (?:the|this) (?:study|paper|trial|survey|authors?)(?=[\s,]*(?:[?.]|$|and\b|compared\b))"
+    r"|\bthis (?:study|paper)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Synthetic:
+    """Question number `n` with what it was drawn as, its evidence, and an answer for each passage of it.
+
+    Without a question (`fault` says what the last try lacked) nothing came of any try.
+    """
+
+    n: int
+    categories: Mapping[str, str]
+    question: str = ""
+    answers: tuple[str, ...] = ()
+    passages: tuple[Passage, ...] = ()
+    tries: int = 0
+    fault: str = ""
+
+
+@dataclass(slots=True)
+class _Asked:
+    """A question that is being made: its dice are its own, so that others do not matter to it."""
+
+    n: int
+    categories: Mapping[str, str]
+    dice: random.Random
+    evidence: tuple[Passage, ...] = field(default=())
+
+
+def synthetic(
+    numbers: Sequence[int],
+    kit: Kit,
+    draw: Draw,
+    *,
+    mix: Mix = MIX,
+    seed: int = 0,
+    seen: Collection[str] = (),
+) -> Iterator[Synthetic]:
+    """The questions of these numbers, in order, as they come; `seen` are questions that there are already.
+
+    The kit's retriever finds related passages. Raises `LLMError`, `InputError` where the index has no
+    passage that is long enough.
+    """
+    known = {normalise(one) for one in seen}
+    for start in range(0, len(numbers), AT_ONCE):
+        waiting = [
+            _Asked(n=n, categories=categories(n, mix, seed), dice=random.Random(f"{seed}:{n}:evidence"))
+            for n in numbers[start : start + AT_ONCE]
+        ]
+        done: dict[int, Synthetic] = {}
+        for turn in range(1, TRIES + 1):
+            left = [one for one in waiting if not (one.n in done and done[one.n].question)]
+            for one in left:
+                one.evidence = _evidence(one, draw, kit.retriever)
+            for made in _write(left, kit, turn, known):
+                done[made.n] = made
+        yield from (done[one.n] for one in waiting)
+
+
+def categories(n: int, mix: Mix, seed: int) -> dict[str, str]:
+    """The categories of question `n`, each drawn by the shares of the mix, independently.
+
+    >>> categories(3, MIX, 0) == categories(3, MIX, 0)
+    True
+    """
+    dice = random.Random(f"{seed}:{n}:categories")
+    return {name: dice.choices(list(shares), list(shares.values()))[0] for name, shares in mix.items()}
+
+
+def mixed(changes: Sequence[str]) -> dict[str, dict[str, float]]:
+    """The mix with some categories changed: `answer=factoid:70,comparison:30`; values not named get nothing.
+
+    Raises `UnknownName` for a category or a value, `InputError` for a share that is none.
+
+    >>> mixed(["user=novice:1"])["user"]
+    {'novice': 1.0}
+    """
+    mix = {name: dict(shares) for name, shares in MIX.items()}
+    for change in changes:
+        name, equals, told = change.partition("=")
+        if not equals:
+            raise InputError(f"--mix {change}: write CATEGORY=VALUE:SHARE,VALUE:SHARE")
+        if name not in MIX:
+            raise UnknownName("category", name, MIX)
+        shares: dict[str, float] = {}
+        for part in told.split(","):
+            value, colon, share = part.strip().rpartition(":")
+            if value not in MIX[name]:
+                raise UnknownName(f"value of {name}", value or part, MIX[name])
+            try:
+                shares[value] = float(share)
+            except ValueError:
+                shares[value] = -1.0
+            if not (colon and 0 <= shares[value] < float("inf")):
+                raise InputError(f"--mix {change}: the share of {value} is not a number from 0")
+        if not sum(shares.values()):
+            raise InputError(f"--mix {change}: some share must be above 0")
+        mix[name] = shares
+    return mix
+
+
+def row_of(one: Synthetic) -> dict[str, Any]:
+    """A question as a row that `jsonl` data sets have, with its categories and where its answers stand."""
+    evidence = []
+    for answer, passage in zip(one.answers, one.passages, strict=True):
+        span = find_quote(passage.text, answer)
+        start, end = span or (0, 0)
+        evidence.append(
+            {
+                "passage": passage.id,
+                "answer": answer,
+                "quote": passage.text[start:end],
+                "start": start,
+                "end": end,
+            }
+        )
+    return {
+        "n": one.n,
+        "question": one.question,
+        "gold": list(one.answers),
+        "categories": dict(one.categories),
+        "evidence": evidence,
+        "passages": [
+            {
+                key: value
+                for key, value in (
+                    ("text", passage.text),
+                    ("source", passage.source),
+                    ("id", passage.id),
+                    ("title", passage.title),
+                    ("url", passage.url),
+                    ("date", passage.date),
+                )
+                if value
+            }
+            for passage in {passage.id: passage for passage in one.passages}.values()
+        ],
+    }
+
+
+def summary(made: Sequence[Synthetic]) -> dict[str, Any]:
+    """How many questions came of it, of which kinds, and what the others lacked."""
+    good = [one for one in made if one.question]
+    return {
+        "questions": len(good),
+        "failed": dict(Counter(one.fault for one in made if not one.question)),
+        "categories": {
+            name: dict(Counter(one.categories[name] for one in good))
+            for name in (good[0].categories if good else ())
+        },
+    }
+
+
+def fault_of(made: Synthetic, seen: Collection[str] = ()) -> str:
+    """Why a question is of no use; empty when it is one."""
+    wanted = 1 if made.categories["answer"] == "factoid" else 2
+    if len(made.answers) != wanted:
+        return f"it has not {wanted} answers"
+    for answer, passage in zip(made.answers, made.passages, strict=True):
+        if fault := _unfit(answer, passage):
+            return fault
+        if contains_words(made.question, answer):
+            return "it gives an answer away"
+    if _SPEAKS_OF_TEXT.search(made.question):
+        return "it speaks of the passages"
+    formulation = made.categories["formulation"]
+    least, most = _WORDS[formulation]
+    if not least <= len(made.question.split()) <= most:
+        return f"it has not the length of a question that is {formulation}"
+    if "natural" in formulation and not made.question.rstrip().endswith(("?", ".", "？")):
+        return "it is no natural question"
+    if normalise(made.question) in seen:
+        return "it was asked already"
+    return ""
+
+
+def _unfit(answer: str, passage: Passage) -> str:
+    """Why an answer will not do; empty when it is short and stands in its passage."""
+    if is_unknown(answer) or not 0 < len(normalise(answer).split()) <= _MOST_WORDS:
+        return "an answer is not short"
+    return "" if find_quote(passage.text, answer) else "an answer does not stand in its passage"
+
+
+def _write(asked: Sequence[_Asked], kit: Kit, turn: int, known: set[str]) -> Iterator[Synthetic]:
+    """A try at each question: first facts, second facts, wordings, a batch each; what passes is known."""
+    faults: dict[int, str] = {one.n: "no related passage was found" for one in asked if not one.evidence}
+    facts: dict[int, list[tuple[str, str]]] = {one.n: [] for one in asked}
+    for place in (0, 1):
+        ready = [one for one in asked if one.n not in faults and len(one.evidence) > place]
+        hints = [hint_of(one.categories["answer"], facts[one.n][0][0]) if place else FIRST for one in ready]
+        found = write_facts([one.evidence[place] for one in ready], hints, kit)
+        for one, fact in zip(ready, found, strict=True):
+            fault = fact if isinstance(fact, str) else _unfit(fact[1], one.evidence[place])
+            if fault:
+                faults[one.n] = fault
+            elif not isinstance(fact, str):
+                facts[one.n].append(fact)
+        for one in ready if place else ():
+            if one.n not in faults and len({normalise(told) for told, _ in facts[one.n]}) == 1:
+                faults[one.n] = "both questions are one"
+    ready = [one for one in asked if one.n not in faults]
+    worded = word(
+        [[question for question, _ in facts[one.n]] for one in ready], [one.categories for one in ready], kit
+    )
+    questions = {one.n: told for one, told in zip(ready, worded, strict=True)}
+    for one in asked:
+        told = questions.get(one.n, faults.get(one.n, ""))
+        made = Synthetic(
+            n=one.n, categories=one.categories, tries=turn, fault=told if isinstance(told, str) else ""
+        )
+        if isinstance(told, str):
+            yield made
+            continue
+        answers = tuple(answer for _, answer in facts[one.n])
+        whole = replace(made, question=told[0], answers=answers, passages=one.evidence)
+        if fault := fault_of(whole, known):
+            yield replace(made, fault=fault)
+        else:
+            known.add(normalise(whole.question))
+            yield whole
+
+
+def _evidence(one: _Asked, draw: Draw, retriever: Retriever | None) -> tuple[Passage, ...]:
+    """One passage, or two of different documents on related things; nothing where no second is near."""
+    first = next(
+        (each for each in (draw(one.dice) for _ in range(_DRAWS)) if _SHORTEST <= len(each.text) <= _LONGEST),
+        None,
+    )
+    if first is None:
+        raise InputError(f"none of {_DRAWS} passages drawn has {_SHORTEST} to {_LONGEST} characters")
+    if one.categories["answer"] == "factoid":
+        return (first,)
+    if retriever is None:
+        return ()
+    hits = retriever.search(one_line(first.title or first.text)[:300], k=_NEAR, exclude=[first.id])
+    near = [
+        hit.passage
+        for hit in hits
+        if hit.passage.id != first.id
+        and (hit.passage.document != first.document or not first.document)
+        and _SHORTEST <= len(hit.passage.text) <= _LONGEST
+        and normalise(hit.passage.text) != normalise(first.text)
+        and not hit.duplicate_of
+    ]
+    return (first, one.dice.choice(near[:3])) if near else ()

@@ -1,0 +1,106 @@
+"""The texts that a data set's questions are asked over, as rows for an index.
+
+A page of datamorgana, an abstract of PubMedQA, a passage of any other data set: each once, with the id
+that the questions know it by, so that what a search finds can be compared with what it should find.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from disputatio.errors import InputError
+from disputatio.eval.builders.row_file import write_lines
+from disputatio.eval.data.datasets import load
+from disputatio.eval.data.formats.attributed import page_source
+from disputatio.eval.data.rows import Place, optional, string
+
+PAGES, BEIR = "datamorgana", "beir"
+
+
+def corpus(spec: str) -> Iterator[dict[str, str]]:
+    """Rows that `disputatio ingest` takes: text, source, and title, url, date and id where they are known.
+
+    `datamorgana:PATH` names the corpus file (JSON lines of id and text, gzip or plain), `beir:PATH` a
+    folder of BEIR, whose documents are sources of their own; any other `NAME:PATH` a data set whose rows
+    carry their passages. Raises `InputError` naming file and row.
+    """
+    name, _, path = spec.partition(":")
+    if name == PAGES and path:
+        yield from _pages(Path(path))
+        return
+    if name == BEIR and path:
+        yield from _documents(Path(path.partition("#")[0]))
+        return
+    seen: set[str] = set()
+    for example in load(spec):
+        for passage in example.passages:
+            if passage.id in seen:
+                continue
+            seen.add(passage.id)
+            known = {"title": passage.title, "url": passage.url, "date": passage.date}
+            yield {
+                "text": passage.text,
+                "source": passage.source,
+                **{key: word for key, word in known.items() if word},
+                "id": str(example.metadata.get("document", passage.id)),
+            }
+    if not seen:
+        raise InputError(f"{spec}: its rows have no passages")
+
+
+def write_corpus(spec: str, out: Path) -> int:
+    """Write the rows of a corpus to a file, whole or not at all; how many there are."""
+    return write_lines(out, corpus(spec))
+
+
+def _pages(path: Path) -> Iterator[dict[str, str]]:
+    for row, place in _objects(path):
+        if "document_ids" in row:
+            raise place.wrong("a question; the pages stand in the corpus file (corpus.jsonl.gz)")
+        page = string(row, "id", place)
+        yield {"text": string(row, "text", place), "source": page_source(page), "id": page}
+
+
+def _documents(folder: Path) -> Iterator[dict[str, str]]:
+    """The documents of a folder of BEIR; one without a text is its title."""
+    files = [folder / name for name in ("corpus.jsonl", "corpus.jsonl.gz")]
+    for row, place in _objects(next((one for one in files if one.is_file()), files[0])):
+        name, title = string(row, "_id", place), optional(row, "title", place)
+        text = optional(row, "text", place).strip() or title
+        if text.strip():
+            known = {"title": title} if title else {}
+            yield {"text": text, "source": name, **known, "id": name}
+
+
+def _objects(path: Path) -> Iterator[tuple[dict[str, Any], Place]]:
+    """The objects of a file of JSON lines, packed or not, with their places."""
+    count = 0
+    try:
+        with path.open("rb") as raw:
+            packed = raw.read(2) == b"\x1f\x8b"
+        with gzip.open(path, "rt", encoding="utf-8") if packed else path.open(encoding="utf-8") as file:
+            for number, line in enumerate(file):
+                if line.strip():
+                    place = Place(dataset=path.name, path=path, row=number)
+                    count += 1
+                    yield _object(line, place), place
+    except (OSError, EOFError) as error:
+        raise InputError(f"{path}: {getattr(error, 'strerror', None) or error}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 text (byte {error.start})") from error
+    if not count:
+        raise InputError(f"{path}: no rows")
+
+
+def _object(line: str, place: Place) -> dict[str, Any]:
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise place.wrong(f"not JSON: {error}") from error
+    if not isinstance(row, dict):
+        raise place.wrong("not a JSON object")
+    return row

@@ -1,0 +1,295 @@
+"""Data sets by name: each loader reads one published file format, in place.
+
+`load("ramdocs:path/to/file.jsonl")` gives examples in the order of the file; a folder stands for the files
+that its format knows; `hf:OWNER/NAME/FILE` in place of the path is fetched from a hub. `#PART` behind the
+path keeps one part of a data set that has parts, as `mirage:benchmark.json#medqa`. An example's `row` is
+its number in the file, from 0; its `metadata["dataset"]` is the loader's and the file's name. What a data
+set knows about a passage (its type, the answer it bears) stays in `Example.metadata`, where no strategy
+sees it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from disputatio.errors import InputError, UnknownName
+from disputatio.eval.data.files import Found, files_of, read_rows
+from disputatio.eval.data.formats.catalogue import FORMATS
+from disputatio.eval.data.formats.format import Format
+from disputatio.eval.data.formats.shapes import hint
+from disputatio.eval.data.hub import PREFIX, fetched
+from disputatio.eval.data.rows import read_text
+from disputatio.eval.metrics import answer_set
+from disputatio.types import Example
+
+_NAMED = 12  # rows that a message names
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identity:
+    """Which file a data set is: `name` as tables call it, and SHA-256 of its bytes."""
+
+    name: str
+    sha256: str
+    metrics: tuple[str, ...]
+    judged: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """What `NAME:PATH#PART` names: `path` is where it lies, `label` what tables call it."""
+
+    form: Format
+    path: Path
+    part: str
+    label: str
+
+
+def datasets() -> tuple[Format, ...]:
+    """Every data-set format, by name."""
+    return tuple(FORMATS.values())
+
+
+def described(form: Format) -> dict[str, Any]:
+    """All that is told of a format, as JSON values, in the order in which it is told."""
+    return {
+        "name": form.name,
+        "description": form.description,
+        "origin": form.origin,
+        "licence": form.licence,
+        "shape": form.shape,
+        "fields": form.fields,
+        "passages": form.passages,
+        "views": list(form.views),
+        "metrics": list(form.metrics),
+        "measure": form.measure,
+        "judged": form.judged,
+    }
+
+
+def load(spec: str, *, limit: int | None = None, rows: Path | None = None) -> list[Example]:
+    """The examples of `NAME:PATH` or `NAME:PATH#PART`, in the order of the file.
+
+    `rows` is a file of row numbers from 0, one a line, whose order is kept; `limit` keeps the first
+    so many. Raises `UnknownName` for the name or the part, and `InputError` naming file and row for a
+    file that cannot be read, rows that are not what the format promises (all are counted), or a row that
+    is not there; `DownloadError` where a hub's file cannot be had.
+    """
+    asked = _asked(spec)
+    wanted = None if rows is None else _row_numbers(rows)
+    if limit is not None and limit < 1:
+        raise InputError(f"a limit of {limit} leaves no rows")
+    examples: dict[int, Example] = {}
+    parts: set[str] = set()
+    bad: dict[int, InputError] = {}
+    seen = 0
+    for found, facts in _with_facts(asked):
+        if wanted is None and limit is not None and len(examples) == limit:
+            break
+        if wanted is not None and found.row not in wanted:
+            continue
+        seen += 1
+        try:
+            example = _example(found, asked, facts)
+        except InputError as error:
+            if seen == 1 and (other := _whose(found, asked.form)):
+                raise InputError(f"{error}{other}") from error
+            bad[found.row] = error
+            continue
+        parts.add(str(example.metadata.get("part", "")))
+        if not asked.part or example.metadata.get("part") == asked.part:
+            examples[found.row] = example
+    if bad:
+        raise _refusal(bad, seen)
+    if asked.part and parts and asked.part not in parts:
+        raise UnknownName(f"part of {asked.path}", asked.part, parts)
+    for row, at in (wanted or {}).items():
+        if row not in examples:
+            what = f"part {asked.part} of {asked.path}" if asked.part else str(asked.path)
+            raise InputError(f"{rows}:{at}: {what} has no row {row} (rows count from 0)")
+    if not examples:
+        raise InputError(f"{asked.path}: no rows")
+    ordered = list(examples) if wanted is None else list(wanted)
+    return [examples[row] for row in ordered[:limit]]
+
+
+def identify(spec: str) -> Identity:
+    """Which file `NAME:PATH` is; raises as `load` does."""
+    asked = _asked(spec)
+    digest = hashlib.sha256()
+    files = files_of(asked.form, asked.path, asked.part)
+    beside = [files[0].parent / one for one in asked.form.beside]
+    for one in [*files, *(file for file in beside if file.is_file())]:
+        try:
+            with one.open("rb") as file:
+                while block := file.read(1 << 20):
+                    digest.update(block)
+        except OSError as error:
+            raise InputError(f"{one}: {error.strerror or error}") from error
+    form = asked.form
+    return Identity(name=asked.label, sha256=digest.hexdigest(), metrics=form.metrics, judged=form.judged)
+
+
+def check(examples: Sequence[Example], *, searched: bool = False) -> list[str]:
+    """What a reader of the scores should know about these rows; nothing is dropped for it.
+
+    `searched` where an index is searched, so that a row needs no passages of its own.
+    """
+    notes = []
+    both = [e.row for e in examples if set(answer_set(e.gold)) & set(answer_set(e.wrong))]
+    if both:
+        notes.append(
+            f"{len(both)} of {len(examples)} rows list an answer as both gold and wrong ({_listed(both)}): "
+            "it counts as gold, and as wrong only under em_literal"
+        )
+    without = [e.row for e in examples if not _has_gold(e) and not e.metadata.get("abstain")]
+    if without and len(without) == len(examples):
+        notes.append("no row has a gold answer: nothing is scored but by a judge")
+    elif without:
+        notes.append(
+            f"{len(without)} of {len(examples)} rows have no gold answer ({_listed(without)}): "
+            "they are asked and unscored"
+        )
+    again = _again(examples)
+    if again:
+        notes.append(
+            f"{len(again)} of {len(examples)} rows have the id of an earlier row, or are that row again "
+            f"({_listed(again)}): they count on their own"
+        )
+    bare = [e.row for e in examples if not e.passages]
+    if bare and not searched:
+        named = "" if len(bare) == len(examples) else f" ({_listed(bare)})"
+        notes.append(
+            f"{len(bare)} of {len(examples)} rows have no passages{named}: search an index (--index)"
+        )
+    return notes
+
+
+def _has_gold(example: Example) -> bool:
+    """Whether there is an answer to compare with; an option is compared by its letter too."""
+    return bool(example.gold if example.metadata.get("options") else answer_set(example.gold))
+
+
+def _again(examples: Sequence[Example]) -> list[int]:
+    """The rows whose id an earlier row has; where there are no ids, those that ask and hold the same."""
+    keys = [
+        str(e.metadata["id"]) if e.metadata.get("id") else (e.question, e.gold, *_content(e))
+        for e in examples
+    ]
+    seen: Counter[object] = Counter()
+    again = []
+    for example, key in zip(examples, keys, strict=True):
+        if seen[key]:
+            again.append(example.row)
+        seen[key] += 1
+    return again
+
+
+def _content(example: Example) -> tuple[str, ...]:
+    """What tells an example from another that asks the same: its passages, and what is said of them."""
+    told = (str(example.metadata.get(key)) for key in ("part", "claim", "answer"))
+    return (*told, *(passage.text for passage in example.passages))
+
+
+def _listed(rows: Sequence[int]) -> str:
+    """Row numbers, the first dozen of them.
+
+    >>> _listed([4, 7])
+    'rows 4, 7'
+    """
+    return f"rows {', '.join(map(str, rows[:_NAMED]))}" + (", ..." if len(rows) > _NAMED else "")
+
+
+# --- reading ------------------------------------------------------------------------------------
+def _asked(spec: str) -> _Asked:
+    """The format, the file and the part that `NAME:PATH#PART` names; a hub's file is fetched."""
+    name, colon, path = spec.partition(":")
+    if name not in FORMATS:
+        raise UnknownName("data set", name, FORMATS)
+    if not colon or not path:
+        raise InputError(f"{spec}: say which file, as in {name}:PATH")
+    form = FORMATS[name]
+    file, sign, part = path.rpartition("#")
+    if not sign or not part or Path(path).exists():
+        file, part = path, ""
+    if part and not form.parted and not form.views:
+        raise InputError(f"{spec}: {name} has no parts, so leave out #{part}")
+    if part and form.views and part not in form.views:
+        raise UnknownName(f"part of {name}", part, form.views)
+    label = f"{name}:{file if file.startswith(PREFIX) else Path(file).absolute().name}"
+    path_there = fetched(file, form.files, form.beside) if file.startswith(PREFIX) else Path(file)
+    return _Asked(form=form, path=path_there, part=part, label=label + (f"#{part}" if part else ""))
+
+
+def _with_facts(asked: _Asked) -> Iterable[tuple[Found, Mapping[str, Any]]]:
+    """The rows as they are found, with what their format finds in all rows of their file."""
+    if asked.form.gather is None:
+        for found in read_rows(asked.form, asked.path, asked.part):
+            yield found, {}
+        return
+    by_file: dict[Path, list[Found]] = {}
+    for found in read_rows(asked.form, asked.path, asked.part):
+        by_file.setdefault(found.path, []).append(found)
+    for path, rows in by_file.items():
+        facts = asked.form.gather([one for one in map(_whole_row, rows) if one is not None], path)
+        for found in rows:
+            yield found, facts
+
+
+def _whole_row(found: Found) -> Mapping[str, Any] | None:
+    """A row as an object, None where it is none; that is said when the row is read."""
+    try:
+        return found.read("")
+    except InputError:
+        return None
+
+
+def _example(found: Found, asked: _Asked, facts: Mapping[str, Any]) -> Example:
+    """A row as the loader reads it."""
+    form = asked.form
+    row = found.read(form.name)
+    place = found.place(asked.label, part=asked.part, facts=facts)
+    if not form.knows(row):
+        keys = min(form.shapes, key=lambda keys: sum(key not in row for key in keys))
+        lacking = next(key for key in keys if key not in row)
+        raise place.wrong(f"the field {lacking} is missing")
+    return form.loader(row, place)
+
+
+def _whose(found: Found, form: Format) -> str:
+    """Which other loader would read a row, in words behind an error: then there is no use to read on."""
+    row = _whole_row(found)
+    return "" if row is None else hint(row, found.path, form, above=form.knows(row))
+
+
+def _refusal(bad: Mapping[int, InputError], seen: int) -> InputError:
+    """The first row that cannot be read, and how many others there are, by number."""
+    first, *others = bad
+    if not others:
+        return bad[first]
+    return InputError(
+        f"{bad[first]}; {len(bad)} of {seen} rows cannot be read ({_listed(list(bad))}): mend them, or name "
+        "the others in a file for --rows"
+    )
+
+
+def _row_numbers(path: Path) -> dict[int, int]:
+    """Row numbers in the order of the file, each with the line (from 1) that names it."""
+    numbers: dict[int, int] = {}
+    for at, line in enumerate(read_text(path).split("\n"), 1):
+        word = line.strip()
+        if not word:
+            continue
+        if not (word.isascii() and word.isdigit()):
+            raise InputError(f"{path}:{at}: {word[:40]!r} is not a row number")
+        if int(word) in numbers:
+            raise InputError(f"{path}:{at}: row {word} stands twice, first on line {numbers[int(word)]}")
+        numbers[int(word)] = at
+    if not numbers:
+        raise InputError(f"{path}: no row numbers")
+    return numbers

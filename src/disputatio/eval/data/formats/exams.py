@@ -1,0 +1,144 @@
+"""Exams and tasks of a profession: MMLU's subjects, LegalBench's tasks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from disputatio.eval.data.formats.format import Format
+from disputatio.eval.data.formats.menus import LETTERS, menu, options_of
+from disputatio.eval.data.rows import Place, document, example_id, read_text, string, value, word
+from disputatio.types import Example
+
+_SPLIT = re.compile(r"_(?:test|dev|val|validation|train)$")
+_LETTERS = ("A", "B", "C", "D")
+_MOST_OPTIONS = 10
+PROMPT = "base_prompt.txt"  # of a task of LegalBench: how it asks, with {{column}} where a row's text goes
+_SLOT = re.compile(r"\{\{\s*(?P<column>[^{}]+?)\s*\}\}")
+_APART = frozenset({"index", "answer", "slice", "question", "id"})  # columns that are no text to read
+
+
+def mmlu(row: Mapping[str, Any], place: Place) -> Example:
+    """A question of MMLU (Hendrycks et al. 2021); its subjects are the parts.
+
+    The subject is the row's, or that of the file's name (anatomy_test.csv).
+    """
+    told = row["choices"] if "choices" in row else [value(row, letter, place) for letter in _LETTERS]
+    options = list(options_of(told, place, "choices").values())
+    answer = value(row, "answer", place)
+    if isinstance(answer, str) and answer.strip() in LETTERS[: len(options)] and answer.strip():
+        right = LETTERS.index(answer.strip())
+    elif isinstance(answer, int | str) and str(answer).isdigit() and int(answer) < len(options):
+        right = int(answer)
+    else:
+        raise place.wrong(f"answer {answer!r} is none of its {len(options)} options")
+    subject = word(row, "subject") or _SPLIT.sub("", place.path.name.partition(".")[0])
+    asked = menu(string(row, "question", place), options, right)
+    return Example(
+        id=example_id(row, place),
+        row=place.row,
+        question=asked.question,
+        gold=asked.gold,
+        wrong=asked.wrong,
+        metadata={
+            "dataset": place.dataset,
+            "part": subject,
+            "options": asked.options,
+            "strata": {"subject": subject},
+        },
+    )
+
+
+def legalbench(row: Mapping[str, Any], place: Place) -> Example:
+    """A row of a task of LegalBench (Guha et al. 2023), in the folder of the task.
+
+    Where it has a question, its other columns are the passages (a contract, a policy). Where it has none,
+    it is asked as base_prompt.txt beside it asks, or by the task's name. The answers that occur in its
+    file are the options, if they are ten or fewer. The parts are the files: test, which is meant, and train.
+    """
+    texts = {key: string(row, key, place) for key in row if key not in _APART and str(row[key] or "").strip()}
+    prompt = str(place.facts.get("prompt", ""))
+    if row.get("question"):
+        asked = string(row, "question", place)
+    elif prompt:
+        asked = _SLOT.sub(lambda slot: texts.get(slot["column"], slot[0]), prompt)
+        texts = {}
+    else:
+        task = place.path.parent.name.replace("_", " ")
+        asked, texts = "\n".join([f"{task}:", *texts.values()]), {}
+    answer = string(row, "answer", place)
+    options = [one for one in place.facts.get("options", ()) if one]
+    gold: tuple[str, ...] = (answer,)
+    wrong: tuple[str, ...] = ()
+    known: dict[str, Any] = {}
+    if answer in options:
+        chosen = menu(asked, options, options.index(answer))
+        asked, gold, wrong = chosen.question, chosen.gold, chosen.wrong
+        known["options"] = chosen.options
+    part = place.path.name.partition(".")[0]
+    return Example(
+        id=example_id(row, place),
+        row=place.row,
+        question=asked,
+        gold=gold,
+        wrong=wrong,
+        passages=tuple(document(number, text) for number, text in enumerate(texts.values(), 1)),
+        metadata={
+            "dataset": place.dataset,
+            "part": part,
+            "id": f"{part} {word(row, 'index')}" if word(row, "index") else "",
+            "strata": {"answer": answer} if known else {},
+            **known,
+        },
+    )
+
+
+def task_of(rows: Sequence[Mapping[str, Any]], path: Path) -> dict[str, Any]:
+    """What a task of LegalBench may answer by its file, in the order of the alphabet, and how it asks."""
+    answers = sorted({str(row.get("answer") or "").strip() for row in rows} - {""})
+    prompt = path.parent / PROMPT
+    return {
+        "options": tuple(answers) if 2 <= len(answers) <= _MOST_OPTIONS else (),
+        "prompt": read_text(prompt) if prompt.is_file() else "",
+    }
+
+
+FORMATS = (
+    Format(
+        name="legalbench",
+        description="a task of legal reasoning (LegalBench)",
+        origin="Guha et al. 2023, arXiv:2308.11462; github.com/HazyResearch/legalbench, "
+        "huggingface.co/datasets/nguha/legalbench",
+        licence="by task, as its README says (most CC BY 4.0)",
+        shape=f"the folder of a task: test.tsv, train.tsv, {PROMPT}; or one such table",
+        fields="index, answer, and text, question, contract, ... by task; the files are parts",
+        measure="accuracy: the option picked; of a free task: the answer's words stand in the answer",
+        metrics=("accuracy",),
+        loader=legalbench,
+        shapes=(("index", "answer", "text"), ("index", "answer", "question"), ("index", "answer")),
+        parted=True,
+        gather=task_of,
+        files=("test.tsv", "train.tsv"),
+        beside=(PROMPT,),
+    ),
+    Format(
+        name="mmlu",
+        description="questions of exams with four options, by subject (MMLU)",
+        origin="Hendrycks et al. 2021, arXiv:2009.03300; github.com/hendrycks/test, "
+        "huggingface.co/datasets/cais/mmlu",
+        licence="MIT",
+        shape="tables without a head (test/SUBJECT_test.csv, one or a folder), JSON lines or parquet",
+        fields="question, A, B, C, D, answer; or question, subject, choices[], answer (a number from 0); "
+        "the subjects are parts",
+        measure="accuracy: the option picked, by its letter or its words",
+        metrics=("choice",),
+        loader=mmlu,
+        shapes=(("question", "choices", "answer"), ("question", *_LETTERS, "answer")),
+        passages=False,
+        parted=True,
+        columns=("question", *_LETTERS, "answer"),
+        files=("test/*_test.csv", "*_test.csv", "*/test-*.parquet", "test-*.parquet"),
+    ),
+)

@@ -1,0 +1,324 @@
+"""Questions asked of an encyclopaedia: NQ-open, AmbigNQ, TriviaQA, HotpotQA, PopQA, and NQ with passages.
+
+An answer goes by several names, of which any is right (`readings` in the metadata). Most of these carry no
+passages: they are asked over an index.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from disputatio.eval.data.formats.format import BY_ANSWER, Format
+from disputatio.eval.data.formats.menus import boolean
+from disputatio.eval.data.rows import (
+    Place,
+    answers,
+    by_columns,
+    distinct,
+    document,
+    example_id,
+    items,
+    literal,
+    optional,
+    string,
+    value,
+    word,
+)
+from disputatio.eval.metrics import answer_set
+from disputatio.types import Example, Passage
+
+_TEXTS = ("context", "contexts", "passages", "documents", "ctxs")
+
+
+def nq_open(row: Mapping[str, Any], place: Place) -> Example:
+    """A question of NQ-open (Lee et al. 2019); any of its answers is right.
+
+    A row with texts to read is another data set's: they would be lost here.
+    """
+    if held := [one for one in _TEXTS if row.get(one)]:
+        raise place.wrong(f"holds {held[0]}, which a row of nq_open has not")
+    key = next((one for one in ("golden_answers", "answers") if one in row), "answer")
+    return _any_name(row, place, names=answers(row, key, place))
+
+
+def ambignq(row: Mapping[str, Any], place: Place) -> Example:
+    """A question of AmbigNQ (Min et al. 2020), which may have several answers, each with several names.
+
+    Its annotators read it each in their own way: the answer is compared with the reading that it fits best.
+    The gold answers are those of the reading that tells the most apart.
+    """
+    readings = []
+    for number, one in enumerate(items(row, "annotations", dict, place)):
+        found = _reading(one, place, f"annotations[{number}].")
+        if found and found not in readings:
+            readings.append(found)
+    richest = max(readings, key=len, default=())
+    return Example(
+        id=example_id(row, place),
+        row=place.row,
+        question=string(row, "question", place),
+        gold=distinct([names[0] for names in richest]),
+        metadata={
+            "dataset": place.dataset,
+            "id": word(row, "id"),
+            "readings": tuple(readings),
+            "strata": {"gold answers": str(len(richest))},
+        },
+    )
+
+
+def _reading(told: Mapping[str, Any], place: Place, at: str) -> tuple[tuple[str, ...], ...]:
+    """An annotator's answers with their names: one, or one to each question that was told apart."""
+    kind = string(told, "type", place, at)
+    if kind == "singleAnswer":
+        groups = [answers(told, "answer", place)]
+    elif kind == "multipleQAs":
+        pairs = literal(value(told, "qaPairs", place, at))
+        # In parquet the pairs of a single annotation are told by their columns, in a list of one.
+        if isinstance(pairs, Mapping):
+            pairs = by_columns(pairs)
+        if not isinstance(pairs, list) or not all(isinstance(pair, Mapping) for pair in pairs):
+            raise place.wrong(f"{at}qaPairs must be a list of objects")
+        flat = [one for pair in pairs for one in _pairs(pair)]
+        groups = [answers(pair, "answer", place) for pair in flat]
+    else:
+        raise place.wrong(f"{at}type {kind!r} is neither singleAnswer nor multipleQAs")
+    return tuple(group for group in groups if group)
+
+
+def _pairs(pair: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """A pair of question and answer, or the pairs that columns tell."""
+    return (by_columns(pair) or []) if isinstance(pair.get("question"), list) else [pair]
+
+
+def triviaqa(row: Mapping[str, Any], place: Place) -> Example:
+    """A question of TriviaQA (Joshi et al. 2017), with its pages and search results where they have text.
+
+    The published JSON names files of evidence beside it (not read); its copies in parquet hold the texts.
+    """
+    told = {key.lower().replace("_", ""): found for key, found in row.items()}
+    answer = told.get("answer")
+    if not isinstance(answer, Mapping):
+        raise place.wrong("Answer must be an object with Value and Aliases")
+    said = {key.lower().replace("_", ""): found for key, found in answer.items()}
+    others = [items(said, key, str, place) for key in ("aliases", "humananswers") if said.get(key)]
+    names = distinct([said.get("value"), *(name for some in others for name in some)])
+    passages: list[Passage] = []
+    for key, text in (("entitypages", "wiki_context"), ("searchresults", "search_context")):
+        for page in items(told, key, dict, place) if told.get(key) else []:
+            if word(page, text):
+                known = {name.lower(): word(page, name) for name in page}
+                passages.append(
+                    document(
+                        len(passages) + 1, known[text], title=known.get("title", ""), url=known.get("url", "")
+                    )
+                )
+    return _any_name(
+        row,
+        place,
+        names=names,
+        question=string(told, "question", place),
+        name=word(told, "questionid"),
+        passages=tuple(passages),
+    )
+
+
+def hotpotqa(row: Mapping[str, Any], place: Place) -> Example:
+    """A question of HotpotQA (Yang et al. 2018) with its paragraphs, of which two bear the answer.
+
+    The test rows have no answer: they are asked and unscored.
+    """
+    told = literal(value(row, "context", place))
+    if isinstance(told, Mapping):
+        told = [[one.get("title"), one.get("sentences")] for one in by_columns(told) or []]
+    if not isinstance(told, list):
+        raise place.wrong("context must be a list of titles with sentences")
+    named = _supporting(row)
+    passages, types = [], []
+    for number, one in enumerate(told, 1):
+        if not (isinstance(one, list) and [type(part) for part in one] == [str, list]):
+            raise place.wrong(f"context[{number - 1}] must be a title and a list of sentences")
+        text = "".join(str(sentence) for sentence in one[1]).strip()
+        if text:
+            passages.append(document(number, text, title=one[0]))
+            types.append("supporting" if one[0] in named else "distractor")
+    names = distinct([row.get("answer")])
+    yes_no = {"options": ("yes", "no")} if names and boolean(names[0]) else {}
+    wrong = tuple(one for one in ("yes", "no") if yes_no and one != boolean(names[0]))
+    return _any_name(
+        row,
+        place,
+        names=names,
+        wrong=wrong,
+        passages=tuple(passages),
+        metadata={
+            "types": tuple(types),
+            "strata": {"kind": word(row, "type") or "none", "level": word(row, "level") or "none"},
+            **yes_no,
+        },
+    )
+
+
+def _supporting(row: Mapping[str, Any]) -> set[str]:
+    """The titles of the paragraphs that answer a question together; none where they are not told."""
+    told = row.get("supporting_facts")
+    if isinstance(told, Mapping):
+        told = [[title] for title in told.get("title") or []]
+    pairs = told if isinstance(told, list) else []
+    return {one[0] for one in pairs if isinstance(one, list) and one and isinstance(one[0], str)}
+
+
+def popqa(row: Mapping[str, Any], place: Place) -> Example:
+    """A question of PopQA (Mallen et al. 2023) on one relation of an entity; any of its answers is right.
+
+    Its strata are the relation, and how many views a month the entity's page has (`s_pop`).
+    """
+    views = word(row, "s_pop")
+    if not views.isdigit():
+        raise place.wrong("s_pop must be a number of views")
+    powers = len(views.lstrip("0")) - 1
+    views = "below 100" if powers < 2 else f"10^{powers} to 10^{powers + 1}"
+    return _any_name(
+        row,
+        place,
+        names=answers(row, "possible_answers", place),
+        metadata={"strata": {"relation": string(row, "prop", place), "views": views}},
+    )
+
+
+def nq_with_passages(row: Mapping[str, Any], place: Place) -> Example:
+    """A question of NQ with the passages that were retrieved for it, some of which hold an answer."""
+    told = items(row, "passages", dict, place)
+    passages = [
+        document(
+            number,
+            string(one, "text", place, f"passages[{number - 1}]."),
+            title=optional(one, "title", place).strip('"'),
+        )
+        for number, one in enumerate(told, 1)
+    ]
+    return _any_name(
+        row,
+        place,
+        names=answers(row, "golden_answers", place),
+        passages=tuple(passages),
+        metadata={"types": tuple("bearing" if one.get("has_answer") else "other" for one in told)},
+    )
+
+
+def _any_name(
+    row: Mapping[str, Any],
+    place: Place,
+    *,
+    names: tuple[str, ...],
+    question: str = "",
+    name: str = "",
+    wrong: tuple[str, ...] = (),
+    passages: tuple[Passage, ...] = (),
+    metadata: Mapping[str, Any] | None = None,
+) -> Example:
+    """An example of one answer that goes by several names."""
+    return Example(
+        id=example_id(row, place),
+        row=place.row,
+        question=question or string(row, "question", place),
+        gold=names,
+        wrong=wrong,
+        passages=passages,
+        metadata={
+            "dataset": place.dataset,
+            "id": name or word(row, "id") or word(row, "_id"),
+            "readings": ((names,),) if answer_set(names) else (),
+            **(metadata or {}),
+        },
+    )
+
+
+_ANY = "accuracy: some name of the answer stands in the answer; EM: the answer is one of the names"
+FORMATS = (
+    Format(
+        name="ambignq",
+        description="NQ questions that may have several answers, as annotators read them (AmbigNQ)",
+        origin="Min et al. 2020, arXiv:2004.10645; github.com/shmsw25/AmbigQA",
+        licence="CC BY-SA 3.0",
+        shape="a JSON list (dev_light.json) or parquet",
+        fields="id, question, annotations[{type: singleAnswer, answer[]} or {type: multipleQAs, "
+        "qaPairs[{question, answer[]}]}]",
+        measure="F1 and strict EM of the answers by the annotator who fits best; any name of one is right",
+        metrics=(*BY_ANSWER, "accuracy"),
+        loader=ambignq,
+        shapes=(("question", "annotations"),),
+        passages=False,
+        files=("dev_light.json", "dev.json", "light/validation-*.parquet"),
+    ),
+    Format(
+        name="hotpotqa",
+        description="questions that two paragraphs answer together, with distractors (HotpotQA)",
+        origin="Yang et al. 2018, arXiv:1809.09600; hotpotqa.github.io",
+        licence="CC BY-SA 4.0",
+        shape="a JSON list (hotpot_dev_distractor_v1.json) or parquet",
+        fields="_id, question, answer, context[[title, [sentence]]], supporting_facts[[title, n]], type, "
+        "level",
+        measure=_ANY + "; yes or no, which was said",
+        metrics=("accuracy", "em"),
+        loader=hotpotqa,
+        shapes=(("question", "context", "type", "level"), ("_id", "question", "context")),
+        files=("hotpot_dev_distractor_v1.json", "distractor/validation-*.parquet"),
+    ),
+    Format(
+        name="nq_open",
+        description="questions asked of a search engine, with short answers (NQ-open)",
+        origin="Kwiatkowski et al. 2019, Lee et al. 2019, arXiv:1906.00300; "
+        "github.com/google-research-datasets/natural-questions/tree/master/nq_open",
+        licence="CC BY-SA 3.0",
+        shape="JSON lines (NQ-open.dev.jsonl) or parquet",
+        fields="question, answer[]",
+        measure=_ANY,
+        metrics=("accuracy", "em"),
+        loader=nq_open,
+        shapes=(("question", "answer"), ("question", "golden_answers"), ("question", "answers")),
+        passages=False,
+        files=("NQ-open.dev.jsonl", "nq_open/validation-*.parquet"),
+    ),
+    Format(
+        name="nq_with_passages",
+        description="NQ questions with three to nine retrieved passages of Wikipedia",
+        origin="Kwiatkowski et al. 2019, with passages as retrieved",
+        licence="origin states none",
+        shape="JSON lines",
+        fields="id, question, golden_answers[], passages[{title, text, has_answer}]",
+        measure=_ANY,
+        metrics=("accuracy", "em"),
+        loader=nq_with_passages,
+        shapes=(("question", "golden_answers", "passages"),),
+    ),
+    Format(
+        name="popqa",
+        description="questions on one relation of entities known well and little (PopQA)",
+        origin="Mallen et al. 2023, arXiv:2212.10511; huggingface.co/datasets/akariasai/PopQA",
+        licence="MIT (its repository)",
+        shape="a table with tabs (test.tsv), or JSON lines",
+        fields="id, subj, prop, obj, s_pop, o_pop, question, possible_answers, ...",
+        measure=_ANY,
+        metrics=("accuracy", "em"),
+        loader=popqa,
+        shapes=(("question", "possible_answers", "prop", "s_pop"),),
+        passages=False,
+        files=("test.tsv", "popQA.tsv"),
+    ),
+    Format(
+        name="triviaqa",
+        description="questions of trivia with many names of the answer (TriviaQA)",
+        origin="Joshi et al. 2017, arXiv:1705.03551; nlp.cs.washington.edu/triviaqa",
+        licence="origin states none for questions and documents (its card: unknown)",
+        shape='one JSON object (wikipedia-dev.json, rows under "Data") or parquet',
+        fields="Question, QuestionId, Answer{Value, Aliases[]}, EntityPages[], SearchResults[]",
+        measure=_ANY,
+        metrics=("accuracy", "em"),
+        loader=triviaqa,
+        shapes=(("Question", "QuestionId", "Answer"), ("question", "question_id", "answer", "entity_pages")),
+        files=("qa/wikipedia-dev.json", "rc.wikipedia/validation-*.parquet"),
+        passages=False,
+    ),
+)

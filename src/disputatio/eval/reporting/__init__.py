@@ -1,0 +1,1 @@
+"""What an evaluation found: report, tables, page, comparison, the papers' tables."""

@@ -1,0 +1,32 @@
+"""The answers that stand in an evaluation's journal beside the scores: read, never written, here."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from disputatio.eval.running.journal import reading
+
+Pair = tuple[str, str]  # entrant's label, example's id
+
+
+def read_confidences(out: Path) -> dict[Pair, float | None]:
+    """The confidence of every answer that was recorded, None where it states none."""
+    query = "SELECT entrant, example, json_extract(answer, '$.confidence') FROM records WHERE state = 'done'"
+    return {
+        (entrant, example): None if told is None else float(told)
+        for entrant, example, told in _read(out, query)
+    }
+
+
+def read_answers(out: Path, entrant: str) -> dict[str, Mapping[str, Any]]:
+    """The answers of one entrant by the id of their question, as they were recorded."""
+    query = "SELECT example, answer FROM records WHERE state = 'done' AND entrant = ?"
+    return {example: json.loads(answer) for example, answer in _read(out, query, entrant)}
+
+
+def _read(out: Path, query: str, *values: str) -> list[tuple[Any, ...]]:
+    with reading(out) as database:
+        return list(database.execute(query, values))

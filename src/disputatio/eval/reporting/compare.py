@@ -1,0 +1,220 @@
+"""Where two strategies, or two runs of one, differ: question by question, read from their journals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from disputatio.errors import InputError
+from disputatio.eval.metrics import answer_set
+from disputatio.eval.reporting.answers import read_answers
+from disputatio.eval.reporting.headline import deciding
+from disputatio.eval.reporting.pairs import rounded
+from disputatio.eval.running.journal import Contents, Entry, read_journal, read_trace
+from disputatio.eval.statistics import RESAMPLES, mcnemar, paired_difference
+
+KINDS = ("one_better", "other_better", "level", "unscored")
+"""How two differ on a question: by the deciding score, or with equal scores, or where one has none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Side:
+    """One strategy's part of an evaluation: the folder, the label, and what the journal says."""
+
+    folder: Path
+    label: str
+    journal: Contents
+
+    @property
+    def entries(self) -> dict[str, Entry]:
+        """The newest entry on each question."""
+        return {one.record.example: one for one in self.journal.entries if one.entrant == self.label}
+
+
+def sides(folders: Sequence[Path], strategies: str | None) -> tuple[Side, Side]:
+    """The two that are to be compared: of one folder or of two, by `strategies` "X,Y" where it has several.
+
+    With two folders one name stands for both. Raises `InputError` where it is not clear who is meant.
+    """
+    journals = [read_journal(folder) for folder in folders]
+    if len(journals) > 2 or not journals:
+        raise InputError("eval compare takes one run folder with --strategies X,Y, or two folders")
+    labels = [[entrant.label for entrant in journal.entrants] for journal in journals]
+    named = [name.strip() for name in strategies.split(",") if name.strip()] if strategies else []
+    if len(journals) == 1:
+        named = named or (labels[0] if len(labels[0]) == 2 else [])
+        if len(named) != 2 or named[0] == named[1]:
+            raise InputError(
+                f"{folders[0]}: say which two to compare, --strategies X,Y of {_listed(labels[0])}"
+            )
+        folders, journals, labels = [*folders] * 2, journals * 2, labels * 2
+    elif not named:
+        shared = [label for label in labels[0] if label in labels[1]]
+        if len(shared) == 1:
+            named = shared * 2
+        elif len(labels[0]) == len(labels[1]) == 1:
+            named = [labels[0][0], labels[1][0]]
+        else:
+            raise InputError(
+                f"say which strategy of each, --strategies X,Y: {folders[0]} has {_listed(labels[0])}; "
+                f"{folders[1]} has {_listed(labels[1])}"
+            )
+    named = named * 2 if len(named) == 1 else named
+    if len(named) != 2:
+        raise InputError(f"--strategies {strategies}: name two")
+    for name, known, folder in zip(named, labels, folders, strict=True):
+        if name not in known:
+            raise InputError(f"{folder}: no strategy {name}; it has {_listed(known)}")
+    one, other = (
+        Side(folder=folder, label=name, journal=journal)
+        for folder, name, journal in zip(folders, named, journals, strict=True)
+    )
+    return one, other
+
+
+def compare(one: Side, other: Side, *, metric: str | None = None) -> dict[str, Any]:
+    """What two have in common and where they differ, as JSON values.
+
+    Questions are the same when their ids are: a hash of the row. Raises `InputError` where there is none.
+    """
+    first, second = one.entries, other.entries
+    shared = [key for key in one.journal.examples if key in first and key in second]
+    if not shared:
+        raise InputError(
+            f"no question in common: {one.folder} has {_listed(one.journal.manifest.datasets)}, "
+            f"{other.folder} has {_listed(other.journal.manifest.datasets)}"
+        )
+    names = [name for name in _measured(first, shared) if name in _measured(second, shared)]
+    decides = deciding(names, metric)
+    values = [(_score(first[key], decides), _score(second[key], decides)) for key in shared]
+    ones, others = [a for a, _ in values], [b for _, b in values]
+    seed = one.journal.manifest.seed
+    gap = paired_difference(ones, others, resamples=RESAMPLES, seed=seed)
+    test = mcnemar(ones, others) if gap.n else None
+    differing = {key for key in shared if _differ(first[key], second[key])}
+    kinds = {key: _kind(*pair) for key, pair in zip(shared, values, strict=True) if key in differing}
+    answers = [read_answers(side.folder, side.label) for side in (one, other)]
+    return {
+        "one": _side(one),
+        "other": _side(other),
+        "unlike": _unlike(one, other),
+        "metric": decides,
+        "shared": len(shared),
+        "differ": len(differing),
+        "kinds": {kind: sum(found == kind for found in kinds.values()) for kind in KINDS},
+        "difference": {
+            "n": gap.n,
+            "mean": rounded(gap.mean),
+            "ci": None if gap.low is None else [rounded(gap.low), rounded(gap.high)],
+            "p": rounded(gap.p),
+            "mcnemar": test
+            and {"one_only": test.one_only, "other_only": test.other_only, "p": rounded(test.p)},
+        },
+        "questions": [
+            {
+                "example": key,
+                "dataset": one.journal.examples[key]["dataset"],
+                "row": one.journal.examples[key]["row"],
+                "question": next((held[key]["question"] for held in answers if key in held), ""),
+                "gold": list(one.journal.examples[key]["gold"]),
+                "wrong": list(one.journal.examples[key]["wrong"]),
+                "kind": kinds[key],
+                "one": _word(one, first[key], answers[0].get(key)),
+                "other": _word(other, second[key], answers[1].get(key)),
+            }
+            for key in sorted(differing, key=lambda key: (KINDS.index(kinds[key]), shared.index(key)))
+        ],
+    }
+
+
+def _word(side: Side, entry: Entry, answer: Mapping[str, Any] | None) -> dict[str, Any]:
+    """What one strategy said to a question, with its positions and its trace."""
+    record, told = entry.record, answer or {}
+    return {
+        "answers": list(record.answers),
+        "abstained": record.abstained,
+        "fault": record.fault,
+        "scores": dict(record.scores),
+        "confidence": told.get("confidence"),
+        "text": told.get("text", ""),
+        "explanation": told.get("explanation", ""),
+        "conflict": told.get("conflict", {}).get("kind"),
+        "positions": [
+            {name: one[name] for name in ("answer", "subject", "verdict", "reason", "sources")}
+            for one in told.get("conflict", {}).get("positions", ())
+        ],
+        "calls": record.usage.calls,
+        "tokens": record.usage.prompt_tokens + record.usage.completion_tokens,
+        "seconds": record.seconds,
+        "rounds": record.rounds,
+        "replies": [
+            {name: one[name] for name in ("round", "answer", "quote", "explanation", "fault")}
+            for one in told.get("replies", ())
+        ],
+        "trace": read_trace(side.folder, side.label, record.example),
+    }
+
+
+def _side(side: Side) -> dict[str, Any]:
+    entrant = next(one for one in side.journal.entrants if one.label == side.label)
+    manifest = side.journal.manifest
+    return {
+        "folder": str(side.folder),
+        "label": side.label,
+        "strategy": entrant.strategy,
+        "options": dict(entrant.options),
+        "prompts": entrant.prompts,
+        "model": manifest.model,
+        "engine": manifest.engine,
+        "seed": manifest.seed,
+    }
+
+
+def _unlike(one: Side, other: Side) -> list[str]:
+    """The settings in which the two differ, beside who they are."""
+    first, second = _side(one), _side(other)
+    found = [
+        f"{name}: {first[name]} against {second[name]}"
+        for name in ("strategy", "prompts", "model", "engine", "seed")
+        if first[name] != second[name]
+    ]
+    options = sorted({*first["options"], *second["options"]})
+    for name in options if first["strategy"] == second["strategy"] else ():
+        a, b = first["options"].get(name), second["options"].get(name)
+        if a != b:
+            found.append(f"{name}: {a} against {b}")
+    return found
+
+
+def _measured(entries: Mapping[str, Entry], keys: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys(name for key in keys for name in entries[key].record.scores))
+
+
+def _score(entry: Entry, metric: str | None) -> float | None:
+    return entry.record.scores.get(metric) if entry.state == "done" and metric is not None else None
+
+
+def _differ(one: Entry, other: Entry) -> bool:
+    a, b = one.record, other.record
+    return (
+        (one.state == "done") != (other.state == "done")
+        or a.abstained != b.abstained
+        or a.scores != b.scores
+        or set(answer_set(a.answers)) != set(answer_set(b.answers))
+    )
+
+
+def _kind(one: float | None, other: float | None) -> str:
+    """
+    >>> _kind(1.0, 0.0), _kind(0.0, 0.0), _kind(None, 1.0)
+    ('one_better', 'level', 'unscored')
+    """
+    if one is None or other is None:
+        return "unscored"
+    return "level" if one == other else "one_better" if one > other else "other_better"
+
+
+def _listed(names: Sequence[str] | Mapping[str, Any]) -> str:
+    return ", ".join(names) or "nothing"

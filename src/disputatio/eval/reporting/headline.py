@@ -1,0 +1,129 @@
+"""Who leads, by how much, at what cost, and whether that is beyond chance: what a reader asks first.
+
+The leader has the highest mean of the data set's first metric on the rows that all have answered; of equals
+the one with fewer tokens. It is compared with every other by the test that fits the metric, the p values
+adjusted for their number (Holm 1979). "Beyond chance" is an adjusted p below 0.05, and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from disputatio.errors import InputError
+from disputatio.eval.judge import METRICS
+from disputatio.eval.reporting.pairs import between, p_of, rounded
+from disputatio.eval.statistics import holm
+
+CHANCE = 0.05
+_LESS = ("attack_success",)  # of these less is better, so none of them ranks
+_FIRST = ("em", "accuracy", *METRICS, "f1")  # the metric that decides, the first that is measured
+
+
+def deciding(names: Sequence[str], wanted: str | None) -> str | None:
+    """The metric that ranks the strategies; raises `InputError` where the one wanted is not measured."""
+    if wanted is not None:
+        if wanted in _LESS:
+            raise InputError(f"--metric {wanted}: less of it is better; rank by another, it stands beside")
+        if wanted not in names:
+            raise InputError(
+                f"--metric {wanted}: this evaluation has {', '.join(names) or 'no scores (see --judge)'}"
+            )
+        return wanted
+    return next((name for name in _FIRST if name in names), None)
+
+
+def tokens(strategy: Mapping[str, Any]) -> float | None:
+    """The mean tokens a question, read and written."""
+    read, written = strategy["prompt_tokens"], strategy["completion_tokens"]
+    return None if read is None or written is None else float(read) + float(written)
+
+
+def front(strategies: Sequence[Mapping[str, Any]], metric: str) -> list[str]:
+    """The strategies that no other beats at once in score and tokens: the Pareto front, cheapest first.
+
+    Of two with the same score and tokens both are on it.
+
+    >>> cheap = {"strategy": "a", "em": 0.2, "prompt_tokens": 10, "completion_tokens": 0}
+    >>> dear = {"strategy": "b", "em": 0.4, "prompt_tokens": 90, "completion_tokens": 9}
+    >>> beaten = {"strategy": "c", "em": 0.3, "prompt_tokens": 99, "completion_tokens": 9}
+    >>> front([dear, cheap, beaten], "em")
+    ['a', 'b']
+    """
+    points = [
+        (spent, -float(one[metric]), str(one["strategy"]))
+        for one in strategies
+        if (spent := tokens(one)) is not None and one[metric] is not None
+    ]
+    beaten = {
+        name
+        for spent, loss, name in points
+        for less, smaller, _ in points
+        if less <= spent and smaller <= loss and (less, smaller) != (spent, loss)
+    }
+    return [name for _, _, name in sorted(points) if name not in beaten]
+
+
+def headline(
+    strategies: Sequence[Mapping[str, Any]],
+    lines: Sequence[Mapping[str, Any]],
+    metric: str | None,
+) -> dict[str, Any] | None:
+    """The leader and its rivals, as JSON values; None where nothing is scored.
+
+    `strategies` and `lines` are those of a report's data set. `level` names the rivals that the leader cannot
+    be told apart from.
+    """
+    scored = [one for one in strategies if metric and not one["withheld"] and one[metric] is not None]
+    if not scored or metric is None:
+        return None
+    ranked = sorted(scored, key=lambda one: (-one[metric], tokens(one) or 0.0))
+    leader = ranked[0]
+    rivals = _rivals(leader, ranked[1:], lines, metric)
+    return {
+        "metric": metric,
+        "leader": leader["strategy"],
+        "n": leader["n"],
+        "failed": leader["failed"],
+        "abstained": leader["abstained"],
+        "score": leader[metric],
+        "ci": leader["ci"].get(metric),
+        "tokens": rounded(tokens(leader)),
+        "calls": leader["calls"],
+        "rivals": rivals,
+        "level": [one["strategy"] for one in rivals if not one["beyond_chance"]],
+        "front": front(scored, metric),
+    }
+
+
+def _rivals(
+    leader: Mapping[str, Any],
+    others: Sequence[Mapping[str, Any]],
+    lines: Sequence[Mapping[str, Any]],
+    metric: str,
+) -> list[dict[str, Any]]:
+    """The others by falling score: how far they are behind, and at what share of their tokens."""
+    pairs = [between(lines, leader["strategy"], one["strategy"], metric) for one in others]
+    tested = [pair for pair in pairs if pair is not None and pair["p"] is not None]
+    adjusted = dict(
+        zip((pair["other"] for pair in tested), holm([p_of(pair) for pair in tested]), strict=True)
+    )
+    found = []
+    for one, pair in zip(others, pairs, strict=True):
+        spent = between(lines, leader["strategy"], one["strategy"], "tokens")
+        p = adjusted.get(one["strategy"])
+        found.append(
+            {
+                "strategy": one["strategy"],
+                "score": one[metric],
+                "ahead": pair and pair["difference"],
+                "ci": pair and pair["ci"],
+                "n": pair["n"] if pair else 0,
+                "test": "McNemar, exact" if pair and pair["mcnemar"] else "paired bootstrap",
+                "p": rounded(p),
+                "beyond_chance": p is not None and p < CHANCE,
+                "tokens": rounded(tokens(one)),
+                "tokens_ratio": spent and spent["ratio"],
+            }
+        )
+    return found

@@ -1,0 +1,124 @@
+"""Two strategies on the same questions: how far apart they are, and whether that is beyond chance."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from disputatio.eval.judge import METRICS
+from disputatio.eval.running.journal import Entry
+from disputatio.eval.statistics import Difference, holm, mcnemar, paired_differences
+from disputatio.types import Record
+
+COMPARED = (
+    "em", "em_lenient", "f1", "f1_lenient", "accuracy", "attack_success", *METRICS, "tokens", "seconds",
+)  # fmt: skip
+
+Rows = Mapping[str, Mapping[str, Entry]]  # entrant -> example id -> newest entry
+
+
+def differences(
+    labels: Sequence[str], rows: Rows, *, names: Sequence[str], resamples: int, seed: int
+) -> list[dict[str, Any]]:
+    """Every two strategies, the first minus the second, on every row that both have answered.
+
+    Each line has the paired bootstrap's interval and p, and, where all scores are right or wrong, McNemar's
+    exact test with the questions that only one of them got right. `p_holm` corrects the p of that test (else
+    the bootstrap's) for all pairs that are compared by this metric.
+    """
+    columns = [
+        column
+        for one, other in itertools.combinations(labels, 2)
+        for column in _columns(one, other, rows, names)
+    ]
+    gaps = paired_differences([column[3:] for column in columns], resamples=resamples, seed=seed)
+    lines = [_line(*column, gap, names) for column, gap in zip(columns, gaps, strict=True)]
+    for name in COMPARED:
+        tested = [line for line in lines if line["metric"] == name and line["p"] is not None]
+        for line, adjusted in zip(tested, holm([p_of(line) for line in tested]), strict=True):
+            line["p_holm"] = rounded(adjusted)
+    return lines
+
+
+def p_of(line: Mapping[str, Any]) -> float:
+    """The p of a pair by the test that fits its metric: McNemar's where there is one."""
+    return float(line["p"] if line["mcnemar"] is None else line["mcnemar"]["p"])
+
+
+def between(lines: Sequence[Mapping[str, Any]], one: str, other: str, name: str) -> dict[str, Any] | None:
+    """The line of a pair as `one` minus `other`, whichever way round it was made; None without one."""
+    for line in lines:
+        if line["metric"] != name or {line["one"], line["other"]} != {one, other}:
+            continue
+        if line["one"] == one:
+            return dict(line)
+        gap, span, test = line["difference"], line["ci"], line["mcnemar"]
+        return {
+            **line,
+            "one": one,
+            "other": other,
+            "difference": None if gap is None else 0.0 - gap,
+            "ci": span and [0.0 - span[1], 0.0 - span[0]],
+            "ratio": rounded(1 / line["ratio"]) if line["ratio"] else None,
+            "mcnemar": test and {**test, "one_only": test["other_only"], "other_only": test["one_only"]},
+        }
+    return None
+
+
+def cost(name: str) -> Callable[[Record], float]:
+    """How a record's cost of that name is read."""
+    if name == "seconds":
+        return lambda record: record.seconds
+    if name == "tokens":
+        return lambda record: float(record.usage.prompt_tokens + record.usage.completion_tokens)
+    return lambda record: float(getattr(record.usage, name))
+
+
+def rounded(value: float | None) -> float | None:
+    """A figure as reports keep it, so that the last bits of a sum are not in them."""
+    return None if value is None else round(value, 6)
+
+
+_Values = list[float | None]
+
+
+def _columns(
+    one: str, other: str, rows: Rows, names: Sequence[str]
+) -> Iterator[tuple[str, str, str, _Values, _Values]]:
+    """The two, a metric or cost, and its values on every row that both have answered."""
+    shared = [
+        (rows[one][key].record, rows[other][key].record)
+        for key in rows[one]
+        if rows[one][key].state == "done" and key in rows[other] and rows[other][key].state == "done"
+    ]
+    for name in COMPARED:
+        if name in names:
+            yield (
+                one,
+                other,
+                name,
+                [a.scores.get(name) for a, _ in shared],
+                [b.scores.get(name) for _, b in shared],
+            )
+        elif name in ("tokens", "seconds"):
+            read = cost(name)
+            yield one, other, name, [read(a) for a, _ in shared], [read(b) for _, b in shared]
+
+
+def _line(
+    one: str, other: str, name: str, first: _Values, second: _Values, found: Difference, names: Sequence[str]
+) -> dict[str, Any]:
+    test = mcnemar(first, second) if name in names and found.n else None
+    return {
+        "one": one,
+        "other": other,
+        "metric": name,
+        "n": found.n,
+        "difference": rounded(found.mean),
+        "ci": None if found.low is None else [rounded(found.low), rounded(found.high)],
+        "p": rounded(found.p),
+        "p_holm": None,
+        "ratio": None if name in names else rounded(found.ratio),
+        "mcnemar": test and {"one_only": test.one_only, "other_only": test.other_only, "p": rounded(test.p)},
+    }

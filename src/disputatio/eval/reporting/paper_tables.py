@@ -1,0 +1,319 @@
+"""The papers' tables with our figures beside theirs: same methods, same columns, missing cells shown.
+
+The papers' figures are in `paper_numbers.json`, each table with its number there. A run counts for a
+column, and for a group of rows such as a data set, when the words of its data set's name or of its
+folder's name are those of the column: `ramdocs:dev.jsonl`, or a folder `nq-a3` for three adversaries.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from disputatio.errors import UnknownName
+from disputatio.eval.reporting.headline import CHANCE, tokens
+from disputatio.eval.reporting.pairs import between, p_of
+from disputatio.eval.reporting.report import report
+from disputatio.eval.reporting.tables import Table, grid
+from disputatio.eval.reporting.wording import p_value
+
+MISSING = "missing"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One data set of one run: its report, the words that say what it is, and who was run on it."""
+
+    folder: Path
+    model: str
+    words: frozenset[str]
+    found: Mapping[str, Any]
+    entrants: Mapping[str, Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """One of our figures in a paper's unit: `None` with a reason where it was run and has no score."""
+
+    part: Part
+    label: str
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    n: int = 0
+    why: str = ""
+
+
+def paper_tables(paper: str, folders: Sequence[Path]) -> dict[str, Any]:
+    """The tables of a paper with what the runs in `folders` found, as JSON values.
+
+    `paper` is madam, ra-rag, ac-rag or ragenta; raises `UnknownName` for another, `InputError` where there
+    is no run.
+    """
+    known = _numbers()
+    if paper not in known:
+        raise UnknownName("paper", paper, known)
+    parts = [part for folder in folders for part in _parts(folder)]
+    return {
+        "paper": paper,
+        "source": known[paper]["source"],
+        "tables": [_table(told, parts) for told in known[paper]["tables"]],
+    }
+
+
+def markdown(found: Mapping[str, Any]) -> str:
+    """The tables as Markdown, ending with a newline."""
+    lines = [f"# {found['source']}", ""]
+    lines += [
+        "The paper's rows come first, then ours with 95 % intervals and the number of questions. "
+        f"A dash is a figure that the paper does not give; `{MISSING}` one that was not run here.",
+        "",
+    ]
+    for table in found["tables"]:
+        head = [table["group"], table["method"], *table["columns"]]
+        shown = Table(title=f"{table['id']}: {table['title']}", head=head, rows=table["lines"])
+        lines += [f"## {shown.title}", "", *grid(shown), ""]
+        lines += [f"* {line}" for line in table["said"]]
+        lines.append("")
+    return "\n".join(lines).rstrip() + "\n"
+
+
+# --- ours ---------------------------------------------------------------------------------------
+def _parts(folder: Path) -> Iterator[Part]:
+    found = report(folder)
+    for one in found["datasets"]:
+        name = f"{folder.absolute().name} {one['dataset']}"
+        yield Part(
+            folder=folder,
+            model=found["model"],
+            words=frozenset(re.split(r"[^a-z0-9]+", name.casefold())),
+            found=one,
+            entrants={entrant["label"]: entrant for entrant in found["entrants"]},
+        )
+
+
+def _cell(told: Mapping[str, Any], method: Mapping[str, Any], column: int, group: str | None,
+          parts: Sequence[Part]) -> Cell | None:  # fmt: skip
+    """Our figure for a method in a column of a group.
+
+    Of several the one that goes by its strategy's own name, then the one on the most questions.
+    """
+    about = told["columns"][column]
+    wanted = [about.get("words", ()), told.get("groups", {}).get(group, ())]
+    scale = about.get("scale", told["scale"])
+    found = []
+    for part in parts:
+        if any(words and not part.words & set(words) for words in wanted):
+            continue
+        if part.words & set(about.get("without", ())):
+            continue
+        for one in part.found["strategies"]:
+            if _is(method, part.entrants[one["strategy"]]):
+                found.append(_measured(part, one, about.get("metric", ""), scale))
+    own = {method["strategy"], method.get("also", {}).get("strategy")}
+    return max(found, key=lambda cell: (cell.value is not None, cell.label in own, cell.n), default=None)
+
+
+def _is(method: Mapping[str, Any], entrant: Mapping[str, Any]) -> bool:
+    """Whether an entrant is a paper's method: by its strategy, and options where these make the method."""
+    options = entrant["options"]
+    if "also" in method and _is(method["also"], entrant):
+        return True
+    return (
+        entrant["strategy"] == method["strategy"]
+        and all(options.get(key) == value for key, value in method.get("options", {}).items())
+        and all(options.get(key) != value for key, value in method.get("unlike", {}).items())
+    )
+
+
+def _measured(part: Part, one: Mapping[str, Any], metric: str, scale: float) -> Cell:
+    if one["withheld"]:
+        return Cell(part=part, label=one["strategy"], value=None, why="withheld: faults")
+    if metric == "tokens":
+        value, span = tokens(one), None
+    elif metric in ("ra", "iters"):
+        value, span = (one["adaptive"] or {}).get(metric), None
+    else:
+        value, span = one.get(metric), one["ci"].get(metric)
+    if value is None:
+        return Cell(part=part, label=one["strategy"], value=None, n=one["n"], why=f"no {metric}")
+    low, high = span or (None, None)
+    return Cell(
+        part=part,
+        label=one["strategy"],
+        value=scale * value,
+        low=None if low is None else scale * low,
+        high=None if high is None else scale * high,
+        n=one["n"],
+    )
+
+
+# --- one table ----------------------------------------------------------------------------------
+def _table(told: Mapping[str, Any], parts: Sequence[Part]) -> dict[str, Any]:
+    groups: list[str | None] = [*told["groups"]] if "groups" in told else [None]
+    columns = [one["name"] for one in told["columns"]]
+    lines, ours, said = [], [], [told["note"]] if "note" in told else []
+    missing = 0
+    for group in groups:
+        lines += [
+            [row[0], row[1], *(_written(told, at, value) for at, value in enumerate(row[2:]))]
+            for row in told["rows"]
+            if group is None or row[0] == group
+        ]
+        cells = {
+            method["name"]: [_cell(told, method, at, group, parts) for at in range(len(columns))]
+            for method in told["methods"]
+            if method["strategy"]  # without one it is nothing that an evaluation runs
+        }
+        for row in cells.values():
+            _fill_means(told, row)
+        models = sorted({cell.part.model for row in cells.values() for cell in row if cell is not None})
+        who = f"ours: {', '.join(models)}" if models else "ours"
+        for method, row in cells.items():
+            missing += sum(cell is None for cell in row)
+            name = who if group is None else f"{group}, {who}"
+            lines.append([name, method, *(_ours(told, at, cell) for at, cell in enumerate(row))])
+            ours.append({"group": group, "method": method, "cells": [_as_json(cell) for cell in row]})
+        for at, column in enumerate(columns):
+            said += _order(told, at, column if group is None else f"{group}, {column}", group, cells)
+    if missing:
+        said.append(f"Missing here: {missing} of {len(ours) * len(columns)} cells.")
+    return {
+        "id": told["id"],
+        "title": told["title"],
+        "group": told["group"],
+        "method": told["method"],
+        "columns": columns,
+        "rows": told["rows"],
+        "ours": ours,
+        "lines": lines,
+        "said": said,
+    }
+
+
+def _fill_means(told: Mapping[str, Any], row: list[Cell | None]) -> None:
+    """Put the mean of the others into a column of means; nothing where one of them is missing."""
+    for at, about in enumerate(told["columns"]):
+        if not about.get("mean"):
+            continue
+        others = [cell for place, cell in enumerate(row) if place != at]
+        values = [cell.value for cell in others if cell is not None and cell.value is not None]
+        whole = len(values) == len(others) and others[0] is not None
+        row[at] = None
+        if whole and others[0] is not None:
+            n = sum(cell.n for cell in others if cell is not None)
+            row[at] = Cell(part=others[0].part, label="", value=sum(values) / len(values), n=n)
+
+
+def _order(
+    told: Mapping[str, Any],
+    column: int,
+    name: str,
+    group: str | None,
+    cells: Mapping[str, Sequence[Cell | None]],
+) -> list[str]:
+    """Where ours stand in another order than the paper's: pairs on which all its models agree.
+
+    Costs are no order of merit: a column of them has no sentence.
+    """
+    metric = told["columns"][column].get("metric", "")
+    if metric in ("", "tokens", "calls", "ra", "iters", "prompt_tokens", "completion_tokens"):
+        return []
+    measured = {
+        method: cell
+        for method, row in cells.items()
+        if (cell := row[column]) is not None and cell.value is not None
+    }
+    agreed = [
+        (above, below, models)
+        for above in measured
+        for below in measured
+        if (models := _agreed(told, column, group, above, below))
+    ]
+    if not agreed:
+        return []
+    said, same = [], 0
+    for above, below, models in agreed:
+        first, second = measured[above].value or 0.0, measured[below].value or 0.0
+        same += first > second
+        if first < second:
+            said.append(_reversed(name, above, below, models, measured, metric))
+    level = "" if same == len(agreed) else f"; {len(agreed) - same} are level"
+    pairs = "pair" if len(agreed) == 1 else "pairs"
+    return said or [
+        f"{name}: the order is the paper's in {same} of {len(agreed)} {pairs} that it orders and we "
+        f"measured{level}."
+    ]
+
+
+def _agreed(told: Mapping[str, Any], column: int, group: str | None, above: str, below: str) -> int:
+    """With how many of the paper's models `above` is better than `below`; 0 where they do not agree."""
+    by_model: dict[str, dict[str, float]] = {}
+    for model, method, *values in told["rows"]:
+        if values[column] is not None and group in (None, model):
+            by_model.setdefault(model, {})[method] = values[column]
+    both = [held for held in by_model.values() if above in held and below in held]
+    return len(both) if both and all(held[above] > held[below] for held in both) else 0
+
+
+def _reversed(
+    name: str, above: str, below: str, models: int, measured: Mapping[str, Cell], metric: str
+) -> str:
+    """A sentence on a pair that stands the other way round here."""
+    first, second = measured[below], measured[above]
+    told = f"{first.value:.4g} against {second.value:.4g}"
+    chance = ""
+    if first.part is second.part and first.label and second.label:
+        pair = between(first.part.found["differences"], first.label, second.label, metric)
+        if pair is not None and pair["p"] is not None:
+            p = p_of(pair)
+            doubt = ": may be chance" if p >= CHANCE else ""
+            chance = f" (paired on {pair['n']} questions, {p_value(p)}{doubt})"
+    with_models = f"with {models} of {models} models" if models > 1 else "with its model"
+    return (
+        f"{name}: other than in the paper, {below} stands above {above} here, {told}{chance}; the paper has "
+        f"{above} above {below} {with_models}."
+    )
+
+
+# --- words --------------------------------------------------------------------------------------
+def _written(told: Mapping[str, Any], column: int, value: float | None) -> str:
+    digits = told["columns"][column].get("digits", told["digits"])
+    return "–" if value is None else f"{value:.{digits}f}"
+
+
+def _ours(told: Mapping[str, Any], column: int, cell: Cell | None) -> str:
+    if cell is None:
+        return MISSING
+    if cell.value is None:
+        return cell.why
+    span = ""
+    if cell.low is not None and cell.high is not None:
+        span = f" [{_written(told, column, cell.low)}, {_written(told, column, cell.high)}]"
+    return f"{_written(told, column, cell.value)}{span} (n {cell.n})"
+
+
+def _as_json(cell: Cell | None) -> dict[str, Any] | None:
+    if cell is None:
+        return None
+    return {
+        "folder": str(cell.part.folder),
+        "model": cell.part.model,
+        "dataset": cell.part.found["dataset"],
+        "strategy": cell.label,
+        "value": None if cell.value is None else round(cell.value, 6),
+        "ci": None if cell.low is None or cell.high is None else [round(cell.low, 6), round(cell.high, 6)],
+        "n": cell.n,
+        "why": cell.why,
+    }
+
+
+def _numbers() -> dict[str, Any]:
+    file = resources.files("disputatio.eval.reporting").joinpath("paper_numbers.json")
+    text = file.read_text(encoding="utf-8")
+    return dict(json.loads(text))

@@ -1,0 +1,312 @@
+"""What an evaluation found: a pure function of its journal, the same bytes every time.
+
+Scores are shares in [0, 1] and costs are means per question. The strategies of a data set are
+compared on *the same rows*: those that all of them have answered. A fault is never scored: it is
+counted beside the scores, and where more than 1 % of a strategy's questions failed, its scores are
+withheld (null) and the reason said.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from disputatio.eval.judge import METRICS
+from disputatio.eval.metrics import score
+from disputatio.eval.reporting.answers import Pair, read_confidences
+from disputatio.eval.reporting.confidence import Figure, Given, risk_coverage
+from disputatio.eval.reporting.headline import deciding, headline
+from disputatio.eval.reporting.pairs import cost, differences, rounded
+from disputatio.eval.reporting.seeds import by_seed, merged, seeds_of
+from disputatio.eval.reporting.strata import by_stratum
+from disputatio.eval.running.journal import Contents, Entry, options_hash, read_journal
+from disputatio.eval.statistics import RESAMPLES, estimates, mean
+from disputatio.types import Record
+
+FAULT_LIMIT = 0.01  # share of failed questions above which scores are withheld
+COSTS = ("calls", "prompt_tokens", "cached_tokens", "completion_tokens", "seconds")
+
+
+def report(out: Path, *, resamples: int = RESAMPLES, metric: str | None = None) -> dict[str, Any]:
+    """The report of the evaluation in `out`, as JSON values; raises `InputError` without one.
+
+    `metric` ranks the strategies, in place of the first one that the data set defines. An evaluation that is
+    not at its end is reported as far as it is: `progress` says how far.
+    """
+    journal = read_journal(out)
+    confidences = read_confidences(out)
+    manifest = journal.manifest
+    expected = len(journal.examples) * len(journal.entrants)
+    return {
+        "progress": {
+            "recorded": len(journal.entries),
+            "expected": expected,
+            "complete": len(journal.entries) >= expected,
+        },
+        "model": manifest.model,
+        "roles": dict(manifest.roles),
+        "engine": manifest.engine,
+        "seed": manifest.seed,
+        "verify": manifest.verify,
+        "judge": manifest.judge,
+        "index": manifest.index,
+        "metrics_version": manifest.metrics_version,
+        "versions": _versions(journal),
+        "interval": {"level": 0.95, "method": "bootstrap percentile", "resamples": resamples},
+        "entrants": [
+            {
+                "label": entrant.label,
+                "strategy": entrant.strategy,
+                "options": dict(entrant.options),
+                "options_hash": options_hash(entrant),
+                "prompts": entrant.prompts,
+                "code": dict(sorted(entrant.code.items())),
+            }
+            for entrant in journal.entrants
+        ],
+        "datasets": [
+            _dataset(journal, name, confidences, resamples=resamples, metric=metric)
+            for name in manifest.datasets
+        ],
+    }
+
+
+def summaries(found: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """One object a strategy and data set: the last lines of `eval run --json`."""
+    return [{"dataset": part["dataset"], **one} for part in found["datasets"] for one in part["strategies"]]
+
+
+# --- one data set -------------------------------------------------------------------------------
+def _dataset(
+    journal: Contents,
+    name: str,
+    confidences: Mapping[Pair, float | None],
+    *,
+    resamples: int,
+    metric: str | None,
+) -> dict[str, Any]:
+    examples = {key: value for key, value in journal.examples.items() if value["dataset"] == name}
+    rows: dict[str, dict[str, Entry]] = {entrant.label: {} for entrant in journal.entrants}
+    for entry in journal.entries:
+        if entry.dataset == name:
+            rows[entry.entrant][entry.record.example] = entry
+    groups = seeds_of(journal.entrants)
+    apart = {label: entries for label, entries in rows.items() if entries}
+    rows, confidences = merged(apart, confidences, groups)
+    withheld = {label: reason for label in rows if (reason := _why_withheld(rows[label]))}
+    sound = [label for label in rows if label not in withheld]
+    common = [
+        key
+        for key in examples
+        if sound and all(key in rows[label] and rows[label][key].state == "done" for label in sound)
+    ]
+    # What each metric is called comes from the scores of a question with one answer.
+    names = tuple(score(["a"], ["a"], [], journal.manifest.metrics[name]))
+    names += METRICS if journal.manifest.judge else ()
+    seed = journal.manifest.seed
+    decides = deciding(names, metric)
+    strategies = [
+        _strategy(
+            label,
+            rows[label],
+            common,
+            names=names,
+            withheld=withheld.get(label),
+            resamples=resamples,
+            seed=seed,
+        )
+        for label in rows
+    ]
+    pairs = differences(sound, rows, names=names, resamples=resamples, seed=seed)
+    return {
+        "dataset": name,
+        "sha256": journal.manifest.datasets[name],
+        "rows": len(examples),
+        "same_rows": len(common),
+        "row_numbers": _spans([examples[key]["row"] for key in common]),
+        "notes": _notes(journal, name),
+        "seeds": by_seed(apart, groups, common, names),
+        "metric": decides,
+        "headline": headline(strategies, pairs, decides),
+        "strategies": strategies,
+        "differences": pairs,
+        "strata": by_stratum(rows, sound, common, examples, names=names, resamples=resamples, seed=seed),
+        "confidence": [
+            _confidence(
+                label,
+                {key: rows[label][key].record for key in common},
+                {key: confidences.get((label, key)) for key in common},
+                metric=decides,
+                resamples=resamples,
+                seed=seed,
+            )
+            for label in sound
+            if common and decides is not None and decides not in METRICS
+        ],
+    }
+
+
+def _strategy(
+    label: str,
+    entries: Mapping[str, Entry],
+    common: Sequence[str],
+    *,
+    names: Sequence[str],
+    withheld: str | None,
+    resamples: int,
+    seed: int,
+) -> dict[str, Any]:
+    failed = sum(entry.state != "done" for entry in entries.values())
+    records = [] if withheld else [entries[key].record for key in common]
+    scores = ("em", "em_lenient", "em_literal", "precision", "recall", "f1", "accuracy")
+    line: dict[str, Any] = {
+        "strategy": label,
+        "n": len(records),
+        "asked": len(entries),
+        "failed": failed,
+        "abstained": sum(record.abstained is not None for record in records),
+        "withheld": withheld,
+    }
+    measured = tuple(dict.fromkeys((*scores, *names)))
+    columns: list[list[float | None]] = [[one.scores.get(name) for one in records] for name in measured]
+    columns += [[cost(name)(one) for one in records] for name in COSTS]
+    found = estimates(columns, resamples=resamples, seed=seed)
+    intervals: dict[str, list[float | None]] = {}
+    for name, one in zip((*measured, *COSTS), found, strict=True):
+        line[name] = rounded(one.mean)
+        if one.low is not None:
+            intervals[name] = [rounded(one.low), rounded(one.high)]
+    line["precision_n"] = sum(record.scores.get("precision") is not None for record in records)
+    seconds = [record.seconds for record in records]
+    line["seconds_median"] = rounded(median(seconds)) if seconds else None
+    line["model_seconds"] = rounded(mean([record.usage.seconds for record in records]))
+    line["rounds"] = rounded(mean([float(record.rounds) for record in records]))
+    line["adaptive"] = _adaptive(records)
+    line["ci"] = intervals
+    line["judged"] = {name: _judged(records, name) for name in METRICS if name in names}
+    return line
+
+
+def _judged(records: Sequence[Record], name: str) -> dict[str, Any]:
+    """How many answers have each grade, how many have none and why, and how sure the judge was."""
+    verdicts = [record.judged[name] for record in records if name in record.judged]
+    reasons = Counter(one["reason"].partition(":")[0] for one in verdicts if one["grade"] is None)
+    margins = [one["margin"] for one in verdicts if one["grade"] is not None and one["margin"] is not None]
+    grades = Counter(one["grade"] for one in verdicts if one["grade"] is not None)
+    return {
+        "n": sum(grades.values()),
+        "unscored": sum(reasons.values()),
+        "reasons": dict(sorted(reasons.items())),
+        "grades": {str(grade): grades[grade] for grade in sorted(grades)},
+        "margin_median": rounded(median(margins)) if margins else None,
+    }
+
+
+def _adaptive(records: Sequence[Record]) -> dict[str, Any] | None:
+    """How often a strategy that decides for itself whether to retrieve did so; None for others.
+
+    The direct-answer rate, the RA rate (the share with at least one retrieval) and Iters (the mean number of
+    retrievals of those) of AC-RAG (Zhang et al. 2025).
+    """
+    told = [record.retrievals for record in records if record.retrievals is not None]
+    if not told:
+        return None
+    retrieved = [float(one) for one in told if one]
+    return {
+        "n": len(told),
+        "direct": rounded(1 - len(retrieved) / len(told)),
+        "ra": rounded(len(retrieved) / len(told)),
+        "iters": rounded(mean(retrieved)),
+    }
+
+
+def _confidence(
+    label: str,
+    records: Mapping[str, Record],
+    stated: Mapping[str, float | None],
+    *,
+    metric: str | None,
+    resamples: int,
+    seed: int,
+) -> dict[str, Any]:
+    """Risk against coverage, and calibration, of the answers of one strategy by the deciding metric."""
+    given = [
+        Given(score=value, confidence=stated[key])
+        for key, record in records.items()
+        if record.abstained is None and (value := record.scores.get(metric or "")) is not None
+    ]
+    curve = risk_coverage(given, asked=len(records), resamples=resamples, seed=seed)
+    return {
+        "strategy": label,
+        "metric": metric,
+        "n": curve.asked,
+        "answered": curve.answered,
+        "abstained": sum(record.abstained is not None for record in records.values()),
+        "unsure": curve.unsure,
+        "points": [[rounded(value) for value in point] for point in curve.points],
+        "area": _figure(curve.area),
+        "ece": _figure(curve.ece),
+        "bins": [
+            {
+                "low": one.low,
+                "high": one.high,
+                "n": one.n,
+                "confidence": rounded(one.confidence),
+                "score": rounded(one.score),
+            }
+            for one in curve.bins
+        ],
+    }
+
+
+def _figure(found: Figure | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    ci = None if found.low is None else [rounded(found.low), rounded(found.high)]
+    return {"value": rounded(found.value), "ci": ci}
+
+
+def _why_withheld(entries: Mapping[str, Entry]) -> str | None:
+    failed = sum(entry.state != "done" for entry in entries.values())
+    if failed <= FAULT_LIMIT * len(entries):
+        return None
+    first = next(entry.record.fault for entry in entries.values() if entry.state != "done")
+    return f"{failed} of {len(entries)} questions failed, more than {FAULT_LIMIT:.0%}; the first: {first}"
+
+
+def _notes(journal: Contents, name: str) -> list[str]:
+    """What the runs noted about the rows (the last run saw them all), and what bears on the times."""
+    noted = [run["notes"][name] for run in journal.runs if name in run.get("notes", {})]
+    notes = list(noted[-1]) if noted else []
+    if any(run.get("journal") for run in journal.runs):
+        notes.append(
+            "model calls may have been answered from a journal: seconds then say little, model seconds "
+            "what the calls cost when they were made"
+        )
+    many = max((run.get("workers", 1) for run in journal.runs), default=1)
+    if many > 1:
+        notes.append(f"up to {many} questions shared the model, so seconds are not those of one alone")
+    return notes
+
+
+def _versions(journal: Contents) -> dict[str, list[str]]:
+    """Every version that wrote here, by what it is a version of."""
+    seen: dict[str, set[str]] = defaultdict(set)
+    for run in journal.runs:
+        for what, version in run.get("versions", {}).items():
+            seen[what].add(version)
+    return {what: sorted(versions) for what, versions in sorted(seen.items())}
+
+
+def _spans(numbers: Sequence[int]) -> str:
+    """Row numbers in few words: '0-4, 7'."""
+    spans: list[list[int]] = []
+    for number in sorted(numbers):
+        if spans and number == spans[-1][1] + 1:
+            spans[-1][1] = number
+        else:
+            spans.append([number, number])
+    return ", ".join(f"{a}-{b}" if b > a else f"{a}" for a, b in spans)

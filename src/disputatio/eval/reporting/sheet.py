@@ -1,0 +1,100 @@
+"""A report as CSV: one figure a line, each with what it rests on, for spreadsheets and plots elsewhere."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from disputatio.eval.judge import METRICS
+from disputatio.eval.reporting.wording import COSTS, MORE, SCORES
+
+COLUMNS = (
+    "dataset", "figure", "strategy", "other", "stratum", "value", "metric", "n", "failed", "abstained",
+    "mean", "low", "high", "p", "test",
+)  # fmt: skip
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet takes for the beginning of one
+
+
+def sheet(found: Mapping[str, Any]) -> str:
+    """The figures as CSV with a head: shares in [0, 1], costs as means per question, empty where unknown.
+
+    `figure` is score, cost, stratum, difference, confidence or progress. A name that a spreadsheet would run
+    as a formula gets an apostrophe before it.
+    """
+    out = io.StringIO()
+    writer = csv.DictWriter(out, COLUMNS, restval="", lineterminator="\n")
+    writer.writeheader()
+    progress = found["progress"]
+    if not progress["complete"]:
+        writer.writerow(
+            {
+                "figure": "progress",
+                "metric": "recorded",
+                "n": progress["expected"],
+                "mean": progress["recorded"],
+            }
+        )
+    for part in found["datasets"]:
+        for line in _figures(part):
+            named = {"dataset": part["dataset"], **line}
+            writer.writerow({key: _safe(value) for key, value in named.items()})
+    return out.getvalue()
+
+
+def _figures(part: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    names = (*SCORES, *MORE, *METRICS)
+    for one in part["strategies"]:
+        counts = {key: one[key] for key in ("strategy", "n", "failed", "abstained")}
+        for name in (*names, *COSTS):
+            if one.get(name) is not None:
+                kind = "cost" if name in COSTS else "score"
+                yield {"figure": kind, **counts, "metric": name, **_spread(one[name], one["ci"].get(name))}
+    for one in part["strata"]:
+        counts = {key: one[key] for key in ("strategy", "stratum", "value", "n", "failed", "abstained")}
+        for name in names:
+            if one.get(name) is not None:
+                yield {
+                    "figure": "stratum",
+                    **counts,
+                    "metric": name,
+                    **_spread(one[name], one["ci"].get(name)),
+                }
+    for one in part["differences"]:
+        pair = {
+            "figure": "difference",
+            "strategy": one["one"],
+            "other": one["other"],
+            "metric": one["metric"],
+        }
+        pair |= {"n": one["n"], **_spread(one["difference"], one["ci"])}
+        yield {**pair, "p": one["p"], "test": "paired bootstrap"}
+        if one["mcnemar"]:
+            yield {**pair, "p": one["mcnemar"]["p"], "test": "McNemar, exact"}
+    failed = {one["strategy"]: one["failed"] for one in part["strategies"]}
+    for one in part["confidence"]:
+        counts = {key: one[key] for key in ("strategy", "n", "abstained")}
+        for name in ("area", "ece"):
+            if one[name]:
+                yield {
+                    "figure": "confidence",
+                    **counts,
+                    "failed": failed[one["strategy"]],
+                    "metric": "aurc" if name == "area" else name,
+                    **_spread(one[name]["value"], one[name]["ci"]),
+                }
+
+
+def _spread(mean: float | None, span: Any) -> dict[str, Any]:
+    low, high = span or (None, None)
+    return {"mean": mean, "low": low, "high": high}
+
+
+def _safe(value: Any) -> Any:
+    """Text that no spreadsheet runs; figures as they are.
+
+    >>> _safe("=1+1"), _safe("concat"), _safe(-0.5)
+    ("'=1+1", 'concat', -0.5)
+    """
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value

@@ -1,0 +1,300 @@
+"""A report as tables, for people: pure functions of what `report` returns.
+
+The same tables stand in Markdown and on the page. Scores are per cent, costs are means per question; a
+dash stands for what cannot be computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from disputatio.eval.reporting.wording import (
+    COSTS,
+    MORE,
+    SCORES,
+    STRATA,
+    TITLES,
+    figure,
+    finding,
+    grade,
+    interval,
+    number,
+    remarks,
+    share,
+    so_far,
+    verdict,
+)
+
+Lines = Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """Plain text in rows and columns; the first column names the row, the others are figures."""
+
+    title: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    note: str = ""
+
+
+def markdown(found: Mapping[str, Any]) -> str:
+    """The whole report as one Markdown page, ending with a newline."""
+    head = ["# Evaluation", ""]
+    if told := so_far(found["progress"]):
+        head += [f"**{told}**", ""]
+    for part in found["datasets"]:
+        head += [*_summary(part, named=len(found["datasets"]) > 1), ""]
+    head += [f"* {cell(line)}" for line in setting(found)]
+    return "\n\n".join(["\n".join(head), *(_dataset(part) for part in found["datasets"])]) + "\n"
+
+
+def setting(found: Mapping[str, Any]) -> list[str]:
+    """What the figures rest on, a line each: model, engine, seed, versions, and every strategy's prompts."""
+    roles = "".join(f", {role}: {model}" for role, model in sorted(found["roles"].items()))
+    versions = "; ".join(f"{what} {', '.join(which)}" for what, which in found["versions"].items())
+    lines = [
+        f"model: {found['model']}{roles}",
+        f"engine: {found['engine'] or 'not stated'}",
+        f"seed: {found['seed']}; citations judged: {'yes' if found['verify'] else 'no'}",
+        *([f"answers graded by: {found['judge']}"] if found["judge"] else []),
+        *([f"searched: {found['index']}"] if found["index"] else []),
+        f"versions: {versions or 'not stated'}",
+        f"intervals: {found['interval']['level']:.0%}, {found['interval']['method']}, "
+        f"{found['interval']['resamples']} resamples of the questions",
+    ]
+    for entrant in found["entrants"]:
+        options = ", ".join(f"{key}={value}" for key, value in sorted(entrant["options"].items()))
+        name = "" if entrant["label"] == entrant["strategy"] else f" = {entrant['strategy']}"
+        lines.append(
+            f"{entrant['label']}{name}: {options or 'no options'}; "
+            f"prompts {entrant['prompts'] or 'not hashed'}; settings {entrant['options_hash']}"
+        )
+    return lines
+
+
+def basis(part: Mapping[str, Any]) -> list[str]:
+    """On which rows of which file a data set's tables are, and what is to be known of them."""
+    lines = [
+        f"File {part['sha256'][:16]}; {part['rows']} rows asked for. The tables are on the same "
+        f"{part['same_rows']} rows that every strategy answered"
+        + (f" (rows {part['row_numbers']})." if part["row_numbers"] else "."),
+        *(f"Note: {note}." for note in part["notes"]),
+    ]
+    lines += [
+        f"Withheld, {one['strategy']}: {one['withheld']}." for one in part["strategies"] if one["withheld"]
+    ]
+    return lines if part["strategies"] else [*lines, "No records yet."]
+
+
+def tables(part: Mapping[str, Any]) -> list[Table]:
+    """The tables of one data set, in the order in which they are read."""
+    strategies = part["strategies"]
+    if not strategies:
+        return []
+    names = [name for name in SCORES if _seen(strategies, name)]
+    more = [name for name in MORE if _seen(strategies, name)]
+    adaptive = [one for one in strategies if one["adaptive"]]
+    graded = any(one["judged"] for one in strategies)
+    found = [_scores("Scores, per cent [95 % interval]", strategies, names)]
+    if more:
+        found.append(_scores("Other readings, per cent [95 % interval]", strategies, more))
+    if part["seeds"]:
+        found.append(_seeds(part["seeds"], names))
+    if graded:
+        found.append(_grades(strategies))
+    found.append(_costs(strategies))
+    if adaptive:
+        found.append(_adaptive(adaptive))
+    if part["differences"]:
+        found.append(_differences(part["differences"]))
+    if part["strata"]:
+        found.append(_strata(part["strata"], graded=graded))
+    if any(one["points"] for one in part["confidence"]):
+        found.append(_confidence(part["confidence"]))
+    return found
+
+
+def cell(text: str) -> str:
+    """Text of a user or a model in a table: one line, and no bar that would end the cell.
+
+    >>> cell("a|b\\nc")
+    'a\\\\|b c'
+    """
+    return " ".join(text.replace("|", "\\|").split())
+
+
+def grid(table: Table) -> list[str]:
+    """The lines of a table in Markdown."""
+    line = "| " + " | ".join(["---", *("---:" for _ in table.head[1:])]) + " |"
+    return [_row(table.head), line, *(_row(row) for row in table.rows)]
+
+
+def _row(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(map(cell, cells)) + " |"
+
+
+def _summary(part: Mapping[str, Any], *, named: bool) -> list[str]:
+    """The finding of one data set in Markdown."""
+    lead = part["headline"]
+    name = f"{part['dataset']}: " if named else ""
+    lines = [f"**{cell(name + verdict(lead))}.**"]
+    if lead is None:
+        return lines
+    lines[0] += f" {cell(finding(lead))}"
+    return [" ".join([*lines, *map(cell, remarks(lead, part["strategies"]))])]
+
+
+def _dataset(part: Mapping[str, Any]) -> str:
+    lines = [f"## {cell(part['dataset'])}", "", *map(cell, basis(part))]
+    for table in tables(part):
+        lines += ["", f"### {table.title}", ""]
+        lines += [table.note, ""] if table.note else []
+        lines += grid(table)
+    return "\n".join(lines)
+
+
+# --- the tables ---------------------------------------------------------------------------------
+def _scores(title: str, strategies: Lines, names: Sequence[str]) -> Table:
+    rows = []
+    for one in strategies:
+        cells = [one["strategy"], str(one["n"]), str(one["failed"]), str(one["abstained"])]
+        for name in names:
+            span = one["ci"].get(name)
+            cells.append(share(one[name]) + (f" {interval(name, span)}" if span else ""))
+        rows.append(cells)
+    return Table(
+        title=title,
+        head=["strategy", "n", "failed", "abstained", *(TITLES[name] for name in names)],
+        rows=rows,
+    )
+
+
+def _seeds(lines: Lines, names: Sequence[str]) -> Table:
+    rows = []
+    for one in lines:
+        cells = [one["label"], *(str(one[count]) for count in ("n", "failed", "abstained"))]
+        rows.append([*cells, *(share(one.get(name)) for name in names)])
+    return Table(
+        title="By seed, per cent",
+        note="In all other tables a strategy with several seeds stands once: a question's figures are means "
+        "over its seeds, its answer an abstention where most of them are.",
+        head=["seed", "n", "failed", "abstained", *(TITLES[name] for name in names)],
+        rows=rows,
+    )
+
+
+def _grades(strategies: Lines) -> Table:
+    """Grades with how many answers have none: an unscored answer is in no mean."""
+    rows = []
+    for one in strategies:
+        for name, judged in one["judged"].items():
+            span = one["ci"].get(name)
+            mean = grade(one[name]) + (f" {interval(name, span)}" if span else "")
+            given = ", ".join(f"{value}: {n}" for value, n in judged["grades"].items())
+            why = "; ".join(f"{n} {reason}" for reason, n in judged["reasons"].items())
+            margin = grade(judged["margin_median"])
+            counts = [str(judged["n"]), mean, given or "–", margin, str(judged["unscored"]), why or "–"]
+            rows.append([one["strategy"], TITLES[name], *counts])
+    return Table(
+        title="By the judge, means of grades [95 % interval]",
+        head=["strategy", "metric", "n", "mean", "answers by grade", "median margin", "unscored", "why"],
+        rows=rows,
+    )
+
+
+def _costs(strategies: Lines) -> Table:
+    rows = [[one["strategy"], str(one["n"]), *(number(one[name]) for name in COSTS)] for one in strategies]
+    return Table(
+        title="Cost, means per question", head=["strategy", "n", *(TITLES[name] for name in COSTS)], rows=rows
+    )
+
+
+def _adaptive(strategies: Lines) -> Table:
+    rows = []
+    for one in strategies:
+        told = one["adaptive"]
+        shares = [share(told["direct"]), share(told["ra"])]
+        rows.append([one["strategy"], str(told["n"]), *shares, number(told["iters"])])
+    return Table(
+        title="Adaptive retrieval",
+        head=["strategy", "n", "direct answer rate", "RA rate", "Iters"],
+        rows=rows,
+    )
+
+
+def _differences(differences: Lines) -> Table:
+    rows = []
+    for one in differences:
+        name, test = one["metric"], one["mcnemar"]
+        rows.append(
+            [
+                f"{one['one']} − {one['other']}",
+                TITLES[name],
+                str(one["n"]),
+                figure(name, one["difference"]),
+                interval(name, one["ci"]),
+                "–" if one["p"] is None else f"{one['p']:.4f}",
+                f"{test['one_only']} : {test['other_only']}" if test else "–",
+                f"{test['p']:.4f}" if test else "–",
+                "–" if one["p_holm"] is None else f"{one['p_holm']:.4f}",
+                "–" if one["ratio"] is None else f"{one['ratio']:.2f}",
+            ]
+        )
+    head = ["pair", "metric", "n", "difference", "95 % interval", "p", "only first : only second right"]
+    return Table(
+        title="Paired differences (first minus second)",
+        note="On every row that both answered. p is two-sided, by paired bootstrap; beside it McNemar's "
+        "exact test on the rows that only one of them got right; p (Holm) corrects the latter, else the "
+        "former, for the number of pairs compared by that metric.",
+        head=[*head, "p (McNemar)", "p (Holm)", "ratio"],
+        rows=rows,
+    )
+
+
+def _strata(strata: Lines, *, graded: bool) -> Table:
+    names = [name for name in STRATA if any(one.get(name) is not None for one in strata)]
+    rows = []
+    for one in strata:
+        cells = [f"{one['stratum']}: {one['value']}", one["strategy"]]
+        cells += [str(one[count]) for count in ("n", "failed", "abstained")]
+        for name in names:
+            span = one["ci"].get(name)
+            cells.append(figure(name, one.get(name)) + (f" {interval(name, span)}" if span else ""))
+        rows.append(cells)
+    return Table(
+        title=f"By kind of question, {'per cent (grades as they are)' if graded else 'per cent'}",
+        head=["kind", "strategy", "n", "failed", "abstained", *(TITLES[name] for name in names)],
+        rows=rows,
+    )
+
+
+def _confidence(lines: Lines) -> Table:
+    rows = []
+    for one in lines:
+        area, ece = one["area"], one["ece"]
+        full = share(one["points"][-1][1]) if one["points"] else "–"
+        rows.append(
+            [
+                one["strategy"],
+                *(str(one[count]) for count in ("n", "answered", "abstained", "unsure")),
+                full,
+                f"{share(area['value'])} {interval('em', area['ci'])}" if area else "–",
+                f"{share(ece['value'])} {interval('em', ece['ci'])}" if ece else "–",
+            ]
+        )
+    metric = TITLES[lines[0]["metric"]]
+    return Table(
+        title="Confidence, per cent [95 % interval]",
+        note=f"Risk is 100 less {metric}, of what was answered; AURC its mean while answers are let in by "
+        "falling confidence (lower is better, and below the risk where confidence tells right from wrong). "
+        "ECE is the mean gap of confidence and score over ten bins; it is too high where answers are few.",
+        head=["strategy", "n", "answered", "abstained", "without confidence", "risk", "AURC", "ECE"],
+        rows=rows,
+    )
+
+
+def _seen(strategies: Lines, name: str) -> bool:
+    return any(one.get(name) is not None for one in strategies)

@@ -1,0 +1,1 @@
+"""Running an evaluation: who takes part, the journal, budgets, resuming."""

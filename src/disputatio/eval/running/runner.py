@@ -1,0 +1,389 @@
+"""Run strategies over examples, record by record, so that stopping costs nothing.
+
+Rows come first and strategies second: every strategy answers row 1, then row 2, so that an
+evaluation that is stopped early still compares them on the same rows. How a question is asked is
+the caller's affair (`Ask`); the runner measures, scores and records.
+"""
+
+from __future__ import annotations
+
+import itertools
+import signal
+import threading
+import time
+import traceback
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+from typing import Any, NamedTuple
+
+from disputatio.errors import (
+    ContextTooLong,
+    DisputatioError,
+    LLMError,
+    NoLogprobs,
+    NotJournalled,
+    QuotaExceeded,
+    Refused,
+    ReplyError,
+)
+from disputatio.eval.judge import Grade, Judge, as_record
+from disputatio.eval.metrics import score_answer
+from disputatio.eval.running.budget import BudgetSpent, Meter
+from disputatio.eval.running.journal import Entrant, Journal, Manifest, State, open_journal
+from disputatio.eval.running.pace import Left, Pace
+from disputatio.trace import Trace
+from disputatio.types import Answer, Example, Passage, Record
+
+Ask = Callable[[str, Sequence[Passage], str, Mapping[str, Any], Trace], Answer]
+"""(question, passages, strategy, options, trace) -> answer; raises `LLMError` or `ReplyError` for a fault."""
+
+PATIENCE = 10  # faults in a row after which going on is pointless
+_FINAL = (ContextTooLong, NoLogprobs, NotJournalled, QuotaExceeded, Refused)  # come back the same
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """How far a run is, told after every record. `left` is None before there is a guess.
+
+    `done` counts the pairs that are settled; one that failed and is to be tried again is not.
+    """
+
+    done: int
+    total: int
+    faults: int
+    left: Left | None
+    entrant: str
+    row: int
+    fault: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What a run did: pairs answered, pairs that were done before, pairs that failed by a fault or a bug.
+
+    `left` counts the pairs that were not tried, `waiting` those of each entrant; `stopped` says why when
+    there are any. `retried` counts the faults that were tried again.
+    """
+
+    done: int
+    kept: int
+    faults: int
+    bugs: int
+    left: int = 0
+    stopped: str = ""
+    retried: int = 0
+    waiting: Mapping[str, int] = field(default_factory=dict)
+
+
+class _Task(NamedTuple):
+    example: Example
+    entrant: Entrant
+
+
+class _Answered(NamedTuple):
+    """An answer, the seconds on its bill, those that went by, and the judge's grades."""
+
+    answer: Answer
+    seconds: float
+    wall: float
+    grades: Mapping[str, Grade]
+
+
+class _InHand(NamedTuple):
+    number: int
+    task: _Task
+    start: float
+    trace: Trace
+
+
+def run(
+    examples: Sequence[Example],
+    entrants: Sequence[Entrant],
+    *,
+    ask: Ask,
+    out: Path,
+    manifest: Manifest,
+    workers: int = 1,
+    progress: Callable[[Progress], None] | None = None,
+    prepare: Callable[[], None] | None = None,
+    judge: Judge | None = None,
+    meter: Meter | None = None,
+    about: Mapping[str, Any] | None = None,
+) -> Outcome:
+    """Ask every entrant every question that the journal in `out` has no answer to.
+
+    A fault (`LLMError`, `ReplyError`) is recorded as such and tried once more at the end of the run, where
+    that can help, and by the next run. An unforeseen exception of a strategy (a bug) is recorded with its
+    traceback, and tried again by the next run. After ten in a row the run gives up. Other errors
+    of ours (a missing part, a wrong option) end it when the questions in hand are recorded, and so do SIGINT,
+    SIGTERM and the budget of `meter`, which must be the one that watches the kit that `ask` uses.
+
+    `workers` questions are in hand at a time; `about` is kept in the journal beside the manifest. `prepare`
+    is called before the first question, if there is one, so that loading a model is not on its bill.
+    `judge` grades each answer, off its bill; a judge's fault is a fault of the record.
+
+    Raises `InputError` as `open_journal` does.
+    """
+    with open_journal(out, manifest, entrants, examples, run=about) as journal:
+        done = journal.done()
+        tasks = [
+            _Task(example, entrant)
+            for example in examples
+            for entrant in entrants
+            if (example.id, entrant.label) not in done
+        ]
+        kept = len(examples) * len(entrants) - len(tasks)
+        if meter is not None:
+            meter.begin(journal.spent(), journal.spend)
+        if tasks and prepare is not None:
+            prepare()
+        with _interruptible() as interrupted:
+            work = _Work(
+                journal=journal,
+                ask=ask,
+                judge=judge,
+                manifest=manifest,
+                meter=meter,
+                progress=progress,
+                interrupted=interrupted,
+                pace=Pace(workers=workers),
+                total=len(tasks),
+                waiting=Counter(task.entrant.label for task in tasks),
+            )
+            work.go(tasks)
+    left = {label: count for label, count in work.waiting.items() if count}
+    failed = Counter(work.failed.values())
+    return Outcome(
+        done=len(tasks) - sum(left.values()) - failed.total(),
+        kept=kept,
+        faults=failed["fault"],
+        bugs=failed["bug"],
+        left=sum(left.values()),
+        stopped=work.why_stopped() if left else "",
+        retried=work.retried,
+        waiting=left,
+    )
+
+
+@dataclass(slots=True, kw_only=True)
+class _Work:
+    """A run under way. `waiting` counts the pairs without a record of this run, `failed` has those whose last
+    one is a fault or a bug."""
+
+    journal: Journal
+    ask: Ask
+    judge: Judge | None
+    manifest: Manifest
+    meter: Meter | None
+    progress: Callable[[Progress], None] | None
+    interrupted: threading.Event
+    pace: Pace
+    total: int
+    waiting: Counter[str]
+    failed: dict[tuple[str, str], State] = field(default_factory=dict)
+    again: deque[_Task] = field(default_factory=deque)
+    retrying: bool = False
+    retried: int = 0
+    in_a_row: int = 0
+    error: BaseException | None = None
+
+    def go(self, tasks: Sequence[_Task]) -> None:
+        """Do the tasks in order, then those once more that failed and may succeed; raises what ended it."""
+        with ThreadPoolExecutor(max_workers=self.pace.workers, thread_name_prefix="question") as pool:
+            self._go_through(deque(tasks), pool)
+            self.retrying = True
+            if not self._is_over():
+                self._go_through(self.again, pool)
+        if self.error is not None:
+            raise self.error
+
+    def why_stopped(self) -> str:
+        if self.interrupted.is_set():
+            return "interrupted"
+        if self.meter is not None and self.meter.stopped:
+            return self.meter.stopped
+        return f"{self.in_a_row} faults in a row"
+
+    def _is_over(self) -> bool:
+        """Whether no further question is to be begun."""
+        spent = self.meter is not None and bool(self.meter.stopped)
+        return self.interrupted.is_set() or self.in_a_row >= PATIENCE or self.error is not None or spent
+
+    def _go_through(self, todo: deque[_Task], pool: ThreadPoolExecutor) -> None:
+        numbers = itertools.count()
+        hand: dict[Future[_Answered], _InHand] = {}
+        while True:
+            while todo and len(hand) < self.pace.workers and not self._is_over():
+                if self.meter is not None and not self.meter.admits(todo[0].entrant.label):
+                    break
+                task = todo.popleft()
+                self.retried += self.retrying
+                trace = Trace()
+                future = pool.submit(self._answer, task, trace)
+                hand[future] = _InHand(next(numbers), task, time.perf_counter(), trace)
+            if not hand:
+                return
+            for future in sorted(
+                wait(hand, return_when=FIRST_COMPLETED).done, key=lambda one: hand[one].number
+            ):
+                held = hand.pop(future)
+                self._settle(future, held, list(hand.values()))
+
+    def _answer(self, task: _Task, trace: Trace) -> _Answered:
+        example, entrant = task
+        start = time.perf_counter()
+        with _metered(self.meter, task):
+            answer = self.ask(example.question, example.passages, entrant.strategy, entrant.options, trace)
+            wall = time.perf_counter() - start
+            grades: Mapping[str, Grade] = {}
+            if self.judge is not None and answer.abstained != "fault":
+                grades = self.judge(example, answer)
+        # A call that came from the journal of calls counts for what it took when it was made.
+        return _Answered(answer, max(wall, answer.usage.seconds), time.perf_counter() - start, grades)
+
+    def _settle(self, future: Future[_Answered], held: _InHand, rest: Sequence[_InHand]) -> None:
+        """Record what came of one question, and tell of it; an error that is not its own ends the run."""
+        error = future.exception()
+        if isinstance(error, BudgetSpent):
+            return
+        if error is not None and not _is_of_the_question(error):
+            self.error = self.error or error
+            return
+        record, state = self._write(future, held)
+        label = held.task.entrant.label
+        pair = (held.task.example.id, label)
+        self.in_a_row = 0 if state == "done" else self.in_a_row + 1
+        if not self.retrying:
+            self.waiting[label] -= 1
+        self.failed.pop(pair, None)
+        if state != "done":
+            self.failed[pair] = state
+        if state == "fault" and not self.retrying and not isinstance(error, _FINAL):
+            self.again.append(held.task)
+        self.pace.note(label, future.result().wall if error is None else time.perf_counter() - held.start)
+        if self.progress is not None:
+            self.progress(self._progress(record, label, rest))
+
+    def _progress(self, record: Record, label: str, rest: Sequence[_InHand]) -> Progress:
+        now = time.perf_counter()
+        to_begin = self.waiting + Counter(task.entrant.label for task in self.again)
+        in_hand = [(one.task.entrant.label, now - one.start) for one in rest]
+        if not self.retrying:
+            to_begin -= Counter(name for name, _ in in_hand)
+        unsettled = self.waiting.total() + len(self.again) + (len(rest) if self.retrying else 0)
+        return Progress(
+            done=self.total - unsettled,
+            total=self.total,
+            faults=len(self.failed),
+            left=self.pace.left(to_begin, in_hand),
+            entrant=label,
+            row=record.row,
+            fault=record.fault,
+        )
+
+    def _write(self, future: Future[_Answered], held: _InHand) -> tuple[Record, State]:
+        (example, entrant), label = held.task, held.task.entrant.label
+        error = future.exception()
+        if error is None:
+            answer, seconds, _, grades = future.result()
+            fault = "the answer is a fault" if answer.abstained == "fault" else ""
+            state: State = "fault" if fault else "done"
+            record = _record(
+                example, entrant, answer, seconds, fault=fault, manifest=self.manifest, grades=grades
+            )
+            self.journal.append(label, record, state=state, answer=answer, events=held.trace.events)
+            return record, state
+        state = "fault" if isinstance(error, DisputatioError) else "bug"
+        nothing = Answer(question=example.question, abstained="fault", usage=held.trace.usage())
+        record = _record(
+            example,
+            entrant,
+            nothing,
+            time.perf_counter() - held.start,
+            fault=f"{type(error).__name__}: {error}",
+            manifest=self.manifest,
+        )
+        detail = "" if state == "fault" else "".join(traceback.format_exception(error))
+        if detail:
+            held.trace.note("bug", traceback=detail)
+        self.journal.append(label, record, state=state, detail=detail, events=held.trace.events)
+        return record, state
+
+
+@contextmanager
+def _metered(meter: Meter | None, task: _Task) -> Iterator[None]:
+    if meter is None:
+        yield
+        return
+    with meter.question(task.example.id, task.entrant.label):
+        yield
+
+
+def _is_of_the_question(error: BaseException) -> bool:
+    """Whether an error is recorded with its question: a fault, or a bug of the strategy."""
+    if isinstance(error, DisputatioError):
+        return isinstance(error, LLMError | ReplyError)
+    return isinstance(error, Exception | SystemExit)
+
+
+def _record(
+    example: Example,
+    entrant: Entrant,
+    answer: Answer,
+    seconds: float,
+    *,
+    fault: str,
+    manifest: Manifest,
+    grades: Mapping[str, Grade] | None = None,
+) -> Record:
+    """The record of one answer; a fault has no scores, and neither has a verdict that is no grade."""
+    metrics = manifest.metrics.get(example.metadata.get("dataset", ""), ())
+    scores = {} if fault else score_answer(answer.answers, example, metrics)
+    scores |= {name: None if one.grade is None else float(one.grade) for name, one in (grades or {}).items()}
+    return Record(
+        example=example.id,
+        row=example.row,
+        strategy=entrant.strategy,
+        options=dict(entrant.options),
+        answers=answer.answers,
+        abstained=answer.abstained,
+        scores=scores,
+        usage=answer.usage,
+        seconds=round(seconds, 6),
+        rounds=answer.rounds,
+        retrievals=answer.retrievals,
+        fault=fault,
+        prompts=entrant.prompts,
+        model=answer.model or manifest.model,
+        judged=as_record(grades or {}),
+    )
+
+
+@contextmanager
+def _interruptible() -> Iterator[threading.Event]:
+    """SIGINT and SIGTERM set the event instead of breaking in; a second one breaks in as usual."""
+    event = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield event
+        return
+    before = {one: signal.getsignal(one) or signal.SIG_DFL for one in (signal.SIGINT, signal.SIGTERM)}
+
+    def restore() -> None:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        event.set()
+        restore()
+
+    for number in before:
+        signal.signal(number, stop)
+    try:
+        yield event
+    finally:
+        restore()

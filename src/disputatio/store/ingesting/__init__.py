@@ -1,0 +1,1 @@
+"""From files and addresses to passages: found, fetched, read in a sandbox, divided."""

@@ -1,0 +1,219 @@
+"""The child process in which strangers' files are parsed: `python -m disputatio.store.ingesting.child`.
+
+Its standard input is a socket to the parent. A request is one line of JSON with an open file passed
+along; the answer is a line of JSON for each part and one that ends it. It can do no more harm than
+take its own time and memory: both are bounded, it writes no file, starts no process, opens no
+connection, leaves no core, and knows nothing of the parent's environment.
+
+The bound on memory is one on address space (`RLIMIT_AS`), set anew before each request at what the
+child's interpreter and libraries took when they were loaded, plus the limit. Libraries map hundreds of
+megabytes that they never touch, so a fixed bound would bind some formats and not others.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+import re
+import resource
+import socket
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from disputatio.store.ingesting.parsers import Part, Refused, kind_of, largest, parser
+from disputatio.store.ingesting.rows import Unreadable
+
+_LONGEST_REQUEST = 65_536
+_WORN = 64 << 20  # bytes left behind by earlier files, at which a new child is better
+_LOADING = 60.0  # seconds of processor time to load a library, which is none of the document's
+_FORBIDDEN = ("socket.connect", "socket.bind", "socket.getaddrinfo", "subprocess.Popen", "os.", "shutil.")
+_ALLOWED = frozenset({"os.listdir", "os.scandir", "os.walk", "os.putenv", "os.unsetenv"})
+
+
+def main() -> None:
+    """Answer requests until the parent closes its end."""
+    import logging
+    import warnings
+
+    logging.disable(logging.CRITICAL)
+    warnings.simplefilter("ignore")
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    with contextlib.suppress(OSError):
+        os.nice(5)
+    parent = socket.socket(fileno=os.dup(0))
+    sys.setrecursionlimit(2_000)
+    bounds = _Bounds()
+    sys.addaudithook(_forbid)
+    while (request := _next(parent)) is not None:
+        asked, file = request
+        with file:
+            worn = _answer(parent, asked, file, bounds)
+        if worn:
+            return
+
+
+def _forbid(event: str, arguments: tuple[Any, ...]) -> None:
+    """Refuse what no parser needs; a second fence, for what the limits do not stop."""
+    if event == "open":
+        mode, flags = arguments[1], arguments[2]
+        if (isinstance(mode, str) and set(mode) & set("wax+")) or (
+            isinstance(flags, int) and flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT)
+        ):
+            raise PermissionError("a parser writes no file")
+    elif event.startswith(_FORBIDDEN) and event not in _ALLOWED:
+        raise PermissionError(f"a parser has no use for {event}")
+
+
+class _Bounds:
+    """Memory and processor time that the child may take, moved with what it has loaded."""
+
+    def __init__(self) -> None:
+        self._start = _address_space()
+        self._loaded: set[str] = set()
+        self._limit = 0
+
+    def load(self, kind: str) -> None:
+        """Load the packages of a kind without a bound; what they take is not the document's."""
+        if kind in self._loaded:
+            return
+        self._set(resource.RLIM_INFINITY)
+        before = _address_space()
+        parser(kind, "")
+        self._start += _address_space() - before
+        self._loaded.add(kind)
+
+    def bind(self, megabytes: int, seconds: float) -> None:
+        """From here on: so much memory above what is loaded, and so much processor time."""
+        self._limit = self._start + (megabytes << 20)
+        self._set(self._limit if self._start else resource.RLIM_INFINITY)
+        self.renew(seconds)
+
+    def renew(self, seconds: float) -> None:
+        """Grant the processor time of one more part."""
+        used = math.ceil(time.process_time() + seconds) + 1
+        _, most = resource.getrlimit(resource.RLIMIT_CPU)
+        resource.setrlimit(resource.RLIMIT_CPU, (used, most))
+
+    def were_met(self) -> bool:
+        """Whether memory came so near to its bound that this is what stopped the parser."""
+        return bool(self._start) and _peak() > self._limit - (self._limit - self._start) // 8
+
+    def release(self) -> bool:
+        """Lift the bound on memory; whether so much was left behind that this child has had its day."""
+        self._set(resource.RLIM_INFINITY)
+        return bool(self._start) and _address_space() > self._start + _WORN
+
+    @staticmethod
+    def _set(size: int) -> None:
+        _, most = resource.getrlimit(resource.RLIMIT_AS)
+        if most != resource.RLIM_INFINITY and (size == resource.RLIM_INFINITY or size > most):
+            size = most
+        with contextlib.suppress(ValueError, OSError):  # a system that knows no such limit
+            resource.setrlimit(resource.RLIMIT_AS, (size, most))
+
+
+def _address_space() -> int:
+    """Bytes of address space in use; 0 where the system does not tell."""
+    try:
+        return int(Path("/proc/self/statm").read_bytes().split()[0]) * resource.getpagesize()
+    except OSError:
+        return 0
+
+
+def _peak() -> int:
+    """The most bytes of address space that were in use at a time; 0 where the system does not tell."""
+    try:
+        found = re.search(rb"VmPeak:\s+(\d+) kB", Path("/proc/self/status").read_bytes())
+    except OSError:
+        return 0
+    return int(found[1]) << 10 if found else 0
+
+
+def _next(parent: socket.socket) -> tuple[dict[str, Any], BinaryIO] | None:
+    """The next request and its file; None when the parent is gone."""
+    line, fds = b"", []
+    while not line.endswith(b"\n"):
+        data, found, _, _ = socket.recv_fds(parent, _LONGEST_REQUEST, 1)
+        fds += found
+        line += data
+        if not data:
+            return None
+    os.lseek(fds[0], 0, os.SEEK_SET)  # the parent looked at its first bytes
+    return json.loads(line), os.fdopen(fds[0], "rb")
+
+
+def _answer(parent: socket.socket, asked: dict[str, Any], file: BinaryIO, bounds: _Bounds) -> bool:
+    """Send the parts of one file; whether the child is to end after it."""
+    spent = False
+    kind = str(asked["kind"])
+    try:
+        bounds.renew(_LOADING)
+        bounds.load(kind)
+        if asked.get("member"):
+            bounds.load(kind_of(str(asked["name"]), b""))
+        _send(parent, {"ready": True})
+        bounds.bind(int(asked["megabytes"]), float(asked["seconds"]))
+        for part in _parts(kind, str(asked["name"]), asked.get("member") or [], file):
+            _send(parent, part)
+            bounds.renew(float(asked["seconds"]))
+    except MemoryError:
+        refusal: Part | None = {"refused": f"takes more than {asked['megabytes']} MB of memory to read"}
+        spent = True
+    except BrokenPipeError:
+        return True
+    except (Refused, Unreadable) as error:
+        refusal = {"refused": str(error)}
+    except Exception as error:  # noqa: BLE001  (whatever a parser raises is the file's fault)
+        refusal = {"refused": _broken(kind, error)}
+        if spent := bounds.were_met():  # libraries in C have many words for it
+            refusal = {"refused": f"takes more than {asked['megabytes']} MB of memory to read"}
+    else:
+        refusal = None
+    spent = bounds.release() or spent
+    if refusal is not None:
+        _send(parent, refusal)
+    _send(parent, {"end": True, "spent": spent})
+    return spent
+
+
+def _parts(kind: str, name: str, member: list[int], file: BinaryIO) -> Iterator[Part]:
+    """The parts of a file, or of one member of an archive."""
+    if kind != "zip" or not member:
+        yield from parser(kind, name)(file)
+        return
+    from disputatio.store.ingesting.parsers import archive
+
+    raw = archive.member(file, member)
+    inner = kind_of(name, raw.read(8))
+    size = raw.seek(0, os.SEEK_END)
+    raw.seek(0)
+    limit = largest(inner)
+    if not size:
+        raise Refused("is empty")
+    if limit is not None and size > limit:
+        raise Refused(f"is larger than {limit >> 20} MB, the limit")
+    try:
+        yield from parser(inner, name)(raw)
+    except (Refused, Unreadable, MemoryError):
+        raise
+    except Exception as error:
+        raise Refused(_broken(inner, error)) from error
+
+
+def _broken(kind: str, error: Exception) -> str:
+    words = " ".join(f"{type(error).__name__}: {error}".split())
+    return f"is not a readable {kind.upper()} file ({words[:160]})"
+
+
+def _send(parent: socket.socket, part: Part) -> None:
+    parent.sendall(json.dumps(part, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
+
+
+if __name__ == "__main__":
+    main()

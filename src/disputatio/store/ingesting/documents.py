@@ -1,0 +1,180 @@
+"""What readers give: documents, and the rows and files that were refused."""
+
+from __future__ import annotations
+
+import bisect
+import functools
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from disputatio.errors import IngestError
+from disputatio.store.ingesting.hidden import cleaned
+
+FIELDS = ("text", "title", "url", "date", "source", "owner")
+_LONGEST = {"title": 2_000, "url": 8_000, "date": 200, "source": 500, "owner": 500}
+_LONGEST_VALUE = 10_000  # characters of one field of metadata, for each passage carries them all
+_MOST_FIELDS = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """What was read from a file, or from one row of it (`row` is then its number, from 1).
+
+    `text` is the text that is stored and that passages point into. `folder` is the top folder of
+    the file under the path that was given. `id` is given by the index from the content. `metadata`
+    may hold `hidden` (how many characters nobody would have seen were removed) and, for paged
+    formats, `pages` (see `page_of`).
+    """
+
+    text: str
+    path: str = ""
+    row: int = 0
+    title: str = ""
+    url: str = ""
+    date: str = ""
+    source: str = ""
+    owner: str = ""
+    folder: str = ""
+    id: str = ""
+    metadata: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What came of one file: the good documents, and the rows that were refused.
+
+    `documents` is a tuple for a small file and an iterator for a large one, to be gone through once
+    and before the next file is read; it raises `IngestError` when the file turns out broken or changed
+    half-way. `refused` is complete when `documents` has been gone through.
+    """
+
+    path: str
+    documents: Iterable[Document] = ()
+    refused: Sequence[IngestError] = ()
+
+
+class Refusals(list[IngestError]):
+    """The refused rows of one file: the first of them kept, the others counted.
+
+    A file of a billion bad rows is then named in bounded memory.
+    """
+
+    MOST = 1_000
+
+    def __init__(self, path: str) -> None:
+        super().__init__()
+        self._path, self._more = path, 0
+
+    def add(self, error: IngestError) -> None:
+        """Keep one more refusal, or count it."""
+        if len(self) < self.MOST:
+            self.append(error)
+            return
+        self._more += 1
+        more = IngestError(self._path, f"{self._more} more rows were refused")
+        self[self.MOST :] = [more]
+
+
+def place(document: Document) -> str:
+    """Where a document was read, as a message names it: the file, or file and row."""
+    return f"{document.path}:{document.row}" if document.row else document.path
+
+
+def document_of(
+    fields: Mapping[str, object],
+    path: str,
+    row: int = 0,
+    *,
+    hidden: int = 0,
+    pages: Sequence[int] = (),
+) -> Document:
+    """A document from named fields; those without a place of their own are metadata.
+
+    `hidden` counts what a parser removed already, `pages` holds the offset of each page's first
+    character. Metadata that is too long to go with every passage is left out and named in `left_out`.
+    Raises `IngestError` for a field that is no text, too long, or a row without text.
+
+    >>> document_of({"text": "a\u200bb", "year": 2010}, "f.jsonl", 1).metadata
+    {'year': '2010', 'hidden': '1'}
+    """
+    where = f"{path}:{row}" if row else path
+    told: dict[str, str] = {}
+    metadata: dict[str, str] = {}
+    left_out: list[str] = []
+    for name, value in fields.items():
+        if isinstance(value, bool) or value is None or not isinstance(value, str | int | float):
+            if name in FIELDS and value is not None:
+                raise IngestError(where, f"{name!r} is not text")
+            continue
+        words, removed = cleaned(_as_text(value))
+        hidden += removed
+        if name in FIELDS:
+            told[name] = _field(name, value, words, where)
+        elif len(words) > _LONGEST_VALUE or len(metadata) >= _MOST_FIELDS:
+            left_out.append(cleaned(name)[0][:100])
+        elif words:
+            metadata[cleaned(name)[0][:100]] = words
+    if row and not told.get("text", "").strip():
+        raise IngestError(where, "has no text")
+    if left_out:
+        metadata["left_out"] = ", ".join(left_out[:_MOST_FIELDS])
+    if pages:
+        metadata["pages"] = ",".join(map(str, pages))
+    if hidden:
+        metadata["hidden"] = str(hidden)
+    return Document(**{"text": "", **told}, path=path, row=row, metadata=metadata)
+
+
+def _field(name: str, value: object, words: str, where: str) -> str:
+    """A field that has its own place; raises `IngestError` for text that is none or too long."""
+    if name == "text":
+        if not isinstance(value, str):
+            raise IngestError(where, "'text' is not text")
+        return words
+    line = " ".join(words.split())
+    if len(line) > _LONGEST[name]:
+        raise IngestError(where, f"its {name} is longer than {_LONGEST[name]:,} characters")
+    return line
+
+
+def _as_text(value: str | float) -> str:
+    try:
+        return str(value)
+    except ValueError:  # an integer of more digits than Python writes
+        return ""
+
+
+def page_of(document: Document, start: int) -> str:
+    """The page, from 1, that the character at `start` stands on; empty when there are no pages.
+
+    >>> paged = Document(text="one\\n\\ntwo", metadata={"pages": "0,5"})
+    >>> page_of(paged, 2), page_of(paged, 5), page_of(Document(text="x"), 0)
+    ('1', '2', '')
+    """
+    starts = _starts(document.metadata.get("pages", ""))
+    return str(bisect.bisect_right(starts, max(start, 0))) if starts else ""
+
+
+def passage_metadata(document: Document, start: int, end: int) -> dict[str, str]:
+    """The metadata of the passage at `start:end`: its document's, with `page` in place of `pages`.
+
+    >>> paged = Document(text="one\\n\\ntwo", metadata={"pages": "0,5", "team": "red"})
+    >>> passage_metadata(paged, 0, 3), passage_metadata(paged, 0, 8)["page"]
+    ({'team': 'red', 'page': '1'}, '1-2')
+    """
+    first, last = page_of(document, start), page_of(document, max(start, end - 1))
+    if not first:
+        return dict(document.metadata)
+    own = {name: value for name, value in document.metadata.items() if name != "pages"}
+    return {**own, "page": first if first == last else f"{first}-{last}"}
+
+
+@functools.lru_cache(maxsize=16)
+def _starts(pages: str) -> tuple[int, ...]:
+    """The offsets in a `pages` field; none when it is some other field of that name."""
+    parts = pages.split(",")
+    if parts[0] != "0" or not all(part.isascii() and part.isdigit() and len(part) < 12 for part in parts):
+        return ()
+    starts = tuple(map(int, parts))
+    return starts if all(a <= b for a, b in itertools.pairwise(starts)) else ()

@@ -1,0 +1,392 @@
+"""One document from the web, when a user asked for it by its URL, behind a guard against request forgery.
+
+Each hop (the first URL and every redirect) is read strictly, its host resolved once, every address
+judged, and the connection made to a judged address: the name is not resolved a second time, so an
+answer that changes (DNS rebinding) changes nothing. TLS verifies the name. Proxies of the environment
+are not used, since a proxy would resolve the name again.
+
+This stands on `http.client` and a socket of our own. The HTTP clients at hand (httpx, urllib3,
+aiohttp) resolve inside their connection pools: to pin an address there means to replace their
+transport, and their timeouts hold per read, so that a server which sends a byte a second never ends.
+"""
+
+from __future__ import annotations
+
+import http.client
+import re
+import ssl
+import zlib
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from urllib.parse import urlsplit
+
+from disputatio.errors import IngestError
+from disputatio.store.ingesting.addresses import (
+    PORTS,
+    Address,
+    check_ip,
+    check_name,
+    is_private,
+    read_address,
+    read_redirect,
+    same_site,
+    shown,
+)
+from disputatio.store.ingesting.documents import Document, Reading
+from disputatio.store.ingesting.wire import (
+    DEFAULT_LIMITS,
+    Clock,
+    Connect,
+    Late,
+    Limits,
+    Resolve,
+    connect_to,
+    open_wire,
+    resolve_name,
+)
+
+_SUFFIXES = {
+    "text/html": ".html",
+    "application/xhtml+xml": ".html",
+    "text/plain": ".txt",
+    "text/markdown": ".md",
+    "text/x-markdown": ".md",
+    "text/csv": ".csv",
+    "application/jsonl": ".jsonl",
+    "application/x-jsonlines": ".jsonl",
+    "application/x-ndjson": ".jsonl",
+    "application/pdf": ".pdf",
+    "application/vnd.openxmlformats-officedocument.wordprocessingml.document": ".docx",
+    "application/epub+zip": ".epub",
+    "message/rfc822": ".eml",
+    "application/vnd.apache.parquet": ".parquet",
+    "application/zip": ".zip",
+    "application/x-zip-compressed": ".zip",
+}
+_TEXTS = (".html", ".txt", ".md", ".csv", ".jsonl")
+_ENDINGS = {**{suffix: suffix for suffix in _SUFFIXES.values()}, ".htm": ".html", ".ndjson": ".jsonl"}
+# Types that say little: the ending of the path decides, as it would for a file.
+_VAGUE = ("", "application/octet-stream", "binary/octet-stream")
+_CHARSET = re.compile(
+    r"utf-?(8|16|32)([-_]?[bl]e)?|iso-?8859-?\d{1,2}|windows-?\d{3,4}|cp\d{3,4}|koi8-?[ru]|shift[-_]?jis"
+    r"|euc-?(jp|kr)|gbk|gb2312|gb18030|big5(-?hkscs)?|latin-?1|us-ascii|mac-?(roman|cyrillic)",
+    re.IGNORECASE,
+)
+_REDIRECTS = (301, 302, 303, 307, 308)
+_PIECE = 1 << 16
+_EARLIEST = "1990-01-01"  # the web is not older; servers without a date say 1970
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fetched:
+    """What a URL gave: `url` is where it was found after redirects, `asked` what was asked for.
+
+    `suffix` is the ending of a file of its kind, `date` that of Last-Modified and `day` that of the
+    fetch, both ISO days. `charset` is the encoding that the server states, empty when none.
+    """
+
+    url: str
+    asked: str
+    data: bytes = field(repr=False)
+    content_type: str
+    suffix: str
+    charset: str = ""
+    date: str = ""
+    day: str = ""
+
+
+def fetch(
+    url: str,
+    *,
+    allow_private: bool = False,
+    ports: Collection[int] = PORTS,
+    limits: Limits = DEFAULT_LIMITS,
+    resolve: Resolve | None = None,
+    connect: Connect | None = None,
+    tls: ssl.SSLContext | None = None,
+) -> Fetched:
+    """Get one document of a known format by http or https.
+
+    `allow_private` opens loopback and private networks to the URL that the user gave; once a hop
+    was public, no redirect leads back into them. `resolve(host, port)` gives the addresses of a name and
+    `connect(address, port, seconds)` a connected socket; they stand in for the system's in tests.
+
+    Raises `IngestError` naming the URL, whatever the reason.
+    """
+    clock = Clock(limits)
+    resolve, connect = resolve or resolve_name, connect or connect_to
+    asked = address = read_address(url, ports=ports)
+    private = allow_private
+    for _ in range(limits.redirects + 1):
+        check_name(address, allow_private=private)
+        try:
+            pinned = _checked(address, private, resolve, clock)
+            private = private and all(is_private(one) for one in pinned)
+            found = _get(address, pinned, connect, tls, clock)
+        except Late as late:
+            raise IngestError(shown(address.url), str(late)) from late
+        if isinstance(found, Fetched):
+            return replace(found, asked=asked.url)
+        address = read_redirect(address, found, ports=ports)
+    raise IngestError(shown(asked.url), f"redirects more than {limits.redirects} times")
+
+
+def read_url(
+    url: str,
+    read: Callable[[Path, str], Reading],
+    *,
+    allow_private: bool = False,
+    ports: Collection[int] = PORTS,
+    limits: Limits = DEFAULT_LIMITS,
+    resolve: Resolve | None = None,
+    connect: Connect | None = None,
+    tls: ssl.SSLContext | None = None,
+) -> Reading:
+    """The documents that a URL gives, read as a file of its kind by `read` (of `open_reader`).
+
+    Where a document lies and what it is known by (`path`) is the URL that was asked for, so that a
+    second ingest replaces the first. What it says of itself is not believed beyond its own site: the
+    url is the one that it states only where that is of the same registrable domain, and a source or
+    owner that it states is kept as `stated_source` and `stated_owner` in its metadata. The day of
+    the fetch is in `fetched`, and no part of a document's identity. A page's date is the one that it
+    states; Last-Modified dates the other formats, whose servers send files as they lie.
+
+    Raises `IngestError` as `fetch` and `read` do.
+    """
+    fetched = fetch(
+        url,
+        allow_private=allow_private,
+        ports=ports,
+        limits=limits,
+        resolve=resolve,
+        connect=connect,
+        tls=tls,
+    )
+    with TemporaryDirectory(prefix="disputatio-") as folder:
+        file = Path(folder, "document").with_suffix(fetched.suffix)
+        file.write_bytes(_in_utf8(fetched))
+        try:
+            reading = read(file, "")
+            documents = [_attributed(one, fetched, str(file)) for one in reading.documents]  # may read on
+        except IngestError as error:
+            raise _renamed(error, file, fetched.asked) from error
+    refused = tuple(_renamed(error, file, fetched.asked) for error in reading.refused)
+    return Reading(path=fetched.asked, documents=tuple(documents), refused=refused)
+
+
+def _attributed(document: Document, fetched: Fetched, file: str) -> Document:
+    """A document of the web under its own site's name."""
+    metadata = dict(document.metadata)
+    for name in ("source", "owner"):
+        if stated := getattr(document, name):
+            metadata[f"stated_{name}"] = stated
+    url = fetched.url
+    if document.url and document.url != url:
+        if same_site(document.url, url):
+            url = document.url
+        else:
+            metadata["stated_url"] = document.url
+    return replace(
+        document,
+        path=document.path.replace(file, fetched.asked),
+        url=url,
+        date=document.date or ("" if fetched.suffix == ".html" else fetched.date),
+        source="",
+        owner="",
+        folder="",
+        metadata={**metadata, "fetched": fetched.day},
+    )
+
+
+def _renamed(error: IngestError, file: Path, url: str) -> IngestError:
+    """A reader's refusal that names the URL and not the file which stood for it."""
+    name = shown(url)
+    return IngestError(error.path.replace(str(file), name), error.reason.replace(str(file), name))
+
+
+def _in_utf8(fetched: Fetched) -> bytes:
+    """The bytes of a text in UTF-8 where the server states another encoding; others as they are."""
+    if fetched.suffix not in _TEXTS or not _CHARSET.fullmatch(fetched.charset):
+        return fetched.data
+    try:
+        if "\0" not in fetched.data.decode("utf-8"):  # a server's word is often wrong, UTF-8 hardly ever
+            return fetched.data
+    except UnicodeDecodeError:
+        pass
+    try:
+        return fetched.data.decode(fetched.charset).encode("utf-8")
+    except (LookupError, UnicodeError):
+        return fetched.data
+
+
+# --- one hop ------------------------------------------------------------------------------------------
+def _checked(address: Address, private: bool, resolve: Resolve, clock: Clock) -> list[str]:
+    """The addresses of a host, resolved once; refused as a whole when one of them is not public."""
+    clock.hop()
+    if address.literal is not None:
+        found = [str(address.literal)]
+    else:
+        try:
+            found = list(dict.fromkeys(clock.within(lambda: resolve(address.host, address.port))))
+        except (OSError, UnicodeError) as error:
+            raise IngestError(shown(address.url), "names a host that is not found") from error
+    if not found:
+        raise IngestError(shown(address.url), "names a host that is not found")
+    for ip in found:
+        if wrong := check_ip(ip, allow_private=private):
+            raise IngestError(shown(address.url), f"is not fetched: {wrong}")
+    return found
+
+
+def _get(
+    address: Address, pinned: Sequence[str], connect: Connect, tls: ssl.SSLContext | None, clock: Clock
+) -> Fetched | str:
+    """The document at an address, or the redirect that stands there."""
+    url = shown(address.url)
+    try:
+        with closing(open_wire(address, pinned, connect, tls, clock)) as wire:
+            connection = http.client.HTTPConnection(address.host, address.port)
+            connection.auto_open = 0  # never connects by itself
+            connection.sock = wire.as_socket
+            connection.putrequest("GET", address.target, skip_host=True, skip_accept_encoding=True)
+            for name, value in _headers(address):
+                connection.putheader(name, value)
+            connection.endheaders()
+            with closing(connection.getresponse()) as response:
+                if response.status in _REDIRECTS:
+                    return _location(response, url)
+                return _taken(response, address, clock)
+    except TimeoutError as error:
+        raise clock.late() from error
+    except ssl.SSLCertVerificationError as error:
+        raise IngestError(url, f"has no valid certificate ({error.verify_message})") from error
+    except zlib.error as error:
+        raise IngestError(url, "sent a broken gzip") from error
+    except (http.client.HTTPException, ValueError) as error:
+        raise IngestError(url, f"sent no proper answer ({type(error).__name__})") from error
+    except OSError as error:
+        raise IngestError(
+            url, f"cannot be reached ({(error.strerror or type(error).__name__).lower()})"
+        ) from error
+
+
+def _headers(address: Address) -> list[tuple[str, str]]:
+    return [
+        ("Host", address.authority),
+        ("User-Agent", "disputatio (ingest of one page for its user)"),
+        ("Accept", ", ".join(_SUFFIXES)),
+        ("Accept-Encoding", "gzip"),
+        ("Connection", "close"),
+    ]
+
+
+def _location(response: http.client.HTTPResponse, url: str) -> str:
+    found = response.headers.get_all("Location") or []
+    if len(found) != 1:
+        raise IngestError(url, f"redirects with {len(found)} addresses")
+    try:  # headers come as Latin-1; addresses in them are UTF-8 where they are not ASCII
+        return str(found[0]).strip(" \t").encode("latin-1").decode("utf-8")
+    except UnicodeError as error:
+        raise IngestError(url, "redirects to an address that is not UTF-8") from error
+
+
+def _taken(response: http.client.HTTPResponse, address: Address, clock: Clock) -> Fetched:
+    """The body of an answer of a known format, whole and within its limits."""
+    url = shown(address.url)
+    if response.status != HTTPStatus.OK:
+        known = {status.value: status.phrase for status in HTTPStatus}
+        raise IngestError(url, f"answered {response.status} {known.get(response.status, '')}".rstrip())
+    content_type = response.headers.get_content_type() if "Content-Type" in response.headers else ""
+    suffix = _suffix(content_type, address.target)
+    if not suffix:
+        kind = re.sub(r"[^\w/.+-]", "?", content_type)[:80] or "nothing"
+        raise IngestError(url, f"is of a kind that is not read (content type: {kind})")
+    packed = _listed(response, "Content-Encoding")
+    if packed not in ("", "identity", "gzip", "x-gzip") or _listed(response, "Transfer-Encoding") not in (
+        "",
+        "chunked",
+    ):
+        raise IngestError(url, "is packed in a way that was not asked for")
+    limit = clock.limits.size
+    if (response.length or 0) > limit:
+        raise IngestError(url, f"is larger than {limit:,} bytes")
+    pieces = _bounded(_pieces(response), url, limit)
+    if "gzip" in packed:  # bounded as sent and as unpacked: empty members unpack to nothing
+        pieces = _bounded(_unpacked(pieces), url, limit)
+    data = b"".join(pieces)
+    return Fetched(
+        url=address.url,
+        asked=address.url,
+        data=data,
+        content_type=content_type,
+        suffix=suffix,
+        charset=str(response.headers.get_content_charset("")),
+        date=_day(response.headers.get("Last-Modified", "")),
+        day=datetime.now(UTC).date().isoformat(),
+    )
+
+
+def _listed(response: http.client.HTTPResponse, name: str) -> str:
+    return ",".join(response.headers.get_all(name) or []).strip().lower()
+
+
+def _pieces(response: http.client.HTTPResponse) -> Iterator[bytes]:
+    """The body as it comes; raises `IncompleteRead` when it ends before its stated length."""
+    while piece := response.read(_PIECE):
+        yield piece
+    if response.length:  # counts down; `read(n)` itself does not mind a body that is cut short
+        raise http.client.IncompleteRead(b"", response.length)
+
+
+def _bounded(pieces: Iterator[bytes], url: str, limit: int) -> Iterator[bytes]:
+    taken = 0
+    for piece in pieces:
+        taken += len(piece)
+        if taken > limit:
+            raise IngestError(url, f"is larger than {limit:,} bytes")
+        yield piece
+
+
+def _unpacked(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """Gzip undone in steps of bounded size; raises `zlib.error` when it is broken or cut short."""
+    unpack = zlib.decompressobj(31)
+    for piece in pieces:
+        rest = piece
+        while rest:
+            if unpack.eof:  # a file may hold several members
+                unpack = zlib.decompressobj(31)
+            yield unpack.decompress(rest, _PIECE)
+            rest = unpack.unused_data if unpack.eof else unpack.unconsumed_tail
+    while not unpack.eof and (more := unpack.decompress(unpack.unconsumed_tail, _PIECE)):
+        yield more
+    if not unpack.eof:
+        raise zlib.error("cut short")
+
+
+def _suffix(content_type: str, target: str) -> str:
+    """The ending of a file of a content type, empty when it is none that is read.
+
+    >>> _suffix("text/plain", "/a/data.csv?x"), _suffix("", "/a.pdf"), _suffix("image/png", "/a.md")
+    ('.csv', '.pdf', '')
+    """
+    ending = _ENDINGS.get(Path(urlsplit(target).path).suffix.lower(), "")
+    if content_type in _VAGUE:
+        return ending
+    suffix = _SUFFIXES.get(content_type, "")
+    return ending if suffix == ".txt" and ending in _TEXTS[1:] else suffix
+
+
+def _day(stated: str) -> str:
+    """The ISO day of an HTTP date; empty when it is none, before the web or in the future."""
+    try:
+        when = parsedate_to_datetime(stated)
+    except (ValueError, TypeError, OverflowError):
+        return ""
+    day = when.date()
+    return stated if _EARLIEST <= (stated := day.isoformat()) <= datetime.now(UTC).date().isoformat() else ""

@@ -1,0 +1,197 @@
+"""Files found under a path, and opened so that nothing but a still, regular file is read."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from disputatio.errors import IngestError
+from disputatio.store.ingesting.source import STDIN
+
+_INDEX = ({"manifest.json", "segments"}, {"passages.lance", "documents.lance"})  # what each format has
+_MAGIC = re.compile(r"[*?\[]")
+_UNSHOWN = re.compile(
+    r"[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff"
+    r"\U000e0000-\U000e0fff]"
+)
+
+
+def shown(path: Path | str) -> str:
+    r"""A path as text that can be stored and printed: bytes that are not UTF-8, and controls, as \xNN.
+
+    >>> shown("caf\udce9.txt"), shown("a\nb")
+    ('caf\\xe9.txt', 'a\\x0ab')
+    """
+
+    def escaped(match: re.Match[str]) -> str:
+        point = ord(match[0])
+        return f"\\x{point - 0xDC00 if 0xDC80 <= point <= 0xDCFF else point:02x}"
+
+    return _UNSHOWN.sub(escaped, str(path))
+
+
+def find_files(root: Path, refused: list[IngestError] | None = None) -> list[tuple[Path, str]]:
+    """The files under a path in a stable order, each with its top folder under it.
+
+    `root` is a file, a folder, a pattern (`docs/**/*.md`) or `-` for standard input. Hidden files and
+    folders, and an index, are skipped. Links are followed where they stay inside of the folder, each
+    folder once. What is passed over (a link out of the folder, a folder that cannot be listed) is
+    added to `refused`; without that list the first such thing is raised.
+
+    Raises `IngestError` when nothing is there.
+    """
+    if str(root) == STDIN:
+        return [(root, "")]
+    passed: list[IngestError] = []
+    if not os.path.lexists(root):
+        found = _matches(root, passed)
+    elif root.is_dir():
+        found = _walk(root, root, passed)
+    elif root.exists():
+        found = [root]
+    else:
+        raise IngestError(shown(root), "is a link to nothing")
+    if passed and refused is None:
+        raise passed[0]
+    if refused is not None:
+        refused += passed
+    base = root if root.is_dir() else _fixed(root)
+    return [(path, _top(path, base)) for path in found]
+
+
+def _top(path: Path, base: Path) -> str:
+    parts = path.relative_to(base).parts if path.is_relative_to(base) else ()
+    return shown(parts[0]) if len(parts) > 1 else ""
+
+
+def _fixed(pattern: Path) -> Path:
+    """The folders of a pattern before its first wild part; of a file, its folder."""
+    fixed = []
+    for part in pattern.parts[:-1]:
+        if _MAGIC.search(part):
+            break
+        fixed.append(part)
+    return Path(*fixed)
+
+
+def _matches(pattern: Path, passed: list[IngestError]) -> list[Path]:
+    if not _MAGIC.search(str(pattern)):
+        raise IngestError(shown(pattern), "there is no such file or folder")
+    base = _fixed(pattern)
+    inside = base.resolve()
+    found: dict[Path, None] = {}
+    for name in sorted(glob.iglob(str(pattern), recursive=True)):  # noqa: PTH207  (a whole pattern, also an absolute one)
+        path = Path(name)
+        if path.is_dir():
+            for one in _walk(path, base, passed):
+                found[one] = None
+        elif _stays(path, inside, base, passed):
+            found[path] = None
+    if not found and not passed:
+        raise IngestError(shown(pattern), "no file matches")
+    return list(found)
+
+
+def _stays(path: Path, inside: Path, base: Path, passed: list[IngestError]) -> bool:
+    """Whether a path leads to a place inside of the folder; noted in `passed` when not."""
+    try:
+        real = path.resolve()
+    except (OSError, RuntimeError):  # links that go round in a circle
+        passed.append(IngestError(shown(path), "is a link that leads nowhere"))
+        return False
+    if real.is_relative_to(inside):
+        return True
+    reason = f"is a link out of {shown(base)}: give the file itself to read it"
+    passed.append(IngestError(shown(path), reason))
+    return False
+
+
+def _walk(root: Path, base: Path, passed: list[IngestError]) -> list[Path]:
+    """The files under a folder, in order of their parts; each real folder once."""
+    inside = base.resolve()
+    if not _stays(root, inside, base, passed):
+        return []
+    found: list[Path] = []
+    seen: set[tuple[int, int]] = set()
+    linked: list[Path] = []  # folders behind links wait, so that their own place comes first
+    waiting = [root]
+    while waiting or linked:
+        folder = waiting.pop() if waiting else linked.pop(0)
+        try:
+            about = folder.stat()
+            entries = list(os.scandir(folder))
+        except OSError as error:
+            if folder == base:
+                raise IngestError(shown(folder), reason_of(error)) from error
+            passed.append(IngestError(shown(folder), reason_of(error)))
+            continue
+        names = {entry.name for entry in entries}
+        if (about.st_dev, about.st_ino) in seen or any(one <= names for one in _INDEX):
+            continue  # walked already; or an index among the documents
+        seen.add((about.st_dev, about.st_ino))
+        for entry in sorted(entries, key=lambda one: one.name):
+            path = Path(entry.path)
+            if entry.name.startswith("."):
+                continue
+            if entry.is_symlink() and not _stays(path, inside, base, passed):
+                continue
+            if entry.is_dir():
+                (linked if entry.is_symlink() else waiting).append(path)
+            else:
+                found.append(path)
+    return sorted(found, key=lambda path: path.parts)
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[BinaryIO]:
+    """A regular file open for reading, without waiting for a pipe or touching a device.
+
+    Raises `IngestError` when it is none, cannot be opened, or (on leaving) changed meanwhile.
+    """
+    try:
+        check_regular(path, path.stat().st_mode)
+        flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
+        with os.fdopen(os.open(path, flags), "rb") as file:
+            before = os.fstat(file.fileno())
+            check_regular(path, before.st_mode)
+            try:
+                yield file
+            except IngestError as error:
+                _check_still(path, before, file, error)
+                raise
+            _check_still(path, before, file)
+    except OSError as error:
+        raise IngestError(shown(path), reason_of(error)) from error
+
+
+def _check_still(
+    path: Path, before: os.stat_result, file: BinaryIO, error: IngestError | None = None
+) -> None:
+    after = os.fstat(file.fileno())
+    if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
+        raise IngestError(shown(path), "changed while it was read: ingest it again") from error
+
+
+def check_regular(path: Path, mode: int) -> None:
+    """Raise `IngestError` that says what it is unless the mode is that of a regular file."""
+    kinds = (
+        (stat.S_ISDIR, "a folder"),
+        (stat.S_ISFIFO, "a named pipe"),
+        (stat.S_ISSOCK, "a socket"),
+        (stat.S_ISCHR, "a device"),
+        (stat.S_ISBLK, "a device"),
+    )
+    if not stat.S_ISREG(mode):
+        name = next((name for test, name in kinds if test(mode)), "something else")
+        raise IngestError(shown(path), f"is {name}, not a regular file")
+
+
+def reason_of(error: OSError) -> str:
+    """What an error of the system says, in lower case."""
+    return (error.strerror or str(error)).lower()

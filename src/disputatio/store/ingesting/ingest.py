@@ -1,0 +1,124 @@
+"""Files into an index: found, left alone where they are unchanged, read, prepared and put."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from disputatio.errors import IngestError
+from disputatio.store.ingesting.documents import Document
+from disputatio.store.ingesting.files import shown
+from disputatio.store.ingesting.fingerprint import Look, kept, look, settings_of
+from disputatio.store.ingesting.prepare import Prepared, prepare
+from disputatio.store.ingesting.readers import find_files, open_reader, with_source
+from disputatio.store.ingesting.source import STDIN
+from disputatio.store.record.writer import Writer
+
+Progress = Callable[[int, int, int], None]
+"""Called with (files done, files in all, passages committed)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IngestSummary:
+    """What an ingest did, in documents; `refused` holds (path or path:row, reason).
+
+    `removed` counts documents that their file no longer holds, beside those replaced; `hidden` the
+    characters of new documents that were left out since nobody would have seen them.
+    """
+
+    added: int = 0
+    unchanged: int = 0
+    replaced: int = 0
+    removed: int = 0
+    refused: tuple[tuple[str, str], ...] = ()
+    passages: int = 0
+    hidden: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(slots=True)
+class Run:
+    """One ingest under way: what it heard of so far."""
+
+    refused: list[IngestError] = field(default_factory=list)
+    hidden: int = 0
+    done: int = 0
+    total: int = 0
+
+    def prepared(self, documents: Iterable[Document], file: str, source_by: str | None) -> Iterator[Prepared]:
+        """The documents of a file made ready; those without a source are refused."""
+        for document in documents:
+            try:
+                sourced = with_source(document, source_by)
+            except IngestError as error:
+                self.refused.append(error)
+                continue
+            hidden = document.metadata.get("hidden", "")
+            self.hidden += int(hidden) if hidden.isascii() and hidden.isdigit() and len(hidden) < 12 else 0
+            yield prepare(sourced, file=file)
+
+
+def find_all(paths: Sequence[str | Path], refused: list[IngestError]) -> list[tuple[Path, str]]:
+    """The files under all of the paths, each with its top folder; what is passed over goes to `refused`."""
+    files: dict[Path, str] = {}
+    for root in paths:
+        try:
+            for path, folder in find_files(Path(root), refused):
+                files.setdefault(path, folder)
+        except IngestError as error:
+            refused.append(error)
+    return list(files.items())
+
+
+def file_key(path: Path) -> str:
+    """What a file's documents are filed under: its full path; nothing for standard input."""
+    return "" if str(path) == STDIN else shown(path.resolve())
+
+
+def put_files(
+    writer: Writer,
+    files: Sequence[tuple[Path, str]],
+    run: Run,
+    source_by: str | None,
+    told: Callable[[], None],
+) -> None:
+    """Read the files that have changed and put what is in them; `told` is called after each."""
+    run.total = len(files)
+    with open_reader() as read:
+        for path, folder in files:
+            file, settings = file_key(path), settings_of(source_by, folder)
+            seen = look(path, settings, writer.fingerprints.get(file)) if file else Look(None, False)
+            if seen.now is not None and seen.unchanged:
+                writer.keep(seen.now)
+            else:
+                before = len(run.refused)
+                try:
+                    reading = read(path, folder)
+                    try:
+                        documents = writer.put(file, run.prepared(reading.documents, file, source_by))
+                    finally:
+                        run.refused += reading.refused
+                    # Rows that were refused are to be named again, so their file is read again.
+                    if seen.now is not None and len(run.refused) == before and kept(path, seen.now):
+                        writer.remember(replace(seen.now, documents=documents))
+                except IngestError as error:
+                    run.refused.append(error)
+            run.done += 1
+            told()
+
+
+def summary_of(counts: Counter[str], start: float, run: Run) -> IngestSummary:
+    """The summary of what a writer counted since `start`, a moment of `time.perf_counter`."""
+    return IngestSummary(
+        added=counts["added"],
+        unchanged=counts["unchanged"],
+        replaced=counts["replaced"],
+        removed=counts["removed"],
+        refused=tuple((error.path, error.reason) for error in run.refused),
+        passages=counts["passages"],
+        hidden=run.hidden,
+        seconds=round(time.perf_counter() - start, 3),
+    )

@@ -1,0 +1,88 @@
+"""Addresses of the web into an index: fetched behind the guard, and each put as one file is."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
+from typing import TYPE_CHECKING
+
+from disputatio.errors import IngestError
+from disputatio.store.ingesting.addresses import PORTS
+from disputatio.store.ingesting.documents import Document, Reading
+from disputatio.store.ingesting.fetch import read_url
+from disputatio.store.ingesting.ingest import IngestSummary, Run, summary_of
+from disputatio.store.ingesting.readers import open_reader
+from disputatio.store.ingesting.source import check_source_by
+from disputatio.store.ingesting.wire import DEFAULT_LIMITS, Connect, Limits, Resolve
+
+if TYPE_CHECKING:
+    from disputatio.store.index import Index
+
+_HELD = 16_777_216  # characters that are held until they are put
+
+
+def ingest_urls(
+    index: Index,
+    urls: Sequence[str],
+    *,
+    source_by: str | None = None,
+    progress: Callable[[int, int], None] | None = None,
+    allow_private: bool = False,
+    ports: Collection[int] = PORTS,
+    limits: Limits = DEFAULT_LIMITS,
+    resolve: Resolve | None = None,
+    connect: Connect | None = None,
+) -> IngestSummary:
+    """Fetch addresses and put what they gave in; an address ingested again replaces what it gave before.
+
+    The index is locked only while something is put, not while a server is waited for. What cannot be
+    fetched or read is listed in the summary, and the rest goes on. `progress(done, total)` hears of
+    each address. The other parameters are those of `fetch`.
+
+    Raises `InputError` for a wrong `source_by`, `StoreError` as `Index.ingest` does.
+    """
+    check_source_by(source_by)
+    start = time.perf_counter()
+    run, counts = Run(), Counter[str]()
+    held: list[tuple[str, Sequence[Document]]] = []
+    with open_reader() as read:
+        for number, url in enumerate(urls, start=1):
+            try:
+                reading = read_url(
+                    url,
+                    read,
+                    allow_private=allow_private,
+                    ports=ports,
+                    limits=limits,
+                    resolve=resolve,
+                    connect=connect,
+                )
+                held.append(_held(reading, run))
+            except IngestError as error:
+                run.refused.append(error)
+            if number == len(urls) or sum(len(one.text) for _, found in held for one in found) > _HELD:
+                counts += _put(index, held, run, source_by)
+                held = []
+            if progress is not None:
+                progress(number, len(urls))
+    return summary_of(counts, start, run)
+
+
+def _held(reading: Reading, run: Run) -> tuple[str, Sequence[Document]]:
+    documents = tuple(reading.documents)
+    run.refused += reading.refused
+    return reading.path, documents
+
+
+def _put(
+    index: Index, held: Sequence[tuple[str, Sequence[Document]]], run: Run, source_by: str | None
+) -> Counter[str]:
+    """Put what addresses gave, each as all that the index holds of it."""
+    if not held:
+        return Counter()
+    with index.writer() as writer:
+        for url, documents in held:
+            writer.put(url, run.prepared(documents, url, source_by))
+        writer.finish()
+    return writer.counts

@@ -1,0 +1,160 @@
+"""Zip archives: which members may be read, and why the others are not; one member opened at a time.
+
+A bomb is refused by what its directory declares, and the declared size binds what is unpacked later
+(`zipfile` gives no byte more), so nothing is unpacked to find out.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import stat
+import unicodedata
+import zipfile
+from collections.abc import Iterator, Sequence
+from typing import BinaryIO
+
+from disputatio.store.ingesting.parsers import LARGEST_FILE, Part, Refused
+
+MOST_MEMBERS = 10_000
+LARGEST_TOTAL = 2_147_483_648  # bytes that all members unpack to
+MOST_TIMES = 200  # how many times larger than packed a member may be
+_SMALL = 1_048_576  # bytes up to which no ratio counts: a page of spaces packs well
+_DRIVE = re.compile(r"\A[A-Za-z]:")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
+
+def parse(file: BinaryIO) -> Iterator[Part]:
+    """The members to be asked for, and the refused ones; an archive in the archive is opened once."""
+    count = total = 0
+    with _archive(file) as archive:
+        for place, name, reason in _members(archive):
+            member = archive.infolist()[place]
+            if not reason and name.lower().endswith(".zip"):
+                for inner in _nested(archive, place, name):
+                    count, total = count + 1, total + inner.pop("size", 0)
+                    yield _bounded(inner, count, total)
+                continue
+            count, total = count + 1, total + (0 if reason else member.file_size)
+            part: Part = {"refused": reason, "name": name} if reason else {"member": [place], "name": name}
+            yield _bounded(part, count, total)
+    if not count:
+        raise Refused("is an empty archive")
+
+
+def _bounded(part: Part, count: int, total: int) -> Part:
+    if count > MOST_MEMBERS:
+        raise Refused(f"holds more than {MOST_MEMBERS:,} files, the limit: the rest of them are not read")
+    if total > LARGEST_TOTAL and "member" in part:
+        return {
+            "refused": f"is past the {LARGEST_TOTAL >> 30} GB that an archive may unpack to",
+            "name": part["name"],
+        }
+    return part
+
+
+def _nested(archive: zipfile.ZipFile, place: int, name: str) -> Iterator[Part]:
+    """The members of an archive in the archive; one that is broken is refused by its own name."""
+    try:
+        with _archive(_unpacked(archive, place)) as inner:
+            for number, inner_name, found in _members(inner):
+                reason = found
+                if not reason and inner_name.lower().endswith(".zip"):
+                    reason = "is an archive within an archive within an archive: unpack it first"
+                part: Part = {"refused": reason} if reason else {"member": [place, number]}
+                size = 0 if reason else inner.infolist()[number].file_size
+                yield {**part, "name": f"{name}/{inner_name}", "size": size}
+    except (Refused, zipfile.BadZipFile, ValueError, OSError, NotImplementedError) as error:
+        reason = str(error) if isinstance(error, Refused) else f"is not a readable ZIP file ({error})"
+        yield {"refused": reason, "name": name}
+
+
+def member(file: BinaryIO, places: Sequence[int]) -> BinaryIO:
+    """The unpacked bytes of a member that `parse` named.
+
+    Raises `Refused` or `zipfile.BadZipFile` when it is broken.
+    """
+    with _archive(file) as archive:
+        raw = _unpacked(archive, places[0])
+    for place in places[1:]:
+        with _archive(raw) as inner:
+            raw = _unpacked(inner, place)
+    return raw
+
+
+def _archive(file: BinaryIO) -> zipfile.ZipFile:
+    try:
+        archive = zipfile.ZipFile(file)
+    except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
+        raise Refused(f"is not a readable ZIP file ({str(error)[:100]})") from error
+    if len(archive.infolist()) > 2 * MOST_MEMBERS:
+        raise Refused(f"holds {len(archive.infolist()):,} files; the limit is {MOST_MEMBERS:,}")
+    return archive
+
+
+def _unpacked(archive: zipfile.ZipFile, place: int) -> BinaryIO:
+    try:
+        return io.BytesIO(archive.read(archive.infolist()[place]))
+    except (RuntimeError, NotImplementedError) as error:  # locked, or packed in an unknown way
+        raise Refused(f"cannot be unpacked ({str(error)[:100]})") from error
+
+
+def _members(archive: zipfile.ZipFile) -> Iterator[tuple[int, str, str]]:
+    """Place, name and reason of refusal (empty for a good one) of each member that is not hidden."""
+    seen: set[str] = set()
+    overlapping = _overlapping(archive)
+    for place, info in enumerate(archive.infolist()):
+        # `filename` is cut at a NUL by the library; what the file says is judged and shown.
+        name = info.orig_filename
+        parts = name.replace("\\", "/").split("/")
+        if name.endswith("/") or (any(part.startswith(".") for part in parts) and ".." not in parts):
+            continue
+        if parts[0] == "__MACOSX":
+            continue
+        same = unicodedata.normalize("NFC", name)
+        reason = _reason(info, parts)
+        if not reason and same in seen:
+            reason = "stands twice in the archive: the first is read"
+        if not reason and place in overlapping:
+            reason = "shares its bytes with another member, as bombs do"
+        seen.add(same)
+        yield place, _CONTROL.sub("?", name)[:500], reason
+
+
+def _reason(info: zipfile.ZipInfo, parts: list[str]) -> str:
+    kind = stat.S_IFMT(info.external_attr >> 16)
+    if ".." in parts:
+        return "leads out of the archive (..)"
+    if not any(parts):
+        return "has no name"
+    if not parts[0] or _DRIVE.match(parts[0]):
+        return "has an absolute path"
+    if "\0" in info.orig_filename or len(info.orig_filename) > 1000:
+        return "has a name that no file has"
+    if kind == stat.S_IFLNK:
+        return "is a link"
+    if kind not in (0, stat.S_IFREG):
+        return "is not a regular file"
+    if info.flag_bits & 1:
+        return "is locked by a password"
+    if info.file_size > LARGEST_FILE:
+        return (
+            f"unpacks to {info.file_size >> 20:,} MB; the limit is {LARGEST_FILE >> 20} MB: unpack it first"
+        )
+    if info.file_size > _SMALL and info.file_size > MOST_TIMES * info.compress_size:
+        return f"unpacks to more than {MOST_TIMES} times its size, as bombs do"
+    return ""
+
+
+def _overlapping(archive: zipfile.ZipFile) -> set[int]:
+    """Members whose packed bytes reach into those of the next one."""
+    infos = archive.infolist()
+    order = sorted(range(len(infos)), key=lambda place: infos[place].header_offset)
+    found: set[int] = set()
+    end = -1
+    for place in order:
+        info = infos[place]
+        if info.header_offset < end:
+            found.add(place)
+        end = max(end, info.header_offset + 30 + info.compress_size)
+    return found

@@ -1,0 +1,89 @@
+"""EPUB: the chapters in their reading order, title, date, author and publisher."""
+
+from __future__ import annotations
+
+import posixpath
+import zipfile
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+from urllib.parse import unquote
+
+from disputatio.store.ingesting.hidden import cleaned
+from disputatio.store.ingesting.parsers import LARGEST_TEXT, Part, Refused
+from disputatio.store.ingesting.parsers.web import plain_text, visible_tree
+from disputatio.store.ingesting.parsers.word import checked_package
+
+_LARGEST_MEMBER = 16_777_216
+_MOST_CHAPTERS = 5_000
+_PAGES = frozenset({"application/xhtml+xml", "text/html", "application/x-dtbook+xml", ""})
+
+
+def parse(file: BinaryIO) -> Iterator[Part]:
+    """The whole book as one document."""
+    checked_package(file)
+    with zipfile.ZipFile(file) as book:
+        root = _xml(book, "META-INF/container.xml")
+        place = next((str(one.get("full-path") or "") for one in root.iter("{*}rootfile")), "")
+        package = _xml(book, place)
+        locked = _locked(book)
+        items = {str(item.get("id")): item for item in package.iter("{*}item")}
+        folder = posixpath.dirname(place)
+        texts: list[str] = []
+        hidden = size = 0
+        for number, reference in enumerate(package.iter("{*}itemref")):
+            item = items.get(str(reference.get("idref")))
+            if item is None or str(item.get("media-type") or "") not in _PAGES:
+                continue
+            if number >= _MOST_CHAPTERS:
+                raise Refused(f"has more than {_MOST_CHAPTERS:,} chapters, the limit")
+            name = posixpath.normpath(posixpath.join(folder, unquote(str(item.get("href") or ""))))
+            if name in locked:
+                raise Refused("is locked by its seller (DRM)")
+            tree, unseen = visible_tree(_read(book, name), "utf-8")
+            text, removed = cleaned(plain_text(tree))
+            hidden += unseen + removed
+            if text:
+                texts.append(text)
+                size += len(text)
+            if size > LARGEST_TEXT:
+                raise Refused(f"has more than {LARGEST_TEXT:,} characters of text, the limit")
+    names = {"title": "title", "date": "date", "author": "creator", "publisher": "publisher"}
+    about = {name: _said(package, element) for name, element in names.items()}
+    yield {"document": {"text": "\n\n".join(texts), **about}, "hidden": hidden}
+
+
+def _read(book: zipfile.ZipFile, name: str) -> bytes:
+    try:
+        member = book.getinfo(name)
+    except KeyError as error:
+        raise Refused(f"is not a whole EPUB file: it lacks {name[:120]!r}") from error
+    if member.file_size > _LARGEST_MEMBER:
+        raise Refused(
+            f"has a chapter of {member.file_size >> 20} MB; the limit is {_LARGEST_MEMBER >> 20} MB"
+        )
+    return book.read(member)
+
+
+def _xml(book: zipfile.ZipFile, name: str) -> Any:
+    from lxml import etree  # type: ignore[import-untyped]  # it ships no types
+
+    # No entities, so that nothing expands; no document type, so that nothing is fetched.
+    strict = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False)
+    return etree.fromstring(_read(book, name), parser=strict)
+
+
+def _locked(book: zipfile.ZipFile) -> set[str]:
+    """The members that are encrypted (fonts often are, by themselves: that is no lock)."""
+    if "META-INF/encryption.xml" not in book.namelist():
+        return set()
+    references = _xml(book, "META-INF/encryption.xml").iter("{*}CipherReference")
+    return {unquote(str(one.get("URI") or "")) for one in references}
+
+
+def _said(package: Any, element: str) -> str:
+    """The first such element of Dublin Core in the book's record."""
+    for one in package.iter(f"{{http://purl.org/dc/elements/1.1/}}{element}"):
+        words = " ".join("".join(one.itertext()).split())
+        if words:
+            return words[:1000] if element != "date" else words[:10]
+    return ""

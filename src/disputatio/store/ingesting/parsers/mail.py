@@ -1,0 +1,122 @@
+"""E-mail (.eml): subject, date, sender and the text that its reader sees; known attachments."""
+
+from __future__ import annotations
+
+import email.policy
+import io
+from collections.abc import Iterator
+from email.message import EmailMessage
+from email.parser import BytesParser
+from email.utils import parseaddr, parsedate_to_datetime
+from typing import BinaryIO, cast
+
+from disputatio.store.ingesting.parsers import LARGEST_FILE, Part, Refused, kind_of, parser
+from disputatio.store.ingesting.parsers.web import plain_text, visible_tree
+from disputatio.store.ingesting.rows import Unreadable
+
+_HEADERS = ("from", "subject", "date", "message-id", "received")
+_MOST_ATTACHMENTS = 50
+# A message within a message, a table or an archive is counted and not opened.
+_ATTACHED = frozenset({"html", "pdf", "docx", "epub"})
+
+
+def parse(file: BinaryIO) -> Iterator[Part]:
+    """The message as one document, then each attachment of a known format as one of its own.
+
+    Its source is the sender's whole address: two writers in one firm are two witnesses, and a public
+    mail service's domain says nothing of who wrote. `source_by="domain"` joins by domain.
+    """
+    message = BytesParser(policy=email.policy.default).parse(file)
+    if not any(_header(message, name) for name in _HEADERS):
+        raise Refused("is not an e-mail: it has no From, Subject, Date or Message-ID")
+    text, hidden, is_body = _text(message)
+    attached = [part for part in message.walk() if part.get_filename() and part is not is_body]
+    sender = parseaddr(_header(message, "from"))[1].lower()
+    fields = {
+        "text": text,
+        "title": _header(message, "subject")[:1000],
+        "date": _date(_header(message, "date")),
+        "source": sender[:500],
+        "from": sender[:500],
+        "message_id": _header(message, "message-id")[:500],
+    }
+    if attached:
+        fields["attachments"] = str(len(attached))
+    if text.strip():
+        yield {"document": fields, "hidden": hidden}
+    elif not attached:
+        raise Refused("has no text")
+    for part in attached[:_MOST_ATTACHMENTS]:
+        yield from _attachment(part, fields)
+
+
+def _header(message: EmailMessage, name: str) -> str:
+    try:
+        return " ".join(str(message.get(name) or "").split())
+    except Exception:  # noqa: BLE001  (the standard parser of headers fails on broken ones in many ways)
+        return ""
+
+
+def _date(header: str) -> str:
+    try:
+        return parsedate_to_datetime(header).date().isoformat()
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return ""
+
+
+def _text(message: EmailMessage) -> tuple[str, int, EmailMessage | None]:
+    """The body's text, characters removed from it, and the part that it was in."""
+    try:
+        body = message.get_body(preferencelist=("plain", "html"))
+    except Exception:  # noqa: BLE001  (a broken structure has no body)
+        body = None
+    part = cast("EmailMessage | None", body)
+    if part is None:
+        return "", 0, None
+    raw = _content(part)
+    charset = str(part.get_content_charset() or "utf-8")
+    if part.get_content_subtype() != "html":
+        return _decoded(raw, charset), 0, part
+    tree, hidden = visible_tree(_decoded(raw, charset).encode(), "utf-8")
+    return plain_text(tree), hidden, part
+
+
+def _content(part: EmailMessage) -> bytes:
+    content = part.get_payload(decode=True)
+    if not isinstance(content, bytes):
+        raise Refused("has a part that cannot be decoded")
+    return content
+
+
+def _decoded(raw: bytes, charset: str) -> str:
+    try:
+        return raw.decode(charset)
+    except (LookupError, UnicodeError, ValueError):
+        return raw.decode("utf-8", "replace")
+
+
+def _attachment(part: EmailMessage, about: dict[str, str]) -> Iterator[Part]:
+    """The parts of one attachment; what is wrong with it concerns it alone."""
+    name = " ".join((part.get_filename() or "").replace("\\", "/").rpartition("/")[2].split())[:200]
+    kind = ""
+    try:
+        raw = part.get_payload(decode=True)
+        kind = kind_of(name, raw[:8]) if isinstance(raw, bytes) else ""
+        if not isinstance(raw, bytes) or (
+            kind not in _ATTACHED and not name.lower().endswith((".txt", ".md"))
+        ):
+            return
+        if len(raw) > LARGEST_FILE:
+            raise Refused(f"is larger than {LARGEST_FILE >> 20} MB")
+        for found in parser(kind, name)(io.BytesIO(raw)):
+            document = found.get("document")
+            if document is not None:
+                for field in ("source", "date", "from"):
+                    document[field] = document.get(field) or about[field]
+            yield {**found, "name": name}
+    except MemoryError:
+        raise
+    except (Refused, Unreadable) as error:
+        yield {"refused": str(error), "name": name}
+    except Exception as error:  # noqa: BLE001  (whatever a parser raises is this attachment's fault)
+        yield {"refused": f"is not a readable {kind.upper()} file ({type(error).__name__})", "name": name}

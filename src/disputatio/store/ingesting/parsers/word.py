@@ -1,0 +1,157 @@
+"""DOCX: paragraphs and tables in their order, title and date; hidden runs removed."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+from disputatio.store.ingesting.parsers import LARGEST_BOOK, LARGEST_TEXT, Part, Refused
+
+_W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
+_SPACE = {_W + "tab": "\t", _W + "br": "\n", _W + "cr": "\n", _W + "noBreakHyphen": "-"}
+_GONE = frozenset({_W + "del", _W + "moveFrom", _FALLBACK})
+_OFF = frozenset({"0", "false", "off", "none"})
+
+
+def parse(file: BinaryIO) -> Iterator[Part]:
+    """The whole file as one document."""
+    import docx
+
+    checked_package(file)
+    document = docx.Document(file)
+    about = document.core_properties
+    date = about.modified or about.created
+    shown = _Shown(document.styles.element)
+    texts: list[str] = []
+    size = 0
+    for block in _blocks(document.element.body):
+        text = shown.table(block) if block.tag == _W + "tbl" else shown.heading(block)
+        if text.strip():
+            texts.append(text)
+            size += len(text)
+        if size > LARGEST_TEXT:
+            raise Refused(f"has more than {LARGEST_TEXT:,} characters of text, the limit")
+    fields = {
+        "text": "\n\n".join(texts),
+        "title": str(about.title or "")[:1000],
+        "date": date.date().isoformat() if date else "",
+        "author": str(about.author or "")[:1000],
+    }
+    yield {"document": fields, "hidden": shown.hidden}
+
+
+def checked_package(file: BinaryIO) -> None:
+    """Raise `Refused` unless a zip package unpacks to less than the limit; the file is rewound."""
+    try:
+        with zipfile.ZipFile(file) as package:
+            size = sum(member.file_size for member in package.infolist())
+            if any(member.flag_bits & 1 for member in package.infolist()):
+                raise Refused("is locked by a password: unlock it first")
+    except zipfile.BadZipFile as error:
+        file.seek(0)
+        if file.read(8) == b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1":
+            raise Refused("is locked by a password, or an old binary .doc: save it anew") from error
+        raise
+    if size > LARGEST_BOOK:
+        raise Refused(f"unpacks to {size >> 20:,} MB; the limit is {LARGEST_BOOK >> 20} MB")
+    file.seek(0)
+
+
+def _blocks(body: Any) -> Iterator[Any]:
+    """Paragraphs and tables in the order of the text, also those within content controls."""
+    waiting = [body]
+    while waiting:
+        element = waiting.pop()
+        if element.tag in (_W + "p", _W + "tbl"):
+            yield element
+        elif element.tag not in _GONE:
+            waiting.extend(reversed(element))
+
+
+class _Shown:
+    """Reads the text that is shown, and counts in `hidden` the characters that are not."""
+
+    def __init__(self, styles: Any) -> None:
+        self.hidden = 0
+        self._levels: dict[str, int] = {}
+        self._vanishing: set[str] = set()
+        for style in styles.iter(_W + "style"):
+            name = style.find(_W + "name")
+            heading = re.fullmatch(r"heading ([1-6])", _value(name).lower())
+            if heading:
+                self._levels[style.get(_W + "styleId", "")] = int(heading[1])
+            elif _value(name).lower() == "title":
+                self._levels[style.get(_W + "styleId", "")] = 1
+            marks = style.find(_W + "rPr")
+            if marks is not None and _is_on(marks.find(_W + "vanish")):
+                self._vanishing.add(style.get(_W + "styleId", ""))
+
+    def heading(self, paragraph: Any) -> str:
+        """A paragraph's text, marked as Markdown marks headings when it is one."""
+        text = self.paragraph(paragraph).strip()
+        level = self._levels.get(_style(paragraph.find(_W + "pPr"), "pStyle"), 0)
+        return f"{'#' * level} {' '.join(text.split())}" if level and text else text
+
+    def table(self, table: Any) -> str:
+        """A line for each row, ` | ` between cells."""
+        rows = []
+        for row in table.iter(_W + "tr"):
+            if next(row.iterancestors(_W + "tbl")) is not table:
+                continue  # of a table within a cell, whose words are in that cell
+            cells = []
+            for cell in row.iterchildren(_W + "tc", _W + "sdt"):
+                words = (self.paragraph(one, in_table=True) for one in cell.iter(_W + "p"))
+                cells.append(" ".join(" ".join(words).split()))
+            if any(cells):
+                rows.append(" | ".join(cells))
+        return "\n".join(rows)
+
+    def paragraph(self, paragraph: Any, *, in_table: bool = False) -> str:
+        """The text of the runs that are shown."""
+        hidden = _style(paragraph.find(_W + "pPr"), "pStyle") in self._vanishing
+        out: list[str] = []
+        waiting = list(reversed(paragraph))
+        while waiting:
+            element = waiting.pop()
+            if element.tag in _GONE or element.tag == _W + "p":
+                continue
+            if element.tag == _W + "r":
+                text = "".join(
+                    (one.text or "") if one.tag == _W + "t" else _SPACE.get(one.tag, "") for one in element
+                )
+                if hidden or self._vanishes(element.find(_W + "rPr"), in_table=in_table):
+                    self.hidden += len(text)
+                else:
+                    out.append(text)
+            waiting.extend(child for child in reversed(element) if len(child))
+        return "".join(out)
+
+    def _vanishes(self, marks: Any, *, in_table: bool) -> bool:
+        """Whether a run is marked hidden, is a point high or less, or is white on the white page.
+
+        The cells of tables have grounds of their own, so white says nothing there.
+        """
+        if marks is None:
+            return False
+        if _is_on(marks.find(_W + "vanish")) or _style(marks, "rStyle") in self._vanishing:
+            return True
+        size = _value(marks.find(_W + "sz"))
+        if size.isdecimal() and int(size) <= 2:  # half points
+            return True
+        ground = marks.find(_W + "shd") is not None or marks.find(_W + "highlight") is not None
+        return _value(marks.find(_W + "color")).upper() == "FFFFFF" and not in_table and not ground
+
+
+def _value(element: Any) -> str:
+    return str(element.get(_W + "val") or "") if element is not None else ""
+
+
+def _style(marks: Any, name: str) -> str:
+    return _value(marks.find(_W + name)) if marks is not None else ""
+
+
+def _is_on(element: Any) -> bool:
+    return element is not None and _value(element).lower() not in _OFF

@@ -1,0 +1,144 @@
+"""A document made ready for the index: its identity and its passages, by a pure function.
+
+Any process may prepare documents and embed their passages; the writer then only commits. The same
+document gives the same ids, offsets and texts wherever it is prepared.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from disputatio.errors import InputError
+from disputatio.store.ingesting.documents import Document, passage_metadata
+from disputatio.store.ingesting.readers import clean, domain, with_source
+from disputatio.store.ingesting.split import split
+from disputatio.text import content_id
+from disputatio.types import Passage
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """A document with its id, and the passages that its text is divided into.
+
+    `file` says what it replaces: all that the index holds under that name; empty, nothing. It is the
+    file's full path, where `document.path` may be a place within the file. `metadata` is the
+    document's, as JSON. `vectors` has one unit row a passage where they were embedded already, shape
+    (passages, dimension).
+    """
+
+    document: Document
+    passages: tuple[Passage, ...]
+    file: str = ""
+    metadata: str = "{}"
+    vectors: NDArray[np.float32] | None = None
+
+
+def prepare(document: Document, *, file: str | None = None, passage_id: str = "") -> Prepared:
+    """A document's identity and passages; `passage_id` names its passage where it has only one.
+
+    `file` is the full path of the file that it is of, by default its own path.
+
+    The document's id is a hash of all that it says, and not of where it lies; the id of a passage
+    is a hash of that and of its place `start:end` in the text.
+
+    >>> done = prepare(Document(text="A zebra.", source="zoo"))
+    >>> [(one.start, one.end, one.text, one.document == done.document.id) for one in done.passages]
+    [(0, 8, 'A zebra.', True)]
+    """
+    metadata = metadata_json(document.metadata)
+    identity = identity_of(document, metadata, passage_id)
+    text = document.text
+    paged = "pages" in document.metadata
+    spans = split(text)
+    passages = []
+    for start, end in spans:
+        named = passage_id if len(spans) == 1 else ""
+        passages.append(
+            Passage(
+                text=text[start:end],
+                id=named or content_id("p", identity, f"{start}:{end}"),
+                source=document.source,
+                owner=document.owner,
+                title=document.title,
+                url=document.url,
+                date=document.date,
+                document=identity,
+                start=start,
+                end=end,
+                metadata=passage_metadata(document, start, end) if paged else document.metadata,
+            )
+        )
+    return Prepared(
+        document=replace(document, id=identity, folder=""),
+        passages=tuple(passages),
+        file=document.path if file is None else file,
+        metadata=metadata,
+    )
+
+
+def prepare_item(item: Document | Passage, number: int = 1) -> Prepared:
+    """A document or passage that the caller holds, ready for the index.
+
+    A passage keeps its id where it has one and is short enough not to be divided. Raises
+    `InputError` that names the item by its number when it has no text.
+    """
+    if isinstance(item, Passage):
+        document, name = from_passage(item), item.id
+    else:
+        document, name = (with_source(item) if item.path else item), ""
+    text = clean(document.text)
+    if not text.strip():
+        raise InputError(f"item {number}: has no text")
+    if text != document.text:
+        document = replace(document, text=text)
+    return prepare(document, passage_id=name)
+
+
+def from_passage(passage: Passage) -> Document:
+    """A passage that the caller holds as a document of one, whose path is its id."""
+    return Document(
+        text=passage.text,
+        path=f"passage:{passage.id}" if passage.id else "",
+        title=passage.title,
+        url=passage.url,
+        date=passage.date,
+        source=passage.source or domain(passage.url),
+        owner=passage.owner,
+        metadata={str(name): str(value) for name, value in passage.metadata.items()},
+    )
+
+
+def identity_of(document: Document, metadata: str, passage_id: str = "") -> str:
+    """A document's id: a hash of all that it says, with its metadata as JSON.
+
+    The day on which an address was fetched is none of that: fetched again with the same content it is the
+    same document, and keeps the day of the first fetch.
+    """
+    if document.path.startswith(("http://", "https://")) and "fetched" in document.metadata:
+        said = {name: value for name, value in document.metadata.items() if name != "fetched"}
+        metadata = metadata_json(said)
+    about = (document.source, document.owner, document.title, document.url, document.date)
+    return content_id("d", *about, metadata, passage_id, document.text)
+
+
+def metadata_json(metadata: Mapping[str, str]) -> str:
+    """Metadata as one line of JSON, the same for the same fields."""
+    return json.dumps(dict(metadata), ensure_ascii=False, sort_keys=True) if metadata else "{}"
+
+
+def metadata_of(passage: Passage, prepared: Prepared) -> str:
+    """A passage's metadata as JSON: its document's, but for a document of pages."""
+    shared = passage.metadata is prepared.document.metadata
+    return prepared.metadata if shared else metadata_json(passage.metadata)
+
+
+def entry_of(file: str, identity: str) -> str:
+    """The key of a document's row: the same text in two files has two rows and one set of passages."""
+    return content_id("e", file, identity)

@@ -1,0 +1,239 @@
+"""Files to documents: what lies in a file, whatever its format, and why the rest was refused.
+
+Text, Markdown, CSV and JSONL are read here; HTML, PDF, DOCX, EPUB, e-mail, Parquet and zip archives
+are parsed in a child process (`sandbox.py`), since these formats are complex and come from strangers.
+A file that cannot be read, or a row of one, is an `IngestError` that names it; it never stops the others.
+"""
+
+from __future__ import annotations
+
+import io
+import itertools
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path, PurePath
+from typing import BinaryIO, cast
+
+from disputatio.errors import IngestError
+from disputatio.store.ingesting.documents import (
+    Document,
+    Reading,
+    Refusals,
+    document_of,
+    page_of,
+    passage_metadata,
+    place,
+)
+from disputatio.store.ingesting.files import find_files, opened, shown
+from disputatio.store.ingesting.hidden import clean
+from disputatio.store.ingesting.parsers import LARGEST_FILE, Part, kind_of, largest
+from disputatio.store.ingesting.rows import LONGEST_ROW, Row, Unreadable, csv_rows, json_rows, plain_fields
+from disputatio.store.ingesting.sandbox import MEGABYTES, SECONDS, Sandbox
+from disputatio.store.ingesting.source import STDIN, check_source_by, domain, with_source
+
+__all__ = [
+    "Document", "Reading", "check_source_by", "clean", "domain", "find_files", "open_reader", "page_of",
+    "passage_metadata", "place", "read_all", "shown", "with_source",
+]  # fmt: skip
+
+_AT_ONCE = 1_000  # documents up to which a file is read whole before it is handed on
+_AT_ONCE_CHARACTERS = 16_777_216
+_BLANKS = 65_536
+
+
+@contextmanager
+def open_reader(
+    *, seconds: float = SECONDS, megabytes: int = MEGABYTES, stdin: BinaryIO | None = None
+) -> Iterator[Callable[[Path, str], Reading]]:
+    """A function that reads one file, `(path, top folder) -> Reading`, for as long as it is open.
+
+    The path `-` is standard input, or `stdin`: rows where its first line is a JSON object, else one text.
+    A document parsed in the child may take so many seconds and so many megabytes of memory there.
+    The function raises `IngestError` when the whole file is unusable; a large file may turn out so
+    only while its documents are gone through.
+    """
+    with Sandbox(seconds=seconds, megabytes=megabytes) as sandbox:
+
+        def read(path: Path, folder: str = "") -> Reading:
+            name = shown(path)
+            refused = Refusals(name)
+            if str(path) == STDIN:
+                found = _from_stdin(stdin or sys.stdin.buffer, refused)
+            else:
+                found = _from_file(path, sandbox, refused)
+            return _reading(name, _placed(found, folder, refused), refused)
+
+        yield read
+
+
+def _reading(name: str, documents: Iterator[Document], refused: Refusals) -> Reading:
+    """A small file's documents at once, a large one's as they come."""
+    head: list[Document] = []
+    size = 0
+    for document in documents:
+        head.append(document)
+        size += len(document.text)
+        if len(head) >= _AT_ONCE or size > _AT_ONCE_CHARACTERS:
+            return Reading(path=name, documents=itertools.chain(head, documents), refused=refused)
+    if not head and len(refused) < 2:
+        raise refused[0] if refused else IngestError(name, "has no rows")
+    return Reading(path=name, documents=tuple(head), refused=tuple(refused))
+
+
+def _placed(documents: Iterator[Document], folder: str, refused: Refusals) -> Iterator[Document]:
+    """The documents that have text, with the folder that they count to."""
+    for document in documents:
+        if document.text.strip():
+            yield replace(document, folder=folder or document.folder)
+        else:
+            refused.add(IngestError(place(document), "has no text"))
+
+
+def _from_file(path: Path, sandbox: Sandbox, refused: Refusals) -> Iterator[Document]:
+    name = shown(path)
+    with opened(path) as file:
+        size = file.seek(0, io.SEEK_END)
+        file.seek(0)
+        kind = kind_of(path.name, file.read(8))
+        file.seek(0)
+        limit = largest(kind)
+        if not size:
+            raise IngestError(name, "is empty")
+        if limit is not None and size > limit:
+            raise IngestError(name, f"is larger than {limit >> 20} MB, the limit of a document: divide it")
+        suffix = path.suffix.lower()
+        if kind == "zip":
+            yield from _from_archive(path, file, sandbox, refused)
+        elif kind in ("text", "csv", "jsonl"):
+            yield from _from_plain(kind, file, name, suffix, refused)
+        else:
+            parts = sandbox.parse(kind, file, path.name, where=name)
+            yield from _from_parts(parts, name, refused)
+
+
+def _from_plain(kind: str, file: BinaryIO, name: str, suffix: str, refused: Refusals) -> Iterator[Document]:
+    try:
+        if kind == "text":
+            yield _text(file, name, markdown=suffix in (".md", ".markdown"))
+            return
+        rows = json_rows(file) if kind == "jsonl" else csv_rows(file, tabs=suffix == ".tsv")
+        yield from _from_rows(rows, name, refused)
+    except Unreadable as error:
+        raise IngestError(name, str(error)) from error
+
+
+def _text(file: BinaryIO, name: str, *, markdown: bool = False) -> Document:
+    raw = file.read(LARGEST_FILE + 1)
+    if len(raw) > LARGEST_FILE:
+        raise IngestError(name, f"is larger than {LARGEST_FILE >> 20} MB, the limit of a document: divide it")
+    if not raw.strip():
+        raise IngestError(name, "is empty")
+    fields, hidden = plain_fields(raw, markdown=markdown)
+    return document_of(fields, name, hidden=hidden)
+
+
+def _from_rows(rows: Iterator[Row], name: str, refused: Refusals) -> Iterator[Document]:
+    for number, row in rows:
+        try:
+            if isinstance(row, str):
+                raise IngestError(f"{name}:{number}", row)
+            document = document_of(row, name, number)
+        except IngestError as error:
+            refused.add(error)
+        else:
+            yield document
+
+
+def _from_parts(parts: Iterator[Part], name: str, refused: Refusals) -> Iterator[Document]:
+    """The documents in what the child answers; inner ones are named below their file."""
+    for part in parts:
+        inner = f"{name}/{shown(part['name'])}" if part.get("name") else name
+        if "refused" in part:
+            refused.add(IngestError(inner, part["refused"]))
+        elif "document" in part:
+            try:
+                yield document_of(
+                    part["document"], inner, hidden=part.get("hidden", 0), pages=part.get("pages", ())
+                )
+            except IngestError as error:
+                if inner == name:
+                    raise
+                refused.add(error)
+        else:
+            rows = [*part.get("rows", ()), *part.get("bad", ())]
+            rows.sort(key=lambda row: int(row[0]))
+            yield from _from_rows(iter(cast("list[Row]", rows)), inner, refused)
+
+
+def _from_archive(path: Path, file: BinaryIO, sandbox: Sandbox, refused: Refusals) -> Iterator[Document]:
+    """Every readable member; each is a request of its own, so that a bomb costs itself only."""
+    name = shown(path)
+    members: list[tuple[str, list[int]]] = []
+    for part in sandbox.parse("zip", file, path.name, where=name):
+        inner = str(part.get("name", ""))
+        if "refused" in part:
+            refused.add(IngestError(f"{name}/{shown(inner)}", part["refused"]))
+        elif part.get("member"):
+            members.append((inner, part["member"]))
+    for inner, place_in in members:
+        where = f"{name}/{shown(inner)}"
+        top = PurePath(inner).parts
+        try:
+            parts = sandbox.parse("zip", file, inner, where=where, member=place_in)
+            for document in _from_parts(parts, where, refused):
+                yield replace(document, folder=shown(top[0]) if len(top) > 1 else "")
+        except IngestError as error:
+            refused.add(error)
+
+
+def _from_stdin(file: BinaryIO, refused: Refusals) -> Iterator[Document]:
+    """Rows where the first line with words is a JSON object, else one text."""
+    head = b""
+    line = b"\n"
+    while line and not line.strip() and len(head) < _BLANKS:
+        line = file.readline(LONGEST_ROW + 1)
+        head += line
+    whole = cast(BinaryIO, io.BufferedReader(_Rest(head, file)))
+    try:
+        [(_, first)] = json_rows(io.BytesIO(line)) if line.strip() else [(1, "")]
+        if line.lstrip().startswith(b"{") and not isinstance(first, str):
+            yield from _from_rows(json_rows(whole), STDIN, refused)
+        else:
+            yield _text(whole, STDIN)
+    except Unreadable as error:
+        raise IngestError(STDIN, str(error)) from error
+
+
+class _Rest(io.RawIOBase):
+    """What was read of a stream already, and then the rest of it."""
+
+    def __init__(self, head: bytes, rest: BinaryIO) -> None:
+        super().__init__()
+        self._head, self._rest = head, rest
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # what the library passes
+        data = self._head[: len(buffer)] or self._rest.read(len(buffer))
+        self._head = self._head[len(buffer) :]
+        buffer[: len(data)] = data
+        return len(data)
+
+
+def read_all(paths: Sequence[Path]) -> tuple[list[Document], list[IngestError]]:
+    """Every document under the paths, and every file or row that was refused."""
+    documents: list[Document] = []
+    refused: list[IngestError] = []
+    with open_reader() as read:
+        for root in paths:
+            for path, folder in find_files(root, refused):
+                try:
+                    reading = read(path, folder)
+                    documents += reading.documents
+                    refused += reading.refused
+                except IngestError as error:
+                    refused.append(error)
+    return documents, refused

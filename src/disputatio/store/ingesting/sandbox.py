@@ -1,0 +1,221 @@
+"""The parent's side of the child that parses strangers' files, with limits on its memory and its time.
+
+The child (`child.py`) gets one file at a time, as an open descriptor. A parser that crashes, hangs or eats
+memory takes the child with it, the file is refused, and the next file gets a new child. What the child
+answers comes of a stranger's file too: it is bounded in size and every part is checked before it is used.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import json
+import os
+import selectors
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Generator, Iterator, Sequence
+from types import TracebackType
+from typing import Any, BinaryIO, Self
+
+from disputatio.errors import IngestError, MissingDependency
+from disputatio.store.ingesting.parsers import KINDS, Part
+
+SECONDS = 20.0
+MEGABYTES = 512
+_LARGEST_ANSWER = 100_663_296  # bytes of one part: the longest text and its record
+_STARTING = 90.0  # seconds that the interpreter and its libraries may take to load, once for a child
+_MISSING = {"docx": "python-docx"}
+# What the child may know of the environment; the rest (keys, proxies) is none of its business.
+_ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "PYTHONPATH", "LD_LIBRARY_PATH", "TZ")
+_ALONE = {
+    "MALLOC_ARENA_MAX": "1",  # so that address space is what is used, not what each thread reserves
+    "ARROW_DEFAULT_MEMORY_POOL": "system",
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+}
+
+
+class Sandbox:
+    """A child that parses one file at a time; started at the first file, ended on leaving."""
+
+    def __init__(self, *, seconds: float = SECONDS, megabytes: int = MEGABYTES) -> None:
+        """`seconds` are those from a request to each part of its answer, `megabytes` a file's memory."""
+        self._seconds, self._megabytes = seconds, megabytes
+        self._child: subprocess.Popen[bytes] | None = None
+        self._line: socket.socket | None = None
+        self._parts_open: Generator[Part, None, None] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stop()
+
+    def parse(
+        self, kind: str, file: BinaryIO, name: str, *, where: str = "", member: Sequence[int] = ()
+    ) -> Iterator[Part]:
+        """The parts of a file (`parsers`), of a kind known there; `member` is one of an archive's.
+
+        The parts come as they are parsed. A request made before they have all been taken ends them.
+        Raises `IngestError` that names `where` when the file is broken or past a limit,
+        `MissingDependency` without its parser.
+        """
+        for package in KINDS[kind][1]:
+            if importlib.util.find_spec(package) is None:
+                raise MissingDependency(_MISSING.get(package, package), "store")
+        where = where or name
+        if self._parts_open is not None:
+            self._parts_open.close()  # with its child, which is still at the other file
+        parts = self._parts_open = self._parts(kind, file, name, where, list(member))
+        yield from parts
+        if self._parts_open is not parts:
+            raise IngestError(where, "was left half-read for another file: ingest it again")
+
+    def _parts(
+        self, kind: str, file: BinaryIO, name: str, where: str, member: list[int]
+    ) -> Generator[Part, None, None]:
+        request = {
+            "kind": kind, "name": name[-500:], "member": member,
+            "seconds": self._seconds, "megabytes": self._megabytes,
+        }  # fmt: skip
+        finished = False
+        try:
+            line = self._start()
+            socket.send_fds(line, [json.dumps(request).encode() + b"\n"], [file.fileno()])
+            answer, rest = self._answer(line, b"", _STARTING)
+            if not _checked(answer).get("ready"):
+                raise ValueError("it did not load")
+            while True:
+                answer, rest = self._answer(line, rest, self._seconds)
+                part = _checked(answer)
+                if part.get("end"):
+                    finished = not part.get("spent")
+                    return
+                if "refused" in part and not part.get("name"):
+                    finished = not self._next_is_spent(line, rest)
+                    raise IngestError(where, part["refused"])
+                yield part
+        except TimeoutError as error:
+            raise IngestError(where, f"took more than {self._seconds:g} s to read") from error
+        except (BrokenPipeError, ConnectionError, EOFError) as error:
+            raise IngestError(where, self._last_words(kind)) from error
+        except ValueError as error:
+            raise IngestError(where, f"is not read: its parser gave no proper answer ({error})") from error
+        finally:
+            if not finished:
+                self._stop()
+
+    def _next_is_spent(self, line: socket.socket, rest: bytes) -> bool:
+        """Whether the child ends itself after a refusal."""
+        try:
+            return bool(_checked(self._answer(line, rest, self._seconds)[0]).get("spent", True))
+        except (OSError, EOFError, ValueError):
+            return True
+
+    def _start(self) -> socket.socket:
+        """The line to the child, which is started where there is none."""
+        if self._child is not None and self._child.poll() is not None:
+            self._stop()  # it was ended from outside, between two files
+        if self._line is None:
+            self._line, theirs = socket.socketpair()
+            with theirs:
+                self._child = subprocess.Popen(
+                    [sys.executable, "-P", "-B", "-m", "disputatio.store.ingesting.child"],
+                    stdin=theirs.fileno(),
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                    cwd="/",
+                    env={name: os.environ[name] for name in _ENVIRONMENT if name in os.environ} | _ALONE,
+                )
+        return self._line
+
+    @staticmethod
+    def _answer(line: socket.socket, rest: bytes, seconds: float) -> tuple[bytes, bytes]:
+        """One line of the child and what came after it; raises `TimeoutError`, `EOFError`, `ValueError`."""
+        deadline = time.monotonic() + seconds
+        data = bytearray(rest)
+        at = 0
+        with selectors.DefaultSelector() as ready:
+            ready.register(line, selectors.EVENT_READ)
+            while (end := data.find(b"\n", at)) < 0:
+                at = len(data)
+                if at > _LARGEST_ANSWER:
+                    raise ValueError(f"longer than {_LARGEST_ANSWER >> 20} MB")
+                left = deadline - time.monotonic()
+                if left <= 0 or not ready.select(left):
+                    raise TimeoutError
+                part = line.recv(1 << 20)
+                if not part:
+                    raise EOFError
+                data += part
+        return bytes(data[:end]), bytes(data[end + 1 :])
+
+    def _last_words(self, kind: str) -> str:
+        """Why the child ended, from the signal that ended it."""
+        code = 0
+        if self._child is not None:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                code = self._child.wait(timeout=5)
+        if code == -signal.SIGXCPU:
+            return f"took more than {self._seconds:g} s to read"
+        with contextlib.suppress(ValueError):
+            if code < 0:
+                return (
+                    f"is not a readable {kind.upper()} file (its parser died: {signal.Signals(-code).name})"
+                )
+        return f"is not a readable {kind.upper()} file (its parser ended, {code})"
+
+    def _stop(self) -> None:
+        if self._line is not None:
+            self._line.close()
+            self._line = None
+        if self._child is not None:
+            self._child.kill()
+            self._child.wait()
+            self._child = None
+
+
+def _checked(answer: bytes) -> Part:
+    """A part as `parsers` promises it; raises `ValueError` for anything else."""
+    try:
+        part: Any = json.loads(answer)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+    if not isinstance(part, dict):
+        raise ValueError("no part")
+    checks = {
+        "document": lambda value: (
+            isinstance(value, dict) and all(isinstance(one, str) for one in value.values())
+        ),
+        "hidden": lambda value: type(value) is int and value >= 0,
+        "pages": lambda value: (
+            isinstance(value, list) and all(type(one) is int and one >= 0 for one in value)
+        ),
+        "name": lambda value: isinstance(value, str) and len(value) <= 2_000,
+        "rows": lambda value: _are_rows(value, dict),
+        "bad": lambda value: _are_rows(value, str),
+        "member": lambda value: (
+            isinstance(value, list) and all(type(one) is int and one >= 0 for one in value)
+        ),
+        "refused": lambda value: isinstance(value, str) and 0 < len(value) <= 1_000,
+        "ready": lambda value: value is True,
+        "end": lambda value: value is True,
+        "spent": lambda value: isinstance(value, bool),
+    }
+    for name, value in part.items():
+        if name not in checks or not checks[name](value):
+            raise ValueError(f"a wrong {name[:40]!r}")
+    return part
+
+
+def _are_rows(value: object, kind: type) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(row, list) and len(row) == 2 and type(row[0]) is int and isinstance(row[1], kind)
+        for row in value
+    )

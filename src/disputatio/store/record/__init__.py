@@ -1,0 +1,1 @@
+"""The system of record: tables, manifest, the one writer, checks and repairs."""

@@ -1,0 +1,349 @@
+"""Copies of an index for readers: files that never change first, the manifest last.
+
+Either side is a folder or the URL of a bucket (`s3://`, `gs://`, `file://`: what Arrow opens). One machine
+writes an index and syncs it to a bucket; each reader syncs the bucket to a folder of its own, where
+segments can be mapped into memory. A reader of the target sees the state before a sync or the one
+after it, whenever the sync is cut short; the next one takes up what is there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import shutil
+import tempfile
+from abc import abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import IO, Any, Protocol, cast
+
+from disputatio.errors import MissingDependency, StoreError
+from disputatio.store.record import manifest as manifests
+from disputatio.store.record.ledger import Entry, read_ledger
+from disputatio.store.record.manifest import LEDGER, LOCK, SEGMENTS, Manifest, reported, sync_folder
+from disputatio.store.record.tables import writing
+from disputatio.store.reliabilities import NAME as RELIABILITIES
+
+_BLOCK = 1 << 20
+_TRIES = 5
+MARK = "replica.json"
+"""Lies in a copy, and says of what: an index without it is an original, and nothing is copied over it."""
+_OURS = (LEDGER, LOCK, MARK, RELIABILITIES, SEGMENTS)
+_TABLE_FOLDERS = ("_versions", "_deletions", "_transactions", "_indices", "data")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Synced:
+    """What a sync did: the number of the commit that the target now is at, files and bytes copied."""
+
+    commit: int
+    files: int
+    bytes: int
+
+
+class Place(Protocol):
+    """Where an index lies. Names are relative, with `/`; a missing file is a `FileNotFoundError`."""
+
+    @abstractmethod
+    def read(self, name: str) -> IO[bytes]: ...
+
+    @abstractmethod
+    def put(self, name: str, source: IO[bytes], digest: str = "") -> int:
+        """Write a file and tell its size; raises `StoreError` unless it hashes to `digest`, where given."""
+
+    @abstractmethod
+    def switch(self, name: str, raw: bytes) -> None:
+        """Put bytes in a file's place: whoever reads it has the old ones or the new ones."""
+
+    @abstractmethod
+    def names(self, folder: str) -> dict[str, int]:
+        """The files at any depth below a folder, with their sizes."""
+
+    @abstractmethod
+    def make(self, folder: str) -> None: ...
+
+    @abstractmethod
+    def remove(self, name: str) -> None: ...
+
+
+def sync(source: str | Path, target: str | Path, *, tables: bool = True) -> Synced:
+    """Bring `target` to the state of the index at `source`; what it has already is not copied again.
+
+    What is copied is compared with the manifest's hashes (the tables' files with the ledger's) on its
+    way. `tables=False` leaves out the system of record, which a search does not need (documents cannot
+    be listed or exported from such a copy, nor anything added to it). What neither this state nor
+    the one before needs is removed from the target. Raises `StoreError` when the source is no index or
+    damaged, when the target is ahead of it (it is another index then), or cannot be written to.
+    """
+    here, there = _place(source), _place(target)
+    with reported(Path(str(target)), "copying the index"), _locked(target):
+        before = _manifest(there, target)
+        lost: OSError = FileNotFoundError()
+        for _ in range(_TRIES):
+            now = _manifest(here, source)
+            if now is None:
+                raise StoreError(f"{source}: there is no index here")
+            if before is not None and not _is_there(there, MARK):
+                raise StoreError(f"{target}: is an index of its own, not a copy; choose an empty place")
+            if before is not None and before.number > now.number:
+                raise StoreError(
+                    f"{target}: is at commit {before.number}, ahead of {source} at {now.number}: "
+                    "it is a copy of another index, or was written to; choose an empty place"
+                )
+            if before is None:
+                there.switch(MARK, json.dumps({"of": str(source)}).encode())
+            try:
+                return _copied(here, there, now, before, tables=tables)
+            except FileNotFoundError as error:
+                lost = error  # merged away meanwhile: try the newest state
+    raise StoreError(f"{source}: lacks a file that its manifest names: {lost.filename or lost}")
+
+
+def _copied(here: Place, there: Place, now: Manifest, before: Manifest | None, *, tables: bool) -> Synced:
+    files = size = 0
+    held = there.names(SEGMENTS)
+    # Only what the target's own manifest names is known to be whole: the rest was left by a sync cut short.
+    known = {} if before is None else dict(_hashes(before))
+    for name, digest in _hashes(now):
+        if known.get(name) != digest or name not in held:
+            size += _copy(here, there, name, digest)
+            files += 1
+    for table in (now.documents, now.passages, now.files):
+        there.make(
+            f"{table.name}.lance"
+        )  # where it stays empty too, else the copy would pass for half of one
+    unused: list[str] = []
+    if tables:
+        more = _copy_tables(here, there, now)
+        files, size, unused = files + more[0], size + more[1], more[2]
+    with contextlib.suppress(FileNotFoundError), here.read(RELIABILITIES) as estimates:
+        there.switch(RELIABILITIES, estimates.read())
+    for name in (manifests.COPY, manifests.NAME):
+        there.switch(name, manifests.written(now))
+    used = {one.name for state in (now, before) if state is not None for one in state.segments}
+    unused += [f"{SEGMENTS}/{folder}" for folder in {name.split("/")[0] for name in held} - used]
+    for name in unused:
+        there.remove(name)
+    return Synced(commit=now.number, files=files, bytes=size)
+
+
+def _copy_tables(here: Place, there: Place, now: Manifest) -> tuple[int, int, list[str]]:
+    """Copy the tables' files; how many, their bytes, and what of the target neither state needs.
+
+    Versions are listed first and written last: each before what it names, and after it.
+    """
+    ledger, known = _ledger(here), _entries(_ledger(there))
+    entries = _entries(ledger)
+    files = size = 0
+    unused: list[str] = []
+    for table in (now.documents.name, now.passages.name, now.files.name):
+        found = {
+            f"{table}.lance/{folder}/{name}": length
+            for folder in _TABLE_FOLDERS
+            for name, length in here.names(f"{table}.lance/{folder}").items()
+            if not name.endswith((".json", ".tmp", ".part"))
+        }
+        held = {f"{table}.lance/{name}": length for name, length in there.names(f"{table}.lance").items()}
+        for name, length in reversed(found.items()):
+            if held.get(name) != length:
+                entry = entries.get(name)
+                size += _copy(here, there, name, "" if entry is None else entry.hash)
+                files += 1
+        unused += [name for name in held if name not in found and name not in known]
+    there.switch(LEDGER, ledger)
+    return files, size, unused
+
+
+def _ledger(place: Place) -> bytes:
+    try:
+        with place.read(LEDGER) as raw:
+            return raw.read()
+    except FileNotFoundError:
+        return b""
+
+
+def _entries(ledger: bytes) -> dict[str, Entry]:
+    with tempfile.TemporaryDirectory(prefix="disputatio-") as folder:
+        (Path(folder) / LEDGER).write_bytes(ledger)
+        return read_ledger(Path(folder))[0]
+
+
+def _hashes(manifest: Manifest) -> Iterator[tuple[str, str]]:
+    """Every file of the segments, relative to their folder, with its hash."""
+    for one in manifest.segments:
+        yield from ((f"{one.name}/{name}", digest) for name, digest in one.files.items())
+        if one.dead:
+            yield f"{one.name}/{one.dead}", one.dead_hash
+
+
+def _copy(here: Place, there: Place, name: str, digest: str) -> int:
+    full = name if ".lance/" in name else f"{SEGMENTS}/{name}"
+    with here.read(full) as file:
+        return there.put(full, file, digest)
+
+
+def _is_there(place: Place, name: str) -> bool:
+    try:
+        place.read(name).close()
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _manifest(place: Place, where: str | Path) -> Manifest | None:
+    try:
+        with place.read(manifests.NAME) as raw:
+            return manifests.parse(raw.read(), Path(str(where)) / manifests.NAME)
+    except FileNotFoundError:
+        return None
+
+
+def _place(where: str | Path) -> Place:
+    return _Bucket(where) if isinstance(where, str) and "://" in where else _Folder(Path(where))
+
+
+@contextmanager
+def _locked(target: str | Path) -> Iterator[None]:
+    """Hold the lock of a folder, so that nothing else writes to it; a bucket has none."""
+    if isinstance(target, str) and "://" in target:
+        yield
+        return
+    folder = Path(target)
+    folder.mkdir(parents=True, exist_ok=True)
+    if not (folder / manifests.NAME).exists():
+        names = sorted(one.name for one in folder.iterdir() if one.name not in _OURS)
+        # What a first sync that was cut short has left is no stranger.
+        if strange := [name for name in names if not name.endswith((".lance", ".part", ".json"))]:
+            raise StoreError(
+                f"{target}: holds {strange[0]}, which is no part of an index; choose an empty folder"
+            )
+    with writing(Path(target)):
+        yield
+
+
+class _Hashed(io.RawIOBase):
+    """What a stream gives, hashed as it is read."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream, self._hash = stream, blake2b(digest_size=16)
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        block = self._stream.read(size)
+        self._hash.update(block)
+        return block
+
+    def check(self, name: str, digest: str) -> None:
+        """Raise `StoreError` unless what was read hashes to `digest`, where one is given."""
+        if digest and self._hash.hexdigest() != digest:
+            raise StoreError(f"{name}: is damaged at the source; mend it with: disputatio index check")
+
+
+class _Folder:
+    """A folder of this machine: what is put there is on its disk when that returns."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def read(self, name: str) -> IO[bytes]:
+        return (self._path / name).open("rb")
+
+    def put(self, name: str, source: IO[bytes], digest: str = "") -> int:
+        file = self._path / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        hashed = _Hashed(source)
+        with file.open("wb") as out:
+            shutil.copyfileobj(hashed, out, _BLOCK)
+            out.flush()
+            os.fsync(out.fileno())
+            size = out.tell()
+        hashed.check(name, digest)
+        for folder in (file.parent, file.parent.parent):
+            sync_folder(folder)
+        return size
+
+    def switch(self, name: str, raw: bytes) -> None:
+        manifests.replace_file(self._path / name, raw)
+
+    def names(self, folder: str) -> dict[str, int]:
+        root = self._path / folder
+        return {
+            str(file.relative_to(root)): file.stat().st_size
+            for file in sorted(root.rglob("*"))
+            if file.is_file() and file.suffix != ".part"
+        }
+
+    def make(self, folder: str) -> None:
+        (self._path / folder).mkdir(exist_ok=True)
+
+    def remove(self, name: str) -> None:
+        place = self._path / name
+        if place.is_dir():
+            shutil.rmtree(place, ignore_errors=True)
+        else:
+            place.unlink(missing_ok=True)
+
+
+class _Bucket:
+    """An object store, as Arrow opens it."""
+
+    def __init__(self, url: str) -> None:
+        try:
+            from pyarrow import ArrowInvalid, fs
+        except ImportError as error:
+            raise MissingDependency("pyarrow", "store") from error
+        try:
+            self._files, root = fs.FileSystem.from_uri(url)
+        except (ArrowInvalid, OSError) as error:
+            raise StoreError(f"{url}: cannot be opened: {str(error).splitlines()[0][:200]}") from error
+        self._root = root.rstrip("/")
+
+    def read(self, name: str) -> IO[bytes]:
+        stream: Any = self._files.open_input_stream(f"{self._root}/{name}")
+        return cast("IO[bytes]", stream)
+
+    def put(self, name: str, source: IO[bytes], digest: str = "") -> int:
+        path = f"{self._root}/{name}"
+        self._files.create_dir(path.rpartition("/")[0], recursive=True)
+        hashed = _Hashed(source)
+        size = 0
+        with self._files.open_output_stream(path) as out:
+            while block := hashed.read(_BLOCK):
+                size += out.write(block)
+        hashed.check(name, digest)
+        return size
+
+    def switch(self, name: str, raw: bytes) -> None:
+        # Some stores show a file while it is written; none of them shows a move half done.
+        self.put(f"{name}.part", io.BytesIO(raw))
+        self._files.move(f"{self._root}/{name}.part", f"{self._root}/{name}")
+
+    def names(self, folder: str) -> dict[str, int]:
+        from pyarrow import fs
+
+        base = f"{self._root}/{folder}"
+        chosen = fs.FileSelector(base, allow_not_found=True, recursive=True)
+        found = [one for one in self._files.get_file_info(chosen) if one.is_file]
+        return {
+            one.path.removeprefix(f"{base}/"): one.size
+            for one in sorted(found, key=lambda one: str(one.path))
+            if not one.path.endswith(".part")
+        }
+
+    def make(self, folder: str) -> None:
+        self._files.create_dir(f"{self._root}/{folder}", recursive=True)
+
+    def remove(self, name: str) -> None:
+        place = f"{self._root}/{name}"
+        with contextlib.suppress(FileNotFoundError):
+            if self._files.get_file_info(place).is_file:
+                self._files.delete_file(place)
+            else:
+                self._files.delete_dir(place)

@@ -1,0 +1,1 @@
+"""Engines of others behind the same search."""

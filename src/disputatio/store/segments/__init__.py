@@ -1,0 +1,1 @@
+"""What a search needs, in immutable segments: postings, vectors, compiled loops, fusion."""

@@ -1,0 +1,221 @@
+"""The rows of each group whose signs differ least from a query's: a compiled scan of sign codes.
+
+See `quantised` for the codes. One group of all rows gives the nearest of all.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from disputatio.store.segments.kernels import CHUNK, compiled, ones
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+NARROW = 2048  # columns of codes that are compared at a time
+
+
+@compiled()
+def shortlist(
+    codes: NDArray[np.uint64],
+    order: NDArray[np.int32],
+    query: NDArray[np.float32],
+    centre: NDArray[np.float32],
+    allowed: NDArray[np.bool_],
+    starts: NDArray[np.int64],
+    wanted: NDArray[np.int64],
+    found: NDArray[np.int64],
+) -> int:
+    """Write into `found` the rows of each group whose signs differ least from the query's; how many.
+
+    Column c of `codes` (words, rows) is row `order[c]`, group g the columns `starts[g]:starts[g + 1]`,
+    of which `wanted[g]` are taken, each group's in rising order. A sign that differs costs the query's
+    number there, in three bits (`_asked`).
+
+    What is kept is what lies below a cut that falls as better columns come, so that few columns are
+    ever written down.
+    """
+    words, columns = codes.shape
+    signs = np.zeros(words, dtype=np.uint64)
+    planes = np.zeros((3, words), dtype=np.uint64)
+    _asked(query, centre, signs, planes)
+    away = np.empty(NARROW, dtype=np.uint64)
+    most = 64 * words * 7
+    tally = np.zeros(most + 2, dtype=np.int64)
+    kept = np.empty(1024, dtype=np.int64)
+    kept_away = np.empty(1024, dtype=np.int64)
+    total = 0
+    for group in range(wanted.size):
+        want = wanted[group]
+        begin, end = starts[group], starts[group + 1]
+        if want <= 0 or begin < 0 or end > columns:
+            continue
+        cut = most
+        within = 0
+        held = 0
+        for base in range(begin, end, NARROW):
+            size = min(NARROW, end - base)
+            _measure(codes, base, size, signs, planes, away)
+            if base == begin and size >= want and allowed.size == 0:
+                cut = _cut_of(away[:size], want, most)
+            for low in range(0, size, CHUNK):
+                chunk = away[low : min(low + CHUNK, size)]
+                bar = np.uint64(cut)
+                hopeful = 0
+                for one_away in chunk:
+                    hopeful += one_away <= bar
+                if hopeful == 0:
+                    continue
+                if held + CHUNK > kept.size:
+                    held = _packed(kept, kept_away, held, cut, tally)
+                    if held + CHUNK > kept.size // 2:
+                        kept = _longer(kept)
+                        kept_away = _longer(kept_away)
+                for i in range(chunk.size):
+                    row = order[base + low + i]
+                    distance = np.int64(chunk[i])
+                    if distance > cut or not (allowed.size == 0 or allowed[row]):
+                        continue
+                    kept[held] = row
+                    kept_away[held] = distance
+                    held += 1
+                    tally[distance] += 1
+                    within += 1
+                    while within - tally[cut] >= want:
+                        within -= tally[cut]
+                        cut -= 1
+        spare = want - (within - tally[cut])  # of those at the cut, the first ones
+        total = _take(kept, kept_away, held, cut, spare, tally, found, total)
+    return total
+
+
+@compiled()
+def _asked(
+    query: NDArray[np.float32],
+    centre: NDArray[np.float32],
+    signs: NDArray[np.uint64],
+    planes: NDArray[np.uint64],
+) -> None:
+    """Write down the signs of a query less the centre, and its numbers' sizes from 0 to 7 as bits.
+
+    What differs from the signs within `planes[b]` is worth 2^b.
+    """
+    largest = np.float32(1e-12)
+    for i in range(query.size):
+        largest = max(largest, abs(query[i] - centre[i]))
+    for i in range(query.size):
+        number = query[i] - centre[i]
+        bit = np.uint64(1) << np.uint64(i % 64)
+        if number > 0:
+            signs[i // 64] |= bit
+        level = int(np.rint(abs(number) * np.float32(7) / largest))
+        for plane in range(3):
+            if (level >> plane) & 1:
+                planes[plane, i // 64] |= bit
+
+
+@compiled()
+def _cut_of(away: NDArray[np.uint64], want: int, most: int) -> int:
+    """The least distance within which `want` columns lie."""
+    low, high = -1, most
+    while high - low > 1:
+        middle = (low + high) // 2
+        bar = np.uint64(middle)
+        within = 0
+        for one in away:
+            within += one <= bar
+        if within >= want:
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+@compiled()
+def _take(
+    kept: NDArray[np.int64],
+    away: NDArray[np.int64],
+    held: int,
+    cut: int,
+    spare: int,
+    tally: NDArray[np.int64],
+    found: NDArray[np.int64],
+    total: int,
+) -> int:
+    """Write down what lies below the cut, and the first `spare` at it; clear the tally."""
+    for i in range(held):
+        tally[away[i]] = 0
+        if away[i] < cut or (away[i] == cut and spare > 0):
+            spare -= away[i] == cut
+            found[total] = kept[i]
+            total += 1
+    return total
+
+
+@compiled()
+def _measure(
+    codes: NDArray[np.uint64],
+    base: int,
+    size: int,
+    signs: NDArray[np.uint64],
+    planes: NDArray[np.uint64],
+    away: NDArray[np.uint64],
+) -> None:
+    """How far the columns `base:base + size` are from the query (see `shortlist`)."""
+    away[:size] = np.uint64(0)
+    words = codes.shape[0]
+    threes = words - words % 3
+    for word in range(0, threes, 3):  # three streams side by side wait for memory less than one
+        first = codes[word, base : base + size]
+        second = codes[word + 1, base : base + size]
+        third = codes[word + 2, base : base + size]
+        own, next_own, last_own = signs[word], signs[word + 1], signs[word + 2]
+        ones_of, twos_of, fours_of = planes[0, word], planes[1, word], planes[2, word]
+        next_ones, next_twos, next_fours = planes[0, word + 1], planes[1, word + 1], planes[2, word + 1]
+        last_ones, last_twos, last_fours = planes[0, word + 2], planes[1, word + 2], planes[2, word + 2]
+        for i in range(first.size):
+            away[i] += (
+                _cost(first[i] ^ own, ones_of, twos_of, fours_of)
+                + _cost(second[i] ^ next_own, next_ones, next_twos, next_fours)
+                + _cost(third[i] ^ last_own, last_ones, last_twos, last_fours)
+            )
+    for word in range(threes, words):
+        code = codes[word, base : base + size]
+        own = signs[word]
+        ones_of, twos_of, fours_of = planes[0, word], planes[1, word], planes[2, word]
+        for i in range(code.size):
+            away[i] += _cost(code[i] ^ own, ones_of, twos_of, fours_of)
+
+
+@compiled()
+def _cost(other: np.uint64, one: np.uint64, two: np.uint64, four: np.uint64) -> np.uint64:
+    """What the bits in which a word differs are worth (see `_asked`)."""
+    twos: np.uint64 = ones(other & two) + (ones(other & four) << np.uint64(1))
+    found: np.uint64 = ones(other & one) + (twos << np.uint64(1))
+    return found
+
+
+@compiled()
+def _packed(
+    kept: NDArray[np.int64], away: NDArray[np.int64], held: int, cut: int, tally: NDArray[np.int64]
+) -> int:
+    """Move what still lies within the cut to the front and forget the rest; how many are left."""
+    left = 0
+    for i in range(held):
+        if away[i] <= cut:
+            kept[left] = kept[i]
+            away[left] = away[i]
+            left += 1
+        else:
+            tally[away[i]] = 0
+    return left
+
+
+@compiled()
+def _longer(array: NDArray[np.int64]) -> NDArray[np.int64]:
+    """A copy of twice the length."""
+    longer = np.empty(2 * array.size, dtype=np.int64)
+    longer[: array.size] = array
+    return longer

@@ -1,0 +1,385 @@
+"""A segment: passages as arrays, all that a search needs of them, in memory or mapped from a folder.
+
+It never changes. Row r of every array is the same passage; the rows keep the order they came in. The
+arrays are derived from the passages and can be made again at any time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Collection, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from disputatio.errors import StoreError
+from disputatio.store.segments import minhash, postings, quantised, stored
+from disputatio.store.segments.days import first_day
+from disputatio.store.segments.words import count, hash_of
+
+if TYPE_CHECKING:
+    from io import BufferedWriter
+
+    from numpy.typing import NDArray
+
+    from disputatio.types import Passage
+
+    Kept = NDArray[np.int64] | None
+
+FORMAT = 1
+FIELDS = ("owner", "title", "url", "document")
+_SMALL = 65536  # bytes; a smaller file is read, not mapped
+# File -> type and shape, in rows (R), dimensions (D), words of a code (W); "" is any length.
+_FILES: dict[str, tuple[str, tuple[str, ...]]] = {
+    "lengths": ("int32", ("R",)),
+    "sources": ("int32", ("R",)),
+    "days": ("int32", ("R",)),
+    "sketches": ("uint8", ("R", "64")),
+    "ids": ("uint64", ("R",)),
+    "id_rows": ("int32", ("R",)),
+    "field_terms": ("uint64", ("",)),
+    "field_starts": ("int64", ("",)),
+    "field_rows": ("int32", ("",)),
+    "terms": ("uint64", ("",)),
+    "term_frequencies": ("int32", ("",)),
+    "term_starts": ("int64", ("",)),
+    "term_slots": ("int32", ("",)),
+    "term_rows": ("int32", ("",)),
+    "term_counts": ("uint8", ("",)),
+    "term_common": ("uint8", ("", "R")),
+    "stored_bytes": ("uint8", ("",)),
+    "stored_starts": ("int64", ("R+1",)),
+    "stored_sums": ("uint32", ("R",)),
+    "vector_numbers": ("int16", ("R", "D")),
+    "vector_scales": ("float32", ("R",)),
+    "vector_order": ("int32", ("R",)),
+    "vector_codes": ("uint64", ("W", "R")),
+    "vector_centre": ("float32", ("D",)),
+}
+_NOTE = "segment.json"
+
+
+class Segment:
+    """Passages as arrays (see the module); make one by `build`, `merge` or `open`.
+
+    `rows` is their number, `dimension` that of the vectors (0: none), `sources` the names that
+    `source_of` (one number a row) stands for, `tokens` the number of words in all rows.
+    """
+
+    def __init__(self, note: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], where: str) -> None:
+        """Use `build`, `merge` or `open`."""
+        self.rows: int = note["rows"]
+        self.dimension: int = note["dimension"]
+        self.language: str = note["language"]
+        self.tokens: int = note["tokens"]
+        self.sources: tuple[str, ...] = tuple(note["sources"])
+        self.where = where
+        self._arrays = dict(arrays)
+        for array in arrays.values():
+            array.flags.writeable = False  # so that a kernel meets one type, mapped or in memory
+        self.lengths: NDArray[np.int32] = arrays["lengths"]
+        self.source_of: NDArray[np.int32] = arrays["sources"]
+        self.days: NDArray[np.int32] = arrays["days"]
+        self.sketches: NDArray[np.uint8] = arrays["sketches"]
+        self.postings = postings.Postings(*(arrays[f"term{part}"] for part in _TERMS))
+        self.stored = stored.Stored(*(arrays[f"stored_{part}"] for part in stored.Stored._fields))
+        self.vectors: quantised.Quantised | None = None
+        if self.dimension:
+            parts = quantised.Quantised._fields
+            self.vectors = quantised.Quantised(*(arrays[f"vector_{part}"] for part in parts))
+
+    @classmethod
+    def build(
+        cls, passages: Sequence[Passage], vectors: NDArray[np.float32] | None, *, language: str = "english"
+    ) -> Self:
+        """The segment of some passages, in their order; `vectors` (rows, dimension) has unit rows.
+
+        `language` names the stemmer, "" for none. Raises `InputError` for a language without one,
+        `MissingDependency` without PyStemmer, `ValueError` when vectors and passages do not match.
+        """
+        rows = len(passages)
+        if vectors is not None and (vectors.ndim != 2 or len(vectors) != rows or not vectors.shape[1]):
+            raise ValueError(f"{rows} passages need {rows} vectors, not an array {vectors.shape}")
+        if vectors is not None and not np.isfinite(vectors).all():
+            raise ValueError("a vector has a number that is not finite")
+        counted = count([one.title for one in passages], [one.text for one in passages], language)
+        names: dict[str, int] = {}
+        arrays: dict[str, NDArray[Any]] = {
+            "lengths": np.diff(counted.ends, prepend=0).astype(np.int32),
+            "sources": np.array(
+                [names.setdefault(one.source, len(names)) for one in passages], dtype=np.int32
+            ),
+            "days": np.array([first_day(one.date) for one in passages], dtype=np.int32),
+            "sketches": minhash.sketch(counted),
+            **_by_id(np.array([hash_of(one.id) for one in passages], dtype=np.uint64)),
+            **_by_field(passages),
+            **_named("term", postings.invert(counted)),
+            **_named("stored", stored.store(passages)),
+        }
+        if vectors is not None:
+            arrays |= _named(
+                "vector", quantised.quantise(np.asarray(vectors, dtype=np.float32), arrays["sources"])
+            )
+        dimension = 0 if vectors is None else int(vectors.shape[1])
+        return cls(
+            _note(rows, dimension, language, counted.tokens.size, names), arrays, "a segment in memory"
+        )
+
+    @classmethod
+    def merge(cls, segments: Sequence[Segment], dead: Sequence[NDArray[np.bool_] | None]) -> Self:
+        """One segment of all rows that are not dead, in their order.
+
+        Raises `ValueError` when there is no segment, or they differ in dimension or language.
+        """
+        kinds = {(one.dimension, one.language) for one in segments if one.rows} or {
+            (one.dimension, one.language) for one in segments[:1]
+        }
+        if len(kinds) != 1 or len(segments) != len(dead):
+            raise ValueError(
+                "segments to be merged are of one dimension and one language, each with its dead rows"
+            )
+        [(dimension, language)] = kinds
+        pairs = [(one, gone) for one, gone in zip(segments, dead, strict=True) if one.rows] or [
+            (segments[0], None)
+        ]
+        parts = [one for one, _ in pairs]
+        kept = [None if gone is None or not gone.any() else np.flatnonzero(~gone) for _, gone in pairs]
+        sizes = [one.rows if rows is None else rows.size for one, rows in zip(parts, kept, strict=True)]
+        firsts = [0, *np.cumsum(sizes).tolist()]
+        maps: list[Kept] = []
+        for one, alive, first in zip(parts, kept, firsts, strict=False):
+            moved: Kept = None
+            if alive is not None:
+                moved = np.full(one.rows, -1, dtype=np.int64)
+                moved[alive] = np.arange(alive.size) + first
+            maps.append(moved)
+        rows = firsts[-1]
+
+        def joined(name: str) -> NDArray[Any]:
+            return np.concatenate(
+                [
+                    one._arrays[name] if r is None else one._arrays[name][r]
+                    for one, r in zip(parts, kept, strict=True)
+                ]
+            )
+
+        names: dict[str, int] = {}
+        numbers = []
+        for one, alive in zip(parts, kept, strict=True):
+            own = one.source_of if alive is None else one.source_of[alive]
+            first_seen = own[np.sort(np.unique(own, return_index=True)[1])]
+            table = np.zeros(len(one.sources), dtype=np.int32)
+            for number in first_seen.tolist():
+                table[number] = names.setdefault(one.sources[number], len(names))
+            numbers.append(table[own])
+        ids = np.zeros(rows, dtype=np.uint64)
+        for one, moved, first in zip(parts, maps, firsts, strict=False):
+            targets = _moved(one._arrays["id_rows"], moved, first)
+            ids[targets[targets >= 0]] = one._arrays["ids"][targets >= 0]
+        lengths = joined("lengths")
+        arrays: dict[str, NDArray[Any]] = {
+            "lengths": lengths,
+            "sources": np.concatenate(numbers),
+            "days": joined("days"),
+            "sketches": joined("sketches"),
+            **_by_id(ids),
+            **_merged_fields(parts, maps, firsts),
+            **_named("term", postings.merge([one.postings for one in parts], maps, firsts[:-1], rows)),
+            **_named("stored", stored.merge([one.stored for one in parts], kept)),
+        }
+        if dimension:
+            vectors = [one.vectors for one in parts if one.vectors is not None]
+            arrays |= _named("vector", quantised.merge(vectors, kept, arrays["sources"]))
+        return cls(_note(rows, dimension, language, int(lengths.sum()), names), arrays, "a segment in memory")
+
+    def save(self, folder: Path) -> dict[str, str]:
+        """Write the arrays into a folder and flush them to disk; each file's name with its BLAKE2b-128.
+
+        Raises `OSError` as the disk does; a folder half written holds no `segment.json`.
+        """
+        folder.mkdir(parents=True, exist_ok=True)
+        hashes: dict[str, str] = {}
+        for name, array in self._arrays.items():
+            with _Hashed(folder / f"{name}.npy") as file:
+                np.save(file, np.ascontiguousarray(array), allow_pickle=False)
+            hashes[f"{name}.npy"] = file.hexdigest
+        note = _note(self.rows, self.dimension, self.language, self.tokens, self.sources)
+        with _Hashed(folder / _NOTE) as file:
+            file.write(json.dumps(note, ensure_ascii=True).encode())
+        hashes[_NOTE] = file.hexdigest
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+        return hashes
+
+    @classmethod
+    def open(cls, folder: Path) -> Self:
+        """The segment of a folder, mapped into memory; raises `StoreError` when a file is not whole."""
+        try:
+            note = json.loads((folder / _NOTE).read_bytes())
+        except (OSError, ValueError) as error:
+            raise StoreError(f"{folder / _NOTE}: cannot be read; run: disputatio index check") from error
+        if not isinstance(note, dict) or note.get("format") != FORMAT:
+            raise StoreError(f"{folder}: is not a segment of this version; run: disputatio index compact")
+        rows, dimension = note["rows"], note["dimension"]
+        sizes = {"R": rows, "D": dimension, "W": -(-dimension // 64), "R+1": rows + 1, "64": 64}
+        arrays = {
+            name: _read(folder / f"{name}.npy", kind, [sizes.get(one) for one in shape])
+            for name, (kind, shape) in _FILES.items()
+            if dimension or not name.startswith("vector_")
+        }
+        return cls(note, arrays, str(folder))
+
+    @cached_property
+    def source_starts(self) -> NDArray[np.int64]:
+        """Where each source begins when rows are put source by source; one more at the end."""
+        sizes = np.bincount(self.source_of, minlength=len(self.sources))
+        return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+    def find(self, passage_ids: Sequence[str]) -> NDArray[np.int64]:
+        """The row of each passage id, -1 where it is not here."""
+        wanted = np.array([hash_of(one) for one in passage_ids], dtype=np.uint64)
+        at = postings.find_terms(self._arrays["ids"], wanted)
+        if not self.rows:
+            return at
+        return np.where(at < 0, -1, self._arrays["id_rows"][np.maximum(at, 0)]).astype(np.int64)
+
+    def having(self, field: str, values: Collection[str]) -> NDArray[np.int64]:
+        """The rows, rising, whose metadata field (or owner, title, url, document) is one of `values`."""
+        wanted = np.array([hash_of(f"{field}\0{one}") for one in values], dtype=np.uint64)
+        at = postings.find_terms(self._arrays["field_terms"], wanted)
+        starts, rows = self._arrays["field_starts"], self._arrays["field_rows"]
+        found = [rows[int(starts[one]) : int(starts[one + 1])] for one in at[at >= 0].tolist()]
+        return np.unique(np.concatenate(found)).astype(np.int64) if found else np.zeros(0, dtype=np.int64)
+
+    def of_documents(self, document_ids: Collection[str]) -> NDArray[np.int64]:
+        """The rows of the passages of some documents, rising."""
+        return self.having("document", document_ids)
+
+    def passage(self, row: int) -> Passage:
+        """The passage of a row as it was given; raises `StoreError` when its bytes are damaged."""
+        return self.passages(np.array([row]))[0]
+
+    def passages(self, rows: NDArray[np.int64]) -> list[Passage]:
+        """The passages of some rows; raises `StoreError` when the bytes of one are damaged."""
+        return stored.fetch(self.stored, rows, self.where)
+
+
+_TERMS = ("s", "_frequencies", "_starts", "_slots", "_rows", "_counts", "_common")
+
+
+def _named(
+    kind: str, arrays: postings.Postings | stored.Stored | quantised.Quantised
+) -> dict[str, NDArray[Any]]:
+    """The arrays of a part under the names of their files."""
+    if isinstance(arrays, postings.Postings):
+        names = [f"term{part}" for part in _TERMS]
+    else:
+        names = [f"{kind}_{part}" for part in arrays._fields]
+    parts: list[NDArray[Any]] = list(arrays)
+    return dict(zip(names, parts, strict=True))
+
+
+def _note(rows: int, dimension: int, language: str, tokens: int, sources: Collection[str]) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "rows": rows,
+        "dimension": dimension,
+        "language": language,
+        "tokens": tokens,
+        "sources": list(sources),
+    }
+
+
+def _by_id(ids: NDArray[np.uint64]) -> dict[str, NDArray[Any]]:
+    order = np.argsort(ids, kind="stable")
+    return {"ids": ids[order], "id_rows": order.astype(np.int32)}
+
+
+def _by_field(passages: Sequence[Passage]) -> dict[str, NDArray[Any]]:
+    """The rows of each value of each field that a search can ask for."""
+    numbers: dict[tuple[str, str], int] = {}
+    terms: list[int] = []
+    rows: list[int] = []
+    for row, one in enumerate(passages):
+        told = {("owner", one.owner), ("title", one.title), ("url", one.url), ("document", one.document)}
+        told |= {(str(name), str(value)) for name, value in one.metadata.items()}
+        for pair in told:
+            if pair[1]:
+                terms.append(numbers.setdefault(pair, len(numbers)))
+                rows.append(row)
+    hashes = np.array([hash_of(f"{field}\0{value}") for field, value in numbers], dtype=np.uint64)
+    return _grouped(hashes[np.array(terms, dtype=np.int64)], np.array(rows, dtype=np.int64))
+
+
+def _merged_fields(
+    parts: Sequence[Segment], maps: Sequence[Kept], firsts: Sequence[int]
+) -> dict[str, NDArray[Any]]:
+    terms, rows = [], []
+    for one, moved, first in zip(parts, maps, firsts, strict=False):
+        target = _moved(one._arrays["field_rows"], moved, first)
+        owners = np.repeat(one._arrays["field_terms"], np.diff(one._arrays["field_starts"]))
+        terms.append(owners[target >= 0])
+        rows.append(target[target >= 0])
+    return _grouped(np.concatenate(terms), np.concatenate(rows))
+
+
+def _grouped(terms: NDArray[np.uint64], rows: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
+    """Pairs of a term and a row, rows rising, as the sorted terms with the rows of each."""
+    order = np.argsort(terms, kind="stable")
+    unique, starts = np.unique(terms[order], return_index=True)
+    return {
+        "field_terms": unique,
+        "field_starts": np.r_[starts, terms.size].astype(np.int64),
+        "field_rows": rows[order].astype(np.int32),
+    }
+
+
+def _moved(rows: NDArray[Any], moved: Kept, first: int) -> NDArray[np.int64]:
+    return rows.astype(np.int64) + first if moved is None else moved[rows]
+
+
+def _read(path: Path, kind: str, shape: Sequence[int | None]) -> NDArray[Any]:
+    try:
+        mapped = path.stat().st_size > _SMALL
+        array: NDArray[Any] = np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        raise StoreError(f"{path}: is missing or cut short; run: disputatio index check") from error
+    right = array.ndim == len(shape) and all(
+        want is None or want == got for want, got in zip(shape, array.shape, strict=True)
+    )
+    if array.dtype != np.dtype(kind) or not right:
+        raise StoreError(f"{path}: does not fit its segment; run: disputatio index check")
+    return np.asarray(array)
+
+
+class _Hashed:
+    """A new file that is hashed as it is written, and is on disk when it has been left."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._hash = hashlib.blake2b(digest_size=16)
+        self.hexdigest = ""
+
+    def __enter__(self) -> Self:
+        self._file: BufferedWriter = self._path.open("wb")
+        return self
+
+    def write(self, data: bytes) -> int:
+        self._hash.update(data)
+        return self._file.write(data)
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        try:
+            if kind is None:
+                self._file.flush()
+                os.fsync(self._file.fileno())
+        finally:
+            self._file.close()
+        self.hexdigest = self._hash.hexdigest()

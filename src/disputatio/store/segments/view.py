@@ -1,0 +1,133 @@
+"""One state of an index, mapped for searching: the segments that a manifest names.
+
+Reading takes no lock and no tables. A reader keeps its view until the manifest changes, and maps
+only the segments that are new to it.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from disputatio.errors import InputError, StoreError
+from disputatio.store.record import manifest as manifests
+from disputatio.store.record.manifest import SEGMENTS, Manifest
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from disputatio.store.segments.searcher import Searcher
+    from disputatio.store.segments.segment import Segment
+    from disputatio.types import Passage
+
+_TRIES = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """A manifest with what it names; `dead` has one array of marks (or None) a segment."""
+
+    path: Path
+    stamp: tuple[int, int, int]
+    manifest: Manifest
+    segments: tuple[Segment, ...]
+    dead: tuple[NDArray[np.bool_] | None, ...]
+    searcher: Searcher
+
+    def passage(self, passage_id: str) -> Passage:
+        """The passage of an id; raises `InputError` when there is none."""
+        for segment, dead in zip(self.segments, self.dead, strict=True):
+            row = int(segment.find([passage_id])[0])
+            if row >= 0 and (dead is None or not dead[row]):
+                passage = segment.passage(row)
+                if passage.id == passage_id:
+                    return passage
+        raise InputError(f"{self.path}: there is no passage {passage_id!r}")
+
+    def counts(self) -> dict[str, int]:
+        """How many passages each source has."""
+        import numpy as np
+
+        found: dict[str, int] = {}
+        for segment, dead in zip(self.segments, self.dead, strict=True):
+            rows = segment.source_of if dead is None else segment.source_of[~dead]
+            held = np.bincount(rows, minlength=len(segment.sources)).tolist()
+            for name, count in zip(segment.sources, held, strict=True):
+                if count:
+                    found[name] = found.get(name, 0) + count
+        return found
+
+    def states(self) -> dict[str, str]:
+        """One word a source for all that it holds: another word when a passage is added, changed or dropped.
+
+        The sum of a hash of each passage's checksum, so that neither order nor segments matter.
+        """
+        import numpy as np
+
+        sums: dict[str, int] = {}
+        for segment, dead in zip(self.segments, self.dead, strict=True):
+            hashes = segment.stored.sums.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+            hashes = (hashes ^ (hashes >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
+            rows = segment.source_of if dead is None else segment.source_of[~dead]
+            totals = np.zeros(len(segment.sources), dtype=np.uint64)
+            np.add.at(totals, rows, hashes if dead is None else hashes[~dead])
+            for name, total in zip(segment.sources, totals.tolist(), strict=True):
+                sums[name] = (sums.get(name, 0) + total) % 2**64
+        return {name: f"{count}-{sums[name]:016x}" for name, count in self.counts().items()}
+
+
+def open_view(path: Path, last: View | None = None) -> View | None:
+    """The index as it is now; `last` itself when nothing has changed, None where there is no index.
+
+    A segment may be merged away between reading the manifest and opening it: then the newest
+    manifest is tried. Raises `StoreError` for what is no index, damaged, or copied in part.
+    """
+    for _ in range(_TRIES):
+        stamp = manifests.stamp(path)
+        if stamp is not None and last is not None and stamp == last.stamp:
+            return last
+        manifest = manifests.read(path)
+        if manifest is None or stamp is None:
+            return None
+        try:
+            return _opened(path, stamp, manifest, last)
+        except StoreError:
+            if manifests.stamp(path) == stamp:
+                raise
+            time.sleep(0.001)
+    raise StoreError(f"{path}: changes too fast to be read; try again")
+
+
+def _opened(path: Path, stamp: tuple[int, int, int], manifest: Manifest, last: View | None) -> View:
+    from disputatio.store.record.stage import read_dead, stemming
+    from disputatio.store.segments.searcher import Searcher
+    from disputatio.store.segments.segment import Segment
+
+    manifests.check_whole(path, manifest)
+    known: dict[str, Segment] = {}
+    marks: dict[str, NDArray[np.bool_] | None] = {}
+    if last is not None:
+        for entry, segment, dead in zip(last.manifest.segments, last.segments, last.dead, strict=True):
+            known[entry.name], marks[f"{entry.name}/{entry.dead}"] = segment, dead
+    segments, dead_rows = [], []
+    for entry in manifest.segments:
+        folder = path / SEGMENTS / entry.name
+        segment = known.get(entry.name) or Segment.open(folder)
+        if segment.rows != entry.rows:
+            raise StoreError(
+                f"{folder}: does not fit the manifest; run: disputatio index check --index {path}"
+            )
+        segments.append(segment)
+        key = f"{entry.name}/{entry.dead}"
+        dead_rows.append(marks[key] if key in marks else read_dead(path, entry))
+    return View(
+        path=path,
+        stamp=stamp,
+        manifest=manifest,
+        segments=tuple(segments),
+        dead=tuple(dead_rows),
+        searcher=Searcher(segments, dead_rows, language=stemming(manifest.language)),
+    )

@@ -1,0 +1,116 @@
+"""Two runs are compared question by question: what is counted, what is shown, who is meant."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from disputatio.errors import InputError
+from disputatio.eval.reporting.compare import compare, sides
+from disputatio.eval.reporting.compare_page import comparison_page, event_line, outcome
+from disputatio.eval.running.journal import Entrant
+from disputatio.eval.running.runner import run
+from disputatio.trace import Trace
+from disputatio.types import Answer, Conflict, Passage, Position, Reply
+from tests.eval.fakes import HALF, MANIFEST, RIGHT, ask, examples
+from tests.eval.reporting.test_page import HOSTILE, read
+
+OTHER = Entrant(label="other", strategy="other")
+
+
+def arguing(question: str, passages: Sequence[Passage], strategy: str, options: Mapping[str, Any],
+            trace: Trace) -> Answer:  # fmt: skip
+    """As `ask`, with positions and replies; `other` is wrong on all but in other words on odd questions."""
+    plain = ask(question, passages, "half", options, trace)
+    number = int(question.rsplit(maxsplit=1)[-1])
+    if strategy == "other":
+        plain = replace(plain, answers=(f"nonsense {HOSTILE}" if number % 2 else f"wrong {number}",))
+    position = Position(answer=HOSTILE, verdict="rejected", reason="told by nobody")
+    reply = Reply(passages=("p1",), answer="[1]", quote=HOSTILE)
+    return replace(plain, conflict=Conflict(kind="opinion", positions=(position,)), replies=(reply,))
+
+
+def test_only_questions_that_differ_are_shown_better_ones_first(tmp_path: Path) -> None:
+    run(examples(6), [RIGHT, HALF], ask=ask, out=tmp_path, manifest=MANIFEST)
+    found = compare(*sides([tmp_path], "right,half"))
+    assert (found["shared"], found["differ"], found["metric"]) == (6, 3, "em")
+    assert found["kinds"] == {"one_better": 3, "other_better": 0, "level": 0, "unscored": 0}
+    assert [one["row"] for one in found["questions"]] == [1, 3, 5]
+    first = found["questions"][0]
+    assert (first["question"], first["gold"], first["wrong"]) == ("question 1", ["gold 1"], ["wrong 1"])
+    assert (first["one"]["answers"], first["other"]["answers"]) == (["gold 1"], ["wrong 1"])
+    assert (first["one"]["scores"]["em"], first["other"]["scores"]["em"]) == (1.0, 0.0)
+    assert found["difference"]["mcnemar"] == {"one_only": 3, "other_only": 0, "p": 0.25}
+    assert first["one"]["trace"][0]["event"] == "asked"
+
+
+def test_two_folders_are_compared_by_the_strategy_that_they_share(tmp_path: Path) -> None:
+    one, other = tmp_path / "one", tmp_path / "other"
+    run(examples(4), [HALF], ask=ask, out=one, manifest=MANIFEST)
+    changed = replace(MANIFEST, model="scripted:new")
+    run(examples(6), [HALF, OTHER], ask=arguing, out=other, manifest=changed)
+    found = compare(*sides([one, other], None))
+    assert (found["shared"], found["differ"]) == (4, 0)
+    assert found["unlike"] == ["model: scripted:toy against scripted:new"]
+    assert outcome(found)[0].startswith(f"They differ on 0 of 4 questions that both were asked: half ({one})")
+    mixed = compare(*sides([one, other], "half,other"))
+    assert mixed["kinds"] == {"one_better": 2, "other_better": 0, "level": 2, "unscored": 0}
+
+
+def test_a_failure_is_shown_as_one_and_is_no_wrong_answer(tmp_path: Path) -> None:
+    run(
+        examples(2), [RIGHT, Entrant(label="down", strategy="down")], ask=ask, out=tmp_path, manifest=MANIFEST
+    )
+    found = compare(*sides([tmp_path], None))
+    assert found["kinds"]["unscored"] == 2
+    assert found["difference"]["mean"] is None
+    assert found["questions"][0]["other"]["fault"].startswith("ServerFault")
+    text = comparison_page(found)
+    read(text)
+    assert "failed: ServerFault: the endpoint failed" in text
+
+
+def test_the_page_shows_both_sides_and_makes_no_markup_of_text(tmp_path: Path) -> None:
+    run(examples(4), [HALF, OTHER], ask=arguing, out=tmp_path, manifest=MANIFEST)
+    text = comparison_page(compare(*sides([tmp_path], None)))
+    reader = read(text)
+    assert "script" not in reader.elements
+    assert (reader.loads, reader.handlers) == ([], [])
+    assert reader.elements.count("details") == 16  # replies and trace of both, four times
+    told = "".join(reader.text)
+    assert f"rejected: {HOSTILE}; told by nobody" in told
+    assert f"round 1: [1] “{HOSTILE}”" in told
+    assert text == comparison_page(compare(*sides([tmp_path], None)))
+
+
+def test_who_is_meant_must_be_clear(tmp_path: Path) -> None:
+    run(examples(1), [RIGHT, HALF, OTHER], ask=ask, out=tmp_path / "a", manifest=MANIFEST)
+    run(examples(1), [RIGHT, HALF], ask=ask, out=tmp_path / "b", manifest=MANIFEST)
+    for folders, named, message in (
+        (["a"], None, "say which two to compare, --strategies X,Y of right, half"),
+        (["a"], "right,right", "say which two"),
+        (["a"], "right,nobody", "no strategy nobody; it has right, half, other"),
+        (["a", "b"], None, "say which strategy of each"),
+        (["a", "b"], "right,half,other", "name two"),
+        (["a", "b", "a"], "right,half", "takes one run folder"),
+        (["c"], "right,half", "no evaluation here"),
+    ):
+        with pytest.raises(InputError, match=message):
+            sides([tmp_path / name for name in folders], named)
+
+
+def test_runs_without_a_common_question_are_refused(tmp_path: Path) -> None:
+    run(examples(1), [RIGHT], ask=ask, out=tmp_path / "a", manifest=MANIFEST)
+    moved = [replace(one, id=f"other {one.id}") for one in examples(1)]
+    run(moved, [RIGHT], ask=ask, out=tmp_path / "b", manifest=MANIFEST)
+    with pytest.raises(InputError, match="no question in common"):
+        compare(*sides([tmp_path / "a", tmp_path / "b"], None))
+
+
+def test_a_step_of_a_trace_is_one_line() -> None:
+    assert event_line({"event": "search", "at": 1.5, "k": 3}) == "1.5 s search: k 3"
+    assert event_line({}) == "step"

@@ -1,0 +1,108 @@
+"""Strategies take part under a label, with options read by their annotations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from disputatio.errors import ConfigError, InputError, UnknownName
+from disputatio.eval.running.entrants import entrants
+from disputatio.pipeline import prompts_hash
+from tests.eval import toy
+
+DEBATE, VOTE = "debate=tests.eval.toy:debate", "vote=tests.eval.toy:vote"
+
+
+def _options(names: str, *settings: str, seed: int = 0) -> dict[str, dict[str, Any]]:
+    return {one.label: dict(one.options) for one in entrants(names, settings, seeds=[seed])}
+
+
+def test_options_are_recorded_in_full_with_the_seed_of_the_evaluation() -> None:
+    assert _options(DEBATE, seed=4) == {
+        "debate": {"rounds": 3, "judge": True, "history": "aggregate", "k": None, "shuffle_seed": 4}
+    }
+
+
+def test_a_plain_setting_is_for_all_that_know_it_and_a_named_one_for_one() -> None:
+    found = _options(f"{DEBATE}, {VOTE}", "k=5", "debate.k=none", "rounds=1", "shuffle_seed=9", seed=4)
+    assert (found["debate"]["k"], found["vote"]["k"]) == (None, 5)
+    assert (found["debate"]["rounds"], found["debate"]["shuffle_seed"]) == (1, 9)
+    assert found["vote"] == {"k": 5}
+
+
+def test_one_strategy_takes_part_twice_under_two_labels() -> None:
+    found = entrants(f"{DEBATE},one=tests.eval.toy:debate", ["one.rounds=1"])
+    assert [(one.label, one.strategy, one.options["rounds"]) for one in found] == [
+        ("debate", "tests.eval.toy:debate", 3),
+        ("one", "tests.eval.toy:debate", 1),
+    ]
+
+
+def test_a_strategy_out_of_the_tree_needs_no_label() -> None:
+    (found,) = entrants("tests.eval.toy:debate", ["tests.eval.toy:debate.rounds=1"])
+    assert (found.label, found.options["rounds"]) == ("tests.eval.toy:debate", 1)
+
+
+@pytest.mark.parametrize(
+    ("names", "settings", "message"),
+    [
+        ("madam_rang", [], "did you mean 'madam_rag'"),
+        (DEBATE, ["round=1"], "unknown option 'round': did you mean 'rounds'"),
+        (f"{DEBATE},{VOTE}", ["vote.rounds=1"], "unknown option 'rounds'"),
+        (DEBATE, ["debat.k=1"], "unknown strategy 'debat': did you mean 'debate'"),
+        (DEBATE, ["history=all"], "unknown value of history 'all'"),
+    ],
+)
+def test_an_unknown_name_names_the_nearest(names: str, settings: list[str], message: str) -> None:
+    with pytest.raises(UnknownName, match=message):
+        _options(names, *settings)
+
+
+@pytest.mark.parametrize(
+    ("names", "settings", "message"),
+    [
+        (DEBATE, ["rounds"], "write key=value"),
+        (DEBATE, ["rounds=two"], "option rounds: 'two' is not of type int"),
+        (f"{DEBATE},{DEBATE}", [], "debate is named twice"),
+        (f"{DEBATE},", [], "separated by commas"),
+        ("a.b=tests.eval.toy:debate", [], "separated by commas"),
+        ("a#1=tests.eval.toy:debate", [], "separated by commas"),
+    ],
+)
+def test_a_wrong_setting_says_what_is_wrong(names: str, settings: list[str], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        _options(names, *settings)
+
+
+def test_a_strategy_that_cannot_be_imported_is_said() -> None:
+    with pytest.raises(ConfigError, match="cannot be imported"):
+        _options("tests.eval.toy:nothing")
+
+
+def test_an_entrant_carries_the_hash_of_its_prompts(monkeypatch: pytest.MonkeyPatch) -> None:
+    (before,) = entrants(DEBATE, [])
+    assert before.prompts == prompts_hash(toy.debate)
+    monkeypatch.setattr(toy, "PROMPT", "Answer from the passages.")
+    (after,) = entrants(DEBATE, [])
+    assert after.prompts != before.prompts
+
+
+def test_a_strategy_with_a_seed_takes_part_once_for_each_and_others_once() -> None:
+    found = entrants(f"{DEBATE},{VOTE}", [], seeds=[3, 1, 2])
+    assert [(one.label, one.name, one.options.get("shuffle_seed")) for one in found] == [
+        ("debate", "debate", 3),
+        ("debate#1", "debate", 1),
+        ("debate#2", "debate", 2),
+        ("vote", "vote", None),
+    ]
+
+
+def test_a_seed_that_is_set_by_hand_is_not_varied() -> None:
+    found = entrants(DEBATE, ["shuffle_seed=9"], seeds=[0, 1])
+    assert [(one.label, one.options["shuffle_seed"]) for one in found] == [("debate", 9)]
+
+
+def test_an_entrant_carries_the_hashes_of_the_code_behind_it() -> None:
+    (found,) = entrants(DEBATE, [], code=["disputatio.llm.request"])
+    assert {"tests.eval.toy", "disputatio.pipeline", "disputatio.llm.request"} <= set(found.code)

@@ -1,0 +1,246 @@
+"""An ingest by Ray workers gives what a local one gives, and survives workers that do not.
+
+One cluster on this machine serves all tests of the module.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from disputatio.errors import InputError, StoreError
+from disputatio.store.index import Index
+from disputatio.store.ingesting import ray_ingest
+from disputatio.store.ingesting.documents import Document
+from disputatio.store.ingesting.prepare import prepare
+from disputatio.store.ingesting.ray_ingest import ingest_with_ray
+from disputatio.store.ingesting.ray_worker import prepared_of, row_of
+from tests.store.hashing import HashEmbedder
+
+slow = pytest.mark.slow
+
+
+class Mortal(HashEmbedder):
+    """An embedder whose process dies at a text with the word poison: at every one, or once."""
+
+    def __init__(self, died: str = "") -> None:
+        super().__init__()
+        self._died = Path(died) if died else None
+
+    def embed(self, texts: Sequence[str], *, query: bool = False) -> NDArray[np.float32]:
+        if any("poison" in text for text in texts) and not (self._died and self._died.exists()):
+            if self._died:
+                self._died.touch()
+            os._exit(1)
+        return super().embed(texts, query=query)
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[str]:
+    with ray_ingest._cluster("local", 2):
+        yield "local"
+
+
+@pytest.fixture
+def documents(tmp_path: Path) -> Path:
+    """Files of several kinds, some of which are refused in part or whole."""
+    root = tmp_path / "documents"
+    (root / "zoo").mkdir(parents=True)
+    for number in range(12):
+        text = f"# Animal {number}\n\n" + f"The zebra number {number} is not at home in a zoo. " * 20 * (
+            number % 3 + 1
+        )
+        (root / "zoo" / f"a{number:02d}.md").write_text(text)
+    (root / "copy.md").write_text((root / "zoo" / "a03.md").read_text())
+    rows = [{"text": f"row {n} says so", "source": f"s{n % 5}", "year": 2000 + n} for n in range(150)]
+    (root / "rows.jsonl").write_text("".join(json.dumps(one) + "\n" for one in rows) + "broken\n")
+    (root / "page.html").write_text(
+        "<title>Zoo</title><p>Opened\u200b in 1900 for all the people of the town."
+    )
+    Path(os.fsdecode(os.fsencode(root) + b"/caf\xe9.txt")).write_text("A name that is not UTF-8.")
+    (root / "empty.txt").write_text("")
+    (root / "noise.bin").write_bytes(b"\0\1\2")
+    return root
+
+
+def rows_of(index: Index, table: str) -> list[dict[str, Any]]:
+    """Every row of a table of the index, in order, without its vectors."""
+    columns = {
+        "passages": [
+            "id",
+            "document",
+            "text",
+            "source",
+            "owner",
+            "title",
+            "url",
+            "date",
+            "metadata",
+            "start",
+            "end",
+        ],
+        "documents": ["id", "path", "row", "text", "title", "url", "date", "source", "owner", "metadata"],
+    }
+    return [row for batch in index._rows(table, columns[table]) for row in batch]
+
+
+def assert_same(one: Index, other: Index) -> None:
+    for table in ("passages", "documents"):
+        assert rows_of(one, table) == rows_of(other, table)
+    if one.info().dimension:
+        first, second = (
+            [row["vector"] for b in i._rows("passages", ["vector"]) for row in b] for i in (one, other)
+        )
+        assert np.abs(np.array(first) - np.array(second)).max() <= 1e-6
+
+
+@slow
+@pytest.mark.parametrize("embedder", [HashEmbedder, None], ids=["hybrid", "keyword"])
+def test_an_ingest_by_workers_equals_a_local_one_row_for_row(
+    cluster: str, documents: Path, tmp_path: Path, embedder: type[HashEmbedder] | None
+) -> None:
+    made = embedder() if embedder else None
+    local, served = Index.open(tmp_path / "local", embedder=made), Index.open(tmp_path / "ray", embedder=made)
+    expected = local.ingest(documents)
+    heard: list[tuple[int, int, int]] = []
+    found = ingest_with_ray(
+        served,
+        [documents],
+        address=cluster,
+        workers=2,
+        embedder=embedder,
+        progress=lambda *told: heard.append(told),
+    )
+    assert_same(local, served)
+    assert {**_told(found)} == {**_told(expected)}
+    assert len(found.refused) == 3
+    assert heard[-1][:2] == (18, 18)
+    query = [hit.passage.id for hit in served.search("zebra at home", k=20)]
+    assert query == [hit.passage.id for hit in local.search("zebra at home", k=20)]
+
+
+def _told(summary: Any) -> dict[str, Any]:
+    names = ("added", "unchanged", "replaced", "removed", "refused", "passages", "hidden")
+    return {name: getattr(summary, name) for name in names}
+
+
+@slow
+def test_only_what_has_changed_is_read_again(cluster: str, documents: Path, tmp_path: Path) -> None:
+    index = Index.open(tmp_path / "ray")
+    ingest_with_ray(index, [documents / "zoo"], address=cluster, workers=2)
+    (documents / "zoo" / "a05.md").write_text("# New\n\nA giraffe took its place.")
+    again = ingest_with_ray(index, [documents / "zoo"], address=cluster, workers=2)
+    assert (again.added, again.replaced, again.unchanged) == (0, 1, 11)
+    assert [hit.passage.title for hit in index.search("giraffe")] == ["New"]
+
+
+@slow
+def test_an_embedder_that_cannot_travel_is_asked_by_the_writer(
+    cluster: str, documents: Path, tmp_path: Path
+) -> None:
+    embedder = HashEmbedder()
+    local, served = (
+        Index.open(tmp_path / "local", embedder=embedder),
+        Index.open(tmp_path / "ray", embedder=embedder),
+    )
+    local.ingest(documents / "zoo")
+    before = embedder.calls
+    ingest_with_ray(served, [documents / "zoo"], address=cluster, workers=2)
+    assert embedder.calls > before
+    assert_same(local, served)
+
+
+@slow
+def test_a_worker_that_dies_costs_a_retry(cluster: str, documents: Path, tmp_path: Path) -> None:
+    (documents / "zoo" / "a06.md").write_text("# Poison\n\nThe poison of a snake.")
+    embedder = HashEmbedder()
+    local, served = (
+        Index.open(tmp_path / "local", embedder=embedder),
+        Index.open(tmp_path / "ray", embedder=embedder),
+    )
+    local.ingest(documents)
+    died = tmp_path / "died"
+    ingest_with_ray(served, [documents], address=cluster, workers=2, embedder=partial(Mortal, str(died)))
+    assert died.exists()
+    assert_same(local, served)
+
+
+@slow
+def test_a_fault_that_persists_is_reported_and_nothing_is_half_written(
+    cluster: str, documents: Path, tmp_path: Path
+) -> None:
+    (documents / "zoo" / "a06.md").write_text("# Poison\n\nThe poison of a snake.")
+    index = Index.open(tmp_path / "ray", embedder=HashEmbedder())
+    with pytest.raises(StoreError, match=r"3 workers died at it") as caught:
+        ingest_with_ray(index, [documents / "zoo"], address=cluster, workers=2, embedder=Mortal)
+    assert "\n" not in str(caught.value)
+    assert index.search("zebra poison") == []
+    index.ingest(documents / "zoo")  # the lock is free and the index sound
+    assert index.search("poison")
+
+
+@slow
+def test_a_worker_with_another_embedder_is_refused(cluster: str, documents: Path, tmp_path: Path) -> None:
+    index = Index.open(tmp_path / "ray", embedder=HashEmbedder())
+    with pytest.raises(StoreError, match="a worker has the embedder other, the index hash-32"):
+        ingest_with_ray(
+            index, [documents], address=cluster, workers=1, embedder=partial(HashEmbedder, "other")
+        )
+
+
+@pytest.mark.parametrize(
+    ("paths", "options", "complaint"),
+    [
+        (["-"], {}, "standard input is not read by workers"),
+        (["x"], {"workers": 0}, "workers are at least 1"),
+        (["x"], {"source_by": "mood"}, "sources are told by"),
+    ],
+)
+def test_what_workers_cannot_do_is_told_before_a_cluster_is_started(
+    tmp_path: Path, paths: list[str], options: dict[str, Any], complaint: str
+) -> None:
+    with pytest.raises(InputError, match=complaint):
+        ingest_with_ray(Index.open(tmp_path / "ray"), paths, address="local", **options)
+
+
+def test_nothing_to_read_starts_no_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ray_ingest, "_cluster", None)
+    folder = tmp_path / "none"
+    folder.mkdir()
+    assert ingest_with_ray(Index.open(tmp_path / "ray"), [folder], address="local").added == 0
+    assert ingest_with_ray(Index.open(tmp_path / "ray"), [tmp_path / "absent"], address="local").refused
+
+
+def test_a_document_travels_as_it_was_prepared() -> None:
+    pages = Document(text="one\n\ntwo " * 200, path="a.pdf", source="s", metadata={"pages": "0,5,900"})
+    for document in (pages, Document(text="A café.", path="b.md", title="T", date="2021", owner="o")):
+        one = prepare(document, file="/full/path")
+        vectors = np.arange(2 * len(one.passages), dtype=np.float32).reshape(-1, 2)
+        row = row_of(3, one)
+        again = prepared_of(row, "/full/path", 2)
+        assert again == one
+        from dataclasses import replace
+
+        carried = prepared_of(replace(row, vectors=vectors.tobytes()), "/full/path", 2)
+        assert carried.vectors is not None and (carried.vectors == vectors).all()
+
+
+def test_files_are_read_in_tasks_of_bounded_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = []
+    for number, size in enumerate([10, 10, 100, 10, 10, 10]):
+        path = tmp_path / str(number)
+        path.write_bytes(b"x" * size)
+        files.append((path, ""))
+    files.append((tmp_path / "gone", ""))
+    monkeypatch.setattr(ray_ingest, "_BYTES", 25)
+    monkeypatch.setattr(ray_ingest, "_FILES", 3)
+    tasks = [[file["number"] for file in task] for task in ray_ingest._tasks(files)]
+    assert tasks == [[0, 1], [2], [3, 4], [5, 6]]

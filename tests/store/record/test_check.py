@@ -1,0 +1,374 @@
+"""The check of an index: every kind of file, each with a flipped bit, or gone."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+from hashlib import blake2b
+from pathlib import Path
+
+import pytest
+
+from disputatio.errors import IndexBusy, IndexVersion, StoreError
+from disputatio.store.index import Index
+from disputatio.store.outcomes import open_journal
+from disputatio.store.record import mend, writer
+from disputatio.store.record.audit import find_manifest
+from disputatio.store.record.check import CheckReport, check
+from disputatio.store.record.ledger import read_ledger
+from disputatio.store.record.replicate import sync
+from disputatio.store.record.stage import Stage
+from disputatio.store.record.tables import NAMES, writing
+from disputatio.store.reliabilities import read_reliabilities
+from disputatio.types import Passage
+from tests.store.hashing import HashEmbedder
+
+Answer = list[tuple[str, float]]
+EXPECTED: Answer = []  # what the sound index finds
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Documents, and an index of them with segments, dead rows, deletions and reliabilities."""
+    place = tmp_path_factory.mktemp("made")
+    docs = place / "docs"
+    docs.mkdir()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(writer, "_BATCH", 16)
+        patch.setattr(writer, "_LARGEST", 16)
+        for n in range(12):
+            (docs / f"{n:02}.txt").write_text(f"document {n} speaks of cat number{n}. " * 40)
+        index = Index.open(place / "ix", embedder=HashEmbedder())
+        index.ingest(docs)
+        (docs / "03.txt").write_text("document 3 speaks of a dog. " * 40)
+        index.ingest(docs)
+        index.delete(paths=[docs / "11.txt"])
+        (docs / "11.txt").unlink()
+        index.set_reliabilities({"docs": 0.7})
+        with open_journal(place / "ix") as journal:
+            for spot in ("one", "two", "three"):
+                journal.note("tried", spot=spot)
+    EXPECTED[:] = answers(place / "ix")
+    return place
+
+
+@pytest.fixture
+def place(made: Path, tmp_path: Path) -> Path:
+    """A copy of the index."""
+    shutil.copytree(made / "ix", tmp_path / "ix")
+    return tmp_path / "ix"
+
+
+def flip(file: Path, at: int | None = None, width: int = 1) -> bytes:
+    """Change one bit of some bytes (by default of the one in the middle); the damaged content."""
+    raw = bytearray(file.read_bytes())
+    start = len(raw) // 2 if at is None else at
+    for spot in range(start, start + width):
+        raw[spot] ^= 4
+    file.write_bytes(raw)
+    return bytes(raw)
+
+
+def contents(folder: Path) -> dict[str, str]:
+    return {
+        str(one.relative_to(folder)): blake2b(one.read_bytes()).hexdigest()
+        for one in folder.rglob("*")
+        if one.is_file()
+    }
+
+
+def answers(path: Path) -> Answer:
+    """What an index finds; merged, since words of dead rows count until a merge."""
+    merged = path.with_name(path.name + "-merged")
+    shutil.copytree(path, merged)
+    index = Index.open(merged, embedder=HashEmbedder())
+    index.compact()
+    found = [index.search(query, k=500) for query in ("a cat", "document 7", "dog")]
+    shutil.rmtree(merged)
+    return sorted((hit.passage.text, round(hit.score, 3)) for hits in found for hit in hits)
+
+
+def pick(path: Path, pattern: str) -> Path:
+    """The largest file of a pattern."""
+    return max(path.glob(pattern), key=lambda one: (one.stat().st_size, one.name))
+
+
+def needed_version(path: Path, table: str) -> Path:
+    version = getattr(find_manifest(path).manifest, table).version
+    return path / f"{table}.lance" / "_versions" / f"{2**64 - 1 - version:020d}.manifest"
+
+
+def in_quarantine(path: Path, content: bytes) -> bool:
+    return any(one.read_bytes() == content for one in (path / "quarantine").rglob("*") if one.is_file())
+
+
+def assert_mended(path: Path, report: CheckReport, made: Path) -> None:
+    """Nothing is damaged now, and the index searches and is written to as before."""
+    assert report.repaired
+    again = check(path)
+    assert (again.damaged, again.lost) == ((), ())
+    if report.lost:
+        assert "ingest the files of lost documents again" in report.text()
+        Index.open(path, embedder=HashEmbedder()).ingest(made / "docs")
+    assert answers(path) == EXPECTED
+    summary = Index.open(path, embedder=HashEmbedder()).ingest(made / "docs")
+    assert (summary.added, summary.replaced, summary.unchanged) == (0, 0, 11)
+    assert check(path).damaged == ()
+
+
+@pytest.mark.parametrize("repair", [True, False])
+def test_a_sound_index_has_nothing_damaged_and_is_left_alone(place: Path, repair: bool) -> None:
+    before = contents(place)
+    report = check(place, repair=repair)
+    assert (report.damaged, report.lost, report.repaired) == ((), (), False)
+    assert (report.documents, report.passages) == (11, Index.open(place).info().passages)
+    assert report.files > 60
+    assert report.text().endswith("nothing damaged")
+    assert contents(place) == before
+
+
+KINDS = [
+    "manifest.json",
+    "manifest.copy.json",
+    "ledger.jsonl",
+    "reliability.json",
+    "calibration.jsonl",
+    "copies/*/_versions/*",
+    "copies/*/_deletions/*",
+    "documents.lance/_deletions/*",
+    "documents.lance/_transactions/*",
+    pytest.param("passages.lance/data/*", marks=pytest.mark.slow),
+    "passages.lance/_deletions/*",
+    "files.lance/data/*",
+    "files.lance/_deletions/*",
+    "segments/*/dead-*.npy",
+    "segments/*/segment.json",
+    "segments/*/terms.npy",
+    "segments/*/vector_numbers.npy",
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [*KINDS, *NAMES])
+def test_a_flipped_bit_is_found_kept_and_mended(made: Path, place: Path, kind: str) -> None:
+    file = needed_version(place, kind) if kind in NAMES else pick(place, kind)
+    name = str(file.relative_to(place))
+    damaged = flip(file)
+    before = contents(place)
+    looked = check(place, repair=False)
+    assert [one.file for one in looked.damaged] == [name]
+    assert f"mend it with: disputatio index check --index {place}" in looked.text()
+    assert contents(place) == before
+    report = check(place)
+    assert [(one.file, one.problem) for one in report.damaged] == [
+        (one.file, one.problem) for one in looked.damaged
+    ]
+    assert report.damaged[0].action
+    assert report.lost == ()
+    assert in_quarantine(place, damaged)
+    listed = [json.loads(line) for line in (place / "quarantine" / "list.jsonl").read_text().splitlines()]
+    assert [one["file"] for one in listed] == [name]
+    assert_mended(place, report, made)
+    assert in_quarantine(place, damaged)
+
+
+def test_a_flipped_bit_in_any_file_of_a_segment_is_found(place: Path) -> None:
+    for file in sorted(pick(place, "segments/*/dead-*.npy").parent.iterdir()):
+        sound = file.read_bytes()
+        flip(file, random.Random(file.name).randrange(len(sound)))
+        assert [one.file for one in check(place, repair=False).damaged] == [str(file.relative_to(place))]
+        file.write_bytes(sound)
+    assert check(place, repair=False).damaged == ()
+
+
+@pytest.mark.slow
+def test_a_flipped_bit_anywhere_in_a_small_file_is_found(place: Path) -> None:
+    draw = random.Random(1)
+    for name in ("manifest.json", "manifest.copy.json", "ledger.jsonl", "reliability.json"):
+        file = place / name
+        sound = file.read_bytes()
+        for at in range(0, len(sound), 1 if len(sound) < 2000 else 13):
+            raw = bytearray(sound)
+            raw[at] ^= 1 << draw.randrange(8)
+            file.write_bytes(raw)
+            if name == "ledger.jsonl":
+                assert read_ledger(place)[1] == 1
+            elif name == "reliability.json":
+                with pytest.raises(StoreError, match="damaged"):
+                    read_reliabilities(place)
+            else:
+                assert [one.file for one in find_manifest(place).damaged] == [name]
+        file.write_bytes(sound)
+
+
+@pytest.mark.slow
+def test_a_flipped_bit_anywhere_in_the_tables_is_found(place: Path) -> None:
+    draw = random.Random(2)
+    for file in sorted(place.glob("*.lance/*/*")):
+        if file.suffix == ".json":
+            continue  # the engine's hint of the newest version: see the test after this one
+        sound = file.read_bytes()
+        for _ in range(3):
+            flip(file, draw.randrange(len(sound)))
+            assert [one.file for one in check(place, repair=False).damaged] == [str(file.relative_to(place))]
+            file.write_bytes(sound)
+
+
+def test_the_hint_of_the_newest_version_is_a_hint_only(made: Path, place: Path) -> None:
+    for file in place.glob("*.lance/_versions/*.json"):
+        for at in range(0, file.stat().st_size, 3):
+            flip(file, at)
+            assert Index.open(place, embedder=HashEmbedder()).delete(sources=["nobody"]) == 0
+            shutil.copy(made / "ix" / file.relative_to(place), file)
+        file.write_text('{"version":1}')
+    assert Index.open(place, embedder=HashEmbedder()).add([Passage(text="One more.", id="m")]).added == 1
+    assert Index.open(place).search("more")[0].passage.id == "m"
+    assert check(place).damaged == ()
+
+
+@pytest.mark.slow
+def test_a_document_that_cannot_be_verified_is_named_and_comes_back(made: Path, place: Path) -> None:
+    file = pick(place, "documents.lance/data/*")
+    damaged = flip(file, file.stat().st_size // 2, width=24)
+    held = check(place, repair=False).documents
+    report = check(place)
+    files = {Path(one.path).name for one in report.lost if one.path}
+    assert files
+    assert all(one.reason for one in report.lost)
+    left = Index.open(place, embedder=HashEmbedder()).documents()
+    assert len(left) == 11 - len(files)
+    assert not files & {Path(one.path).name for one in left}
+    assert held == 0  # a table whose files are damaged is not counted
+    assert in_quarantine(place, damaged)
+    assert_mended(place, report, made)
+
+
+@pytest.mark.slow
+def test_a_passage_lost_twice_takes_its_document_along(made: Path, place: Path) -> None:
+    (place / "segments").rename(place / "gone")
+    (place / "segments").mkdir()
+    flip(pick(place, "passages.lance/data/*"), width=2000)
+    report = check(place)
+    assert {one.reason for one in report.lost if one.document} == {"some of its passages cannot be verified"}
+    index = Index.open(place)
+    assert index.info().documents == 11 - sum(bool(one.document) for one in report.lost)
+    assert index.info().passages == len(index.search("document", k=500))
+    assert_mended(place, report, made)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "manifest.json",
+        pytest.param("ledger.jsonl", marks=pytest.mark.slow),
+        pytest.param("segments", marks=pytest.mark.slow),
+        pytest.param("segments/*", marks=pytest.mark.slow),
+        "segments/*/lengths.npy",
+        pytest.param("segments/*/dead-*.npy", marks=pytest.mark.slow),
+        pytest.param("passages.lance", marks=pytest.mark.slow),
+        pytest.param("passages.lance/data", marks=pytest.mark.slow),
+        pytest.param("passages.lance/data/*", marks=pytest.mark.slow),
+        pytest.param("documents.lance", marks=pytest.mark.slow),
+        pytest.param("documents.lance/data/*", marks=pytest.mark.slow),
+        pytest.param("documents.lance/_versions", marks=pytest.mark.slow),
+        pytest.param("documents.lance/_deletions", marks=pytest.mark.slow),
+        "documents.lance/_deletions/*",
+        pytest.param("files.lance", marks=pytest.mark.slow),
+    ],
+)
+def test_what_a_copy_left_out_is_found_and_made_again(made: Path, place: Path, kind: str) -> None:
+    gone = pick(place, kind)
+    shutil.rmtree(gone) if gone.is_dir() else gone.unlink()
+    before = contents(place)
+    assert check(place, repair=False).damaged
+    assert contents(place) == before
+    report = check(place)
+    assert report.damaged
+    assert bool(report.lost) == (kind in ("documents.lance", "documents.lance/data/*"))
+    assert_mended(place, report, made)
+
+
+@pytest.mark.slow
+def test_a_check_that_is_killed_loses_nothing_and_is_run_again(
+    made: Path, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Killed(BaseException):
+        pass
+
+    def kill(*_: object, **__: object) -> None:
+        raise Killed
+
+    damaged = flip(pick(place, "passages.lance/data/*"))
+    flip(pick(place, "segments/*/terms.npy"))
+    flip(place / "manifest.json")
+    for target, name in ((mend, "_write_passages"), (Stage, "adopt")):
+        with monkeypatch.context() as patch, pytest.raises(Killed):
+            patch.setattr(target, name, kill)
+            check(place)
+    report = check(place)
+    assert len(report.damaged) == 3
+    assert in_quarantine(place, damaged)
+    assert_mended(place, report, made)
+
+
+def test_a_check_keeps_out_other_writers_and_waits_for_none(place: Path) -> None:
+    with writing(place):
+        with pytest.raises(IndexBusy, match="another process is writing"):
+            check(place)
+        assert check(place, repair=False).damaged == ()
+
+
+def test_what_a_killed_writer_left_is_no_damage(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr("disputatio.store.record.manifest.switch", killed)
+        Index.open(place, embedder=HashEmbedder()).add([Passage(text="Never acknowledged.")])
+    assert check(place, repair=False).damaged == ()
+    assert check(place).damaged == ()
+    Index.open(place, embedder=HashEmbedder()).add([Passage(text="Acknowledged.")])
+    assert check(place).damaged == ()
+
+
+def test_a_manifest_that_is_damaged_with_its_copy_is_told(place: Path) -> None:
+    flip(place / "manifest.json")
+    flip(place / "manifest.copy.json")
+    before = contents(place)
+    with pytest.raises(StoreError, match="ingest the documents into a new folder"):
+        check(place)
+    assert contents(place) == before
+
+
+def test_what_is_no_index_or_of_another_version_is_left_alone(place: Path, tmp_path: Path) -> None:
+    told = json.loads((place / "manifest.json").read_text())
+    (place / "manifest.json").write_text(json.dumps({**told, "disputatio index": 3, "checksum": "another"}))
+    with pytest.raises(IndexVersion, match="version 3"):
+        check(place)
+    (tmp_path / "letters").mkdir()
+    for folder, reason in ((tmp_path / "none", "no index here"), (tmp_path / "letters", "no index here")):
+        with pytest.raises(StoreError, match=reason):
+            check(folder)
+    assert not (tmp_path / "none").exists()
+    assert list((tmp_path / "letters").iterdir()) == []
+    (tmp_path / "letters" / "one.txt").write_text("mine")
+    with pytest.raises(StoreError, match="is not an index"):
+        check(tmp_path / "letters")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("tables", [True, False])
+def test_a_copy_that_sync_made_is_checked_and_left_alone(place: Path, tmp_path: Path, tables: bool) -> None:
+    copy = tmp_path / "copy"
+    sync(place, copy, tables=tables)
+    sound = check(copy)
+    assert (sound.damaged, sound.documents) == ((), 11 if tables else 0)
+    damaged = pick(copy, "segments/*/terms.npy")
+    flip(damaged)
+    before = contents(copy)
+    report = check(copy)
+    assert [one.file for one in report.damaged] == [str(damaged.relative_to(copy))]
+    assert report.text().endswith("make another with disputatio index sync, into an empty folder")
+    assert contents(copy) == before
