@@ -112,6 +112,7 @@ def test_what_the_hub_does_not_have_is_said_in_one_line(asked: list[str]) -> Non
         assert str(caught.value) == told
 
 
+@pytest.mark.slow  # the client of the hub tries several times
 def test_without_a_network_the_name_and_what_to_do_are_said_in_one_line(
     asked: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
