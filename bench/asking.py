@@ -243,7 +243,8 @@ def against(one: Sequence[float | None], other: Sequence[float | None]) -> str:
     found = paired_difference(one, other)
     if found.mean is None or found.low is None or found.high is None or found.p is None:
         return "–"
-    return f"{found.mean:+.3f} [{found.low:+.3f}, {found.high:+.3f}], p = {found.p:.3f}"
+    chance = "p < 0.001" if found.p < 0.001 else f"p = {found.p:.3f}"
+    return f"{found.mean:+.3f} [{found.low:+.3f}, {found.high:+.3f}], {chance}"
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:

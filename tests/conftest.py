@@ -9,6 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("any_machine", deadline=None)  # a busy machine makes no test wrong
+settings.load_profile("any_machine")
 
 ROOT = Path(__file__).resolve().parent.parent
 _LOOPBACK = ("127.", "::1", "localhost")
