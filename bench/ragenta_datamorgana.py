@@ -1,6 +1,6 @@
 """RAGentA against one prompt with all passages, MAIN-RAG, and a sequential rendition, on DataMorgana's questions.
 
-    python bench/ragenta_datamorgana.py DATA --index INDEX --limit 40 --out bench/results/ragenta_datamorgana.jsonl \\
+    python bench/ragenta_datamorgana.py DATA --index INDEX --limit 40 --out runs/ragenta_datamorgana.jsonl \\
         --journal runs/ragenta.sqlite [--sequential 5] [--role judge=MODEL]
 
 DATA is the folder with questions_500.jsonl; INDEX holds the 11,013 pages with vectors, as `retrieval_quality.py
@@ -14,7 +14,7 @@ read by predictor, judge and final agent each. It is written from the paper.
 Seconds are those spent waiting for the model, as they were when a call was made; the verification that follows an
 answer is the same for all strategies and counted apart. The first question of a process reads every agent's
 instructions anew, so a run that was stopped counts that once more. What is in --out is not run again, and what was asked for it
-is in the journal: a run that was stopped goes on. Prints and writes Markdown (--out with .md).
+is in the journal: a run that was stopped goes on. Prints and writes Markdown (--out with .md), which alone is kept.
 """
 
 from __future__ import annotations
@@ -244,12 +244,14 @@ def value(record: dict[str, Any] | None, measure_: str) -> float | None:
     return float(record[measure_])
 
 
-def report(records: Sequence[dict[str, Any]], model: str) -> str:
+def report(records: Sequence[dict[str, Any]], model: str, about: str = "") -> str:
     """Means with intervals, paired differences, what resolves, and the sequential rendition, as Markdown."""
     by = {(one["row"], one["strategy"]): one for one in records}
     rows = sorted({row for row, name in by if all((row, each) in by for each in STRATEGIES)})
     columns = {name: [by[row, name] for row in rows] for name in STRATEGIES}
-    lines = [f"{len(rows)} questions answered by all of {', '.join(STRATEGIES)}; model {model}.", ""]
+    lines = ["# RAGentA, MAIN-RAG and one prompt on DataMorgana's questions", ""]
+    lines += [about, ""] if about else []
+    lines += [f"{len(rows)} questions answered by all of {', '.join(STRATEGIES)}; model {model}.", ""]
     lines.append(
         table(
             ["mean of the questions [95 %]", *STRATEGIES],
@@ -325,6 +327,7 @@ def main() -> int:
     parser.add_argument("--role", action="append", default=[], metavar="ROLE=MODEL")
     parser.add_argument("--journal", default="none")
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--about", default="", help="the first paragraph of the report")
     given = parser.parse_args()
     cast = dict(one.split("=", 1) for one in given.role)
     settings = read_settings(model=given.model, role=cast or None, journal=given.journal)
@@ -348,7 +351,7 @@ def main() -> int:
             with given.out.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(record, ensure_ascii=False) + "\n")
             say(f"{n}/{len(chosen)} {name}: {record.get('fault') or record['seconds']}")
-    text = report(records, kit.model.name)
+    text = report(records, kit.model.name, given.about)
     given.out.with_suffix(".md").write_text(text, encoding="utf-8")
     print(text)
     return 0
