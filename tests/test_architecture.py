@@ -174,36 +174,29 @@ def tree_of(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
 
 
-each_file = pytest.mark.parametrize("path", FILES, ids=module_of)
-
-
-@each_file
-def test_rooms_import_downwards_only(path: Path) -> None:
-    package = path.name == "__init__.py"
-    assert against_the_rooms(tree_of(path), module_of(path), package=package) == []
-
-
-@each_file
-def test_heavy_packages_are_imported_at_use(path: Path) -> None:
-    assert heavy_at_import(tree_of(path), module_of(path)) == []
-
-
-@each_file
-def test_the_engine_is_loaded_without_its_usage_statistics(path: Path) -> None:
-    assert reports_its_use(tree_of(path), module_of(path)) == []
-
-
-@each_file
-def test_no_module_runs_text_or_prints(path: Path) -> None:
-    assert dangers(tree_of(path), module_of(path)) == []
-
-
-@each_file
-def test_a_module_says_what_it_is_and_stays_short(path: Path) -> None:
+def ill_named(path: Path, tree: ast.Module) -> list[str]:
+    """Whether a module is too long, says not what it is for, or is named for nothing, one sentence each."""
+    wrong = []
     lines = path.read_text(encoding="utf-8").count("\n")
-    assert lines <= LINES, f"{module_of(path)} has {lines} lines; {LINES} at most: split it by meaning."
-    assert ast.get_docstring(tree_of(path)), f"{module_of(path)} has no docstring that says what it is for."
-    assert path.stem not in VAGUE, f"{module_of(path)} is named for nothing; name it by the field's noun."
+    if lines > LINES:
+        wrong.append(f"{module_of(path)} has {lines} lines; {LINES} at most: split it by meaning.")
+    if not ast.get_docstring(tree):
+        wrong.append(f"{module_of(path)} has no docstring that says what it is for.")
+    if path.stem in VAGUE:
+        wrong.append(f"{module_of(path)} is named for nothing; name it by the field's noun.")
+    return wrong
+
+
+@pytest.mark.parametrize("path", FILES, ids=module_of)
+def test_a_module_keeps_the_rules_of_the_house(path: Path) -> None:
+    tree, module = tree_of(path), module_of(path)
+    assert [
+        *against_the_rooms(tree, module, package=path.name == "__init__.py"),
+        *heavy_at_import(tree, module),
+        *reports_its_use(tree, module),
+        *dangers(tree, module),
+        *ill_named(path, tree),
+    ] == []
 
 
 @pytest.mark.parametrize(
