@@ -17,6 +17,8 @@ from disputatio.store.ingesting.readers import find_files
 from disputatio.store.ingesting.watch import watch
 from disputatio.store.record.tables import writing
 
+pytestmark = pytest.mark.slow  # each waits for the file system to tell of a change
+
 
 class Recorder:
     """Stands in for an index: notes what it is told to ingest and to delete."""
