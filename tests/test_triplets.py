@@ -58,6 +58,12 @@ def test_what_no_sentence_says_is_left_out_even_under_the_right_title(invented: 
     assert told(invented) == []
 
 
+def test_of_sentences_that_bear_a_statement_out_the_one_with_most_of_its_words_is_cited() -> None:
+    passage = Passage(id="p", text="The town has a large harbour. The town has a small stone harbour.")
+    [one] = borne_out("?", passage, "The town has a small stone harbour.")
+    assert [cited.quote for cited in one.citations] == ["The town has a small stone harbour."]
+
+
 def test_a_true_statement_stays_when_an_invented_one_stands_beside_it() -> None:
     assert [one for one, _ in told("The town has a harbour. It was built by John Smith in 1887.")] == [
         "The town has a harbour."

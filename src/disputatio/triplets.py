@@ -161,8 +161,7 @@ def borne_out(question: str, passage: Passage, answer: str) -> tuple[Claim, ...]
 
     That is the sentence, else the two neighbours, with most of a statement's words among those that have
     all its figures and half of its words, under the passage's title if need be. Code finds the place, so
-    that the agent writes no quotes, which were half of its words. For a bare yes or no the question's
-    words are looked for.
+    that the agent need not write quotes. For a bare yes or no the question's words are looked for.
     """
     found = sentences(passage.text)
     pairs = [(one[0], two[1]) for one, two in pairwise(found)]

@@ -106,7 +106,7 @@ class InspectModel:
         config = GenerateConfig(max_tokens=1, temperature=0.0, seed=0, logprobs=True, top_logprobs=_TOP)
         try:
             chosen = self._words(prompts, config, lambda output: self._choice(output, options))
-        except Exception as error:
+        except Exception as error:  # each provider has errors of its own; all but this refusal are raised on
             if not isinstance(error, LLMError) and "logprob" in str(error).casefold():
                 raise self._no_logprobs() from error
             raise

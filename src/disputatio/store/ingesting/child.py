@@ -202,7 +202,7 @@ def _parts(kind: str, name: str, member: list[int], file: BinaryIO) -> Iterator[
         yield from parser(inner, name)(raw)
     except (Refused, Unreadable, MemoryError):
         raise
-    except Exception as error:
+    except Exception as error:  # whatever a parser raises is the file's fault, and told as such
         raise Refused(_broken(inner, error)) from error
 
 
