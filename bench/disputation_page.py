@@ -26,9 +26,9 @@ were tuned on, even rows are the check. Model seconds are those that calls took 
 answered.
 """
 ORDER = """\
-In RAMDocs the order of a row's passages tells of what kind they are: {order}. A strategy
-that trusts rank, or that takes the earlier of two near copies for the original, profits from that without knowing
-anything. Here each row's passages, and their names, are dealt anew (seed {seed}).
+In RAMDocs the order of a row's passages tells of what kind they are: {order}.
+A strategy that trusts rank, or that takes the earlier of two near copies for the original, profits from that without
+knowing anything. Here each row's passages, and their names, are dealt anew (seed {seed}).
 """
 WORTH = """\
 As shares. Over the answers that state a confidence, each against its strict EM and against its precision (the share of what

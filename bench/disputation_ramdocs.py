@@ -158,12 +158,12 @@ def asked(task: Task, kit: Kit, entrant: Entrant) -> Row:
     answer = found.answer
     if answer is None:
         return replace(own, fault=found.fault.partition(":")[0])
-    scores = score_answer(answer.answers, task.example, METRICS)
+    scores = rounded(score_answer(answer.answers, task.example, METRICS))
     return replace(
         own,
         abstained=answer.abstained or "",
         kind=answer.conflict.kind,
-        confidence=answer.confidence,
+        confidence=rounded(answer.confidence),
         em=scores["em"],
         em_lenient=scores["em_lenient"],
         precision=scores["precision"],
@@ -237,7 +237,7 @@ def save(bench: Bench) -> None:
 def write(bench: Bench, part: str) -> None:
     """Count anew what a part's rows bear on; write the figures and the rows, the page, and the chart of risk."""
     rows = {asked: bench.rows(asked) for asked in bench.kept}
-    bench.told |= tell(rows, TOLD_AFTER[part])
+    bench.told |= rounded(tell(rows, TOLD_AFTER[part]))
     save(bench)
     picture = bench.path.with_name(f"{bench.path.stem}_risk.svg")
     if drawn := chart(bench.told.get("calibration", {})):
@@ -247,6 +247,19 @@ def write(bench: Bench, part: str) -> None:
         for asked, held in bench.kept.items()
     }
     _put_whole(bench.path.with_suffix(".md"), page(bench.about, bench.told, made, picture.name))
+
+
+def rounded(value: Any) -> Any:
+    """The same value with every number in it to six digits behind the point: no result means more.
+
+    >>> rounded({"em": [1 / 3, None, 2]})
+    {'em': [0.333333, None, 2]}
+    """
+    if isinstance(value, Mapping):
+        return {name: rounded(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [rounded(one) for one in value]
+    return round(value, 6) if isinstance(value, float) else value
 
 
 def _put_whole(path: Path, text: str) -> None:
