@@ -152,12 +152,17 @@ def levelled(examples: Sequence[Example], kind: Kind, questions: int) -> list[Ta
 
 
 def asked(task: Task, kit: Kit, entrant: Entrant) -> Row:
-    """Put one question; a fault is kept by its name and leaves scores and costs empty."""
+    """Put one question; a fault is kept by its name and leaves scores and costs empty.
+
+    An answer that is given up because no reply kept its contract is a fault too, as in `disputatio eval run`.
+    """
     found = put(task.example, kit, entrant.strategy, entrant.options)
     own = Row(row=task.row, gold=len(answer_set(task.example.gold)), built=task.built, level=task.level)
     answer = found.answer
     if answer is None:
         return replace(own, fault=found.fault.partition(":")[0])
+    if answer.abstained == "fault":
+        return replace(own, fault="the answer is a fault")
     scores = rounded(score_answer(answer.answers, task.example, METRICS))
     return replace(
         own,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import importlib
 import json
 import sys
@@ -31,11 +32,11 @@ def teller(question: str, kit: Kit, *, k: int | None = None) -> Answer:
     """The years that the model names, of which it is as sure as there are few."""
     passages = kit.passages(question, k=k)
     (word,) = kit.complete("reader", [chat("Name the years.", question)])
-    answers = tuple(word.text.split())
+    answers = tuple(one for one in word.text.split() if one.isdigit())
     return Answer(
         question=question,
         answers=answers,
-        abstained=None if answers else "no_evidence",
+        abstained=None if answers else "fault" if word.text else "no_evidence",
         conflict=Conflict(kind="ambiguity" if len(answers) > 1 else "none"),
         confidence=1 / len(answers) if answers else None,
         passages=tuple(passages),
@@ -109,6 +110,13 @@ def test_a_fault_is_no_zero_and_an_abstention_is(bench: Any, data: Path, tmp_pat
     assert ours["recall"]["mean"] == pytest.approx(2.5 / 7)
     assert ours["precision"]["mean"] == 1.0
     assert ours["calls"]["mean"] == 1.0
+
+
+def test_an_answer_that_is_a_fault_is_no_abstention(bench: Any, data: Path, tmp_path: Path) -> None:
+    model = Scripted(lambda prompt: "gibberish" if "Osk" in prompt else "")
+    told = _main(bench, data, tmp_path / "out.json", model)["figures"]["main"]["all rows"]
+    ours = told["scores"]["disputation"]
+    assert (ours["n"], ours["failed"], ours["abstained"]) == (7, 1, 7)
 
 
 def test_odd_rows_and_even_rows_are_kept_apart(bench: Any, data: Path, tmp_path: Path) -> None:
@@ -329,3 +337,9 @@ def test_both_at_once_has_a_row_of_its_own_and_is_never_called_right(count: Any)
     assert "both" not in told["right"]
     assert (told["right of all"]["n"], told["right of all"]["mean"]) == (4, 0.75)
     assert told["kind not told by the row"] == 1
+
+
+def test_the_examples_in_the_docstrings_hold(bench: Any, count: Any) -> None:
+    for module in (bench, count):
+        done = doctest.testmod(module)
+        assert (done.failed, done.attempted > 0) == (0, True)
