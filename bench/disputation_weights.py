@@ -269,7 +269,7 @@ def report(out: Mapping[str, Any]) -> str:
         "the whole strategy and had no part in this.",
         "",
         "The first passages of a row of RAMDocs tend to be the right ones, so `kinship`, which holds a passage against better-ranked ones "
-        "alone, profits from the order of the data: it cannot be hoped for where ranks tell less. `resemblance` looks at no rank and does not. In the rows read: "
+        "alone, profits from the order of the data, and is worth less wherever ranks tell less. `resemblance` looks at no rank and does not. In the rows read: "
         + "; ".join(f"{what} in {count}" for what, count in out["order of kinds"].items())
         + "."
         + _by_order(out["fits"]),

@@ -1,4 +1,4 @@
-"""The weights of standing: fitted on odd rows, checked on rows not fitted on, and the same as those in use."""
+"""The weights of standing: fitted on odd rows, checked on rows not fitted on, and equal to those in use."""
 
 from __future__ import annotations
 
