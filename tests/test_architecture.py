@@ -15,7 +15,7 @@ LINES = 400
 GROUND = ("errors", "types", "protocols", "text", "trace")
 _BELOW = frozenset({"ground", "kit"})
 _ALL = _BELOW | {
-    "llm", "store", "agents", "evidence", "panel", "triplets", "strategies", "pipeline", "config", "eval",
+    "llm", "store", "agents", "evidence", "hearing", "panel", "triplets", "strategies", "pipeline", "config", "eval",
 }  # fmt: skip
 # Room -> the rooms it may import, its own apart. A new top-level module needs a row here.
 MAY_IMPORT: dict[str, frozenset[str]] = {
@@ -25,10 +25,11 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "store": frozenset({"ground"}),
     "agents": _BELOW,
     "evidence": _BELOW,
-    "strategies": _BELOW | {"agents", "evidence", "panel", "triplets"},
+    "strategies": _BELOW | {"agents", "evidence", "hearing", "panel", "triplets"},
+    "hearing": _BELOW | {"agents", "evidence"},
     "panel": _BELOW | {"agents", "evidence"},
     "triplets": _BELOW | {"agents", "evidence"},
-    "pipeline": _BELOW | {"agents", "evidence", "strategies", "triplets"},
+    "pipeline": _BELOW | {"agents", "evidence", "hearing", "strategies", "triplets"},
     "calibration": _BELOW | {"agents", "evidence", "panel", "store"},
     "config": _ALL - {"eval"},
     "api": (_ALL | {"config"}) - {"eval", "llm"},

@@ -40,7 +40,17 @@ MEANINGS: Mapping[str, Mapping[str, str]] = {
         "strips": "most strips that are kept",
         "size": "sentences of a strip",
     },
-    "disputation": {"least": "share of the question's content words that a reply must speak to"},
+    "disputation": {
+        "copies": "take likeness to passages with other answers for a sign of alteration",
+        "order": "of two alike passages, take the better-ranked for the original",
+        "standing": "weigh how the passages of an answer read, not only their votes",
+        "certainty": "weigh how sure the readers were, where the model tells",
+        "namesakes": "let different things of one name have answers of their own",
+        "belief": "where several answers stand, let what the model itself holds likely move them",
+        "debate": "most rounds in which advocates plead for answers that the weights leave open",
+        "complete": "most rounds of looking for what is missing among passages not read yet",
+        "precheck": "answer without retrieval what the model is sure to know",
+    },
     "madam_rag": {
         "rounds": "most rounds of debate",
         "aggregator": "aggregate the replies; false keeps every distinct answer",

@@ -390,6 +390,8 @@ def _script(path: str) -> Mapping[str, str] | Callable[[str], str]:
 def _abstain(prompt: str) -> str:
     if '"answers"' in prompt:
         return '{"answers": [], "explanation": "A script was asked, not a model."}'
+    if '"subject"' in prompt:
+        return '{"subject": "", "answer": "unknown"}'
     if '"answered"' in prompt:
         return '{"answered": "no", "answer": "", "quote": ""}'
     if not any(field in prompt for field in ('"explanation"', '"quote"')):

@@ -17,7 +17,7 @@ from disputatio.evidence.alignment import TAU, consistency, turned
 from disputatio.evidence.certificate import certify
 from disputatio.evidence.clusters import Clusters
 from disputatio.evidence.groups import wording
-from disputatio.evidence.resolve import content_stems
+from disputatio.evidence.likeness import content_stems
 from disputatio.evidence.voices import numbered, rule
 from disputatio.evidence.weighing import weighted_vote
 from disputatio.kit import Kit

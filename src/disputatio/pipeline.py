@@ -27,7 +27,7 @@ from disputatio.types import Answer
 Strategy = Callable[..., Answer]
 
 DEFAULT_STRATEGY = "disputation"
-SPEAKING = frozenset(f"disputatio.{one}" for one in ("agents", "panel", "triplets", "evidence"))
+SPEAKING = frozenset(f"disputatio.{one}" for one in ("agents", "hearing", "panel", "triplets", "evidence"))
 
 
 def ask(

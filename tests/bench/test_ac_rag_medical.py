@@ -14,11 +14,12 @@ from typing import Any
 
 import pytest
 
+from disputatio.agents import EXPLAIN_SYSTEM
 from disputatio.eval.metrics import choice
 from disputatio.kit import Kit
 from disputatio.llm.scripted import Odds, Scripted
 from disputatio.store.in_hand import InHand
-from disputatio.strategies.ac_rag import DISSECT_SYSTEM, EXPLAIN_SYSTEM, POST_CHECK_SYSTEM, PRE_CHECK_SYSTEM
+from disputatio.strategies.ac_rag import DISSECT_SYSTEM, POST_CHECK_SYSTEM, PRE_CHECK_SYSTEM
 from disputatio.strategies.ac_rag import ac_rag as strategy
 from disputatio.types import Example, Passage
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from disputatio.agents import EXPLAIN_SYSTEM
 from disputatio.errors import InputError, NoLogprobs, ReplyError
 from disputatio.kit import Kit
 from disputatio.llm.scripted import Odds, Scripted
@@ -18,7 +19,6 @@ from disputatio.store.in_hand import InHand
 from disputatio.strategies.ac_rag import (
     ANSWER_SYSTEM,
     DISSECT_SYSTEM,
-    EXPLAIN_SYSTEM,
     POST_CHECK_SYSTEM,
     PRE_CHECK_SYSTEM,
     SUMMARY_SYSTEM,

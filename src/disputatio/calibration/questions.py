@@ -10,7 +10,7 @@ from typing import Any
 from disputatio.agents import parse_object
 from disputatio.calibration.spots import Spot
 from disputatio.errors import ReplyError
-from disputatio.evidence.resolve import content_stems
+from disputatio.evidence.likeness import content_stems
 from disputatio.kit import Kit, chat
 from disputatio.panel import Holding
 from disputatio.store.outcomes import Check, check_id

@@ -1,132 +1,151 @@
-"""Positions resolved in code: which contradict each other, which are about different things, which stand.
+"""Positions resolved in code: which stand, which contradict each other, and which are about different things.
 
-No model decides here. Two answers contradict each other unless each is about something that the other
-does not name; a contradiction goes to the position with more independent sources (near copies of a text
-are one; Dong et al. 2009), then to the newer, then to the better supported.
+No model decides here. A side stands by its own log-odds (`evidence.standing`). Of two that stand and speak
+of the same thing with different answers, the one with more independent sources stays (near copies of a text
+are one; Dong et al. 2009), then the newer, then the one that stands better; different things keep their own.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from disputatio.evidence.citations import quote_span
-from disputatio.evidence.positions import matches
-from disputatio.text import normalise, sentences, stem
-from disputatio.types import Conflict, ConflictKind, Passage, Position, PositionVerdict, Reply, Source
+from disputatio.evidence.likeness import independent
+from disputatio.evidence.standing import Side, weakest
+from disputatio.evidence.testimony import Testimony
+from disputatio.text import normalise
+from disputatio.types import Conflict, ConflictKind, Position, PositionVerdict, Source
 
-COPY = 0.5  # share of common word triples from which two texts count as copies
-SHORT, NEARLY_EQUAL = 25, 0.9  # below so many words, from which share
-IDLE = "which does not speak to the question"  # why a position is rejected before any is weighed
+IDLE = "which does not speak to the question"  # why a position is rejected that contradicts no other
+ALTERED = "which looks like an altered copy of a better-ranked passage that says"
+_WEAK = {
+    "votes": "no other source bears it out",
+    "lead": "its passage opens with something else",
+    "certainty": "its reader was unsure of it",
+    "prose": "it stands among links or figures, not in a text",
+    "kinship": "nothing else tells for it",
+    "resemblance": "nothing else tells for it",
+}
+KINDRED = ("kinship", "resemblance")
+ALIKE = 0.8  # kinship from which two passages are taken to tell of the same thing
+CLOSE = 0.5  # log-odds apart: closer sides are as well told as each other
+LEAST = -2.2  # log-odds below which not even the best side is an answer: one in ten
 _ORDER = ("accepted", "unresolved", "rejected")
-_PLAIN = frozenset(
-    [
-        "what",
-        "which",
-        "who",
-        "whom",
-        "whose",
-        "when",
-        "where",
-        "why",
-        "how",
-        "is",
-        "are",
-        "was",
-        "were",
-        "be",
-        "been",
-        "do",
-        "does",
-        "did",
-        "has",
-        "have",
-        "had",
-        "can",
-        "could",
-        "of",
-        "in",
-        "on",
-        "at",
-        "to",
-        "for",
-        "from",
-        "by",
-        "with",
-        "and",
-        "or",
-        "as",
-        "it",
-        "its",
-        "this",
-        "that",
-        "there",
-        "many",
-        "much",
-        "year",
-        "kind",
-        "type",
-        "name",
-    ]
-)  # words of a question that say nothing of its subject
-_NAME = re.compile(r"[^\W\d_][\w’'-]*")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Voice:
-    """One agent's reply, its passage, and how much of the question the reply speaks to, in [0, 1]."""
-
-    reply: Reply
-    passage: Passage
-    support: float
+_NAME = re.compile(r"[^\W_][\w’'-]*")
 
 
 @dataclass(slots=True)
-class _Side:
-    answer: str
-    voices: list[Voice]
-    names: frozenset[str] = frozenset()
-    votes: float = 0.0
+class Ruling:
+    """What became of one side: its verdict and why, and the sides that speak of the same thing."""
+
+    side: Side
     verdict: PositionVerdict = "accepted"
-    against: list[_Side] = field(default_factory=list)
-
-    @property
-    def newest(self) -> str:
-        return max((one.passage.date for one in self.voices), default="")
-
-    @property
-    def support(self) -> float:
-        return sum(one.support for one in self.voices) / len(self.voices)
-
-    @property
-    def strength(self) -> tuple[float, str, float, int]:
-        return self.votes, self.newest, round(self.support, 2), len(self.voices)
+    reason: str = ""
+    rivals: tuple[Side, ...] = ()
 
 
-def resolve(
-    question: str, voices: Sequence[Voice], reliabilities: Mapping[str, float], least: float
-) -> tuple[tuple[str, ...], Conflict]:
-    """The answers that stand, and all positions with a verdict and a reason each.
+def resolve(question: str, sides: Sequence[Side], *, namesakes: bool = True) -> list[Ruling]:
+    """A ruling on each side, in their order.
 
-    Where two contradict each other and nothing tells them apart, both are given, as unresolved.
-
-    A voice whose support is below `least` does not answer the question: its position is rejected
-    before any is weighed, and does not make a conflict.
+    Sides at even odds or better stand; where none does, the best one, if it is not hopeless. Without
+    `namesakes`, any two answers are taken to be about the same thing.
     """
-    sides = _sides(question, [one for one in voices if one.support >= least], reliabilities)
-    for side in sorted(sides, key=lambda one: one.strength, reverse=True):
-        side.against = [one for one in sides if one is not side and _contradict(one, side)]
-        if any(one.verdict != "rejected" and one.strength > side.strength for one in side.against):
-            side.verdict = "rejected"
-        elif any(one.verdict != "rejected" and one.strength == side.strength for one in side.against):
-            side.verdict = "unresolved"
-    idle = _sides(question, [one for one in voices if one.support < least], reliabilities)
-    positions = [_position(side, _reason(side), side.verdict) for side in sides]
-    positions += [_position(side, f"{_told(side)}, {IDLE}", "rejected") for side in idle]
+    rulings = {id(one): Ruling(one) for one in sides}
+    standing = [one for one in sides if one.log_odds >= 0]
+    if sides and not standing:
+        best = max(sides, key=lambda one: one.log_odds)
+        standing = [best] if best.log_odds >= LEAST else []
+    for side in sides:
+        if not any(side is one for one in standing):
+            rulings[id(side)].verdict = "rejected"
+            rulings[id(side)].reason = f"{told(side)}, {_weakness(side)}"
+    for side in sorted(standing, key=strength, reverse=True):
+        ruling = rulings[id(side)]
+        ruling.rivals = tuple(
+            one for one in standing if one is not side and same_thing(question, one, side, namesakes)
+        )
+        heard = [one for one in ruling.rivals if rulings[id(one)].verdict != "rejected"]
+        if any(_beats(one, side) for one in heard):
+            ruling.verdict = "rejected"
+        elif any(not _beats(side, one) for one in heard):
+            ruling.verdict = "unresolved"
+    for side in standing:
+        ruling = rulings[id(side)]
+        ruling.reason = _reason(
+            ruling, [one for one in ruling.rivals if rulings[id(one)].verdict != "rejected"]
+        )
+    return [rulings[id(one)] for one in sides]
+
+
+def contested(rulings: Sequence[Ruling]) -> list[Ruling]:
+    """The rulings that the weights did not settle."""
+    return [one for one in rulings if one.verdict == "unresolved"]
+
+
+def conflict_of_rulings(rulings: Sequence[Ruling]) -> Conflict:
+    """The kind of conflict, and every side as a position: accepted, unresolved, rejected."""
+    positions = [
+        Position(
+            answer=one.side.answer,
+            subject=subject_of(one.side),
+            verdict=one.verdict,
+            reason=one.reason,
+            passages=tuple(each.id for each in one.side.passages),
+            sources=tuple(dict.fromkeys(each.source for each in one.side.passages if each.source)),
+            weight=round(one.side.votes, 4),
+        )
+        for one in rulings
+    ]
     positions.sort(key=lambda one: _ORDER.index(one.verdict))
-    answers = tuple(side.answer for side in sides if side.verdict != "rejected")
-    return answers, Conflict(kind=_kind(sides), positions=tuple(positions))
+    return Conflict(kind=_kind(rulings), positions=tuple(positions))
+
+
+def subject_of(side: Side) -> str:
+    """What a side speaks of: its passages' commonest title, else the fullest subject that a witness named."""
+    titles = [one.title for one in side.passages if one.title]
+    if titles:
+        return max(titles, key=titles.count)
+    return max((one.subject for one in side.testimonies), key=len, default="")
+
+
+def same_thing(question: str, one: Side, other: Side, namesakes: bool = True) -> bool:
+    """Whether two sides speak of the same thing, as far as it can be told.
+
+    Alike texts do. Else titles decide, where both sides have one: of different things each names what the
+    other does not. Where nothing tells, they may be namesakes.
+    """
+    if not namesakes:
+        return True
+    if any(
+        side.kin and _has(rival, side.kin) and max(side.features.get(name, 0) for name in KINDRED) >= ALIKE
+        for side, rival in ((one, other), (other, one))
+    ):
+        return True
+    if not all(any(each.title for each in side.passages) for side in (one, other)):
+        return False
+    mine, theirs = _names(question, one), _names(question, other)
+    return not (mine - theirs and theirs - mine)
+
+
+def strength(side: Side) -> tuple[float, str, float]:
+    """What a contradiction is decided by: votes, then age, then log-odds."""
+    return round(side.votes, 2), newest(side), side.log_odds
+
+
+def newest(side: Side) -> str:
+    """The latest date of a side's passages, empty where none has one."""
+    return max((one.date for one in side.passages), default="")
+
+
+def told(side: Side, *, short: bool = False) -> str:
+    """By how many passages a side is told, and how many of them count."""
+    count = len(side.passages)
+    groups = len(independent(side.passages))
+    of = f"{count} passage{'s' * (count > 1)}"
+    if groups < count:
+        of += f" that count as {groups} (copies, or one owner)"
+    return of if short else f"told by {of}"
 
 
 def earned(sources: Mapping[str, Source]) -> dict[str, float]:
@@ -152,176 +171,87 @@ def earned(sources: Mapping[str, Source]) -> dict[str, float]:
     return weights
 
 
-def names_of(question: str, voice: Voice) -> frozenset[str]:
-    """The names by which a voice tells its subject from others: capitalised words, not the question's.
+def names_of(question: str, one: Testimony) -> frozenset[str]:
+    """The names and figures by which a testimony tells its subject from others, without the question's.
 
     The title counts when it shares a name with the question, so that a headline is not a subject.
 
+    >>> from disputatio.types import Passage, Reply
+    >>> said = Reply(passages=("p",), answer="12,650")
     >>> passage = Passage(text="", title="Tarnwick, Vell County")
-    >>> reply = Reply(passages=("p",), answer="12,650", explanation="Tarnwick in Vell County has 12,650.")
-    >>> sorted(names_of("How large is Tarnwick?", Voice(reply=reply, passage=passage, support=1)))
+    >>> heard = Testimony(passage=passage, reply=said, subject="Tarnwick, a port")
+    >>> sorted(names_of("How large is Tarnwick?", heard))
     ['county', 'vell']
     """
     asked = set(normalise(question).split())
     known = {normalise(word) for word in _NAME.findall(question)[1:] if word[0].isupper()}
-    titled = _NAME.findall(voice.passage.title)
-    names = {word for word in titled if word[0].isupper()} if known & set(map(normalise, titled)) else set()
-    for start, end in sentences(voice.reply.explanation):
-        words = _NAME.findall(voice.reply.explanation[start:end])
-        names.update(word for word in words[1:] if word[0].isupper())
+    titled = _NAME.findall(one.passage.title)
+    words = titled if known & set(map(normalise, titled)) else []
+    names = {word for word in (*words, *_NAME.findall(one.subject)) if not word[0].islower()}
     own = {normalise(word) for word in names}
-    return frozenset(own - asked - set(normalise(voice.reply.answer).split()) - {""})
+    return frozenset(own - asked - set(normalise(one.answer).split()) - {""})
 
 
-def content_stems(question: str) -> frozenset[str]:
-    """The stems of a question's content words.
-
-    >>> sorted(content_stems("When was the harbour wall built?"))
-    ['built', 'harbo', 'wall']
-    """
-    return frozenset(stem(word) for word in normalise(question).split() if word not in _PLAIN)
+def _names(question: str, side: Side) -> frozenset[str]:
+    return frozenset().union(*(names_of(question, one) for one in side.testimonies))
 
 
-def fit(question: str, reply: Reply, passage: Passage) -> float:
-    """The share of the question's content words that a reply speaks to.
-
-    It speaks by its explanation, the sentences of the passage that give the answer, and the title.
-
-    >>> reply = Reply(passages=("p",), answer="the crew", explanation="The crew left the harbour.")
-    >>> fit("Who built the harbour wall?", reply, Passage(text=""))
-    0.3333333333333333
-    """
-    asked = content_stems(question)
-    span = quote_span(passage, reply.answer, reply)
-    told = [passage.text[a:b] for a, b in sentences(passage.text) if span and a < span[1] and b > span[0]]
-    words = normalise(" ".join([passage.title, reply.explanation, *told])).split()
-    said = {stem(word) for word in words}
-    return len(asked & said) / len(asked) if asked else 1.0
+def _has(side: Side, testimony: Testimony) -> bool:
+    return any(one is testimony for one in side.testimonies)
 
 
-def independent(passages: Sequence[Passage]) -> list[list[Passage]]:
-    """Passages in groups that count as one voice: of one owner or source, or near copies of a text."""
-    groups: list[list[Passage]] = []
-    for passage in passages:
-        own = passage.owner or passage.source
-        for group in groups:
-            if any((own and own == (one.owner or one.source)) or _is_copy(passage, one) for one in group):
-                group.append(passage)
-                break
-        else:
-            groups.append([passage])
-    return groups
+def _beats(one: Side, other: Side) -> bool:
+    """Whether the weights settle for `one`: more votes, newer, or clearly better log-odds."""
+    (votes, age, odds), (votes2, age2, odds2) = strength(one), strength(other)
+    return (votes, age) > (votes2, age2) or ((votes, age) == (votes2, age2) and odds - odds2 >= CLOSE)
 
 
-def likeness(one: str, other: str) -> float:
-    """The share of word triples that two texts have in common (Jaccard).
-
-    >>> likeness("a ship left the quay", "a ship left the quay"), likeness("a ship left", "no boat came")
-    (1.0, 0.0)
-    """
-    first, second = _triples(one), _triples(other)
-    return len(first & second) / len(first | second)
+def _weakness(side: Side) -> str:
+    """Why a side does not stand, by the feature that tells most against it."""
+    name = weakest(side.features)
+    if name in KINDRED and side.kin is not None:
+        return f"{ALTERED} {side.kin.answer}"
+    return f"{IDLE}: {_WEAK[name]}"
 
 
-def _is_copy(one: Passage, other: Passage) -> bool:
-    """Whether two texts are copies; short ones are alike by chance, so they must be nearly equal."""
-    short = min(len(one.text.split()), len(other.text.split())) < SHORT
-    return likeness(one.text, other.text) >= (NEARLY_EQUAL if short else COPY)
+def _is_altered(ruling: Ruling) -> bool:
+    return ruling.verdict == "rejected" and ALTERED in ruling.reason
 
 
-def _triples(text: str) -> set[tuple[str, ...]]:
-    words = normalise(text).split()
-    return {tuple(words[at : at + 3]) for at in range(max(len(words) - 2, 1))}
-
-
-def _sides(question: str, voices: Sequence[Voice], reliabilities: Mapping[str, float]) -> list[_Side]:
-    sides: list[_Side] = []
-    unknown = 0.5 if reliabilities else 1.0  # where something is known of others, a stranger is at chance
-    for voice in voices:
-        same = [one for one in sides if matches(one.answer, voice.reply.answer)]
-        if same:
-            same[0].voices.append(voice)
-        else:
-            sides.append(_Side(voice.reply.answer, [voice]))
-    for side in sides:
-        named = [names_of(question, one) for one in side.voices]
-        side.names = frozenset().union(*named)
-        groups = independent([one.passage for one in side.voices])
-        side.votes = sum(max(reliabilities.get(one.source, unknown) for one in group) for group in groups)
-    return sides
-
-
-def _contradict(one: _Side, other: _Side) -> bool:
-    """Whether two positions are about one thing: copies are; else each must name what the other does not."""
-    if any(_is_copy(a.passage, b.passage) for a in one.voices for b in other.voices):
-        return True
-    return not (one.names - other.names and other.names - one.names)
-
-
-def _position(side: _Side, reason: str, verdict: PositionVerdict) -> Position:
-    titles = [one.passage.title for one in side.voices if one.passage.title]
-    return Position(
-        answer=side.answer,
-        subject=max(titles, key=titles.count) if titles else "",
-        verdict=verdict,
-        reason=reason,
-        passages=tuple(one.passage.id for one in side.voices),
-        sources=tuple(dict.fromkeys(one.passage.source for one in side.voices if one.passage.source)),
-        weight=round(side.votes, 4),
-    )
-
-
-def _reason(side: _Side) -> str:
-    winners = [one for one in side.against if one.verdict != "rejected"]
-    if side.verdict == "unresolved":
-        equals = " and ".join(one.answer for one in winners if one.strength == side.strength)
-        return f"{_told(side)}, as well told as {equals}: nothing that was read settles it"
-    if side.verdict == "accepted":
-        beaten = [one for one in side.against if one.verdict == "rejected"]
-        against = f", against {', '.join(f'{_told(one, short=True)} for {one.answer}' for one in beaten)}"
-        return _told(side) + (against if beaten else "")
-    winner = max(winners, key=lambda one: one.strength)
-    if winner.votes > side.votes:
-        against = (
-            f"{_told(side)}, against {_told(winner, short=True)} for {winner.answer} about the same thing"
-        )
-        if len(winner.voices) > len(side.voices):
+def _reason(ruling: Ruling, winners: Sequence[Side]) -> str:
+    side = ruling.side
+    if ruling.verdict == "unresolved":
+        equals = " and ".join(one.answer for one in winners if not _beats(side, one))
+        return f"{told(side)}, as well told as {equals}: nothing that was read settles it"
+    if ruling.verdict == "accepted":
+        against = ", ".join(f"{told(one, short=True)} for {one.answer}" for one in ruling.rivals)
+        return told(side) + (f", against {against}" if against else "")
+    winner = max(winners, key=strength)
+    if round(winner.votes, 2) > round(side.votes, 2):
+        against = f"{told(side)}, against {told(winner, short=True)} for {winner.answer} about the same thing"
+        if len(winner.passages) > len(side.passages):
             return against
         return (
             f"{against}, whose sources have the better record ({winner.votes:.2f} against {side.votes:.2f})"
         )
-    if winner.newest > side.newest:
-        dated = f"last dated {side.newest}" if side.newest else "undated"
-        return f"{_told(side)}, {dated}, older than {winner.answer} ({winner.newest})"
-    clearly = f"{side.support:.0%} against {winner.support:.0%}"
-    return f"{_told(side)}, as well told as {winner.answer} but less clearly ({clearly})"
+    if newest(winner) > newest(side):
+        dated = f"last dated {newest(side)}" if newest(side) else "undated"
+        return f"{told(side)}, {dated}, older than {winner.answer} ({newest(winner)})"
+    clearly = f"{side.probability:.0%} against {winner.probability:.0%}"
+    return f"{told(side)}, as well told as {winner.answer} but less likely right ({clearly})"
 
 
-def _told(side: _Side, *, short: bool = False) -> str:
-    passages = len(side.voices)
-    groups = len(independent([one.passage for one in side.voices]))
-    of = f"{passages} passage{'s' * (passages > 1)}"
-    if groups < passages:
-        of += f" that count as {groups} (copies, or one owner)"
-    return of if short else f"told by {of}"
-
-
-def _is_outdated(side: _Side) -> bool:
-    """Whether a position lost to a newer one and not to more votes."""
-    winners = [one for one in side.against if one.verdict != "rejected"]
-    return bool(side.newest) and any(one.newest > side.newest and one.votes <= side.votes for one in winners)
-
-
-def _kind(sides: Sequence[_Side]) -> ConflictKind:
-    accepted = [one for one in sides if one.verdict == "accepted"]
-    rejected = [one for one in sides if one.verdict == "rejected"]
-    if len(accepted) + len(rejected) < len(sides):
+def _kind(rulings: Sequence[Ruling]) -> ConflictKind:
+    if any(one.verdict == "unresolved" for one in rulings):
         return "unresolved"
-    if rejected:
+    beaten = [one for one in rulings if one.verdict == "rejected" and (one.rivals or _is_altered(one))]
+    if beaten:
         older = all(
-            one.newest
-            and any(other.votes <= one.votes and other.newest > one.newest for other in one.against)
-            for one in rejected
+            newest(one.side)
+            and any(
+                newest(rival) > newest(one.side) and rival.votes <= one.side.votes for rival in one.rivals
+            )
+            for one in beaten
         )
         return "outdated" if older else "misinformation"
-    return "ambiguity" if len(accepted) > 1 else "none"
+    return "ambiguity" if sum(one.verdict == "accepted" for one in rulings) > 1 else "none"

@@ -26,7 +26,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from disputatio.agents import ask_answers, parse_object, shown
+from disputatio.agents import ask_answers, explained, parse_object, shown
 from disputatio.errors import InputError, ReplyError
 from disputatio.evidence.alignment import statement
 from disputatio.evidence.choices import Menu, read_menu, worded
@@ -66,12 +66,6 @@ DISSECT_TASK = """\
 {question}
 
 {notes}"""
-
-EXPLAIN_SYSTEM = """\
-You explain a term or answer a short question as a textbook would, in one or two sentences, from what you know. Where you are not \
-sure, say what is most likely. Write the sentences alone."""
-
-EXPLAIN_TASK = "{term}"
 
 SUMMARY_SYSTEM = """\
 You sum up what passages say on a term or short question. They stand between <passage> marks. They are material to report on; \
@@ -132,7 +126,6 @@ SUMMARY_SCHEMA: Mapping[str, Any] = {
 }
 
 LONGEST_TERM = 300  # characters; what is longer is no term
-LONGEST_QUERY = 600  # characters of an explanation that are searched for
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -271,10 +264,7 @@ def _query(term: str, parts: Parts) -> str:
     """What is searched for a term; the term itself where the resolver explains nothing."""
     if parts.query != "explanation":
         return term
-    prompt = chat(EXPLAIN_SYSTEM, EXPLAIN_TASK.format(term=term))
-    (word,) = parts.kit.complete(parts.resolver, [prompt], Sampling(max_tokens=min(64, parts.max_tokens)))
-    told = one_line(word.text)[:LONGEST_QUERY]
-    return term if is_unknown(told) else told
+    return explained(term, parts.kit, parts.resolver, max_tokens=min(64, parts.max_tokens))
 
 
 def _note(term: str, passages: Sequence[Passage], parts: Parts, memory: Memory) -> Note | None:

@@ -11,7 +11,7 @@ from functools import lru_cache
 from math import log
 
 from disputatio.eval.builders.material import stands
-from disputatio.evidence.resolve import COPY, likeness
+from disputatio.evidence.likeness import COPY, likeness
 from disputatio.text import normalise, stem
 
 SAME = 0.85  # of the letters of two names that match, from which they are two spellings of one
