@@ -1,42 +1,75 @@
-"""Positions resolved in code: contradictions, namesakes, copies, age, and replies off the question."""
+"""Positions resolved in code: what stands, contradictions, namesakes, age, and the reasons given."""
 
 from __future__ import annotations
 
-from disputatio.evidence.resolve import Voice, fit, independent, names_of, resolve
-from disputatio.types import Conflict, Passage, Position, Reply
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from disputatio.evidence.resolve import (
+    LEAST,
+    Ruling,
+    conflict_of_rulings,
+    contested,
+    earned,
+    names_of,
+    resolve,
+    same_thing,
+    subject_of,
+    told,
+)
+from disputatio.evidence.standing import Side, weigh
+from disputatio.types import Conflict, Position, Source
+from tests.evidence.witnesses import Heard, side, word
 
 QUESTION = "What is the population of Tarnwick?"
+VIRAL = (
+    "You would not believe it of a town like that, but the whole population of Tarnwick comes to {} people, "
+    "and every single one of them is a pirate with a parrot, a patch and a boat."
+)
 
 
-def voice(answer: str, told: str, *, source: str, text: str = "", title: str = "", date: str = "") -> Voice:
-    passage = Passage(
-        id=source,
-        text=text or f"{source} tells in words of its own: {told}",
-        source=source,
-        title=title,
-        date=date,
-    )
-    reply = Reply(passages=(source,), answer=answer, explanation=told)
-    return Voice(reply=reply, passage=passage, support=fit(QUESTION, reply, passage))
+def voice(
+    answer: str, text: str, *, source: str, title: str = "Tarnwick", date: str = "", owner: str = ""
+) -> Heard:
+    return word(answer, text, source=source, title=title, date=date, owner=owner)
 
 
 def settled(
-    *voices: Voice, reliabilities: dict[str, float] | None = None
+    *voices: Heard,
+    reliabilities: dict[str, float] | None = None,
+    ranked: bool = False,
+    namesakes: bool = True,
 ) -> tuple[tuple[str, ...], Conflict]:
-    return resolve(QUESTION, voices, reliabilities or {}, 0.5)
+    """What stands, and the conflict, of testimonies that are weighed as they are found."""
+    sides = weigh(QUESTION, voices, reliabilities or {}, ranked=ranked)
+    rulings = resolve(QUESTION, sides, namesakes=namesakes)
+    given_back = tuple(one.side.answer for one in rulings if one.verdict != "rejected")
+    return given_back, conflict_of_rulings(rulings)
+
+
+def ruled(*sides: Side, namesakes: bool = True) -> dict[str, Ruling]:
+    return {one.side.answer: one for one in resolve(QUESTION, sides, namesakes=namesakes)}
+
+
+def kind(*sides: Side, namesakes: bool = True) -> str:
+    return conflict_of_rulings(resolve(QUESTION, sides, namesakes=namesakes)).kind
 
 
 def position(conflict: Conflict, answer: str) -> Position:
     return next(one for one in conflict.positions if one.answer == answer)
 
 
+# --- from testimonies to an answer --------------------------------------------------------------
 def test_namesakes_keep_their_own_answers() -> None:
-    answers, conflict = settled(
-        voice("4,180", "The population of Tarnwick in Sorrel County is 4,180.", source="a"),
-        voice("12,650", "The population of Tarnwick in Vell County is 12,650.", source="b"),
+    told_by = (
+        voice("4,180", "The port has a population of 4,180.", source="a", title="Tarnwick, Sorrel County"),
+        voice("12,650", "Inland, a population of 12,650.", source="b", title="Tarnwick, Vell County"),
     )
+    answers, conflict = settled(*told_by)
     assert answers == ("4,180", "12,650")
     assert conflict.kind == "ambiguity"
+    assert settled(*told_by, namesakes=False)[1].kind != "ambiguity"
 
 
 def test_a_contradiction_goes_to_the_greater_number_of_sources() -> None:
@@ -52,20 +85,12 @@ def test_a_contradiction_goes_to_the_greater_number_of_sources() -> None:
 
 
 def test_copies_and_one_owner_are_one_vote() -> None:
-    viral = (
-        "Tarnwick has a population of 9, would you believe it, and all of them are pirates, every single one."
-    )
     answers, conflict = settled(
-        voice("9", "The population of Tarnwick is 9.", source="a", text=viral),
-        voice("9", "The population of Tarnwick is 9.", source="b", text=viral),
-        voice(
-            "9",
-            "The population of Tarnwick is 9.",
-            source="b",
-            text="Nine people: the population of Tarnwick.",
-        ),
-        voice("7", "Tarnwick has a population of 7.", source="c"),
-        voice("7", "The population of Tarnwick came to 7.", source="d"),
+        voice("9", VIRAL.format(9), source="a"),
+        voice("9", VIRAL.format(9), source="b"),
+        voice("9", "To the last man, the population of Tarnwick is 9.", source="b"),
+        voice("7", "Tarnwick has a population of 7 by the last count.", source="c"),
+        voice("7", "When the crown came to count them, 7 were the population.", source="d"),
     )
     assert answers == ("7",)
     assert position(conflict, "9").weight == 1
@@ -75,74 +100,243 @@ def test_copies_and_one_owner_are_one_vote() -> None:
 def test_of_two_equal_sides_the_newer_stands_and_the_older_is_called_outdated() -> None:
     answers, conflict = settled(
         voice("5,930", "The population of Tarnwick was 5,930.", source="a", date="1998-06-01"),
-        voice("4,180", "The population of Tarnwick is 4,180.", source="b", date="2021-11-30"),
+        voice("4,180", "In Tarnwick lives a population of 4,180.", source="b", date="2021-11-30"),
     )
     assert answers == ("4,180",)
     assert conflict.kind == "outdated"
-    assert "older than 4,180 (2021-11-30)" in position(conflict, "5,930").reason
+    reason = position(conflict, "5,930").reason
+    assert "last dated 1998-06-01, older than 4,180 (2021-11-30)" in reason
 
 
 def test_more_sources_outweigh_a_newer_date() -> None:
     answers, conflict = settled(
         voice("5", "The population of Tarnwick is 5.", source="a", date="2001"),
         voice("5", "Tarnwick has a population of 5.", source="b", date="2001"),
-        voice("6", "The population of Tarnwick is 6.", source="c", date="2024"),
+        voice("6", "By now the population of Tarnwick is 6.", source="c", date="2024"),
     )
     assert answers == ("5",)
     assert conflict.kind == "misinformation"
 
 
 def test_reliability_weighs_a_vote() -> None:
-    answers, _ = settled(
+    answers, conflict = settled(
         voice("5", "The population of Tarnwick is 5.", source="a"),
         voice("6", "Tarnwick has a population of 6.", source="b"),
-        voice("6", "People in the population of Tarnwick: 6.", source="c"),
-        reliabilities={"a": 0.9, "b": 0.2, "c": 0.2},
+        voice("6", "All in all, the people of Tarnwick make a population of 6.", source="c"),
+        reliabilities={"a": 0.9, "b": 0.3, "c": 0.3},
     )
     assert answers == ("5",)
+    assert "better record (0.90 against 0.60)" in position(conflict, "6").reason
 
 
 def test_a_source_that_nothing_is_known_of_does_not_outweigh_a_proven_one() -> None:
     answers, _ = settled(
-        voice("5", "The population of Tarnwick is 5.", source="a"),
         voice("6", "Tarnwick has a population of 6.", source="stranger"),
+        voice("5", "The population of Tarnwick is 5.", source="a"),
         reliabilities={"a": 0.8},
     )
     assert answers == ("5",)
 
 
-def test_a_tampered_copy_is_about_the_same_thing_whatever_it_names() -> None:
-    text = (
-        "The town of Tarnwick on the river, which fishermen founded before the great flood and which kept "
-        "its old walls and both of its gates, had in the last count of the crown a population of {} people."
-    )
-    answers, _ = settled(
-        voice("5", "Tarnwick on the Sorrel has a population of 5.", source="a", text=text.format(5)),
-        voice("6", "Tarnwick of the Crown has a population of 6.", source="b", text=text.format(6)),
-        voice("5", "The population of Tarnwick is 5.", source="c"),
+def test_an_altered_later_copy_is_rejected_and_the_originals_answer_is_named() -> None:
+    answers, conflict = settled(
+        voice("5", VIRAL.format(5), source="a", title=""),
+        voice("6", VIRAL.format(6), source="b", title=""),
+        ranked=True,
     )
     assert answers == ("5",)
+    assert conflict.kind == "misinformation"
+    assert position(conflict, "6").reason.endswith("altered copy of a better-ranked passage that says 5")
 
 
-def test_a_reply_that_does_not_speak_to_the_question_makes_no_conflict() -> None:
+def test_a_reply_out_of_links_makes_no_conflict() -> None:
     answers, conflict = settled(
         voice("7", "The population of Tarnwick is 7.", source="a"),
-        voice("the crew", "The crew left the harbour at dawn.", source="b"),
+        voice("1998", "Home | News 1998 | About [3]", source="b"),
     )
     assert answers == ("7",)
     assert conflict.kind == "none"
-    assert position(conflict, "the crew").verdict == "rejected"
+    assert position(conflict, "1998").verdict == "rejected"
+    assert "does not speak to the question" in position(conflict, "1998").reason
 
 
 def test_nothing_heard_gives_nothing() -> None:
     assert settled() == ((), Conflict())
 
 
+@given(st.permutations(range(4)))
+def test_the_order_of_passages_changes_no_verdict_where_ranks_are_not_trusted(order: list[int]) -> None:
+    voices = [
+        voice("9", "The population of Tarnwick is 9.", source="a"),
+        voice("7", "Tarnwick has a population of 7 by the last count.", source="b"),
+        voice("7", "When the crown came to count them, 7 were the population.", source="c"),
+        voice("1998", "Home | News 1998 | About [3]", source="d"),
+    ]
+    _, conflict = settled(*(voices[n] for n in order))
+    verdicts = {one.answer: (one.verdict, one.reason) for one in conflict.positions}
+    _, first = settled(*voices)
+    assert verdicts == {one.answer: (one.verdict, one.reason) for one in first.positions}
+
+
+# --- what stands --------------------------------------------------------------------------------
+def test_a_side_at_worse_than_even_odds_does_not_stand_beside_one_that_does() -> None:
+    rulings = ruled(side("7"), side("9", log_odds=-0.1))
+    assert rulings["9"].verdict == "rejected"
+    assert rulings["7"].rivals == ()
+
+
+def test_the_best_of_sides_that_do_not_stand_is_the_answer() -> None:
+    rulings = ruled(side("9", log_odds=-2.0), side("7", log_odds=-1.0))
+    assert [rulings[one].verdict for one in "79"] == ["accepted", "rejected"]
+
+
+def test_not_even_the_best_of_hopeless_sides_is_an_answer() -> None:
+    rulings = ruled(side("9", log_odds=LEAST - 1), side("7", log_odds=LEAST - 0.1))
+    assert {one.verdict for one in rulings.values()} == {"rejected"}
+    assert kind(side("9", log_odds=LEAST - 1), side("7", log_odds=LEAST - 0.1)) == "none"
+
+
+@pytest.mark.parametrize("namesakes", [True, False])
+@given(
+    st.lists(
+        st.tuples(st.floats(-5, 5), st.sampled_from([1.0, 2.0]), st.sampled_from(["", "2001"])), max_size=5
+    )
+)
+def test_somebody_stands_where_somebody_is_likely(
+    namesakes: bool, drawn: list[tuple[float, float, str]]
+) -> None:
+    sides = [
+        side(f"answer{n}", log_odds=odds, votes=votes, date=date)
+        for n, (odds, votes, date) in enumerate(drawn)
+    ]
+    rulings = resolve(QUESTION, sides, namesakes=namesakes)
+    assert [one.side for one in rulings] == sides
+    assert all(one.reason for one in rulings)
+    stand = [one for one in rulings if one.verdict != "rejected"]
+    assert bool(stand) == any(one.log_odds >= LEAST for one in sides)
+
+
+# --- contradictions -----------------------------------------------------------------------------
+def test_votes_come_before_age_and_age_before_odds() -> None:
+    assert ruled(side("7", votes=2), side("9", date="2024", log_odds=9))["9"].verdict == "rejected"
+    assert ruled(side("7", date="2024"), side("9", date="2023", log_odds=9))["9"].verdict == "rejected"
+    assert ruled(side("7", log_odds=3), side("9", log_odds=2))["9"].verdict == "rejected"
+
+
+def test_equals_are_unresolved_and_each_names_the_other() -> None:
+    rulings = resolve(QUESTION, [side("7"), side("9", log_odds=1.4)])
+    assert [one.verdict for one in rulings] == ["unresolved", "unresolved"]
+    assert contested(rulings) == rulings
+    assert "as well told as 9" in rulings[0].reason
+    assert "as well told as 7" in rulings[1].reason
+    assert conflict_of_rulings(rulings).kind == "unresolved"
+
+
+def test_clearly_better_odds_decide_and_the_reason_says_how_likely_each_was() -> None:
+    rulings = ruled(side("7", log_odds=2.0), side("9", log_odds=1.0))
+    assert rulings["7"].verdict == "accepted"
+    assert rulings["7"].reason == "told by 1 passage, against 1 passage for 9"
+    assert (
+        rulings["9"].reason == "told by 1 passage, as well told as 7 but less likely right (73% against 88%)"
+    )
+
+
+def test_an_undated_side_falls_to_a_dated_one_and_is_called_undated_not_outdated() -> None:
+    newer, undated = side("7", date="2021"), side("9", log_odds=3.0)
+    assert "undated, older than 7 (2021)" in ruled(newer, undated)["9"].reason
+    assert kind(newer, undated) == "misinformation"
+
+
+def test_an_older_side_that_was_outvoted_is_misinformation_not_outdated() -> None:
+    assert kind(side("7", date="2021"), side("9", date="1998")) == "outdated"
+    assert kind(side("7", votes=2, date="2021"), side("9", date="1998")) == "misinformation"
+
+
+def test_a_side_told_by_fewer_counts_says_so() -> None:
+    rulings = ruled(side("7", votes=3, passages=3), side("9", votes=1))
+    assert rulings["9"].reason == "told by 1 passage, against 3 passages for 7 about the same thing"
+
+
+def test_one_answer_alone_is_no_conflict() -> None:
+    assert kind(side("7")) == "none"
+    assert kind() == "none"
+
+
+def test_a_position_has_the_passages_sources_subject_and_votes_of_its_side() -> None:
+    conflict = conflict_of_rulings(resolve(QUESTION, [side("9"), side("7", votes=2, passages=2)]))
+    assert [one.answer for one in conflict.positions] == ["7", "9"]  # what is accepted comes first
+    first = conflict.positions[0]
+    assert (first.passages, first.sources) == (("7/0", "7/1"), ("7/0", "7/1"))
+    assert (first.weight, first.subject, first.verdict) == (2, "Tarnwick", "accepted")
+
+
+# --- the same thing, or namesakes ---------------------------------------------------------------
+def test_titles_that_each_name_something_else_are_of_different_things() -> None:
+    one, other = side("7", title="Tarnwick, Vell"), side("9", title="Tarnwick, Sorrel")
+    assert not same_thing(QUESTION, one, other)
+    assert same_thing(QUESTION, one, other, namesakes=False)
+
+
+def test_a_title_that_names_less_may_be_of_the_same_thing() -> None:
+    assert same_thing(QUESTION, side("7", title="Tarnwick, Vell"), side("9", title="Tarnwick"))
+
+
+def test_passages_without_a_title_may_be_of_namesakes() -> None:
+    assert not same_thing(QUESTION, side("7", title=""), side("9"))
+    assert same_thing(QUESTION, side("7", title=""), side("9"), namesakes=False)
+
+
+def test_alike_texts_are_of_the_same_thing_whatever_their_titles_name() -> None:
+    original = side("7", title="Tarnwick, Vell")
+    (kin,) = original.testimonies
+    assert same_thing(QUESTION, original, side("9", title="Tarnwick, Crown", kin=kin, kinship=0.8))
+    assert same_thing(QUESTION, side("9", title="Tarnwick, Crown", kin=kin, kinship=0.8), original)
+    assert not same_thing(QUESTION, original, side("9", title="Tarnwick, Crown", kin=kin, kinship=0.7))
+
+
+def test_a_copy_of_a_third_side_says_nothing_of_two_others() -> None:
+    (third,) = side("8").testimonies
+    one, other = (
+        side("7", title="Tarnwick, Vell"),
+        side("9", title="Tarnwick, Sorrel", kin=third, kinship=1.0),
+    )
+    assert not same_thing(QUESTION, one, other)
+
+
 def test_a_headline_names_no_subject() -> None:
-    headline = voice("9", "It has a population of 9.", source="a", title="You Will Not Believe This Town")
+    headline = word("9", "It has a population of 9.", title="You Will Not Believe This Town")
     assert names_of(QUESTION, headline) == frozenset()
+    assert names_of(QUESTION, word("9", "", title="Tarnwick in Vell")) == {"vell"}
 
 
-def test_passages_without_a_source_are_independent_of_one_another() -> None:
-    passages = [Passage(text="one two three four"), Passage(text="five six seven eight")]
-    assert len(independent(passages)) == 2
+def test_a_witness_names_its_subject_without_the_words_of_question_and_answer() -> None:
+    heard = word("Ann Doyle", "", subject="Ann Doyle, painter of Corle, 1921")
+    assert names_of("Who painted Night Harbour?", heard) == {"corle", "1921"}
+
+
+def test_the_subject_is_the_commonest_title_or_else_what_a_witness_said_most_fully() -> None:
+    assert subject_of(side("7", title="Tarnwick", subject="Tarnwick, the port")) == "Tarnwick"
+    assert subject_of(side("7", title="", subject="Tarnwick, the port")) == "Tarnwick, the port"
+    assert subject_of(side("7", title="")) == ""
+
+
+def test_how_many_passages_tell_it_and_how_many_count() -> None:
+    copies = Side(answer="9", testimonies=[word("9", VIRAL.format(9), source=name) for name in "abc"])
+    assert told(copies) == "told by 3 passages that count as 1 (copies, or one owner)"
+    assert told(side("7", passages=2), short=True) == "2 passages"
+    assert told(side("7")) == "told by 1 passage"
+
+
+# --- what sources have earned -------------------------------------------------------------------
+def test_a_source_earns_its_reliability_only_where_it_is_told_from_chance() -> None:
+    sources = {
+        "good": Source(name="good", reliability=0.9, low=0.8, high=0.95),
+        "liar": Source(name="liar", reliability=0.1, low=0.05, high=0.3),
+        "new": Source(name="new", reliability=0.8, low=0.3, high=0.97),
+        "stranger": Source(name="stranger"),
+    }
+    assert earned(sources) == {"": 0.5, "good": 0.9, "liar": 0.1, "new": 0.5, "stranger": 0.5}
+
+
+def test_where_nothing_is_known_of_any_source_all_votes_are_equal() -> None:
+    assert earned({"a": Source(name="a")}) == earned({}) == {}
