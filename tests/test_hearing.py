@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from disputatio import hearing
-from disputatio.errors import NoLogprobs
+from disputatio.errors import BatchFault, NoLogprobs, ServerFault
 from disputatio.evidence.standing import Side, sides_of
 from disputatio.hearing import believe, certainty, heard, plead
 from disputatio.kit import Kit
-from disputatio.llm.scripted import Scripted
+from disputatio.llm.scripted import Odds, Scripted
 from disputatio.types import Completion, Passage, Token, Usage
 from tests.strategies.court import Court, sure, word
 
@@ -227,6 +227,26 @@ def test_a_quote_is_heard_once_and_cut_at_three_hundred_characters() -> None:
     assert max(map(len, prompt.splitlines())) == 300
 
 
+def test_every_rival_is_quoted_before_any_is_quoted_again() -> None:
+    court = Court()
+    many = [Passage(id=f"m{n}", text=f"Page {n} says: designed by Barnaby Croll.") for n in range(6)]
+    one, croll, third, fourth = sides(
+        VASMER,
+        *many,
+        Passage(id="t", text="They were drawn by Tove Lind."),
+        Passage(id="f", text="Plans by Rolf Anders."),
+    )
+    plead(QUESTION, [one], [[croll, third, fourth]], Kit(model=court))
+    against = court.prompts("advocate")[0].split("Against it:")[1]
+    quotes = [line for line in against.splitlines() if "by " in line]
+    assert quotes == [
+        "Page 0 says: designed by Barnaby Croll.",
+        "They were drawn by Tove Lind.",
+        "Plans by Rolf Anders.",
+        "Page 1 says: designed by Barnaby Croll.",
+    ]
+
+
 def test_orders_and_fence_marks_in_a_quote_stay_in_its_fence() -> None:
     court = Court()
     hostile = Passage(
@@ -247,8 +267,22 @@ def test_orders_and_fence_marks_in_a_quote_stay_in_its_fence() -> None:
 def test_a_model_without_log_probabilities_says_so(asked: str) -> None:
     kit = Kit(model=Court(logprobs=False))
     one, other = sides(VASMER, CROLL)
-    with pytest.raises(NoLogprobs, match="top_logprobs"):
+    with pytest.raises(NoLogprobs, match="court gives no log-probabilities"):
         if asked == "belief":
             believe(QUESTION, ["Vasmer", "Croll"], kit)
         else:
             plead(QUESTION, [one, other], [[other], [one]], kit)
+
+
+@pytest.mark.parametrize(
+    ("fault", "raised"), [(NoLogprobs("none"), NoLogprobs), (ServerFault("down", 503), BatchFault)]
+)
+def test_a_model_that_gives_only_some_log_probabilities_gives_none(
+    fault: Exception, raised: type[Exception]
+) -> None:
+    def odds(prompt: str) -> Odds:
+        return fault if "A: Croll" in prompt else {"A": 0.5, "B": 0.5}
+
+    with pytest.raises(raised) as caught:
+        believe(QUESTION, ["Vasmer", "Croll"], Kit(model=Scripted([], choices=odds)))
+    assert caught.type is raised

@@ -96,3 +96,24 @@ def test_an_answer_that_is_not_one_bare_date_stays_as_it_is(answer: str) -> None
 def test_what_is_given_is_the_answer_or_words_of_the_passage(answer: str, text: str) -> None:
     given_back = as_written(BORN, answer, text)
     assert given_back == answer or given_back in text
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["How many people lived there?", "How much did it cost?", "how  large is Corle?", "How tall is it?"],
+)
+def test_a_count_is_not_taken_for_a_year(question: str) -> None:
+    text = "Of 1868 in all, it was written on 3 May 1868."
+    assert as_written(question, "1868", text) == "1868"
+    assert as_written(BORN, "1868", text) == "3 May 1868"
+
+
+def test_a_month_becomes_the_day_of_its_passage() -> None:
+    assert as_written("When did it open?", "May 1901", "It opened on 12 May 1901.") == "12 May 1901"
+    assert (
+        as_written("When did it open?", "May 1901", "Built in May 1901, opened 12 June 1901.") == "May 1901"
+    )
+
+
+def test_a_whole_date_is_never_shortened() -> None:
+    assert as_written(BORN, "12 May 1901", "He was born in May 1901, in 1901.") == "12 May 1901"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,6 +17,10 @@ LONG = (
 texts = st.lists(
     st.sampled_from(["quay", "tower", "1868", "lamp", "harbour", "boat", "grey"]), max_size=12
 ).map(" ".join)
+
+
+# The third is a copy of the second and of the first one's source: it makes them one voice.
+BRIDGED = [("The lamp burns oil.", "a"), (LONG.format(5), "b"), (LONG.format(6), "a")]
 
 
 def passage(text: str, *, source: str = "", owner: str = "") -> Passage:
@@ -83,6 +89,24 @@ def test_passages_of_one_owner_or_source_are_one_voice() -> None:
 def test_copies_of_different_sources_are_one_voice() -> None:
     told = [passage(LONG.format(5), source="a"), passage(LONG.format(6), source="b")]
     assert len(independent(told)) == 1
+
+
+def test_a_passage_that_is_one_voice_with_two_makes_them_one_whatever_their_order() -> None:
+    told = [passage(text, source=source) for text, source in BRIDGED]
+    assert len(independent(told[:2])) == 2
+    for order in permutations(told):
+        (group,) = independent(order)
+        assert {one.text for one in group} == {text for text, _ in BRIDGED}
+
+
+@given(st.permutations([*BRIDGED, ("It rains on Sundays.", "c"), ("Boats come at dawn.", "c"), ("Fog.", "")]))
+def test_the_order_of_passages_changes_no_voice(order: list[tuple[str, str]]) -> None:
+    groups = independent([passage(text, source=source) for text, source in order])
+    assert {frozenset(one.text for one in group) for group in groups} == {
+        frozenset(text for text, _ in BRIDGED),
+        frozenset({"It rains on Sundays.", "Boats come at dawn."}),
+        frozenset({"Fog."}),
+    }
 
 
 def test_passages_without_a_source_are_independent_of_one_another() -> None:

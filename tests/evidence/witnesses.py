@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from disputatio.evidence.standing import Side
 from disputatio.evidence.testimony import Testimony
@@ -31,7 +31,8 @@ def word(
 def side(
     answer: str,
     *,
-    log_odds: float = 1.0,
+    evidence: float = 1.0,
+    moved: Mapping[str, float] | None = None,
     votes: float = 1.0,
     title: str = "Tarnwick",
     date: str = "",
@@ -54,5 +55,11 @@ def side(
     ]
     features = {"kinship": kinship} if kinship else {}
     return Side(
-        answer=answer, testimonies=list(told), votes=votes, log_odds=log_odds, kin=kin, features=features
+        answer=answer,
+        testimonies=list(told),
+        votes=votes,
+        evidence=evidence,
+        moved=dict(moved or {}),
+        kin=kin,
+        features=features,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from disputatio.errors import NoLogprobs
@@ -199,6 +199,10 @@ EQUALS = titled(
     passage("one", f"They say that the Quillhaven lighthouse was designed by {TRUE} herself."),
     passage("two", f"It seems that the Quillhaven lighthouse was designed by {LIE} himself."),
 )
+
+# The same in one of two towns of that name, and one who speaks of the other, whom nobody contradicts.
+NORFOLK = [replace(one, title="Quillhaven, Norfolk") for one in EQUALS]
+MAINE = passage("maine", "Here the lighthouse was designed by Tove Lind.", title="Quillhaven, Maine")
 
 
 def answered(

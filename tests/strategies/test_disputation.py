@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -19,6 +21,8 @@ from tests.strategies.court import (
     INN,
     LIE,
     LINKS,
+    MAINE,
+    NORFOLK,
     OPENED,
     TITLE,
     TRUE,
@@ -122,9 +126,20 @@ def test_a_certificate_says_how_many_liars_the_answer_survives_where_sources_are
     assert answered(Court(), nameless, belief=False).certificate is None
 
 
-def test_several_answers_have_no_certificate() -> None:
-    answer = answered(Court(), [GUILD, HARBOUR], order=False, belief=False)
-    assert (len(answer.answers), answer.certificate) == (2, None)
+@pytest.mark.parametrize("town", [[GUILD, HARBOUR], EQUALS, [*NORFOLK, MAINE]])
+def test_several_answers_have_no_certificate(town: list[Passage]) -> None:
+    answer = answered(Court(), town, order=False, belief=False)
+    assert (len(answer.answers), answer.certificate) == (len(town), None)
+
+
+def test_sides_that_do_not_stand_against_the_answer_count_for_no_certificate() -> None:
+    shop = passage("shop", f"Shop | Map | Help | 7 Towers by {LIE} | Login", source="")
+    answer = answered(Court(), [GUILD, LINKS, shop], belief=False)
+    assert verdicts(answer) == {TRUE: "accepted", LIE: "rejected"}
+    assert answer.conflict.positions[1].weight == 2  # more than the answer's, and without a name
+    assert answer.certificate is not None
+    assert (answer.certificate.owners, answer.certificate.voters) == (1, 1)
+    assert answer.certificate.names == ("guild",)
 
 
 @given(
@@ -160,9 +175,23 @@ def test_without_ranks_the_order_of_passages_changes_no_verdict(order: list[Pass
 def test_copies_off_takes_no_passage_for_an_altered_copy() -> None:
     kept = answered(Court(), [GUILD, ALTERED], belief=False, debate=0)
     assert kept.answers == (TRUE,)
-    assert f"altered copy of a better-ranked passage that says {TRUE}" in kept.conflict.positions[1].reason
+    assert f"altered copy of a passage that says {TRUE}" in kept.conflict.positions[1].reason
     without = answered(Court(), [GUILD, ALTERED], belief=False, debate=0, copies=False)
     assert without.answers == (TRUE, LIE)
+
+
+def test_copies_off_gives_likeness_for_no_reason() -> None:
+    links = passage(
+        "board",
+        f"Home | News [3] | About the Quillhaven lighthouse | Plans by {TRUE} | 1998 | Print | Harbour",
+    )
+    town = [links, GUILD, passage("copy", links.text.replace(TRUE, LIE))]
+    kept = answered(Court(), town, belief=False)
+    assert kept.conflict.kind == "misinformation"
+    assert "altered copy" in kept.conflict.positions[1].reason
+    without = answered(Court(), town, belief=False, copies=False)
+    assert without.conflict.kind == "none"
+    assert "links or figures" in without.conflict.positions[1].reason
 
 
 def test_order_off_takes_neither_of_two_alike_passages_for_the_original() -> None:
@@ -172,6 +201,18 @@ def test_order_off_takes_neither_of_two_alike_passages_for_the_original() -> Non
         assert set(verdicts(answered(Court(), town, belief=False, debate=0, order=False)).values()) == {
             "unresolved"
         }
+
+
+def test_with_order_off_the_first_of_two_alike_that_hardly_stand_is_not_preferred() -> None:
+    short = passage(
+        "short", f"The lighthouse of Quillhaven was designed by {TRUE}, an engineer among fishermen."
+    )
+    copy = passage("copy", short.text.replace(TRUE, LIE))
+    for town in ([short, copy], [copy, short]):
+        trace = Trace()
+        answer = answered(Court(), town, order=False, belief=False, debate=0, trace=trace)
+        assert verdicts(answer) == {TRUE: "unresolved", LIE: "unresolved"}
+        assert all(one["log_odds"] < 0 for one in notes(trace, "sides")[0]["sides"])
 
 
 def test_standing_off_asks_not_how_a_passage_reads() -> None:
@@ -216,6 +257,8 @@ def test_belief_moves_what_stands_and_is_asked_in_every_rotation() -> None:
         [f"A: {LIE}", f"A: {TRUE}"],
     )
     assert answer.answers == (LIE,)
+    reason = answer.conflict.positions[1].reason
+    assert reason == "told by 1 passage, which the model itself holds less likely than the others"
     without = Court(believed={TRUE: 0.02, LIE: 0.98})
     assert answered(without, [GUILD, HARBOUR], order=False, belief=False).answers == (TRUE, LIE)
     assert without.roles() == ["witness"]
@@ -248,6 +291,14 @@ def test_advocates_settle_what_the_weights_leave_open() -> None:
     assert note["kept"][LIE] > 0 > note["kept"][TRUE]
 
 
+def test_an_answer_that_its_advocate_gives_up_is_rejected_for_that() -> None:
+    court = Court(kept={TRUE: 0.01, LIE: 0.99})
+    answer = answered(court, EQUALS, order=False, belief=False)
+    assert verdicts(answer) == {LIE: "accepted", TRUE: "rejected"}
+    assert answer.conflict.positions[1].reason == "told by 1 passage, which its own advocate gave up"
+    assert answer.conflict.kind == "misinformation"
+
+
 def test_a_debate_ends_with_what_it_settles_or_after_its_rounds() -> None:
     settled = Court(kept={TRUE: 0.2, LIE: 0.9})
     answered(settled, EQUALS, order=False, belief=False, debate=3)
@@ -269,8 +320,17 @@ def test_a_model_without_log_probabilities_skips_belief_and_debate_and_says_so()
     trace = Trace()
     answer = answered(Court(logprobs=False), EQUALS, order=False, trace=trace)
     assert set(verdicts(answer).values()) == {"unresolved"}
-    assert [one["reason"] for one in notes(trace, "no_belief")] == ["no top_logprobs"]
-    assert [one["reason"] for one in notes(trace, "no_debate")] == ["no top_logprobs"]
+    for kind in ("no_belief", "no_debate"):
+        (note,) = notes(trace, kind)
+        assert "court gives no log-probabilities" in note["reason"]
+    for one in notes(trace, "sides")[0]["sides"]:
+        assert one["moved"] == {}
+
+
+def test_advocates_are_asked_once_where_the_model_has_no_log_probabilities() -> None:
+    court = Court(logprobs=False)
+    answered(court, EQUALS, order=False, debate=3)
+    assert court.batches == [("witness", 2), ("belief", 2), ("advocate", 2)]
 
 
 # --- hostile material ---------------------------------------------------------------------------
@@ -308,3 +368,24 @@ def test_the_trace_has_every_side_with_its_log_odds_and_verdict() -> None:
     assert [one["answer"] for one in note["sides"]] == [TRUE, LIE]
     assert note["sides"][0]["log_odds"] > 0 > note["sides"][1]["log_odds"]
     assert note["verdicts"] == ["accepted", "rejected"]
+
+
+def test_the_trace_has_votes_as_votes_and_apart_from_them_the_features() -> None:
+    trace = Trace()
+    answered(Court(), [GUILD, INN], trace=trace)
+    (note,) = notes(trace, "sides")
+    (side,) = note["sides"]
+    assert (side["answer"], side["votes"], side["moved"]) == (TRUE, 2.0, {})
+    assert side["features"]["votes"] == pytest.approx(math.log(2))
+    assert side["features"].keys() == {"votes", "lead", "prose", "kinship"}
+
+
+def test_the_trace_has_by_how_much_belief_and_debate_moved_a_side() -> None:
+    trace = Trace()
+    court = Court(believed={TRUE: 0.53, LIE: 0.47}, kept={TRUE: 0.49, LIE: 0.51})
+    answered(court, EQUALS, order=False, debate=2, trace=trace)
+    first, second = notes(trace, "sides")[0]["sides"]
+    assert len(notes(trace, "debate")) == 2
+    assert first["moved"]["belief"] == second["moved"]["belief"] == 0  # within doubt
+    assert first["moved"]["debate"] == pytest.approx(2 * math.log(0.49 / 0.51))
+    assert second["moved"]["debate"] == pytest.approx(2 * math.log(0.51 / 0.49))

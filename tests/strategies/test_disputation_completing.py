@@ -7,6 +7,7 @@ import pytest
 from disputatio.trace import Trace
 from tests.strategies.court import (
     BOTH,
+    EQUALS,
     GOATS,
     GUILD,
     INN,
@@ -22,6 +23,7 @@ from tests.strategies.court import (
     answered,
     notes,
     passage,
+    titled,
     verdicts,
 )
 
@@ -80,11 +82,18 @@ def test_complete_off_looks_no_further() -> None:
     assert (court.roles(), len(shelf.asked)) == (["witness"], 1)
 
 
-@pytest.mark.parametrize("question", [QUESTION, BOTH])
-def test_nothing_is_asked_for_where_everything_is_read(question: str) -> None:
+@pytest.mark.parametrize(("question", "asked"), [(QUESTION, ["witness"]), (BOTH, ["parts", "witness"])])
+def test_nothing_is_looked_for_where_everything_is_read(question: str, asked: list[str]) -> None:
     court = Court()
     assert answered(court, [GOATS], question).abstained == "no_evidence"
-    assert court.roles() == ["witness"]
+    assert court.roles() == asked
+
+
+def test_a_follow_up_is_noted() -> None:
+    trace = Trace()
+    answered(Court(explains="A tower."), Shelf([GOATS], [GUILD]), trace=trace)
+    (note,) = notes(trace, "follow_up")
+    assert (note["question"], note["query"], note["passages"]) == (QUESTION, "A tower.", ["guild"])
 
 
 def test_it_is_looked_for_as_often_as_allowed_and_no_passage_is_read_twice() -> None:
@@ -96,34 +105,135 @@ def test_it_is_looked_for_as_often_as_allowed_and_no_passage_is_read_twice() -> 
     assert answer.rounds == 3
 
 
-def test_both_parts_of_a_question_are_answered() -> None:
-    court, shelf = Court(parts=[WHO, WHEN]), Shelf([GUILD], [OPENED])
+# --- questions of several parts -----------------------------------------------------------------
+def test_every_part_is_heard_over_all_passages_and_ruled_on_alone() -> None:
+    court, trace = Court(parts=[WHO, WHEN]), Trace()
+    answer = answered(court, [GUILD, OPENED, GOATS], BOTH, trace=trace)
+    assert answer.answers == (TRUE, "4 May 1921")
+    assert court.batches == [("parts", 1), ("witness", 3), ("witness", 3)]
+    asked = [one.rpartition("Question: ")[2] for one in court.prompts("witness")]
+    assert asked == [WHO] * 3 + [WHEN] * 3
+    assert [one["question"] for one in notes(trace, "sides")] == [WHO, WHEN]
+    assert [len(one["sides"]) for one in notes(trace, "sides")] == [1, 1]
+    assert [one.id for one in answer.passages] == ["guild", "opened", "goats"]
+
+
+def test_a_part_is_answered_out_of_a_passage_that_answers_another_too() -> None:
+    told = passage("all", f"{GUILD.text} Many years later it was opened on 4 May 1921.")
+    court, shelf = Court(parts=[WHO, WHEN]), Shelf([told], [OPENED])
+    assert answered(court, shelf, BOTH).answers == (TRUE, "4 May 1921")
+    assert court.batches == [("parts", 1), ("witness", 1), ("witness", 1)]
+    assert len(shelf.asked) == 1  # nothing is missing
+
+
+def test_a_part_that_nothing_answers_is_looked_for_among_unread_passages() -> None:
+    court, shelf = Court(parts=[WHO, WHEN], explains="A day."), Shelf([GUILD], [OPENED])
     answer = answered(court, shelf, BOTH)
     assert answer.answers == (TRUE, "4 May 1921")
-    assert court.batches == [("witness", 1), ("parts", 1), ("witness", 1)]
-    assert shelf.asked[-1] == (WHEN, frozenset({"guild"}))
-    assert {one.passage for claim in answer.claims for one in claim.citations} == {"guild", "opened"}
+    assert court.batches == [
+        ("parts", 1),
+        ("witness", 1),
+        ("witness", 1),
+        ("explain", 1),
+        ("witness", 1),
+    ]
+    assert shelf.asked[-1] == ("A day.", frozenset({"guild"}))
+    assert ([one.round for one in answer.replies], answer.rounds) == ([1, 1, 2], 2)
 
 
-def test_parts_that_are_answered_are_not_looked_for_again() -> None:
-    told = passage("all", f"The Quillhaven lighthouse, designed by {TRUE}, was opened on 4 May 1921.")
-    court, shelf = Court(parts=[WHO, WHEN]), Shelf([told], [OPENED])
-    answered(court, shelf, BOTH)
-    assert court.batches == [("witness", 1), ("parts", 1)]
+def test_what_is_found_for_one_part_is_heard_on_the_next() -> None:
+    found = passage("all", f"{GUILD.text} Many years later it was opened on 4 May 1921.")
+    court = Court(parts=[WHO, WHEN])
+    answer = answered(court, Shelf([GOATS], [found]), BOTH)
+    assert answer.answers == (TRUE, "4 May 1921")
+    assert court.batches == [
+        ("parts", 1),
+        ("witness", 1),
+        ("explain", 1),
+        ("witness", 1),
+        ("witness", 2),
+    ]
+    assert [one.id for one in answer.passages] == ["goats", "all"]
 
 
-def test_a_passage_is_read_for_one_part_alone() -> None:
-    court = Court(parts=[WHEN, "Where does the Quillhaven keeper sleep?"])
-    answer = answered(court, Shelf([GUILD], [OPENED, GOATS]), BOTH)
-    assert [one.id for one in answer.passages] == ["guild", "opened", "goats"]
-    assert court.batches == [("witness", 1), ("parts", 1), ("witness", 2)]
+def test_each_part_has_a_cited_claim_of_its_own() -> None:
+    answer = answered(Court(parts=[WHO, WHEN]), [GUILD, OPENED], BOTH)
+    who, when = answer.claims
+    assert who.text == f"{TRUE} designed the Quillhaven lighthouse."
+    assert WHEN in when.text
+    assert "4 May 1921" in when.text
+    assert [[one.passage for one in claim.citations] for claim in answer.claims] == [["guild"], ["opened"]]
 
 
-@pytest.mark.parametrize("parts", [[BOTH], [WHEN], [WHEN, WHEN], [], "no JSON", '{"parts": [1]}'])
+def test_answers_to_different_parts_do_not_contradict_each_other() -> None:
+    court = Court(parts=[WHO, WHEN], believed={TRUE: 0.99, "4 May 1921": 0.01})
+    answer = answered(court, titled(GUILD, OPENED), BOTH, order=False, namesakes=False, debate=3)
+    assert verdicts(answer) == {TRUE: "accepted", "4 May 1921": "accepted"}
+    assert [one.reason for one in answer.conflict.positions] == ["told by 1 passage"] * 2
+    assert court.roles() == ["parts", "witness", "witness"]  # neither a belief nor a debate between them
+    assert answer.certificate is None
+
+
+def test_belief_and_debate_stay_within_a_part() -> None:
+    court = Court(parts=[WHO, WHEN])
+    answer = answered(court, [*EQUALS, OPENED], BOTH, order=False)
+    assert verdicts(answer) == {TRUE: "unresolved", LIE: "unresolved", "4 May 1921": "accepted"}
+    assert court.batches == [
+        ("parts", 1),
+        ("witness", 3),
+        ("belief", 2),
+        ("advocate", 2),
+        ("witness", 3),
+    ]
+    assert not any("1921" in one for one in (*court.prompts("belief"), *court.prompts("advocate")))
+    assert all(f"Question: {WHO}\n" in one for one in (*court.prompts("belief"), *court.prompts("advocate")))
+
+
+def test_a_part_without_an_answer_takes_none_from_another() -> None:
+    answer = answered(Court(parts=[WHO, WHEN]), [GUILD, GOATS], BOTH)
+    alone = answered(Court(), [GUILD, GOATS])
+    assert (answer.answers, answer.abstained) == ((TRUE,), None)
+    assert answer.confidence == alone.confidence
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        BOTH,
+        "Who designed the Quillhaven lighthouse and in what year was it opened?",
+        "Who designed the Quillhaven lighthouse; when was it opened?",
+        "Who designed the Quillhaven lighthouse? Was it opened in 1921?",
+    ],
+)
+def test_a_question_that_asks_for_two_things_is_divided_before_anything_is_read(question: str) -> None:
+    court = Court(parts=[WHO, WHEN])
+    assert answered(court, [GUILD, OPENED], question).answers == (TRUE, "4 May 1921")
+    assert court.roles() == ["parts", "witness", "witness"]
+    assert court.prompts("parts") == [f"Question: {question}"]
+
+
+@pytest.mark.parametrize(
+    "question", [QUESTION, "Who designed the Quillhaven lighthouse and the quay?", "Who designed it? "]
+)
+def test_a_question_that_asks_for_one_thing_is_not_divided(question: str) -> None:
+    court = Court(parts=[WHO, WHEN])
+    answered(court, [GUILD, OPENED], question)
+    assert court.roles() == ["witness"]
+
+
+def test_complete_off_divides_nothing() -> None:
+    court = Court(parts=[WHO, WHEN])
+    answered(court, [GUILD, OPENED], BOTH, complete=0, belief=False)
+    assert court.batches == [("witness", 2)]
+    assert court.prompts("witness")[0].endswith(f"Question: {BOTH}")
+
+
+@pytest.mark.parametrize("parts", [[BOTH], [WHEN], [WHEN, WHEN], [], ["", WHEN], "no JSON", '{"parts": [1]}'])
 def test_a_division_that_divides_nothing_changes_nothing(parts: list[str] | str) -> None:
     court = Court(parts=parts)
     assert answered(court, Shelf([GUILD], [OPENED]), BOTH).answers == (TRUE,)
-    assert court.roles() == ["witness", "parts"]
+    assert court.roles() == ["parts", "witness"]
+    assert court.prompts("witness")[0].endswith(f"Question: {BOTH}")
 
 
 def test_a_broken_division_is_noted_as_a_fault() -> None:
@@ -131,9 +241,3 @@ def test_a_broken_division_is_noted_as_a_fault() -> None:
     answered(Court(parts="no JSON"), Shelf([GUILD], [OPENED]), BOTH, trace=trace)
     (note,) = notes(trace, "fault")
     assert note["role"] == "detector"
-
-
-def test_a_question_that_joins_nothing_is_not_divided() -> None:
-    court = Court(parts=[WHO, WHEN])
-    answered(court, Shelf([GUILD], [OPENED]))
-    assert court.roles() == ["witness"]
