@@ -10,12 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import zip_longest
 from typing import Any
 
 from disputatio.agents import echoes, parse_object, shown, stands_in
 from disputatio.errors import ReplyError
 from disputatio.evidence.citations import quote_span
 from disputatio.evidence.dates import as_written
+from disputatio.evidence.odds import choose
 from disputatio.evidence.standing import Side
 from disputatio.evidence.testimony import Testimony, grounded_subject
 from disputatio.kit import Kit, chat
@@ -145,7 +147,7 @@ def believe(question: str, answers: Sequence[str], kit: Kit) -> list[float]:
         options = "\n".join(f"{letter}: {one_line(one)}" for letter, one in zip(letters, turn, strict=True))
         prompts.append(chat(system, BELIEF_TASK.format(question=one_line(question), options=options)))
     total = [0.0] * len(heard)
-    for at, choice in enumerate(kit.choose("belief", prompts, tuple(letters))):
+    for at, choice in enumerate(choose("belief", prompts, tuple(letters), kit)):
         for place, logprob in enumerate(choice.logprobs):
             total[(at + place) % len(heard)] += logprob / len(heard)
     mean = sum(total) / len(total)
@@ -169,11 +171,12 @@ def plead(question: str, sides: Sequence[Side], rivals: Sequence[Sequence[Side]]
         )
         for side, against in zip(sides, rivals, strict=True)
     ]
-    choices = kit.choose("advocate", prompts, ("Keep", "Yield"))
+    choices = choose("advocate", prompts, ("Keep", "Yield"), kit)
     return [one.logprobs[0] - one.logprobs[1] for one in choices]
 
 
 def _quoted(sides: Sequence[Side]) -> str:
-    """The verified quotes of sides, each in a fence, the best-ranked of each side first."""
-    quotes = dict.fromkeys(one.reply.quote for side in sides for one in side.testimonies if one.reply.quote)
+    """The verified quotes of sides, each in a fence: the best-ranked of each side, then the next of each."""
+    told = ([one.reply.quote for one in side.testimonies if one.reply.quote] for side in sides)
+    quotes = dict.fromkeys(quote for turn in zip_longest(*told) for quote in turn if quote)
     return "\n".join(fence("quote", one_line(one)[:QUOTE]) for one in list(quotes)[:QUOTES])

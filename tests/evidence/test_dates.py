@@ -117,3 +117,8 @@ def test_a_month_becomes_the_day_of_its_passage() -> None:
 
 def test_a_whole_date_is_never_shortened() -> None:
     assert as_written(BORN, "12 May 1901", "He was born in May 1901, in 1901.") == "12 May 1901"
+
+
+@pytest.mark.parametrize("question", ["What is the population of Corle?", "What was the price?"])
+def test_a_bare_figure_is_no_year_where_no_date_is_asked_for(question: str) -> None:
+    assert as_written(question, "1868", "It was 1868, as was written on 3 May 1868.") == "1868"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -389,3 +390,27 @@ def test_the_trace_has_by_how_much_belief_and_debate_moved_a_side() -> None:
     assert first["moved"]["belief"] == second["moved"]["belief"] == 0  # within doubt
     assert first["moved"]["debate"] == pytest.approx(2 * math.log(0.49 / 0.51))
     assert second["moved"]["debate"] == pytest.approx(2 * math.log(0.51 / 0.49))
+
+
+def test_an_answer_that_won_by_its_date_has_no_certificate() -> None:
+    town = [replace(EQUALS[0], date="2020"), replace(EQUALS[1], date="2010")]
+    answer = answered(Court(), town, order=False, belief=False)
+    assert (answer.answers, answer.conflict.kind, answer.certificate) == ((TRUE,), "outdated", None)
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"belief": False}, "which its own advocate gave up"),
+        ({"debate": 0}, "which the model itself holds less likely"),
+    ],
+)
+def test_what_belief_or_debate_rejected_below_even_odds_says_so(options: dict[str, object], why: str) -> None:
+    short = passage(
+        "short", f"The lighthouse of Quillhaven was designed by {TRUE}, an engineer among fishermen."
+    )
+    town = [short, passage("copy", short.text.replace(TRUE, LIE))]
+    court = Court(kept={TRUE: 0.1, LIE: 0.9}, believed={TRUE: 0.1, LIE: 0.9})
+    answer = answered(court, town, order=False, **options)
+    assert answer.answers == (LIE,)
+    assert why in answer.conflict.positions[1].reason

@@ -241,3 +241,7 @@ def test_a_broken_division_is_noted_as_a_fault() -> None:
     answered(Court(parts="no JSON"), Shelf([GUILD], [OPENED]), BOTH, trace=trace)
     (note,) = notes(trace, "fault")
     assert note["role"] == "detector"
+
+
+def test_one_answer_a_part_is_no_conflict() -> None:
+    assert answered(Court(parts=[WHO, WHEN]), [GUILD, OPENED], BOTH).conflict.kind == "none"

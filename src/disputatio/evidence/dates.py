@@ -26,6 +26,7 @@ _FORMS = tuple(
         _YEAR,
     )
 )
+_ASKS_WHEN = re.compile(r"\b(?:when|dates?|days?|born|birthday)\b", re.IGNORECASE)
 _ASKS_YEAR = re.compile(r"\b(?:which|what)\s+year\b", re.IGNORECASE)
 
 
@@ -66,7 +67,7 @@ def dates(text: str) -> list[Date]:
 def as_written(question: str, answer: str, text: str) -> str:
     """An answer that is a date, as its passage writes it in full; any other answer as it is.
 
-    Where the question asks for a year, a bare year stays one.
+    So where the question asks for a date: a year that is asked for stays one, and a count is no year.
 
     >>> as_written("When was he born?", "1868", "John Lamb (born 1868). John Lamb, 18 December 1868, Oban")
     '18 December 1868'
@@ -75,16 +76,16 @@ def as_written(question: str, answer: str, text: str) -> str:
     >>> as_written("In what year did it open?", "1903", "It opened on January 30, 1903.")
     '1903'
     """
+    if _ASKS_YEAR.search(question) or not _ASKS_WHEN.search(question):
+        return answer
     said = dates(answer)
     if len(said) != 1 or normalise(answer) != normalise(answer[said[0].start : said[0].end]):
         return answer
     date = said[0]
-    if date.month is None and _ASKS_YEAR.search(question):
-        return answer
     told = [one for one in dates(text) if date.within(one)]
     whole = [one for one in told if one.day] or [one for one in told if one.month]
-    if date.month is not None:
-        whole = [one for one in told if (one.month, one.day) == (date.month, date.day)]
+    if date.day is not None:
+        whole = told
     return text[whole[0].start : whole[0].end] if whole else answer
 
 

@@ -83,12 +83,18 @@ def independent(passages: Sequence[Passage]) -> list[list[Passage]]:
     groups: list[list[Passage]] = []
     for passage in passages:
         own = passage.owner or passage.source
-        for group in groups:
-            if any((own and own == (one.owner or one.source)) or is_copy(passage, one) for one in group):
-                group.append(passage)
-                break
-        else:
+        joined = [
+            group
+            for group in groups
+            if any((own and own == (one.owner or one.source)) or is_copy(passage, one) for one in group)
+        ]
+        if not joined:
             groups.append([passage])
+            continue
+        for other in joined[1:]:  # a passage that is one voice with two groups makes them one
+            joined[0].extend(other)
+        joined[0].append(passage)
+        groups = [one for one in groups if not any(one is other for other in joined[1:])]
     return groups
 
 

@@ -18,7 +18,11 @@ from disputatio.text import normalise
 from disputatio.types import Conflict, ConflictKind, Position, PositionVerdict, Source
 
 IDLE = "which does not speak to the question"  # why a position is rejected that contradicts no other
-ALTERED = "which looks like an altered copy of a better-ranked passage that says"
+ALTERED = "which looks like an altered copy of a passage that says"
+MOVED = {
+    "belief": "which the model itself holds less likely than the others",
+    "debate": "which its own advocate gave up",
+}
 _WEAK = {
     "votes": "no other source bears it out",
     "lead": "its passage opens with something else",
@@ -29,9 +33,18 @@ _WEAK = {
 }
 KINDRED = ("kinship", "resemblance")
 ALIKE = 0.8  # kinship from which two passages are taken to tell of the same thing
+TIED = 1e-9
 CLOSE = 0.5  # log-odds apart: closer sides are as well told as each other
 LEAST = -2.2  # log-odds below which not even the best side is an answer: one in ten
 _ORDER = ("accepted", "unresolved", "rejected")
+_GRAVEST: tuple[ConflictKind, ...] = (
+    "unresolved",
+    "misinformation",
+    "outdated",
+    "opinion",
+    "ambiguity",
+    "none",
+)
 _NAME = re.compile(r"[^\W_][\w’'-]*")
 
 
@@ -54,8 +67,8 @@ def resolve(question: str, sides: Sequence[Side], *, namesakes: bool = True) -> 
     rulings = {id(one): Ruling(one) for one in sides}
     standing = [one for one in sides if one.log_odds >= 0]
     if sides and not standing:
-        best = max(sides, key=lambda one: one.log_odds)
-        standing = [best] if best.log_odds >= LEAST else []
+        best = max(one.log_odds for one in sides)
+        standing = [one for one in sides if best >= LEAST and best - one.log_odds < TIED]
     for side in sides:
         if not any(side is one for one in standing):
             rulings[id(side)].verdict = "rejected"
@@ -72,6 +85,11 @@ def resolve(question: str, sides: Sequence[Side], *, namesakes: bool = True) -> 
             ruling.verdict = "unresolved"
     for side in standing:
         ruling = rulings[id(side)]
+        heard = [one for one in ruling.rivals if rulings[id(one)].verdict != "rejected"]
+        if ruling.verdict == "unresolved" and all(_beats(side, one) for one in heard):
+            ruling.verdict = "accepted"  # what it could not beat was beaten by another
+    for side in standing:
+        ruling = rulings[id(side)]
         ruling.reason = _reason(
             ruling, [one for one in ruling.rivals if rulings[id(one)].verdict != "rejected"]
         )
@@ -81,6 +99,18 @@ def resolve(question: str, sides: Sequence[Side], *, namesakes: bool = True) -> 
 def contested(rulings: Sequence[Ruling]) -> list[Ruling]:
     """The rulings that the weights did not settle."""
     return [one for one in rulings if one.verdict == "unresolved"]
+
+
+def joined_conflict(parts: Sequence[Conflict]) -> Conflict:
+    """The conflicts over several things that are asked for as one: all positions, and the gravest kind.
+
+    >>> joined_conflict([Conflict(kind="none"), Conflict(kind="outdated")]).kind
+    'outdated'
+    """
+    positions = sorted(
+        (one for part in parts for one in part.positions), key=lambda one: _ORDER.index(one.verdict)
+    )
+    return Conflict(kind=min((one.kind for one in parts), key=_GRAVEST.index), positions=tuple(positions))
 
 
 def conflict_of_rulings(rulings: Sequence[Ruling]) -> Conflict:
@@ -208,14 +238,18 @@ def _beats(one: Side, other: Side) -> bool:
 
 def _weakness(side: Side) -> str:
     """Why a side does not stand, by the feature that tells most against it."""
+    pushed = min(side.moved, key=lambda name: side.moved[name], default="")
+    if pushed and side.moved[pushed] < 0:  # only sides that stood were moved
+        return MOVED[pushed]
     name = weakest(side.features)
     if name in KINDRED and side.kin is not None:
         return f"{ALTERED} {side.kin.answer}"
     return f"{IDLE}: {_WEAK[name]}"
 
 
-def _is_altered(ruling: Ruling) -> bool:
-    return ruling.verdict == "rejected" and ALTERED in ruling.reason
+def _is_beaten(ruling: Ruling) -> bool:
+    """Whether a side was rejected for another's sake, not for want of anything to say."""
+    return ruling.verdict == "rejected" and IDLE not in ruling.reason
 
 
 def _reason(ruling: Ruling, winners: Sequence[Side]) -> str:
@@ -244,7 +278,7 @@ def _reason(ruling: Ruling, winners: Sequence[Side]) -> str:
 def _kind(rulings: Sequence[Ruling]) -> ConflictKind:
     if any(one.verdict == "unresolved" for one in rulings):
         return "unresolved"
-    beaten = [one for one in rulings if one.verdict == "rejected" and (one.rivals or _is_altered(one))]
+    beaten = [one for one in rulings if _is_beaten(one)]
     if beaten:
         older = all(
             newest(one.side)

@@ -37,15 +37,22 @@ WEIGHTS: Mapping[str, tuple[float, float]] = MappingProxyType(
 class Side:
     """The testimonies that give one answer; `votes` is what they count for, `log_odds` how well they stand.
 
-    `kin` is the testimony with another answer that one of its own is most like.
+    `kin` is the testimony with another answer that one of its own is most like; `evidence` are the log-odds
+    by features, `moved` by how much what was asked afterwards moved them.
     """
 
     answer: str
     testimonies: list[Testimony]
     votes: float = 0.0
     features: dict[str, float] = field(default_factory=dict)
-    log_odds: float = 0.0
+    evidence: float = 0.0
+    moved: dict[str, float] = field(default_factory=dict)
     kin: Testimony | None = None
+
+    @property
+    def log_odds(self) -> float:
+        """The log-odds of the evidence, and by how much belief and debate moved them."""
+        return self.evidence + sum(self.moved.values())
 
     @property
     def passages(self) -> list[Passage]:
@@ -55,7 +62,7 @@ class Side:
     @property
     def probability(self) -> float:
         """How likely the answer is right, in (0, 1)."""
-        return 1 / (1 + math.exp(-self.log_odds))
+        return 1 / (1 + math.exp(-max(self.log_odds, -500.0)))
 
 
 def sides_of(testimonies: Sequence[Testimony]) -> list[Side]:
@@ -68,7 +75,9 @@ def sides_of(testimonies: Sequence[Testimony]) -> list[Side]:
     [('about 1898', 3), ('1899', 1)]
     """
     sides: list[Side] = []
-    for one in testimonies:
+    ranks = {id(one): rank for rank, one in enumerate(testimonies)}
+    # The shortest wording first: what it stands in is the same answer, whichever was met first.
+    for one in sorted(testimonies, key=lambda one: (len(normalise(one.answer)), normalise(one.answer))):
         if not one.answer:
             continue
         same = next((side for side in sides if matches(side.answer, one.answer)), None)
@@ -76,6 +85,9 @@ def sides_of(testimonies: Sequence[Testimony]) -> list[Side]:
             sides.append(Side(answer=one.answer, testimonies=[one]))
         else:
             same.testimonies.append(one)
+    for side in sides:
+        side.testimonies.sort(key=lambda one: ranks[id(one)])
+    sides.sort(key=lambda side: ranks[id(side.testimonies[0])])
     for side in sides:
         forms = [normalise(one.answer) for one in side.testimonies]
         most = max(forms, key=forms.count)
@@ -109,20 +121,20 @@ def weigh(
             "prose": max(_prose(one.text) for one in side.passages),
             "kinship" if ranked else "resemblance": kin,
         } | ({"certainty": max(sure)} if sure else {})
-        side.log_odds = log_odds(side.features, without)
+        side.features = {name: one for name, one in side.features.items() if name not in without}
+        side.evidence = log_odds(side.features)
     return sides
 
 
-def log_odds(features: Mapping[str, float], without: Collection[str] = ()) -> float:
+def log_odds(features: Mapping[str, float]) -> float:
     """The log-odds of a side with these features.
 
     >>> usual = {name: usually for name, (_, usually) in WEIGHTS.items()}
     >>> log_odds(usual) == log_odds({}) == BIAS, log_odds({**usual, "votes": 2.0}) > BIAS
     (True, True)
     """
-    known = {name: value for name, value in features.items() if name not in without}
     return BIAS + sum(
-        weight * (known.get(name, usually) - usually) for name, (weight, usually) in WEIGHTS.items()
+        weight * (features.get(name, usually) - usually) for name, (weight, usually) in WEIGHTS.items()
     )
 
 

@@ -7,8 +7,8 @@
    answers do most of the work of a debate, so that is where it begins.
 3. Believe: where several sides stand, what the model itself holds likely moves them, a little.
 4. Debate: contradictions that this leaves open go to the sides' advocates, who plead with verified quotes.
-5. Complete: what nothing answers is looked for among passages not read yet, with an explanation as query (AC-RAG, Zhang
-   et al. 2025) and by the parts of the question that are open (RAGentA, Besrour et al. 2025).
+5. Complete: a question that asks for several things is divided and each is disputed alone (RAGentA's components, Besrour et al.
+   2025); what no side answers is looked for among passages not read yet, with an explanation as query (AC-RAG, Zhang et al. 2025).
 6. Answer: cited claims, one an accepted side, named by its subject; what was rejected, and why; how many liars it survives.
 
 Every step is an option, so that what each is worth can be measured: `bench/disputation_ramdocs.py`.
@@ -17,6 +17,7 @@ Every step is an option, so that what each is worth can be measured: `bench/disp
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -26,21 +27,22 @@ from disputatio.errors import NoLogprobs, ReplyError
 from disputatio.evidence.alignment import statement, turned
 from disputatio.evidence.certificate import certify
 from disputatio.evidence.citations import cite
-from disputatio.evidence.likeness import content_stems, independent
+from disputatio.evidence.likeness import independent
+from disputatio.evidence.odds import choose
 from disputatio.evidence.resolve import (
     Ruling,
     conflict_of_rulings,
     contested,
     earned,
+    joined_conflict,
     resolve,
-    strength,
     subject_of,
 )
 from disputatio.evidence.standing import Side, weigh
 from disputatio.evidence.testimony import Testimony
 from disputatio.hearing import MAX_TOKENS, believe, plead, testify
 from disputatio.kit import Kit, chat
-from disputatio.text import normalise, one_line, stem
+from disputatio.text import normalise, one_line
 from disputatio.types import Answer, Certificate, Claim, Passage, Sampling
 
 PARTS_SYSTEM = """\
@@ -63,18 +65,42 @@ You judge what you know yourself. Reply with one word: Yes when you know the ans
 SURE = -0.1  # log P(yes) from which the model is taken to know an answer: nine in ten
 BELIEF = 10.0  # log-odds a nat by which the model prefers an answer,
 DOUBT = 0.1  # beyond so many: where it knows nothing of the matter, it prefers by as much as that
-FOLLOW_K = 5  # passages that one follow-up question brings
-_JOINS = frozenset(["and", "or", "also", "then"])
+FOLLOW_K = 5  # passages that one follow-up brings
+# A question that may ask for several things: a second question word after "and", or a second sentence.
+_SEVERAL = re.compile(
+    r"(?:\b(?:and|or)\b,?|;)\s+(?:\w+\s+){0,2}(?:who|whom|whose|what|when|where|which|why|how)\b|\?\s*\w",
+    re.IGNORECASE,
+)
+_QUOTED = re.compile(r"[\"“][^\"”]*[\"”]")  # a title may ask what it likes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Weights:
-    """What the resolution goes by: the sources' votes, and the features that are left out."""
+class Plan:
+    """What the resolution goes by, and what is asked after it: the options, and what sources' votes weigh."""
 
     reliabilities: Mapping[str, float]
     without: tuple[str, ...]
     order: bool
     namesakes: bool
+    belief: bool
+    debate: int
+    complete: int
+    max_tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One thing that is asked for: what was heard on it, and the rulings on its sides."""
+
+    question: str
+    heard: tuple[Testimony, ...]
+    rulings: tuple[Ruling, ...]
+    rounds: int = 1
+
+    @property
+    def given(self) -> list[Side]:
+        """The sides whose answers are given."""
+        return [one.side for one in self.rulings if one.verdict != "rejected"]
 
 
 def disputation(
@@ -98,57 +124,69 @@ def disputation(
     `copies` reads likeness to passages with other answers as a sign of alteration, `order` takes the better-ranked of
     two for the original; `standing` weighs how passages read, `certainty` how sure their readers
     were; `namesakes` lets different things have their own answers; `belief` asks the model's own where several answers
-    stand. `debate` is the most rounds of pleading, `complete` of looking further; `precheck` answers without
-    retrieval what the model is sure to know. Raises `LLMError` for faults.
+    stand. `debate` is the most rounds of pleading, `complete` of looking further (0 also leaves a question of several
+    parts undivided); `precheck` answers without retrieval what the model is sure to know. Raises `LLMError` for faults.
     """
     if precheck and (known := _known(question, kit)) is not None:
         return known
-    without = [
-        name
-        for name, kept in (("kinship", copies), ("resemblance", copies), ("certainty", certainty))
-        if not kept
-    ]
-    without += [] if standing else ["lead", "prose", "certainty"]
-    weights = Weights(
-        reliabilities=earned(kit.sources), without=tuple(without), order=order, namesakes=namesakes
+    off = [] if copies else ["kinship", "resemblance"]
+    off += [] if certainty and standing else ["certainty"]
+    off += [] if standing else ["lead", "prose"]
+    plan = Plan(
+        reliabilities=earned(kit.sources),
+        without=tuple(off),
+        order=order,
+        namesakes=namesakes,
+        belief=belief,
+        debate=debate,
+        complete=complete,
+        max_tokens=max_tokens,
     )
+    asked = _parts(question, kit) if complete and _SEVERAL.search(_QUOTED.sub("", question)) else [question]
     passages = kit.passages(question, k=k)
-    heard = testify(question, passages, kit, max_tokens=max_tokens)
-    rulings = _ruled(question, heard, kit, weights, belief=belief, debate=debate)
-    turn = 0
-    while turn < complete:
-        seen = [one.passage for one in heard]
-        gaps = _gaps(question, rulings, seen, kit)
-        if not gaps:
+    parts: list[Part] = []
+    for one in asked:
+        seen = {each.passage.id: each.passage for part in parts for each in part.heard}
+        parts.append(_disputed(one, list(({each.id: each for each in passages} | seen).values()), kit, plan))
+    return _answer(question, parts, plan)
+
+
+def _disputed(question: str, passages: Sequence[Passage], kit: Kit, plan: Plan) -> Part:
+    """One thing that is asked for: heard, ruled on, and looked for further where no side stands."""
+    heard = testify(question, passages, kit, max_tokens=plan.max_tokens)
+    rulings = _ruled(question, heard, kit, plan)
+    turn = 1
+    while turn <= plan.complete and all(one.verdict == "rejected" for one in rulings):
+        new = _unread(question, [one.passage for one in heard], kit)
+        if not new:
             break
         turn += 1
-        for gap, found in gaps.items():
-            later = testify(gap, found, kit, turn=turn + 1, max_tokens=max_tokens)
-            heard += later
-            again = later if gap != question else heard
-            new = _ruled(gap, again, kit, weights, belief=belief, debate=debate)
-            rulings = new if gap == question else [*rulings, *new]
-    return _answer(question, rulings, heard, weights, rounds=turn + 1)
+        heard += testify(question, new, kit, turn=turn, max_tokens=plan.max_tokens)
+        rulings = _ruled(question, heard, kit, plan)
+    return Part(question=question, heard=tuple(heard), rulings=tuple(rulings), rounds=turn)
 
 
-def _ruled(
-    question: str, heard: Sequence[Testimony], kit: Kit, weights: Weights, *, belief: bool, debate: int
-) -> list[Ruling]:
+def _ruled(question: str, heard: Sequence[Testimony], kit: Kit, plan: Plan) -> list[Ruling]:
     """The rulings on what was testified, after belief and debate."""
-    sides = weigh(question, heard, weights.reliabilities, without=weights.without, ranked=weights.order)
-    rulings = resolve(question, sides, namesakes=weights.namesakes)
-    if belief:
-        rulings = _believed(question, sides, rulings, kit, weights)
-    for turn in range(debate):
-        open_ones = contested(rulings)
-        if not open_ones:
+    sides = weigh(question, heard, plan.reliabilities, without=plan.without, ranked=plan.order)
+    rulings = resolve(question, sides, namesakes=plan.namesakes)
+    if plan.belief and _believed(question, rulings, kit):
+        rulings = resolve(question, sides, namesakes=plan.namesakes)
+    for turn in range(plan.debate):
+        if not contested(rulings) or not _debated(question, contested(rulings), kit, turn):
             break
-        rulings = _debated(question, sides, open_ones, kit, weights, turn)
+        rulings = resolve(question, sides, namesakes=plan.namesakes)
     kit.trace.note(
         "sides",
         question=question,
         sides=[
-            {"answer": one.answer, "log_odds": round(one.log_odds, 3), "votes": one.votes, **one.features}
+            {
+                "answer": one.answer,
+                "log_odds": round(one.log_odds, 3),
+                "votes": one.votes,
+                "features": one.features,
+                "moved": one.moved,
+            }
             for one in sides
         ],
         verdicts=[one.verdict for one in rulings],
@@ -156,108 +194,74 @@ def _ruled(
     return rulings
 
 
-def _believed(
-    question: str, sides: Sequence[Side], rulings: list[Ruling], kit: Kit, weights: Weights
-) -> list[Ruling]:
-    """The rulings after the model's own preference moved the sides that stand; where it tells none, as they were."""
+def _believed(question: str, rulings: Sequence[Ruling], kit: Kit) -> bool:
+    """Whether the sides that stand were moved by what the model itself prefers."""
     stand = [one.side for one in rulings if one.verdict != "rejected"]
     if len(stand) < 2:
-        return rulings
+        return False
     stand.sort(key=lambda one: one.log_odds, reverse=True)
     try:
-        moved = believe(question, [one.answer for one in stand], kit)
+        preferred = believe(question, [one.answer for one in stand], kit)
     except NoLogprobs as error:
         kit.trace.note("no_belief", reason=str(error))
-        return rulings
-    for side, nats in zip(stand, moved, strict=True):
-        side.log_odds += BELIEF * math.copysign(max(abs(nats) - DOUBT, 0.0), nats)
+        return False
+    for side, nats in zip(stand, preferred, strict=True):
+        side.moved["belief"] = BELIEF * math.copysign(max(abs(nats) - DOUBT, 0.0), nats)
     kit.trace.note(
-        "belief", nats={one.answer: round(nats, 3) for one, nats in zip(stand, moved, strict=True)}
+        "belief", nats={one.answer: round(nats, 3) for one, nats in zip(stand, preferred, strict=True)}
     )
-    return resolve(question, sides, namesakes=weights.namesakes)
+    return True
 
 
-def _debated(
-    question: str, sides: Sequence[Side], open_ones: Sequence[Ruling], kit: Kit, weights: Weights, turn: int
-) -> list[Ruling]:
+def _debated(question: str, open_ones: Sequence[Ruling], kit: Kit, turn: int) -> bool:
     """One round: the advocates of the open sides plead, and a side moves by what its own says on the quotes."""
     speaking = [one.side for one in open_ones]
     try:
         kept = plead(question, speaking, [one.rivals for one in open_ones], kit)
     except NoLogprobs as error:
         kit.trace.note("no_debate", reason=str(error))
-        return resolve(question, sides, namesakes=weights.namesakes)
+        return False
     mean = sum(kept) / len(kept)
     for side, nats in zip(speaking, kept, strict=True):
-        side.log_odds += nats - mean
+        side.moved["debate"] = side.moved.get("debate", 0.0) + nats - mean
     kit.trace.note(
         "debate",
         round=turn + 1,
-        kept={one.answer: round(n, 3) for one, n in zip(speaking, kept, strict=True)},
+        kept={one.answer: round(nats, 3) for one, nats in zip(speaking, kept, strict=True)},
     )
-    return resolve(question, sides, namesakes=weights.namesakes)
+    return True
 
 
 # --- what is missing -----------------------------------------------------------------------------
-def _gaps(
-    question: str, rulings: Sequence[Ruling], seen: Sequence[Passage], kit: Kit
-) -> dict[str, list[Passage]]:
-    """What is still open, with passages on it that were not read: the whole question, or parts of it.
-
-    Nothing is asked where there is nothing left to read.
-    """
-    read = tuple(one.id for one in seen)
-    good = [one for one in rulings if one.verdict != "rejected"]
-    parted = bool(_JOINS & set(normalise(question).split())) and len(content_stems(question)) > 3
-    if (good and not parted) or not kit.search(question, k=1, exclude=read):
-        return {}
-    if not good:
-        queries = {question: explained(one_line(question), kit, "resolver")}
-    else:
-        queries = {one: one for one in _parts(question, kit) if not _covered(one, good)}
-    found: dict[str, list[Passage]] = {}
-    taken = set(read)
-    for asked, query in queries.items():
-        new = [hit.passage for hit in kit.search(query, k=FOLLOW_K, exclude=tuple(sorted(taken)))]
-        taken |= {one.id for one in new}
-        if new:
-            found[asked] = new
-    kit.trace.note(
-        "gaps", queries=queries, passages={asked: [one.id for one in new] for asked, new in found.items()}
-    )
-    return found
+def _unread(question: str, seen: Sequence[Passage], kit: Kit) -> list[Passage]:
+    """Passages that an explanation of the question finds and nobody has read; nothing is asked where none is left."""
+    read = tuple(sorted({one.id for one in seen}))
+    if not kit.search(question, k=1, exclude=read):
+        return []
+    query = explained(one_line(question), kit, "resolver")
+    new = [hit.passage for hit in kit.search(query, k=FOLLOW_K, exclude=read)]
+    kit.trace.note("follow_up", question=question, query=query, passages=[one.id for one in new])
+    return new
 
 
 def _parts(question: str, kit: Kit) -> list[str]:
-    """The parts of a question; none where it has one, or where the reply cannot be used."""
+    """The things that a question asks for, each as a question; itself where it is one, or the reply cannot be used."""
     prompt = chat(PARTS_SYSTEM, f"Question: {one_line(question)}")
     (word,) = kit.complete("detector", [prompt], Sampling(max_tokens=128, schema=PARTS_SCHEMA))
     try:
         parts = [one_line(one) for one in parse_object(word, PARTS_SCHEMA)["parts"]]
     except ReplyError as error:
         kit.trace.note("fault", role="detector", reason=error.reason)
-        return []
+        return [question]
     kept = [one for one in dict.fromkeys(parts) if one and normalise(one) != normalise(question)]
-    return kept if len(kept) > 1 else []
-
-
-def _covered(part: str, good: Sequence[Ruling]) -> bool:
-    """Whether the quotes of an accepted side speak of most of what a part asks for."""
-    asked = content_stems(part)
-    for one in good:
-        quotes = " ".join(f"{each.subject} {each.reply.quote}" for each in one.side.testimonies)
-        said = {stem(word) for word in normalise(quotes).split()}
-        if len(asked & said) >= 0.75 * len(asked):
-            return True
-    return not asked
+    return kept if len(kept) > 1 else [question]
 
 
 def _known(question: str, kit: Kit) -> Answer | None:
     """What the model answers without retrieval where it is sure to know; None where it is not, or tells no odds."""
+    prompt = chat(KNOWN_SYSTEM, f"Question: {one_line(question)}")
     try:
-        (choice,) = kit.choose(
-            "detector", [chat(KNOWN_SYSTEM, f"Question: {one_line(question)}")], ("Yes", "No")
-        )
+        (choice,) = choose("detector", [prompt], ("Yes", "No"), kit)
     except NoLogprobs as error:
         kit.trace.note("no_precheck", reason=str(error))
         return None
@@ -271,24 +275,22 @@ def _known(question: str, kit: Kit) -> Answer | None:
 
 
 # --- the answer ----------------------------------------------------------------------------------
-def _answer(
-    question: str, rulings: Sequence[Ruling], heard: Sequence[Testimony], weights: Weights, *, rounds: int
-) -> Answer:
-    given = [one.side for one in rulings if one.verdict != "rejected"]
-    passages = tuple({one.passage.id: one.passage for one in heard}.values())
+def _answer(question: str, parts: Sequence[Part], plan: Plan) -> Answer:
+    given = [(part, side) for part in parts for side in part.given]
+    heard = [one for part in parts for one in part.heard]
     replies = tuple(one.reply for one in heard)
-    kept = [one.probability for one in given]
+    kept = [side.probability for _, side in given]
     return Answer(
         question=question,
-        answers=tuple(dict.fromkeys(one.answer for one in given)),
+        answers=tuple(dict.fromkeys(side.answer for _, side in given)),
         abstained=None if given else why_none(replies),
-        claims=tuple(_claim(question, one, alone=len(given) == 1) for one in given),
-        conflict=conflict_of_rulings(rulings),
+        claims=tuple(_claim(part.question, side, alone=len(part.given) == 1) for part, side in given),
+        conflict=joined_conflict([conflict_of_rulings(part.rulings) for part in parts]),
         confidence=round(sum(kept) / len(kept), 4) if kept else None,
-        certificate=_certificate(rulings, weights),
-        passages=passages,
+        certificate=_certificate(parts[0].rulings, plan) if len(parts) == 1 else None,
+        passages=tuple({one.passage.id: one.passage for one in heard}.values()),
         replies=replies,
-        rounds=rounds,
+        rounds=max(part.rounds for part in parts),
     )
 
 
@@ -302,27 +304,23 @@ def _claim(question: str, side: Side, *, alone: bool) -> Claim:
     return Claim(text=one_line(text), citations=tuple(cite(side.answer, side.passages, replies)))
 
 
-def _certificate(rulings: Sequence[Ruling], weights: Weights) -> Certificate | None:
-    """How many liars the answer survives, where one side stands against others about the same thing, and sources are named."""
+def _certificate(rulings: Sequence[Ruling], plan: Plan) -> Certificate | None:
+    """How many liars the one answer survives against those that contradict it; None where votes did not decide.
+
+    That is where several answers or none are given, where passages name no source, or where votes were equal.
+    """
     given = [one for one in rulings if one.verdict == "accepted"]
-    if len(given) != 1 or not all(one.source for ruling in rulings for one in ruling.side.passages):
+    if len(given) != 1 or any(one.verdict == "unresolved" for one in rulings):
         return None
-    ordered = sorted(
-        (one.side for one in rulings), key=lambda one: (one is not given[0].side, *_falling(one))
-    )
+    sides = [given[0].side, *given[0].rivals]
+    named = all(one.source for side in sides for one in side.passages)
+    if not named or any(side.votes >= given[0].side.votes for side in sides[1:]):
+        return None
+    unknown = 0.5 if plan.reliabilities else 1.0
     choices, powers, names = [], [], []
-    for at, side in enumerate(ordered):
+    for at, side in enumerate(sides):
         for group in independent(side.passages):
             choices.append(at)
-            powers.append(
-                max(
-                    weights.reliabilities.get(one.source, 0.5 if weights.reliabilities else 1.0)
-                    for one in group
-                )
-            )
+            powers.append(max(plan.reliabilities.get(one.source, unknown) for one in group))
             names.append(group[0].owner or group[0].source)
     return certify(choices, powers, names)
-
-
-def _falling(side: Side) -> tuple[float, float]:
-    return -strength(side)[0], -side.log_odds
