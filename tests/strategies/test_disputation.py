@@ -399,18 +399,15 @@ def test_an_answer_that_won_by_its_date_has_no_certificate() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "why"),
-    [
-        ({"belief": False}, "which its own advocate gave up"),
-        ({"debate": 0}, "which the model itself holds less likely"),
-    ],
+    ("belief", "debate", "why"),
+    [(False, 1, "which its own advocate gave up"), (True, 0, "which the model itself holds less likely")],
 )
-def test_what_belief_or_debate_rejected_below_even_odds_says_so(options: dict[str, object], why: str) -> None:
+def test_what_belief_or_debate_rejected_below_even_odds_says_so(belief: bool, debate: int, why: str) -> None:
     short = passage(
         "short", f"The lighthouse of Quillhaven was designed by {TRUE}, an engineer among fishermen."
     )
     town = [short, passage("copy", short.text.replace(TRUE, LIE))]
     court = Court(kept={TRUE: 0.1, LIE: 0.9}, believed={TRUE: 0.1, LIE: 0.9})
-    answer = answered(court, town, order=False, **options)
+    answer = answered(court, town, order=False, belief=belief, debate=debate)
     assert answer.answers == (LIE,)
     assert why in answer.conflict.positions[1].reason
