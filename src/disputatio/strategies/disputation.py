@@ -63,8 +63,8 @@ KNOWN_SYSTEM = """\
 You judge what you know yourself. Reply with one word: Yes when you know the answer to the question for certain, No when you do not."""
 
 SURE = -0.1  # log P(yes) from which the model is taken to know an answer: nine in ten
-BELIEF = 10.0  # log-odds a nat by which the model prefers an answer,
-DOUBT = 0.1  # beyond so many: where it knows nothing of the matter, it prefers by as much as that
+BELIEF = 40.0  # log-odds a nat by which the model prefers an answer,
+DOUBT = 0.08  # beyond so many a rival: where it knows nothing of the matter, it prefers by as much as that
 FOLLOW_K = 5  # passages that one follow-up brings
 # A question that may ask for several things: a second question word after "and", or a second sentence.
 _SEVERAL = re.compile(
@@ -205,8 +205,9 @@ def _believed(question: str, rulings: Sequence[Ruling], kit: Kit) -> bool:
     except NoLogprobs as error:
         kit.trace.note("no_belief", reason=str(error))
         return False
+    doubt = DOUBT * (len(stand) - 1)  # among more answers it strays further from their mean by chance
     for side, nats in zip(stand, preferred, strict=True):
-        side.moved["belief"] = BELIEF * math.copysign(max(abs(nats) - DOUBT, 0.0), nats)
+        side.moved["belief"] = BELIEF * math.copysign(max(abs(nats) - doubt, 0.0), nats)
     kit.trace.note(
         "belief", nats={one.answer: round(nats, 3) for one, nats in zip(stand, preferred, strict=True)}
     )
