@@ -15,7 +15,8 @@ LINES = 400
 GROUND = ("errors", "types", "protocols", "text", "trace")
 _BELOW = frozenset({"ground", "kit"})
 _ALL = _BELOW | {
-    "llm", "store", "agents", "evidence", "hearing", "panel", "triplets", "strategies", "pipeline", "config", "eval",
+    "llm", "store", "agents", "evidence", "hearing", "panel", "triplets", "strategies",
+    "pipeline", "config", "eval",
 }  # fmt: skip
 # Room -> the rooms it may import, its own apart. A new top-level module needs a row here.
 MAY_IMPORT: dict[str, frozenset[str]] = {
