@@ -9,7 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from disputatio.errors import InputError
+from disputatio.kit import Kit
 from disputatio.llm.scripted import Line
+from disputatio.pipeline import ask
 from disputatio.store.in_hand import InHand
 from disputatio.trace import Trace
 from disputatio.types import Passage
@@ -411,3 +414,10 @@ def test_what_belief_or_debate_rejected_below_even_odds_says_so(belief: bool, de
     answer = answered(court, town, order=False, belief=belief, debate=debate)
     assert answer.answers == (LIE,)
     assert why in answer.conflict.positions[1].reason
+
+
+@pytest.mark.parametrize("name", ["debate", "complete"])
+def test_fewer_rounds_than_none_are_refused(name: str) -> None:
+    kit = Kit(model=Court(), retriever=InHand([GUILD]))
+    with pytest.raises(InputError, match="0 or more"):
+        ask(QUESTION, kit=kit, strategy="disputation", options={name: -1}, verify=False)

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from disputatio.agents import explained, parse_object, recalled, why_none
-from disputatio.errors import NoLogprobs, ReplyError
+from disputatio.errors import InputError, NoLogprobs, ReplyError
 from disputatio.evidence.alignment import statement, turned
 from disputatio.evidence.certificate import certify
 from disputatio.evidence.citations import cite
@@ -125,8 +125,11 @@ def disputation(
     two for the original; `standing` weighs how passages read, `certainty` how sure their readers
     were; `namesakes` lets different things have their own answers; `belief` asks the model's own where several answers
     stand. `debate` is the most rounds of pleading, `complete` of looking further (0 also leaves a question of several
-    parts undivided); `precheck` answers without retrieval what the model is sure to know. Raises `LLMError` for faults.
+    parts undivided); `precheck` answers without retrieval what the model is sure to know. Raises `LLMError` for
+    faults, `InputError` for rounds below 0.
     """
+    if debate < 0 or complete < 0:
+        raise InputError("disputation: debate and complete are numbers of rounds, 0 or more")
     if precheck and (known := _known(question, kit)) is not None:
         return known
     off = [] if copies else ["kinship", "resemblance"]
