@@ -28,6 +28,7 @@ from tests.strategies.court import (
     MAINE,
     NORFOLK,
     OPENED,
+    QUESTION,
     TITLE,
     TRUE,
     WHEN,
