@@ -201,14 +201,17 @@ def test_a_calibration_that_is_killed_goes_on_and_ends_the_same(place: Path, cap
 def test_a_settled_conflict_is_learned_where_asked_and_not_otherwise(place: Path, capsys: Capture) -> None:
     from tests.shell import QUESTION, write_passages, write_script
 
-    rows = [
-        {"text": "A museum book: the ferry first crossed in 1887, a May day.", "source": "museum.example"},
-        {"text": "By the almanac the island's ferry first crossed in 1887.", "source": "almanac.example"},
-        {"text": "They say that the ferry first crossed in 1901, in snow.", "source": "buzz.example"},
-    ]
+    told = {
+        "museum.example": "A museum book: the ferry first crossed in 1887, a May day.",
+        "almanac.example": "By the almanac the island's ferry first crossed in 1887.",
+        "buzz.example": "They say that the ferry first crossed in 1901, in snow.",
+    }
+    rows = [{"text": text, "source": name, "title": "The ferry"} for name, text in told.items()]
+    script = {f"crossed in {year}": {"subject": "The ferry", "answer": year} for year in ("1887", "1901")}
     write_passages(place / "rows.jsonl", rows)
     run(capsys, "ingest", "rows.jsonl", "--index", "ferry.index", "--embedder", "none")
-    words = ["ask", QUESTION, "--index", "ferry.index", "--model", write_script(place / "script.json")]
+    model = write_script(place / "script.json", script)
+    words = ["ask", QUESTION, "--index", "ferry.index", "--model", model]
     assert run(capsys, *words, "--no-verify").code == 0
     assert not (place / "ferry.index" / "calibration.jsonl").exists()
     assert "unknown" in run(capsys, "sources", "--index", "ferry.index").out
@@ -217,8 +220,8 @@ def test_a_settled_conflict_is_learned_where_asked_and_not_otherwise(place: Path
     [outcome] = read_outcomes(place / "ferry.index").outcomes.values()
     assert outcome.clusters["museum.example"] == outcome.clusters["almanac.example"]
     assert outcome.clusters["buzz.example"] != outcome.clusters["museum.example"]
-    told = run(capsys, "sources", "--index", "ferry.index", "--json").json
-    assert [(one["name"], one["answered"], one["agreed"]) for one in told] == [
+    known = run(capsys, "sources", "--index", "ferry.index", "--json").json
+    assert [(one["name"], one["answered"], one["agreed"]) for one in known] == [
         ("almanac.example", 0.0, 0.0),  # the others are one against one
         ("buzz.example", 1.0, 0.0),
         ("museum.example", 0.0, 0.0),
