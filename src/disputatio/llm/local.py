@@ -201,14 +201,18 @@ class _Engine:
         self._pipeline, self._tokenizer = open_pipeline(folder, cache_gb, say)
         self._seen = _SeenBlocks(self.capacity // _BLOCK)
         self._numbers = count()
+        # Several threads in the tokenizer's binding at once were seen to stand still for good, each
+        # waiting for what another held; so they take turns.
+        self._spelling = threading.Lock()
         self._inbox: queue.SimpleQueue[_Job] = queue.SimpleQueue()
         threading.Thread(target=self._serve, name="disputatio-engine", daemon=True).start()
 
     def encode(self, prompt: Prompt) -> Any:
         """Token ids of a chat, an integer tensor (1, n), by the model's own template."""
         turns = [{"role": m.role, "content": m.content} for m in prompt.messages]
-        text = self._tokenizer.apply_chat_template(turns, add_generation_prompt=True)
-        return self._tokenizer.encode(text, add_special_tokens=False).input_ids
+        with self._spelling:
+            text = self._tokenizer.apply_chat_template(turns, add_generation_prompt=True)
+            return self._tokenizer.encode(text, add_special_tokens=False).input_ids
 
     def config(self, sampling: Sampling, *, only: str | None = None) -> Any:
         """The engine's own form of how to generate; `only` admits one literal text."""
@@ -233,9 +237,9 @@ class _Engine:
 
     def check_options(self, options: Sequence[str]) -> None:
         """Options are told apart by their first token; raises `ConfigError` where they are not."""
-        firsts = [
-            int(self._tokenizer.encode(one, add_special_tokens=False).input_ids.data[0][0]) for one in options
-        ]
+        with self._spelling:
+            spelt = [self._tokenizer.encode(one, add_special_tokens=False).input_ids for one in options]
+        firsts = [int(one.data[0][0]) for one in spelt]
         if len(set(firsts)) != len(firsts) or not all(one.isalnum() for one in options):
             raise ConfigError(f"options must be words that differ in their first token: {options}")
 
@@ -317,14 +321,16 @@ class _Engine:
         prompt = job.ids.data[0].tolist()
         self._seen.add([*prompt, *ids])
         reason = output.finish_reason == self._genai.GenerationFinishReason.LENGTH
-        pieces = self._tokenizer.decode([[one] for one in ids]) if ids else []
+        with self._spelling:
+            pieces = self._tokenizer.decode([[one] for one in ids]) if ids else []
+            text = self._tokenizer.decode(list(ids)) if ids else ""
         tokens = tuple(
-            Token(text=text, logprob=float(logprob))
-            for text, logprob in zip(pieces, output.generated_log_probs, strict=True)
+            Token(text=piece, logprob=float(logprob))
+            for piece, logprob in zip(pieces, output.generated_log_probs, strict=True)
         )
         job.future.set_result(
             _Generated(
-                text=self._tokenizer.decode(list(ids)) if ids else "",
+                text=text,
                 ids=ids,
                 tokens=tokens,
                 finish_reason="length" if reason else "stop",
