@@ -33,7 +33,7 @@ _WEAK = {
 }
 KINDRED = ("kinship", "resemblance")
 ALIKE = 0.8  # kinship from which two passages are taken to tell of the same thing
-TIED = 1e-9
+TIED = 1e-9  # log-odds apart: what floating point leaves of a tie
 CLOSE = 0.5  # log-odds apart: closer sides are as well told as each other
 LEAST = -2.2  # log-odds below which not even the best side is an answer: one in ten
 _ORDER = ("accepted", "unresolved", "rejected")

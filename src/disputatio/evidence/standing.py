@@ -150,14 +150,23 @@ def weakest(features: Mapping[str, float]) -> str:
 
 
 def votes(passages: Sequence[Passage], reliabilities: Mapping[str, float]) -> float:
-    """What passages count for: one vote a group of copies or one owner, that of its best source.
+    """What passages count for together: the sum of their voices."""
+    return sum(weight for _, weight in voices(passages, reliabilities))
 
-    Where something is known of other sources, a stranger is at chance.
+
+def voices(passages: Sequence[Passage], reliabilities: Mapping[str, float]) -> list[tuple[str, float]]:
+    """Who speaks in passages, and what that counts for: a group of copies or of one owner has one vote.
+
+    It is that of its best source; where something is known of other sources, a stranger is at chance.
     """
     unknown = 0.5 if reliabilities else 1.0
-    return sum(
-        max(reliabilities.get(one.source, unknown) for one in group) for group in independent(passages)
-    )
+    return [
+        (
+            group[0].owner or group[0].source,
+            max(reliabilities.get(one.source, unknown) for one in group),
+        )
+        for group in independent(passages)
+    ]
 
 
 def _lead(question: str, passage: Passage) -> float:

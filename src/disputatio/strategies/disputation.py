@@ -27,7 +27,6 @@ from disputatio.errors import InputError, NoLogprobs, ReplyError
 from disputatio.evidence.alignment import statement, turned
 from disputatio.evidence.certificate import certify
 from disputatio.evidence.citations import cite
-from disputatio.evidence.likeness import independent
 from disputatio.evidence.odds import choose
 from disputatio.evidence.resolve import (
     Ruling,
@@ -38,7 +37,7 @@ from disputatio.evidence.resolve import (
     resolve,
     subject_of,
 )
-from disputatio.evidence.standing import Side, weigh
+from disputatio.evidence.standing import Side, voices, weigh
 from disputatio.evidence.testimony import Testimony
 from disputatio.hearing import MAX_TOKENS, believe, plead, testify
 from disputatio.kit import Kit, chat
@@ -320,11 +319,9 @@ def _certificate(rulings: Sequence[Ruling], plan: Plan) -> Certificate | None:
     named = all(one.source for side in sides for one in side.passages)
     if not named or any(side.votes >= given[0].side.votes for side in sides[1:]):
         return None
-    unknown = 0.5 if plan.reliabilities else 1.0
-    choices, powers, names = [], [], []
-    for at, side in enumerate(sides):
-        for group in independent(side.passages):
-            choices.append(at)
-            powers.append(max(plan.reliabilities.get(one.source, unknown) for one in group))
-            names.append(group[0].owner or group[0].source)
-    return certify(choices, powers, names)
+    cast = [
+        (at, *voice) for at, side in enumerate(sides) for voice in voices(side.passages, plan.reliabilities)
+    ]
+    return certify(
+        [at for at, _, _ in cast], [weight for _, _, weight in cast], [name for _, name, _ in cast]
+    )
