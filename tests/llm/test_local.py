@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import signal
+import subprocess
+import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from disputatio.errors import ConfigError, ContextTooLong, InputError
+from disputatio.errors import ConfigError, ContextTooLong, InputError, LLMError
 from disputatio.kit import chat
 from disputatio.llm.catalogue import cache_folder
 from disputatio.llm.local import Local
@@ -106,3 +111,81 @@ def test_threads_share_one_engine(model: Local) -> None:
 def test_a_prompt_that_does_not_fit_is_refused(model: Local) -> None:
     with pytest.raises(ContextTooLong, match="fewer or shorter passages"):
         model.complete([chat("", "word " * 5_000)], Sampling())
+
+
+@pytest.mark.slow
+def test_a_fault_of_one_request_leaves_the_others_in_the_batch(model: Local) -> None:
+    def asked(n: int) -> str:
+        text = "word " * 5_000 if n == 2 else f"Write the number {n}."
+        try:
+            return model.complete([chat("Reply with the number alone.", text)], Sampling(max_tokens=8))[
+                0
+            ].text.strip(" .")
+        except ContextTooLong:
+            return "too long"
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(asked, range(1, 5))) == ["1", "too long", "3", "4"]
+
+
+@pytest.mark.slow
+def test_an_engine_that_dies_is_a_fault_and_the_next_call_starts_it_anew(model: Local) -> None:
+    prompt = chat("Reply with the number alone.", "Write the number 4.")
+    model.complete([prompt], Sampling(max_tokens=8))
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(model.complete, [chat("", "Tell a long story.")], Sampling(max_tokens=1_000))
+        time.sleep(0.5)  # the story has begun
+        (engine,) = _children()
+        os.kill(engine, signal.SIGKILL)
+        with pytest.raises(LLMError, match="ended by signal 9"):
+            waiting.result()
+    assert model.complete([prompt], Sampling(max_tokens=8))[0].text.strip(" .") == "4"
+
+
+WAITS = """
+import sys, threading
+from pathlib import Path
+from disputatio.kit import chat
+from disputatio.llm.local import Local
+from disputatio.types import Sampling
+model = Local("small", lambda: Path(sys.argv[1]), cache=Path(sys.argv[2]), cache_gb=1)
+model.complete([chat("", "Say yes.")], Sampling(max_tokens=1))
+print("loaded", flush=True)
+model.complete([chat("", "Tell a long story.")], Sampling(max_tokens=4_000))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_the_engine_ends_with_the_process_that_started_it(small_model: Path, how: signal.Signals) -> None:
+    command = [sys.executable, "-c", WAITS, str(small_model), str(cache_folder())]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+    ) as parent:
+        assert parent.stdout is not None
+        assert parent.stderr is not None
+        assert parent.stdout.readline() == b"loaded\n"
+        (engine,) = _children(parent.pid)
+        os.killpg(parent.pid, how) if how is signal.SIGINT else os.kill(parent.pid, how)
+        parent.wait(timeout=60)
+        deadline = time.monotonic() + 60
+        while Path(f"/proc/{engine}").exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert not Path(f"/proc/{engine}").exists()
+        # Ctrl-C reaches both: only the caller's own interrupt is told.
+        assert parent.stderr.read().count(b"KeyboardInterrupt") == (how is signal.SIGINT)
+
+
+def _children(parent: int | None = None) -> list[int]:
+    """The processes of engines that a process, this one if none is named, has started and not yet ended."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            try:
+                command = (folder / "cmdline").read_bytes()
+                above = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+            except (OSError, IndexError, ValueError):
+                continue
+            if b"disputatio.llm.embedded" in command and above == (parent or os.getpid()):
+                found.append(int(folder.name))
+    return found

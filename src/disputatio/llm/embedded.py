@@ -1,0 +1,343 @@
+"""The process of the embedded engine: OpenVINO GenAI with continuous batching and prefix caching.
+
+`python -m disputatio.llm.embedded MODEL CACHE CACHE_GB CONTEXT`, started by `disputatio.llm.local`. It is a
+process of its own because a step of the pipeline holds Python's global lock from beginning to end, a tenth
+of a second while replies are written and seconds while prompts are read: in the user's process every other
+thread would stand still. And a fault of the native code ends this process, not the user's.
+
+Requests come as lines of JSON on standard input, answers and news go as lines on standard output:
+
+* in: `{"id": 1, "do": "complete", "prompts": [[["user", "..."]]], "sampling": {...}}`,
+  `{"id": 2, "do": "choose", "prompts": [...], "options": ["Yes", "No"]}`;
+* out: `{"say": "loading ..."}`, `{"ready": true}`, `{"id": 1, "words": [...]}`,
+  `{"id": 1, "fault": "ContextTooLong", "message": "..."}` (with id 0: it could not be loaded).
+
+One thread steps the pipeline; requests join the batch that is running. Log-probabilities are taken by the
+engine before its constraint mask (checked by `bench/choose_check.py`), so `choose` generates one constrained
+token an option, over a prefix that is computed once, and reads the model's own P(option).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import signal
+import sys
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import Any, cast
+
+from disputatio.errors import ConfigError, ContextTooLong, DisputatioError, LLMError, Malformed
+from disputatio.llm.converted import converted_folder, open_pipeline
+from disputatio.llm.grammar import schema_regex
+from disputatio.types import Sampling
+
+_BLOCK = 32  # tokens in a block of the engine's prefix cache on a CPU
+_KV_BYTES_A_TOKEN = 16_384  # what the 1.5B model takes, rounded up; larger models take more
+
+Send = Callable[[Mapping[str, Any]], None]
+
+
+def main(model: str, cache: str, cache_gb: str, context: str) -> None:
+    """Load the model and answer requests until the parent closes its end."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which then ends this process
+    send = _sender()
+    inbox: queue.SimpleQueue[Mapping[str, Any]] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(os.dup(0), inbox), name="requests", daemon=True).start()
+    try:
+        engine = Engine(Path(model), Path(cache), int(cache_gb), int(context), send)
+    except DisputatioError as fault:
+        send(_fault(0, fault))
+        return
+    send({"ready": True})
+    while True:
+        engine.step(inbox)
+
+
+def _sender() -> Send:
+    """Writes lines to the parent; what native libraries print goes to standard error instead."""
+    out = os.fdopen(os.dup(1), "w", encoding="ascii")
+    os.dup2(2, 1)
+
+    def send(message: Mapping[str, Any]) -> None:
+        out.write(json.dumps(message) + "\n")
+        out.flush()
+
+    return send
+
+
+def _listen(number: int, inbox: queue.SimpleQueue[Mapping[str, Any]]) -> None:
+    """Hand on the parent's requests; when it is gone, so is this process."""
+    with os.fdopen(number, encoding="ascii") as lines:
+        for line in lines:
+            inbox.put(json.loads(line))
+    os._exit(0)
+
+
+def _fault(number: int, fault: DisputatioError) -> dict[str, Any]:
+    return {"id": number, "fault": type(fault).__name__, "message": str(fault)}
+
+
+@dataclass(slots=True, eq=False)
+class _Job:
+    """A prompt in the batch; `read` once it is computed, or will not be. It waits until `after` is read."""
+
+    ids: Any
+    config: Any
+    after: _Job | None = None
+    read: bool = False
+    handle: Any = None
+    cached: int = 0
+    word: dict[str, Any] | None = None
+    fault: DisputatioError | None = None
+
+    @property
+    def over(self) -> bool:
+        return self.word is not None or self.fault is not None
+
+    def fail(self, fault: DisputatioError) -> None:
+        self.read, self.fault = True, fault
+
+
+@dataclass(slots=True, eq=False)
+class _Request:
+    """What the parent asked for: rows of jobs, one row a prompt (`choose`: with one job an option)."""
+
+    number: int
+    choosing: bool
+    rows: list[list[_Job]] = field(default_factory=list)
+
+    def answer(self) -> dict[str, Any] | None:
+        """The line that goes back; None while something is missing."""
+        jobs = [job for row in self.rows for job in row]
+        if not all(job.over for job in jobs):
+            return None
+        if fault := next((job.fault for job in jobs if job.fault is not None), None):
+            return _fault(self.number, fault)
+        words = [dict(row[0].word or {}) for row in self.rows]
+        if self.choosing:
+            for word, row in zip(words, self.rows, strict=True):
+                word["logprobs"] = [job.word["tokens"][0][1] for job in row if job.word]
+        return {"id": self.number, "words": words}
+
+
+class Engine:
+    """One pipeline, its tokenizer, and the batch that is running."""
+
+    def __init__(self, path: Path, cache: Path, cache_gb: int, context: int, send: Send) -> None:
+        cast("dict[str, Any]", sys.modules).setdefault("openvino_telemetry", None)  # else use is reported
+        import openvino_genai
+
+        def say(text: str) -> None:
+            send({"say": text})
+
+        self._genai = openvino_genai
+        self._send = send
+        capacity = cache_gb * 2**30 // _KV_BYTES_A_TOKEN
+        self._limit = min(context, capacity)
+        self._name = path.stem
+        folder = converted_folder(path, cache, say)
+        self._pipeline, self._tokenizer = open_pipeline(folder, cache_gb, say)
+        self._seen = SeenBlocks(capacity // _BLOCK)
+        self._numbers = count()
+        self._requests: list[_Request] = []
+        self._active: list[_Job] = []
+        self._held: list[_Job] = []
+
+    def step(self, inbox: queue.SimpleQueue[Mapping[str, Any]]) -> None:
+        """Take what waits, move the batch on by one token, answer what is done; sleep while nothing runs."""
+        while not inbox.empty() or not self._requests:
+            self._take(inbox.get())
+        self._admit()
+        if self._active:
+            try:
+                self._pipeline.step()
+            except RuntimeError as fault:
+                for job in self._active:
+                    job.fail(LLMError(f"the embedded engine failed: {fault}"))
+            for job in self._active:
+                self._settle(job)
+            self._active = [job for job in self._active if not job.over]
+        waiting = []
+        for request in self._requests:
+            if (answer := request.answer()) is None:
+                waiting.append(request)
+            else:
+                self._send(answer)
+        self._requests = waiting
+
+    def _take(self, asked: Mapping[str, Any]) -> None:
+        """A new request; one that cannot be met is answered at once."""
+        request = _Request(number=asked["id"], choosing=asked["do"] == "choose")
+        try:
+            if request.choosing:
+                self._check_options(asked["options"])
+                configs = [self._config(Sampling(max_tokens=1), only=one) for one in asked["options"]]
+                prompts = [self._encode(one, 1) for one in asked["prompts"]]
+            else:
+                sampling = Sampling(**asked["sampling"])
+                configs = [self._config(sampling)]
+                prompts = [self._encode(one, sampling.max_tokens) for one in asked["prompts"]]
+        except DisputatioError as fault:
+            self._send(_fault(request.number, fault))
+            return
+        # Prompts that are added together do not find each other's prefix in the cache: where they share one
+        # that is long enough the first goes ahead until it is read; the options of a prompt follow its first.
+        shared = len(prompts) > 1 and _shared([ids.data[0] for ids in prompts]) >= _BLOCK
+        for ids in prompts:
+            ahead = request.rows[0][0] if shared and request.rows else None
+            first = _Job(ids, configs[0], ahead)
+            request.rows.append([first, *(_Job(ids, config, first) for config in configs[1:])])
+        self._requests.append(request)
+        self._held += [job for row in request.rows for job in row]
+
+    def _admit(self) -> None:
+        """Add to the batch whatever waits for nothing."""
+        ready = [job for job in self._held if job.after is None or job.after.read]
+        self._held = [job for job in self._held if job not in ready]
+        for job in ready:
+            job.cached = self._seen.match(job.ids.data[0].tolist())
+            try:
+                job.handle = self._pipeline.add_request(next(self._numbers), job.ids, job.config)
+            except RuntimeError as fault:
+                job.fail(Malformed(f"the embedded engine refused the request: {fault}"))
+            else:
+                self._active.append(job)
+
+    def _settle(self, job: _Job) -> None:
+        """See whether a prompt is read, and take the reply where it is whole."""
+        if job.over:
+            return
+        status = job.handle.get_status()
+        done = status != self._genai.GenerationStatus.RUNNING
+        if not job.read and (done or job.handle.can_read()):
+            job.read = True
+            self._seen.add(job.ids.data[0].tolist())
+        if not done:
+            return
+        outputs = job.handle.read_all()
+        if not outputs or status == self._genai.GenerationStatus.IGNORED:
+            job.fail(ContextTooLong("the embedded engine had no room for the prompt"))
+            return
+        output = outputs[0]
+        ids = [int(one) for one in output.generated_ids]
+        prompt = job.ids.data[0].tolist()
+        self._seen.add([*prompt, *ids])
+        pieces = self._tokenizer.decode([[one] for one in ids]) if ids else []
+        cut = output.finish_reason == self._genai.GenerationFinishReason.LENGTH
+        job.word = {
+            "text": self._tokenizer.decode(ids) if ids else "",
+            "finish_reason": "length" if cut else "stop",
+            "tokens": [
+                (piece, float(logprob))
+                for piece, logprob in zip(pieces, output.generated_log_probs, strict=True)
+            ],
+            "prompt_tokens": len(prompt),
+            "cached_tokens": job.cached,
+        }
+
+    def _encode(self, turns: Sequence[Sequence[str]], new_tokens: int) -> Any:
+        """Token ids of a chat (1, n) by the model's own template; raises `ContextTooLong`."""
+        chat = [{"role": role, "content": content} for role, content in turns]
+        text = self._tokenizer.apply_chat_template(chat, add_generation_prompt=True)
+        ids = self._tokenizer.encode(text, add_special_tokens=False).input_ids
+        if ids.shape[1] + new_tokens > self._limit:
+            raise ContextTooLong(
+                f"{self._name}: the prompt has {ids.shape[1]} tokens and {new_tokens} are to be written; "
+                f"{self._limit} fit: read fewer or shorter passages"
+            )
+        return ids
+
+    def _config(self, sampling: Sampling, *, only: str | None = None) -> Any:
+        """The engine's own form of how to generate; `only` admits one literal text."""
+        config = self._genai.GenerationConfig()
+        config.max_new_tokens = sampling.max_tokens
+        config.do_sample = sampling.temperature > 0
+        if config.do_sample:
+            config.temperature, config.top_p = sampling.temperature, sampling.top_p
+            config.rng_seed = sampling.seed
+        config.logprobs = 1
+        config.apply_chat_template = False
+        if only is not None or sampling.schema is not None:
+            shape = self._genai.StructuredOutputConfig()
+            if only is not None:
+                shape.regex = only
+            elif (pattern := schema_regex(sampling.schema or {})) is not None:
+                shape.regex = pattern
+            else:
+                shape.json_schema = json.dumps(sampling.schema)
+            config.structured_output_config = shape
+        return config
+
+    def _check_options(self, options: Sequence[str]) -> None:
+        """Options are told apart by their first token; raises `ConfigError` where they are not."""
+        spelt = [self._tokenizer.encode(one, add_special_tokens=False).input_ids for one in options]
+        firsts = [int(one.data[0][0]) for one in spelt]
+        if len(set(firsts)) != len(firsts) or not all(one.isalnum() for one in options):
+            raise ConfigError(f"options must be words that differ in their first token: {tuple(options)}")
+
+
+def _shared(prompts: Sequence[Any]) -> int:
+    """How many leading tokens all prompts share.
+
+    >>> _shared([[1, 2, 3], [1, 2, 4, 5], [1, 2]])
+    2
+    """
+    same = 0
+    for column in zip(*prompts, strict=False):
+        if any(one != column[0] for one in column):
+            break
+        same += 1
+    return same
+
+
+class SeenBlocks:
+    """Which prefixes the engine holds, by the rule it follows: whole blocks, least used first out.
+
+    The engine does not report how many prompt tokens its prefix cache spared, so they are counted
+    here from the same token ids.
+
+    >>> seen = SeenBlocks(capacity=10)
+    >>> seen.add(list(range(70)))
+    >>> seen.match(list(range(70))), seen.match([5] * 70)
+    (64, 0)
+    """
+
+    def __init__(self, capacity: int) -> None:
+        self._capacity = capacity
+        self._blocks: OrderedDict[int, None] = OrderedDict()
+
+    def match(self, ids: list[int]) -> int:
+        """How many leading tokens are held; at least one is always left to compute."""
+        held = 0
+        for held_to, key in self._keys(ids):
+            if key not in self._blocks or held_to >= len(ids):
+                break
+            self._blocks.move_to_end(key)
+            held = held_to
+        return held
+
+    def add(self, ids: list[int]) -> None:
+        """Hold the whole blocks of a finished sequence."""
+        for _, key in self._keys(ids):
+            self._blocks[key] = None
+            self._blocks.move_to_end(key)
+        while len(self._blocks) > self._capacity:
+            self._blocks.popitem(last=False)
+
+    @staticmethod
+    def _keys(ids: list[int]) -> list[tuple[int, int]]:
+        keys, parent = [], 0
+        for start in range(0, len(ids) - _BLOCK + 1, _BLOCK):
+            parent = hash((parent, *ids[start : start + _BLOCK]))
+            keys.append((start + _BLOCK, parent))
+        return keys
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
