@@ -12,8 +12,8 @@ from disputatio.errors import InputError, ReplyError
 from disputatio.kit import Kit
 from disputatio.llm.scripted import Line, Scripted
 from disputatio.pipeline import ask
-from disputatio.strategies import concat
-from disputatio.strategies.self_reflection import REFINE_TASK, REVIEW_TASK, SYSTEM, TASK, self_reflection
+from disputatio.strategies.concat import concat
+from disputatio.strategies.self_reflection import REFINE_TASK, REVIEW_TASK, self_reflection
 from disputatio.trace import Trace
 from disputatio.types import Passage
 from tests.strategies.panel import concluded, cut, kit
@@ -61,10 +61,9 @@ def test_an_answer_is_reviewed_and_refined_twice() -> None:
 
 
 def test_the_first_answer_is_asked_for_as_the_concatenated_prompt_asks() -> None:
-    assert (SYSTEM, TASK) == (concat.SYSTEM, concat.TASK)
     first, other = Scripted([concluded("1921")]), Scripted([concluded("1921")])
     self_reflection("When?", kit(first, PASSAGES), rounds=0)
-    concat.concat("When?", kit(other, PASSAGES))
+    concat("When?", kit(other, PASSAGES))
     assert first.calls == other.calls
 
 

@@ -150,3 +150,11 @@ def test_without_runs_all_is_missing_and_an_unknown_paper_is_named() -> None:
             assert all(cell is None for row in table["ours"] for cell in row["cells"])
     with pytest.raises(UnknownName, match="paper"):
         paper_tables("madame", [])
+
+
+def test_costs_come_from_the_run_that_has_most_of_the_methods(tmp_path: Path) -> None:
+    more = evaluated(tmp_path / "more", "figure4:a", ("em",), *plain("concat", "closed_book"), count=60)
+    all_ = plain("concat", "self_reflection", "madam_rag")
+    whole = evaluated(tmp_path / "whole", "ramdocs:dev.jsonl", ("em",), *all_, count=20)
+    costs = next(one for one in paper_tables("madam", [more, whole])["tables"] if one["id"] == "Table 2")
+    assert {Path(cell["folder"]).name for row in costs["ours"] for cell in row["cells"]} == {"whole"}

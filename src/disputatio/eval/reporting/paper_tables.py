@@ -101,7 +101,8 @@ def _cell(told: Mapping[str, Any], method: Mapping[str, Any], column: int, group
           parts: Sequence[Part]) -> Cell | None:  # fmt: skip
     """Our figure for a method in a column of a group.
 
-    Of several the one that goes by its strategy's own name, then the one on the most questions.
+    Of several the one that goes by its strategy's own name, then the one in the run that has the most of the
+    table's methods, so that a column is of one run where it can be, then the one on the most questions.
     """
     about = told["columns"][column]
     wanted = [about.get("words", ()), told.get("groups", {}).get(group, ())]
@@ -116,7 +117,16 @@ def _cell(told: Mapping[str, Any], method: Mapping[str, Any], column: int, group
             if _is(method, part.entrants[one["strategy"]]):
                 found.append(_measured(part, one, about.get("metric", ""), scale))
     own = {method["strategy"], method.get("also", {}).get("strategy")}
-    return max(found, key=lambda cell: (cell.value is not None, cell.label in own, cell.n), default=None)
+
+    def rank(cell: Cell) -> tuple[bool, bool, int, int]:
+        return cell.value is not None, cell.label in own, _company(told, cell.part), cell.n
+
+    return max(found, key=rank, default=None)
+
+
+def _company(told: Mapping[str, Any], part: Part) -> int:
+    """How many of a table's methods a run has."""
+    return sum(any(_is(one, entrant) for entrant in part.entrants.values()) for one in told["methods"])
 
 
 def _is(method: Mapping[str, Any], entrant: Mapping[str, Any]) -> bool:
