@@ -69,7 +69,7 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[list[str]
     """A hub on loopback, with an empty cache; what it was asked."""
     _Hub.asked = []
     with ThreadingHTTPServer(("127.0.0.1", 0), _Hub) as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
         thread.start()
         monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{server.server_port}")
         monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
