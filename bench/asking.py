@@ -31,7 +31,7 @@ from disputatio.types import Answer, Example, Hit, Passage, Source
 _In = TypeVar("_In")
 _Out = TypeVar("_Out")
 THREADS = (
-    8  # questions in flight: single answers are written one token a step, and eight cost little more than one
+    16  # questions in flight: single answers are written one token a step, and many cost little more than one
 )
 
 

@@ -9,7 +9,7 @@ whole data set does; 60 rows are the first 60 of 100. `--draw` draws them anew, 
   their answers to an aggregator, as the paper has them do where a question has several answers.
 * **figure3**: the debate with and without its aggregator, for 1, 2 and 3 rounds (with it for 3 is Table 1's).
 * **figure4a**, **figure4b**: two right answers with 1 passage against 1 to 3, and 1 to 3 passages that tell a wrong
-  one, for the three methods that the paper shows. The sets are built first, from the same data.
+  one, for the three methods that the paper shows and `disputation`. The sets are built first, from the same data.
 
 Run: python bench/madam_tables.py --data DEV.jsonl --out runs/madam --rows 60 --execute
 """
@@ -44,7 +44,7 @@ ABLATION = (
     ("debate_1", "aggregator=true", 1),
     ("debate_2", "aggregator=true", 2),
 )
-FIGURE4 = "concat,astute_rag,madam_rag"
+FIGURE4 = "concat,astute_rag,madam_rag,disputation"
 KINDS = {"figure4a": "imbalance", "figure4b": "misinformation"}
 LEVELS = 3  # passages of the growing side: 1, 2, 3
 
