@@ -12,6 +12,7 @@ whole data set does; 60 rows are the first 60 of 100. `--draw` draws them anew, 
   one, for the three methods that the paper shows and `disputation`. The sets are built first, from the same data.
 
 Run: python bench/madam_tables.py --data DEV.jsonl --out runs/madam --rows 60 --execute
+Then `python bench/madam_page.py --runs runs/madam` writes bench/results/madam_tables.md.
 """
 
 from __future__ import annotations

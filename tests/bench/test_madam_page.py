@@ -1,0 +1,95 @@
+"""The page of MADAM-RAG's tables counts faults apart, tells of even rows alone, and of Figure 4 by level."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from disputatio.errors import Unreachable
+from disputatio.eval.running.journal import Entrant, Manifest
+from disputatio.eval.running.runner import run
+from disputatio.trace import Trace
+from disputatio.types import Answer, Passage, Usage
+from tests.eval.fakes import examples
+
+BENCH = Path(__file__).resolve().parent.parent.parent / "bench"
+
+
+@pytest.fixture
+def script(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """The script as a module; it imports its neighbours."""
+    monkeypatch.syspath_prepend(str(BENCH))
+    spec = importlib.util.spec_from_file_location("bench_madam_page", BENCH / "madam_page.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def told(question: str, passages: Sequence[Passage], strategy: str, options: Mapping[str, Any],
+         trace: Trace) -> Answer:  # fmt: skip
+    """`concat` fails on one question and is right on even rows, `madam_rag` on every question."""
+    number = int(question.rsplit(maxsplit=1)[-1])
+    if strategy == "concat" and number == 3:
+        raise Unreachable("gone")
+    right = strategy == "madam_rag" or number % 2 == 0
+    answers = (f"gold {number}" if right else "nonsense",)
+    return Answer(
+        question=question,
+        answers=answers,
+        usage=Usage(calls=2, prompt_tokens=100, completion_tokens=10),
+        rounds=2,
+    )
+
+
+def evaluated(out: Path, name: str, strata: Sequence[Mapping[str, str]]) -> None:
+    rows = [
+        replace(one, metadata={**one.metadata, "dataset": name, "strata": of})
+        for one, of in zip(examples(len(strata)), strata, strict=True)
+    ]
+    manifest = Manifest(
+        datasets={name: "ab12"}, metrics={name: ("em", "f1")}, metrics_version=1, model="scripted:small"
+    )
+    entrants = [Entrant(label=one, strategy=one) for one in ("concat", "madam_rag")]
+    run(rows, entrants, ask=told, out=out, manifest=manifest)
+
+
+def test_the_page_tells_of_all_methods_and_levels(script: ModuleType, tmp_path: Path) -> None:
+    evaluated(tmp_path / "ramdocs", "ramdocs:dev.jsonl", [{"gold answers": "1"}] * 8)
+    evaluated(
+        tmp_path / "figure4a",
+        "jsonl:imbalance.jsonl",
+        [{"imbalance": f"1 : {1 + at % 3}"} for at in range(9)],
+    )
+    text = script.page(tmp_path)
+    even = [one.row % 2 == 0 for one in examples(8)]
+    lines = {
+        line.split(" | ")[0].strip("| "): line.split(" | ")
+        for line in text.splitlines()
+        if line.startswith("| ")
+    }
+    assert lines["madam_rag"][1:4] == ["3/3/3", "0", "100.0 [100.0, 100.0]"]  # Figure 4's stand last
+    (concat,) = (line for line in text.splitlines() if line.startswith("| concat | 8 | 1 | 0 |"))
+    assert f"EM, {sum(even)} even rows" in text
+    assert concat.count("[") == 3
+    assert "| 2.0 | 100 | 10 |" in concat
+    assert "- madam_rag − concat: +0." in text
+    assert "EM at 1 : 1 | EM at 1 : 2 | EM at 1 : 3 | F1 at 1 : 1" in text
+    assert "Figure 4b" not in text
+
+
+def test_a_fault_is_neither_a_score_nor_a_cost(script: ModuleType, tmp_path: Path) -> None:
+    evaluated(tmp_path / "ramdocs", "ramdocs:dev.jsonl", [{}] * 8)
+    rows = script.by_entrant(script.read_journal(tmp_path / "ramdocs"))["concat"]
+    scores = [script.score(one) for one in rows.values()]
+    assert scores.count(None) == 1
+    assert sum(one for one in scores if one) / 7 == pytest.approx(100 * 4 / 7)
