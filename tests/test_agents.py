@@ -194,15 +194,57 @@ def test_a_usable_reply_is_asked_for_once() -> None:
 
 
 def test_an_unusable_reply_is_asked_for_once_more_without_an_explanation() -> None:
-    model = Scripted([said('{"answers": ["1921"], "expl', "length"), '{"answers": ["1921", "none"]}'])
+    model = Scripted(["It was 1921.", '{"answers": ["1921", "none"]}'])
     kit = Kit(model=model)
     assert ask_answers("aggregator", ASK, kit, max_tokens=50) == (("1921",), "")
     assert [call.sampling.schema for call in model.calls if call.sampling] == [ANSWERS_SCHEMA, ANSWERS_ALONE]
     assert all(call.prompt == ASK for call in model.calls)
     faults = [event for event in kit.trace.events if event["event"] == "fault"]
-    assert [(one["role"], one["reason"]) for one in faults] == [
-        ("aggregator", "it was cut off before its end")
-    ]
+    assert [(one["role"], one["reason"]) for one in faults] == [("aggregator", "it is not one JSON object")]
+
+
+@pytest.mark.parametrize(
+    ("cut", "kept"),
+    [
+        ('{"answers": ["1921", "1948"], "explanation": "Two. The', (("1921", "1948"), "Two.")),
+        ('{"answers": ["1921"], "explanation": "The bridge, the bridge, the', (("1921",), "")),
+        ('{"answers": ["1921"], "explanation": "He said \\"no\\". And th', (("1921",), 'He said "no".')),
+        ('{"answers": ["a \\"b\\"", "unknown"], "explanation": "', (('a "b"',), "")),
+        ('{"answers": ["1921", "1948, 1949, 1950, 19', (("1921",), "")),
+        ('{"answers": ["1921", ', (("1921",), "")),
+        ('{"answers": [], "explanation": "None of the', ((), "")),
+    ],
+)
+def test_of_a_reply_that_was_cut_what_stood_whole_is_taken(cut: str, kept: object) -> None:
+    model = Scripted([said(cut, "length")])
+    kit = Kit(model=model)
+    assert ask_answers("aggregator", ASK, kit, max_tokens=50) == kept
+    assert len(model.calls) == 1
+    faults = [event["reason"] for event in kit.trace.events if event["event"] == "fault"]
+    assert faults == ["it was cut off before its end"]
+
+
+@pytest.mark.parametrize(
+    "cut",
+    [
+        '{"answers": ["1921',
+        '{"answers": [',
+        "1921, 1948, 19",
+        '{"answer": "1921", "expl',
+        '{"answers": "1921", "',
+    ],
+)
+def test_of_a_reply_that_was_cut_within_its_first_answer_nothing_is_taken(cut: str) -> None:
+    model = Scripted([said(cut, "length"), '{"answers": ["1948"]}'])
+    assert ask_answers("aggregator", ASK, Kit(model=model), max_tokens=50) == (("1948",), "")
+
+
+def test_what_is_taken_of_a_cut_reply_keeps_the_contract() -> None:
+    model = Scripted([said(answers(*map(str, range(9)))[:-3], "length"), '{"answers": ["1948"]}'])
+    kit = Kit(model=model)
+    assert ask_answers("aggregator", ASK, kit, max_tokens=50) == (("1948",), "")
+    faults = [event["reason"] for event in kit.trace.events if event["event"] == "fault"]
+    assert faults == ["it was cut off before its end", "'answers' has 9 items"]
 
 
 def test_a_second_unusable_reply_is_an_error_and_there_is_no_third() -> None:

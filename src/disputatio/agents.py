@@ -7,13 +7,14 @@ parser: the whole message is one JSON object that keeps its schema, or it is a `
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from disputatio.errors import ReplyError
 from disputatio.kit import Kit, chat
-from disputatio.text import bears, contains_words, fence, is_unknown, normalise, one_line
+from disputatio.text import bears, contains_words, fence, is_unknown, normalise, one_line, sentences
 from disputatio.types import Abstention, Completion, Passage, Prompt, Reply, Sampling
 
 MOST_CHARACTERS = 8_000  # a longer reply is not one
@@ -131,6 +132,10 @@ ANSWERS_ALONE: Mapping[str, Any] = {
     "required": ["answers"],
     "additionalProperties": False,
 }
+
+_ANSWERS_OPEN = re.compile(r'\s*\{\s*"answers"\s*:\s*\[\s*')
+_ITEM = re.compile(r'("(?:[^"\\]|\\.)*")\s*(?:,\s*|(?=\]))')
+_EXPLANATION_OPEN = re.compile(r'\]\s*,\s*"explanation"\s*:\s*"')
 
 
 def explained(term: str, kit: Kit, role: str, *, max_tokens: int = 64) -> str:
@@ -259,16 +264,47 @@ def why_none(replies: Sequence[Reply]) -> Abstention:
 def ask_answers(role: str, prompt: Prompt, kit: Kit, *, max_tokens: int) -> tuple[tuple[str, ...], str]:
     """All answers and an explanation from one agent.
 
-    A reply that is unusable, most often because its explanation has no end, is asked for once
-    more without one. Raises `ReplyError` when that is unusable too.
+    Of a reply that was cut off, what stood whole before the cut is taken. One that is unusable all the same is
+    asked for once more without an explanation. Raises `ReplyError` when that is unusable too.
     """
     (word,) = kit.complete(role, [prompt], Sampling(max_tokens=max_tokens, schema=ANSWERS_SCHEMA))
-    try:
-        return parse_answers(word)
-    except ReplyError as error:
-        kit.trace.note("fault", role=role, reason=error.reason)
+    for said in (word, before_cut(word)):
+        try:
+            if said is not None:
+                return parse_answers(said)
+        except ReplyError as error:
+            kit.trace.note("fault", role=role, reason=error.reason)
     (word,) = kit.complete(role, [prompt], Sampling(max_tokens=max_tokens, schema=ANSWERS_ALONE))
     return _distinct(parse_object(word, ANSWERS_ALONE)["answers"]), ""
+
+
+def before_cut(completion: Completion) -> Completion | None:
+    """A reply with answers as if it had ended where it was still whole; None where no answer was, or none was cut.
+
+    Small models fall into loops: in an explanation without end, or in the last answer that the schema
+    admits. What they said before is as it was meant, and asking again would repeat the loop.
+
+    >>> from disputatio.types import Usage
+    >>> text = '{"answers": ["1921", "1948"], "explanation": "Two bridges. The one in Dun'
+    >>> cut = Completion(text=text, finish_reason="length", usage=Usage())
+    >>> parse_answers(before_cut(cut))
+    (('1921', '1948'), 'Two bridges.')
+    """
+    opening = _ANSWERS_OPEN.match(completion.text)
+    if completion.finish_reason != "length" or opening is None:
+        return None
+    text, at = completion.text, opening.end()
+    answers = []
+    while (item := _ITEM.match(text, at)) is not None:
+        answers.append(item[1])
+        at = item.end()
+    explaining = _EXPLANATION_OPEN.match(text, at)
+    if explaining is None and not answers:
+        return None
+    told = "" if explaining is None else text[explaining.end() :]
+    ends = [end for _, end in sentences(told)[:-1]]
+    whole = f'{{"answers": [{", ".join(answers)}], "explanation": "{told[: ends[-1]] if ends else ""}"}}'
+    return replace(completion, text=whole, finish_reason="stop")
 
 
 def parse_answers(completion: Completion) -> tuple[tuple[str, ...], str]:

@@ -275,11 +275,17 @@ def test_an_agent_that_stays_broken_never_lets_the_debate_converge() -> None:
 
 
 def test_a_broken_last_aggregator_is_asked_once_more_without_an_explanation() -> None:
-    model = Panel(STEADY, [cut('{"answers": ["1921"], "explanation": "and so on'), '{"answers": ["1921"]}'])
+    model = Panel(STEADY, ["The answer is 1921.", '{"answers": ["1921"]}'])
     answer = debate(model, rounds=1)
     assert (answer.answers, answer.explanation) == (("1921",), "")
     schemas = [one.sampling.schema for one in model.calls[3:] if one.sampling]
     assert schemas == [ANSWERS_SCHEMA, ANSWERS_ALONE]
+
+
+def test_of_an_aggregator_that_was_cut_off_what_stood_whole_is_taken() -> None:
+    model = Panel(STEADY, [cut('{"answers": ["1921"], "explanation": "One bridge. And so on and')])
+    answer = debate(model, rounds=1)
+    assert (answer.answers, answer.explanation) == (("1921",), "One bridge.")
 
 
 @pytest.mark.parametrize("bound", [True, False])
