@@ -105,9 +105,13 @@ def read_options(strategy: Strategy, given: Mapping[str, Any]) -> dict[str, Any]
 
 
 def prompts_hash(strategy: Strategy) -> str:
-    """A hash over the prompts and schemas of a strategy's file and of all modules whose parts it uses."""
-    digest = hashlib.sha256()
-    for module in _speaking(inspect.getmodule(strategy)):
+    """A hash over the prompts and schemas of a strategy's file and of all modules whose parts it uses.
+
+    Its own module counts by its name too: two strategies that only speak through shared agents differ.
+    """
+    own = inspect.getmodule(strategy)
+    digest = hashlib.sha256(f"{own.__name__ if own else ''}\n".encode())
+    for module in _speaking(own):
         for name, value in sorted(vars(module).items()):
             if name.isupper() and isinstance(value, str | Mapping):
                 digest.update(f"{name}={value}\n".encode())
