@@ -143,11 +143,12 @@ def test_an_engine_that_dies_is_a_fault_and_the_next_call_starts_it_anew(model: 
 
 
 WAITS = """
-import sys, threading
+import signal, sys
 from pathlib import Path
 from disputatio.kit import chat
 from disputatio.llm.local import Local
 from disputatio.types import Sampling
+signal.signal(signal.SIGINT, signal.default_int_handler)  # what runs in the background may ignore it
 model = Local("small", lambda: Path(sys.argv[1]), cache=Path(sys.argv[2]), cache_gb=1)
 model.complete([chat("", "Say yes.")], Sampling(max_tokens=1))
 print("loaded", flush=True)
