@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from pathlib import Path
-from types import ModuleType
-
 import numpy as np
 
 from disputatio.evidence.weighing import estimate
@@ -15,22 +10,9 @@ from disputatio.llm.scripted import Scripted
 from disputatio.pipeline import ask
 from disputatio.store.in_hand import InHand
 from disputatio.types import Passage, Source
+from tests.bench.scripts import script
 
-BENCH = Path(__file__).resolve().parents[2] / "bench"
-
-
-def _load(name: str) -> ModuleType:
-    """A benchmark's module, which is no part of the package."""
-    spec = importlib.util.spec_from_file_location(f"bench_{name}", BENCH / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-asking = _load("asking")
+asking = script("asking")
 PASSAGES = [
     Passage(text=f"The mill was built in {year}.", source=f"s{n}", id=f"p{n}")
     for n, year in enumerate(("1901", "1901", "1887"))

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -17,22 +14,10 @@ from disputatio.eval.running.journal import Entrant, Manifest
 from disputatio.eval.running.runner import run
 from disputatio.trace import Trace
 from disputatio.types import Answer, Passage, Usage
+from tests.bench.scripts import script
 from tests.eval.fakes import examples
 
-BENCH = Path(__file__).resolve().parent.parent.parent / "bench"
-
-
-@pytest.fixture
-def script(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """The script as a module; it imports its neighbours."""
-    monkeypatch.syspath_prepend(str(BENCH))
-    spec = importlib.util.spec_from_file_location("bench_madam_page", BENCH / "madam_page.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+page = script("madam_page")
 
 
 def told(question: str, passages: Sequence[Passage], strategy: str, options: Mapping[str, Any],
@@ -63,14 +48,14 @@ def evaluated(out: Path, name: str, strata: Sequence[Mapping[str, str]]) -> None
     run(rows, entrants, ask=told, out=out, manifest=manifest)
 
 
-def test_the_page_tells_of_all_methods_and_levels(script: ModuleType, tmp_path: Path) -> None:
+def test_the_page_tells_of_all_methods_and_levels(tmp_path: Path) -> None:
     evaluated(tmp_path / "ramdocs", "ramdocs:dev.jsonl", [{"gold answers": "1"}] * 8)
     evaluated(
         tmp_path / "figure4a",
         "jsonl:imbalance.jsonl",
         [{"imbalance": f"1 : {1 + at % 3}"} for at in range(9)],
     )
-    text = script.page(tmp_path)
+    text = page.page(tmp_path)
     even = [one.row % 2 == 0 for one in examples(8)]
     lines = {
         line.split(" | ")[0].strip("| "): line.split(" | ")
@@ -87,9 +72,9 @@ def test_the_page_tells_of_all_methods_and_levels(script: ModuleType, tmp_path: 
     assert "Figure 4b" not in text
 
 
-def test_a_fault_is_neither_a_score_nor_a_cost(script: ModuleType, tmp_path: Path) -> None:
+def test_a_fault_is_neither_a_score_nor_a_cost(tmp_path: Path) -> None:
     evaluated(tmp_path / "ramdocs", "ramdocs:dev.jsonl", [{}] * 8)
-    rows = script.by_entrant(script.read_journal(tmp_path / "ramdocs"))["concat"]
-    scores = [script.score(one) for one in rows.values()]
+    rows = page.by_entrant(page.read_journal(tmp_path / "ramdocs"))["concat"]
+    scores = [page.score(one) for one in rows.values()]
     assert scores.count(None) == 1
     assert sum(one for one in scores if one) / 7 == pytest.approx(100 * 4 / 7)

@@ -3,36 +3,21 @@
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import json
 import shlex
-import sys
 from collections import Counter
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
 from disputatio.eval.running.entrants import entrants
 from disputatio.types import Example
+from tests.bench.scripts import script
 from tests.test_docs import wrong_with_ours
 
-BENCH = Path(__file__).resolve().parent.parent.parent / "bench"
 SHARES = {1: 55, 2: 83, 3: 106}
 
-
-def script() -> ModuleType:
-    """The script as a module."""
-    spec = importlib.util.spec_from_file_location("bench_madam_tables", BENCH / "madam_tables.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-tables = script()
+tables = script("madam_tables")
 
 
 def examples() -> list[Example]:
