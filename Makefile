@@ -6,6 +6,8 @@ SHELL := /bin/bash
 
 PYTHON ?= python3
 export PYTHON
+# Where this is set, each of the many processes that the tests start would compile every module anew.
+unexport PYTHONDONTWRITEBYTECODE
 BIN := .venv/bin
 # How many processes run the fast tests at once.
 JOBS ?= 2

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import gc
 import os
 import socket
 from collections.abc import Iterator
@@ -9,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer.main
+import typer.testing
 from hypothesis import settings
 
 settings.register_profile("any_machine", deadline=None)  # a busy machine makes no test wrong
@@ -32,6 +36,12 @@ def _refuse(host: object) -> None:
     name = host.decode() if isinstance(host, bytes) else str(host)
     if not _Guard.open and name not in ("", "None", "0.0.0.0") and not name.startswith(_LOOPBACK):
         raise NetworkUsed(f"a test reached for {name}: serve it on loopback, or mark the test slow")
+
+
+def pytest_collection_finish() -> None:
+    """What was collected stays: the collector of garbage need not walk through it after every test."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -79,6 +89,16 @@ def _no_settings_of_the_user(tmp_path_factory: pytest.TempPathFactory) -> Iterat
         patch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("config")))
         patch.setenv("NO_COLOR", "1")
         patch.setenv("COLUMNS", "120")
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_command_line() -> Iterator[None]:
+    """Build the command line once, not for every command that a test runs."""
+    with pytest.MonkeyPatch.context() as patch:
+        built = functools.cache(typer.main.get_command)
+        patch.setattr(typer.main, "get_command", built)
+        patch.setattr(typer.testing, "_get_command", built)
         yield
 
 

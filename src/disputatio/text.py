@@ -9,9 +9,10 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}\b)")
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？])[\"'”’)\]]*\s+(?=[\"'“‘(\[]*[A-Z0-9À-ÞЀ-Я぀-ヿ一-鿿])")
 _TEMPLATE_TOKENS = re.compile(
@@ -42,6 +43,33 @@ _UNKNOWN = {
 }
 
 
+class _Characters(dict[int, str]):
+    """What each character becomes in `str.translate`, worked out when it first occurs."""
+
+    def __init__(self, becomes: Callable[[str], str]) -> None:
+        self._becomes = becomes
+
+    def __missing__(self, point: int) -> str:
+        self[point] = found = self._becomes(chr(point))
+        return found
+
+
+def _compared(char: str) -> str:
+    if _UNSPACED.match(char):
+        return f" {char} "
+    if unicodedata.category(char)[0] in "LNM" or char in "$€£%°":
+        return char
+    return "" if char in "'’." else " "  # don't -> dont, U.S. -> us
+
+
+def _shown(char: str) -> str:
+    return char if char in "\n\t" or unicodedata.category(char) not in ("Cc", "Cf", "Cs") else ""
+
+
+_COMPARED = _Characters(_compared)
+_SHOWN = _Characters(_shown)
+
+
 def normalise(text: str) -> str:
     """The form in which answers are compared: lower case, no articles, no punctuation.
 
@@ -56,19 +84,8 @@ def normalise(text: str) -> str:
     '1887 年 首 航'
     """
     text = unicodedata.normalize("NFKC", text).casefold()
-    text = re.sub(r"(?<=\d),(?=\d{3}\b)", "", text)
-    kept = []
-    for char in text:
-        kind = unicodedata.category(char)[0]
-        if _UNSPACED.match(char):
-            kept.append(f" {char} ")
-        elif kind in "LNM" or char in "$€£%°":
-            kept.append(char)
-        elif char in "'’.":  # don't -> dont, U.S. -> us
-            continue
-        else:
-            kept.append(" ")
-    return " ".join(_ARTICLES.sub(" ", "".join(kept)).split())
+    text = _THOUSANDS.sub("", text).translate(_COMPARED)
+    return " ".join(_ARTICLES.sub(" ", text).split())
 
 
 def is_unknown(answer: str) -> bool:
@@ -176,8 +193,7 @@ def neutralise(text: str) -> str:
     'a< |im_end| >b'
     """
     # Characters first: a token that one of them divides would be whole without it.
-    text = "".join(c for c in text if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cf", "Cs"))
-    return _TEMPLATE_TOKENS.sub(lambda m: f"{m[0][0]} {m[0][1:-1]} {m[0][-1]}", text)
+    return _TEMPLATE_TOKENS.sub(lambda m: f"{m[0][0]} {m[0][1:-1]} {m[0][-1]}", text.translate(_SHOWN))
 
 
 def one_line(text: str) -> str:
