@@ -72,6 +72,30 @@ def test_the_page_tells_of_all_methods_and_levels(tmp_path: Path) -> None:
     assert "Figure 4b" not in text
 
 
+def test_levels_are_paired_by_question(tmp_path: Path) -> None:
+    strata = [{"imbalance": f"1 : {1 + at % 3}"} for at in range(9)]
+    evaluated(tmp_path / "figure4a", "jsonl:imbalance.jsonl", strata)
+    _, _, changes = page.page(tmp_path).partition("at 1 : 3 beside 1 : 1, paired")
+    # Rows 0-2, 3-5 and 6-8 ask one question each, and concat is right on even rows but fails on row 3: so it
+    # tells 1 and 1 at both ends of the first and the last question, and the second has no difference.
+    assert "- madam_rag: +0.000 [+0.000, +0.000]" in changes
+    assert "- concat: +0.000 [+0.000, +0.000]" in changes
+    # Two of three of the first question's levels are right, and of the last's: a third less than all of them.
+    assert "- concat − madam_rag: -0.333 [-0.333, -0.333]" in changes
+
+
+def test_what_is_other_than_in_the_paper_is_said() -> None:
+    (same,) = page.plainly("figure4a", {"concat": [30, 10], "madam_rag": [50, 40]})
+    (other,) = page.plainly("figure4a", {"concat": [30, 20], "madam_rag": [50, 30]})
+    assert "falls by 10.0 points and concat by 20.0: as in the paper." in same
+    assert "falls by 20.0 points and concat by 10.0: OTHER THAN in the paper" in other
+    (same,) = page.plainly("figure4b", {"concat": [30, 20], "astute_rag": [5, 5], "madam_rag": [50, 40]})
+    (other,) = page.plainly("figure4b", {"concat": [30, 20], "astute_rag": [5, 25], "madam_rag": [50, 21]})
+    assert "at 2 of 2 levels: as in the paper." in same
+    assert "at 1 of 2 levels: OTHER THAN in the paper." in other
+    assert page.plainly("figure4b", {"concat": [30, 20], "disputation": [50, 40]}) == []
+
+
 def test_a_fault_is_neither_a_score_nor_a_cost(tmp_path: Path) -> None:
     evaluated(tmp_path / "ramdocs", "ramdocs:dev.jsonl", [{}] * 8)
     rows = page.by_entrant(page.read_journal(tmp_path / "ramdocs"))["concat"]
