@@ -1,9 +1,10 @@
-"""Questions an hour with 1, 2, 4 and 8 questions in flight, beside the most that the embedded engine can do.
+"""Questions an hour with 1 to 32 questions in flight, beside the most that the embedded engine can do.
 
     python bench/eval_throughput.py --data DEV.jsonl --rows 16 --work some/folder
 
 Every setting runs in a process of its own, so that it finds an empty prefix cache, through the runner of
-evaluations. The ceiling is measured on the prompts that the strategy itself made: a fresh process is given all of
+evaluations. It answers `--rows` questions, or three for each that is in flight where that is more: while the last
+ones are answered fewer are in flight, and with too few questions that would be most of the time. The ceiling is measured on the prompts that the strategy itself made: a fresh process is given all of
 them at once, first to write one token each (tokens read a second), then again, when they stand in the prefix
 cache, to write their replies (tokens written a second). What a run read and wrote, at these two rates, is
 the time that a busy engine needs for it; its share of the run's time is how busy the engine was kept. Settings that
@@ -36,6 +37,7 @@ from disputatio.protocols import LLM
 from disputatio.types import Capabilities, Choice, Completion, Message, Prompt, Sampling
 
 RESULTS = Path(__file__).resolve().parent / "results" / "eval_throughput.md"
+A_SLOT = 3  # questions, at least, for each that is in flight
 MOST_TOKENS = 90_000  # read at once for the ceiling: what the cache of 2 GB surely holds
 
 Found = dict[str, Any]
@@ -83,7 +85,7 @@ def measure_run(given: argparse.Namespace) -> Found:
     kit = build_kit(read_settings(journal="none", model=given.model))
     noted = Noted(kit.model)
     spec = f"ramdocs:{given.data}"
-    examples = load(spec, limit=given.rows)
+    examples = load(spec, limit=max(given.rows, A_SLOT * given.in_flight))
     watched = Kit(model=noted)
     began: list[float] = []
 
@@ -203,7 +205,8 @@ def page(given: argparse.Namespace, runs: Sequence[Found], ceilings: dict[str, F
         "# Questions an hour",
         "",
         f"{time.strftime('%Y-%m-%d')}, {kit.model.name} ({kit.model.capabilities().engine}), {os.cpu_count()} processors; "
-        f"the first {given.rows} rows of RAMDocs dev, no audit by a model, each setting in a fresh process.",
+        f"the first {given.rows} rows of RAMDocs dev, or {A_SLOT} for each that is in flight where that is more; no audit by "
+        "a model, each setting in a fresh process.",
         "",
         "```sh",
         f"python bench/eval_throughput.py --data DEV.jsonl --rows {given.rows} --in-flight {given.settings}",
@@ -253,7 +256,9 @@ def page(given: argparse.Namespace, runs: Sequence[Found], ceilings: dict[str, F
     lines += [
         "",
         f"The best setting of each: {told}. `of the ceiling` is the time that the tokens read (without those that the prefix "
-        "cache spared) and written would take at the ceiling's two rates, over the time that the run took.",
+        "cache spared) and written would take at the ceiling's two rates, over the time that the run took. It can be more than "
+        "all where more prompts were under way than the ceiling was measured with. Questions an hour compare settings of "
+        "the same number of questions alone: later rows are not as long as the first ones.",
     ]
     return "\n".join(lines) + "\n"
 
@@ -264,7 +269,7 @@ def main() -> None:
     options.add_argument("--data", required=True, help="RAMDocs dev, JSONL")
     options.add_argument("--rows", type=int, default=16)
     options.add_argument("--strategies", default="concat,madam_rag")
-    options.add_argument("--in-flight", dest="settings", default="1,2,4,8")
+    options.add_argument("--in-flight", dest="settings", default="1,2,4,8,16,32")
     options.add_argument("--model", default=None)
     options.add_argument("--work", type=Path, default=Path("out/eval_throughput"))
     options.add_argument("--out", type=Path, default=RESULTS)
