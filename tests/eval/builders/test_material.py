@@ -76,6 +76,11 @@ def test_a_row_of_another_form_is_named(line: str, words: str, tmp_path: Path) -
         read_material(f"conflictnq:{path}")
 
 
+def test_a_folder_in_place_of_a_file_is_told(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="a folder; name the file of rows in it, as in conflictnq:"):
+        read_material(f"conflictnq:{tmp_path}")
+
+
 def test_an_origin_that_is_not_known_is_named() -> None:
     with pytest.raises(UnknownName, match="conflictnq"):
         read_material("conflictqn:rows.jsonl")

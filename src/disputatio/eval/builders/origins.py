@@ -137,6 +137,8 @@ def read_material(spec: str) -> list[Material]:
         raise UnknownName("origin", name, ORIGINS)
     if not colon or not path:
         raise InputError(f"{spec}: say which file, as in {name}:PATH")
+    if Path(path).is_dir():
+        raise InputError(f"{path}: a folder; name the file of rows in it, as in {name}:{Path(path) / 'FILE'}")
     found: dict[str, Material] = {}
     for one in _rows(Path(path), name, ORIGINS[name]):
         if one is not None:
