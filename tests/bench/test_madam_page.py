@@ -84,6 +84,12 @@ def test_levels_are_paired_by_question(tmp_path: Path) -> None:
     assert "- concat − madam_rag: -0.333 [-0.333, -0.333]" in changes
 
 
+def test_a_fall_from_the_first_level_to_the_last_is_negative(tmp_path: Path) -> None:
+    strata = [{"imbalance": f"1 : {1 + at % 2}"} for at in range(8)]  # concat is right at 1 : 1 alone
+    evaluated(tmp_path / "figure4a", "jsonl:imbalance.jsonl", strata)
+    assert "- concat: -1.000 [-1.000, -1.000]" in page.page(tmp_path)
+
+
 def test_what_is_other_than_in_the_paper_is_said() -> None:
     (same,) = page.plainly("figure4a", {"concat": [30, 10], "madam_rag": [50, 40]})
     (other,) = page.plainly("figure4a", {"concat": [30, 20], "madam_rag": [50, 30]})
@@ -94,6 +100,15 @@ def test_what_is_other_than_in_the_paper_is_said() -> None:
     assert "at 2 of 2 levels: as in the paper." in same
     assert "at 1 of 2 levels: OTHER THAN in the paper." in other
     assert page.plainly("figure4b", {"concat": [30, 20], "disputation": [50, 40]}) == []
+
+
+def test_a_level_of_faults_alone_is_no_zero(tmp_path: Path) -> None:
+    evaluated(tmp_path / "figure4b", "jsonl:misinformation.jsonl", [{"misinformation passages": "1"}] * 8)
+    rows = page.by_entrant(page.read_journal(tmp_path / "figure4b"))
+    failed = {key for key, one in rows["concat"].items() if one.fault}
+    others = set(rows["concat"]) - failed
+    assert list(page._heights(rows, [others, failed])) == ["madam_rag"]
+    assert list(page._heights(rows, [others])) == ["concat", "madam_rag"]
 
 
 def test_a_fault_is_neither_a_score_nor_a_cost(tmp_path: Path) -> None:

@@ -64,7 +64,7 @@ def _nested(archive: zipfile.ZipFile, place: int, name: str) -> Iterator[Part]:
                 part: Part = {"refused": reason} if reason else {"member": [place, number]}
                 size = 0 if reason else inner.infolist()[number].file_size
                 yield {**part, "name": f"{name}/{inner_name}", "size": size}
-    except (Refused, zipfile.BadZipFile, ValueError, OSError, NotImplementedError) as error:
+    except (Refused, zipfile.BadZipFile, ValueError, OSError, NotImplementedError) as error:  # told below
         reason = str(error) if isinstance(error, Refused) else f"is not a readable ZIP file ({error})"
         yield {"refused": reason, "name": name}
 
@@ -85,7 +85,7 @@ def member(file: BinaryIO, places: Sequence[int]) -> BinaryIO:
 def _archive(file: BinaryIO) -> zipfile.ZipFile:
     try:
         archive = zipfile.ZipFile(file)
-    except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
+    except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:  # broken, or of an unknown kind
         raise Refused(f"is not a readable ZIP file ({str(error)[:100]})") from error
     if len(archive.infolist()) > 2 * MOST_MEMBERS:
         raise Refused(f"holds {len(archive.infolist()):,} files; the limit is {MOST_MEMBERS:,}")
