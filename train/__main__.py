@@ -1,0 +1,83 @@
+"""Train a head of our own encoder, make one int8 file of its weights, and measure that."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from dataclasses import fields
+from pathlib import Path
+
+from train.plan import Plan
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line; every value of a plan is an option of `read`."""
+    top = argparse.ArgumentParser(prog="python -m train", description=__doc__)
+    default = os.environ.get("DISPUTATIO_DATA", ROOT.parent / "shared" / "data")
+    every = argparse.ArgumentParser(add_help=False)
+    every.add_argument("--data", type=Path, default=Path(default), help="folder of the data sets")
+    every.add_argument("--out", type=Path, default=ROOT / "out" / "train" / "read", help="folder of the run")
+    every.add_argument("--threads", type=int, default=2)
+    verbs = top.add_subparsers(dest="verb", required=True)
+    read = verbs.add_parser(
+        "read", parents=[every], help="train: answer span, and whether a passage answers at all"
+    )
+    read.add_argument("--precision", choices=("auto", "float32", "bfloat16"), default="auto")
+    read.add_argument(
+        "--until", type=int, help="stop after this step, to be resumed (with other options, too)"
+    )
+    for field in fields(Plan):
+        kind = float if isinstance(field.default, float) else int
+        read.add_argument(f"--{field.name.replace('_', '-')}", type=kind, default=field.default)
+    export = verbs.add_parser(
+        "export", parents=[every], help="the run's weights as an int8 model, calibrated"
+    )
+    export.add_argument("--to", type=Path, help="folder of the model (default: model/ in the run's folder)")
+    export.add_argument(
+        "--precision", choices=("weights", "activations", "none"), default="weights", help="what is in 8 bits"
+    )
+    measure = verbs.add_parser("measure", parents=[every], help="score a model on what it was not trained on")
+    measure.add_argument(
+        "--model", type=Path, help="folder of the model (default: model/ in the run's folder)"
+    )
+    measure.add_argument("--limit", type=int, help="that many passages of each set, evenly spread")
+    measure.add_argument("--only", nargs="+", help="some of the sets, by name", metavar="SET")
+    measure.add_argument("--json", type=Path, help="write the scores here too")
+    return top
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Do as asked: 0 when done, 1 when training was stopped and can be resumed by the same command."""
+    options = parser().parse_args(arguments)
+    if options.verb == "read":
+        from train.fit import Run
+
+        plan = Plan(**{field.name: getattr(options, field.name) for field in fields(Plan)})
+        run = Run(options.out, options.data, plan, threads=options.threads, precision=options.precision)
+        return 0 if run.fit(options.until) else 1
+    if options.verb == "export":
+        from train.export import export
+        from train.split import calibration_examples
+
+        dev = calibration_examples(options.data)
+        to = options.to or options.out / "model"
+        export(options.out, to, dev, length=Plan().length, precision=options.precision)
+        return 0
+    from train.measure import SETS, measure
+
+    model = options.model or options.out / "model"
+    scores = {}
+    only = options.only or SETS
+    for name, values in measure(model, options.data, threads=options.threads, limit=options.limit, only=only):
+        scores[name] = values
+        print(json.dumps({name: values}), flush=True)
+        if options.json:
+            options.json.write_text(json.dumps(scores, indent=1) + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,85 @@
+"""Scores of readings: SQuAD's exact match and F1, the area under a curve, what a threshold keeps and refuses."""
+
+from __future__ import annotations
+
+import re
+import string
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+
+_ARTICLES = re.compile(r"\b(a|an|the)\b")
+_PUNCTUATION = set(string.punctuation)
+
+
+def squad_form(text: str) -> str:
+    """An answer as SQuAD's own script compares it: no case, punctuation, articles or repeated blanks.
+
+    >>> squad_form("The  U.S. Army")
+    'us army'
+    """
+    plain = "".join(letter for letter in text.lower() if letter not in _PUNCTUATION)
+    return " ".join(_ARTICLES.sub(" ", plain).split())
+
+
+def exact(predicted: str, gold: Sequence[str]) -> float:
+    """1 if the prediction equals a gold answer; with no gold, if nothing is predicted."""
+    return float(any(squad_form(predicted) == squad_form(answer) for answer in gold or ("",)))
+
+
+def f1(predicted: str, gold: Sequence[str]) -> float:
+    """The best F1 of words between the prediction and a gold answer; with no gold, 1 if nothing is predicted.
+
+    >>> f1("in the old city", ["old city"]), f1("", []), f1("x", [])
+    (0.8, 1.0, 0.0)
+    """
+    return max(
+        _overlap(squad_form(predicted).split(), squad_form(answer).split()) for answer in gold or ("",)
+    )
+
+
+def _overlap(predicted: list[str], gold: list[str]) -> float:
+    if not predicted or not gold:
+        return float(predicted == gold)
+    common = sum((Counter(predicted) & Counter(gold)).values())
+    return 2 * common / (len(predicted) + len(gold))
+
+
+def contains(predicted: str, gold: Sequence[str]) -> bool:
+    """Whether the words of a gold answer stand in the prediction, or those of the prediction in it.
+
+    >>> contains("Sergeant in the army", ["sergeant"]), contains("sergeant", ["general"])
+    (True, False)
+    """
+    form = squad_form(predicted)
+    if not form:
+        return False
+    forms = [squad_form(answer) for answer in gold]
+    return any(f" {answer} " in f" {form} " or f" {form} " in f" {answer} " for answer in forms if answer)
+
+
+def area(scores: Sequence[float], labels: Sequence[bool]) -> float | None:
+    """P(a positive scores above a negative), ties half; None without both kinds.
+
+    >>> area([3, 2, 1], [True, False, False]), area([1], [True])
+    (1.0, None)
+    """
+    values, kinds = np.asarray(scores, dtype=float), np.asarray(labels, dtype=bool)
+    positives, negatives = values[kinds], values[~kinds]
+    if not len(positives) or not len(negatives):
+        return None
+    ordered = np.sort(negatives)
+    below = np.searchsorted(ordered, positives, side="left")
+    upto = np.searchsorted(ordered, positives, side="right")
+    return float((below + upto).sum() / 2 / len(positives) / len(negatives))
+
+
+def keeping(scores: Sequence[float], share: float) -> float:
+    """The highest threshold at which at least `share` of these scores are kept (score >= threshold).
+
+    >>> keeping([1.0, 2.0, 3.0, 4.0], 0.75)
+    2.0
+    """
+    ordered = sorted(scores, reverse=True)
+    return ordered[max(0, int(np.ceil(share * len(ordered))) - 1)]
