@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 import itertools
 import json
 import math
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -14,16 +12,16 @@ from typing import Any
 
 import pytest
 
-from disputatio.agents import EXPLAIN_SYSTEM
+from disputatio.agents.explainer import EXPLAIN_SYSTEM
 from disputatio.eval.metrics import choice
 from disputatio.kit import Kit
 from disputatio.llm.scripted import Odds, Scripted
-from disputatio.store.in_hand import InHand
+from disputatio.store.in_memory import InMemory
 from disputatio.strategies.ac_rag import DISSECT_SYSTEM, POST_CHECK_SYSTEM, PRE_CHECK_SYSTEM
 from disputatio.strategies.ac_rag import ac_rag as strategy
 from disputatio.types import Example, Passage
+from tests.bench.scripts import script
 
-BENCH = Path(__file__).resolve().parents[2] / "bench"
 EXAMPLE = Example(
     id="x",
     row=0,
@@ -32,18 +30,13 @@ EXAMPLE = Example(
     wrong=("A. Rest",),
     metadata={"options": ("Rest", "Movement")},
 )
-SHELF = InHand([Passage(id=f"p{n}", text=f"Text {n} on term{n}.", source=f"s{n}") for n in range(4)])
+SHELF = InMemory([Passage(id=f"p{n}", text=f"Text {n} on term{n}.", source=f"s{n}") for n in range(4)])
 
 
 @pytest.fixture
 def bench(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     """The benchmark's module, which is no part of the package and imports its neighbours by name."""
-    monkeypatch.syspath_prepend(str(BENCH))
-    before = set(sys.modules)
-    yield importlib.import_module("ac_rag_medical")
-    for name in set(sys.modules) - before:
-        if (BENCH / f"{name}.py").is_file():
-            del sys.modules[name]
+    yield script("ac_rag_medical")
 
 
 class Model(Scripted):
@@ -108,7 +101,9 @@ def test_a_set_is_written_with_its_sweeps_and_charts(bench: Any, tmp_path: Path)
     assert [one["iters"] for one in part["sweep"]["delta4"]][::9] == [1.0, 3.0]
     bench.write({"about": "", "model": "m", "sets": [part]}, tmp_path / "out.json")
     assert "| toy | 1 | 0 |" in (tmp_path / "out.md").read_text()
-    assert sorted(one.name for one in tmp_path.glob("*.svg")) == ["out_toy_delta1.svg", "out_toy_delta4.svg"]
+    charts = sorted(chart.name for chart in (tmp_path / "out").glob("*.svg"))
+    assert charts == ["toy_delta1.svg", "toy_delta4.svg"]
+    assert "(out/toy_delta1.svg)" in (tmp_path / "out.md").read_text()
     json.loads((tmp_path / "out.json").read_text())
 
 

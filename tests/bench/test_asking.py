@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from disputatio.evidence.weighing import estimate
 from disputatio.kit import Kit
 from disputatio.llm.scripted import Scripted
 from disputatio.pipeline import ask
-from disputatio.store.in_hand import InHand
+from disputatio.reliability.weighted_vote import estimate
+from disputatio.store.in_memory import InMemory
 from disputatio.types import Passage, Source
 from tests.bench.scripts import script
 
@@ -30,7 +30,7 @@ def _kit() -> Kit:
 
 
 def test_a_panel_votes_as_the_strategies_do() -> None:
-    held = InHand(PASSAGES)
+    held = InMemory(PASSAGES)
     heard = asking.panel(QUESTION, held, _kit())
     known = {f"s{n}": Source(name=f"s{n}", reliability=rate) for n, rate in enumerate((0.2, 0.2, 0.9))}
     for weights, sources in ((None, {}), (asking.weighed(known, 10), known)):
@@ -42,13 +42,13 @@ def test_a_panel_votes_as_the_strategies_do() -> None:
 
 
 def test_where_nobody_has_a_weight_the_spare_ones_decide() -> None:
-    heard = asking.panel(QUESTION, InHand(PASSAGES), _kit())
+    heard = asking.panel(QUESTION, InMemory(PASSAGES), _kit())
     nothing = dict.fromkeys(("s0", "s1", "s2"), 0.0)
     assert heard.voted(nothing, {**nothing, "s2": 1.0}).answers == ("1887",)
 
 
 def test_votes_are_numbered_as_the_sources_met_them() -> None:
-    heard = asking.panel(QUESTION, InHand(PASSAGES), _kit())
+    heard = asking.panel(QUESTION, InMemory(PASSAGES), _kit())
     assert asking.votes_of([heard], ["s2", "s0", "nobody"]).tolist() == [[0, 1, -1]]
 
 
@@ -61,5 +61,5 @@ def test_lower_bounds_weigh_nothing_without_a_record() -> None:
 
 
 def test_a_retriever_among_some_sources_finds_only_theirs() -> None:
-    among = asking.Among(InHand(PASSAGES), frozenset({"s1"}))
+    among = asking.Among(InMemory(PASSAGES), frozenset({"s1"}))
     assert [hit.passage.source for hit in among.search(QUESTION, per_source=3)] == ["s1"]

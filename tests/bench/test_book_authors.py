@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-BENCH = Path(__file__).resolve().parents[2] / "bench"
+from tests.bench.scripts import script
 
 
 @pytest.fixture(scope="module")
 def book_authors() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("book_authors", BENCH / "book_authors.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["book_authors"] = module
-    spec.loader.exec_module(module)
-    return module
+    return script("book_authors")
 
 
 CLEAR = ["Marsh, Ada P.; Quill, Tom", "Tom Quill", "Bell-Ray, Inga"]

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import doctest
-import importlib
 import json
 import random
 import re
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -17,11 +15,12 @@ import pytest
 
 from disputatio.errors import InputError, ServerFault, UnknownName
 from disputatio.kit import Kit
-from disputatio.llm.journal import Journal, Journalled
+from disputatio.llm.cached_llm import CachedLLM
+from disputatio.llm.call_cache import CallCache
 from disputatio.llm.scripted import Line, Scripted
 from disputatio.types import Answer
+from tests.bench.scripts import script
 
-BENCH = Path(__file__).resolve().parents[2] / "bench"
 PLACES = ("Alder", "Birch", "Cedar", "Dogwood", "Elm", "Fir", "Gorse", "Hazel")
 SURE = f"{__name__}:sure"
 
@@ -51,12 +50,7 @@ def bench(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
 
 
 def _imported(name: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
-    monkeypatch.syspath_prepend(str(BENCH))
-    before = set(sys.modules)
-    yield importlib.import_module(name)
-    for one in set(sys.modules) - before:
-        if (BENCH / f"{one}.py").is_file():
-            del sys.modules[one]
+    yield script(name)
 
 
 @pytest.fixture
@@ -272,7 +266,7 @@ def test_a_run_that_was_cut_comes_to_the_same_figures(bench: Any, data: Path, tm
 
     def kit(say: Callable[[str], str]) -> tuple[Kit, Scripted]:
         model = Scripted(say)
-        return Kit(model=Journalled(model, Journal(tmp_path / "calls.sqlite"), engine="e")), model
+        return Kit(model=CachedLLM(model, CallCache(tmp_path / "calls.sqlite"), engine="e")), model
 
     whole = _run(bench, data, tmp_path / "whole.json", "concat,closed_book", Kit(model=Scripted(_said)))
     with pytest.raises(RuntimeError, match="cut"):
@@ -331,7 +325,7 @@ def test_confidence_is_measured_where_it_is_stated(bench: Any, data: Path, tmp_p
 
 
 def test_the_gain_of_abstaining_is_over_questions_and_not_over_their_answers(bench: Any) -> None:
-    selective = sys.modules["selective"]
+    selective = script("selective")
     chance = random.Random(0)
     once = [
         selective.Stated(question=n, right=float(sure > 0.5), confidence=sure)
@@ -385,5 +379,5 @@ def test_strategies_are_named_with_their_options(bench: Any) -> None:
 
 def test_the_examples_in_the_docstrings_hold(bench: Any) -> None:
     for name in ("conflicts", "conflict_examples", "selective"):
-        done = doctest.testmod(sys.modules[name])
+        done = doctest.testmod(script(name))
         assert (done.failed, done.attempted > 0) == (0, True)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import math
 import re
-import sys
 from collections import Counter
 from pathlib import Path
 from types import ModuleType
@@ -14,19 +12,15 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-BENCH = Path(__file__).resolve().parents[2] / "bench"
+from tests.bench.scripts import script
+
 pytestmark = pytest.mark.slow
 SIZE = 700
 
 
 @pytest.fixture(scope="module")
 def corpus() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("corpus", BENCH / "corpus.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["corpus"] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    return module
+    return script("corpus")
 
 
 def hashes(folder: Path) -> dict[str, str]:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import doctest
-import importlib
 import json
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -20,10 +18,10 @@ from disputatio.eval.running.entrants import entrants
 from disputatio.kit import Kit, chat
 from disputatio.llm.scripted import Line, Scripted
 from disputatio.types import Answer, Conflict
+from tests.bench.scripts import script
 from tests.eval.material import write_rows
 from tests.eval.stations import NAMES, ramdocs_row, year_of
 
-BENCH = Path(__file__).resolve().parents[2] / "bench"
 TELLER = f"disputation={__name__}:teller"
 DOWN = "Brim"  # the station on which the model fails; its row is odd
 
@@ -53,12 +51,7 @@ def _years(prompt: str) -> Line:
 
 
 def _import(name: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
-    monkeypatch.syspath_prepend(str(BENCH))
-    before = set(sys.modules)
-    yield importlib.import_module(name)
-    for one in set(sys.modules) - before:
-        if (BENCH / f"{one}.py").is_file():
-            del sys.modules[one]
+    yield script(name)
 
 
 @pytest.fixture

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import doctest
-import importlib
 import json
 import re
-import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -16,18 +14,21 @@ from typing import Any
 import numpy as np
 import pytest
 
+from bench.lib.agreement import resampled
+from bench.lib.files import read_json
 from disputatio.errors import InputError, NotJournalled, ServerFault
-from disputatio.eval.agreement import resampled
 from disputatio.eval.data.datasets import load
-from disputatio.evidence.standing import BIAS, WEIGHTS
 from disputatio.kit import Kit
-from disputatio.llm.journal import Journal, Journalled
+from disputatio.llm.cached_llm import CachedLLM
+from disputatio.llm.call_cache import CallCache
 from disputatio.llm.scripted import Line, Scripted
+from disputatio.strategies.disputation.standing import BIAS, WEIGHTS
+from tests.bench.scripts import script
 from tests.eval.material import write_rows
 from tests.eval.stations import NAMES, ramdocs_row
 
 BENCH = Path(__file__).resolve().parents[2] / "bench"
-RESULTS = BENCH / "results" / "disputation_weights.json"
+RESULTS = BENCH / "results" / "papers" / "disputation_weights.json.gz"
 ODD = NAMES[1::2]
 
 
@@ -47,12 +48,7 @@ def logistic(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 
 def _imported(name: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
-    monkeypatch.syspath_prepend(str(BENCH))
-    before = set(sys.modules)
-    yield importlib.import_module(name)
-    for one in set(sys.modules) - before:
-        if (BENCH / f"{one}.py").is_file():
-            del sys.modules[one]
+    yield script(name)
 
 
 @pytest.fixture
@@ -169,10 +165,10 @@ def test_rows_where_nobody_answers_are_no_material(bench: Any, data: Path, tmp_p
 def test_a_replay_that_lacks_a_call_ends_and_is_no_fault_of_the_model(
     bench: Any, data: Path, tmp_path: Path
 ) -> None:
-    journal = Journal(tmp_path / "calls.sqlite")
-    model = Journalled(Scripted(_heard), journal, engine="scripted")
+    journal = CallCache(tmp_path / "calls.sqlite")
+    model = CachedLLM(Scripted(_heard), journal, engine="scripted")
     first = _run(bench, data, tmp_path / "first.json", model)
-    replayed = Journalled(None, journal, replay=True, name="scripted")
+    replayed = CachedLLM(None, journal, replay=True, name="scripted")
     assert _run(bench, data, tmp_path / "again.json", replayed) == first
     more = write_rows(tmp_path / "more.jsonl", [ramdocs_row(name, lies=2) for name in NAMES])
     with pytest.raises(NotJournalled):
@@ -181,7 +177,7 @@ def test_a_replay_that_lacks_a_call_ends_and_is_no_fault_of_the_model(
 
 # --- what is in use -------------------------------------------------------------------------------
 def test_the_constants_in_use_are_the_fitted_ones_rounded() -> None:
-    fits = json.loads(RESULTS.read_text())["fits"]
+    fits = read_json(RESULTS)["fits"]
     assert fits["ranked"]["bias"] == pytest.approx(BIAS, abs=0.005)
     fitted = {**fits["unranked"]["features"], **fits["ranked"]["features"]}
     assert fitted.keys() == WEIGHTS.keys()

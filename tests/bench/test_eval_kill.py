@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
 import sqlite3
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -12,16 +10,13 @@ from types import ModuleType
 import pytest
 
 from disputatio.eval.running.entrants import entrants
-from disputatio.eval.running.journal_file import FILE
-
-BENCH = Path(__file__).resolve().parents[2] / "bench"
+from disputatio.eval.running.run_log_file import FILE
+from tests.bench.scripts import script
 
 
 @pytest.fixture
 def bench(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
-    monkeypatch.syspath_prepend(str(BENCH))
-    yield importlib.import_module("eval_kill")
-    sys.modules.pop("eval_kill", None)
+    yield script("eval_kill")
 
 
 @pytest.fixture

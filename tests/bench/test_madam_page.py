@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from disputatio.errors import Unreachable
-from disputatio.eval.running.journal import Entrant, Manifest
+from disputatio.eval.running.run_log import Entrant, RunManifest
 from disputatio.eval.running.runner import run
 from disputatio.trace import Trace
 from disputatio.types import Answer, Passage, Usage
@@ -41,7 +41,7 @@ def evaluated(out: Path, name: str, strata: Sequence[Mapping[str, str]]) -> None
         replace(one, metadata={**one.metadata, "dataset": name, "strata": of})
         for one, of in zip(examples(len(strata)), strata, strict=True)
     ]
-    manifest = Manifest(
+    manifest = RunManifest(
         datasets={name: "ab12"}, metrics={name: ("em", "f1")}, metrics_version=1, model="scripted:small"
     )
     entrants = [Entrant(label=one, strategy=one) for one in ("concat", "madam_rag")]

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import importlib
 import json
-import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from disputatio.eval.running.journal import Entrant, Manifest, State, open_journal
+from disputatio.eval.running.run_log import Entrant, RunManifest, State, open_run_log
 from disputatio.types import Example, Record, Usage
+from tests.bench.scripts import script
 
-BENCH = Path(__file__).resolve().parents[2] / "bench"
 AS_THEY_STAND = {"k": None, "max_tokens": 256}
 
 
 @pytest.fixture
 def bench(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    monkeypatch.syspath_prepend(str(BENCH))
-    yield importlib.import_module("strategy_costs")
-    sys.modules.pop("strategy_costs", None)
+    yield script("strategy_costs")
 
 
 def _run(
@@ -33,7 +29,7 @@ def _run(
         Example(id=f"x{n}", row=n, question="q", gold=("g",), metadata={"dataset": "ramdocs:rows.jsonl"})
         for n in range(max(map(len, calls.values())))
     ]
-    manifest = Manifest(
+    manifest = RunManifest(
         datasets={"ramdocs:rows.jsonl": "0"}, metrics={"ramdocs:rows.jsonl": ["em"]}, metrics_version=1,
         model=model, engine="engine 1",
     )  # fmt: skip
@@ -43,7 +39,7 @@ def _run(
         )
         for label in calls
     ]
-    with open_journal(out, manifest, entrants, examples) as journal:
+    with open_run_log(out, manifest, entrants, examples) as journal:
         for label, each in calls.items():
             for n, count in enumerate(each):
                 state: State = "done" if count >= 0 else "fault"

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,16 +11,12 @@ from disputatio.eval.judge import Case
 from disputatio.kit import Kit
 from disputatio.llm.scripted import Scripted
 from disputatio.types import Example, Passage
-
-BENCH = Path(__file__).resolve().parents[2] / "bench"
+from tests.bench.scripts import script
 
 
 @pytest.fixture
 def bench(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    monkeypatch.syspath_prepend(str(BENCH))
-    yield importlib.import_module
-    for name in ("judge_agreement", "claim_verification", "charts", "correlation"):
-        sys.modules.pop(name, None)
+    yield script
 
 
 def _example(n: int, **told: Any) -> Example:

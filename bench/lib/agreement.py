@@ -1,0 +1,162 @@
+"""How far two judges agree, and how well a score tells what is so from what is not.
+
+Weighted kappa (Cohen 1968), the area under the ROC curve (Hanley and McNeil 1982: the chance that what is so
+scores above what is not, ties counting half), calibration in bins (Naeini et al. 2015). Nothing here draws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeVar
+
+from disputatio.eval.statistics import RESAMPLES, Estimate
+
+Weights = Literal["none", "linear", "quadratic"]
+_Item = TypeVar("_Item")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bin:
+    """Scores of one stretch: how many, their mean, and the share of them that are so."""
+
+    low: float
+    high: float
+    n: int
+    score: float
+    share: float
+
+
+def confusion(
+    one: Sequence[Hashable], other: Sequence[Hashable], labels: Sequence[Hashable]
+) -> list[list[int]]:
+    """How often `one` says row and `other` says column; raises `ValueError` for a label that is not listed.
+
+    >>> confusion([1, 1, 0], [1, 0, 0], [0, 1])
+    [[1, 0], [1, 1]]
+    """
+    places = {label: at for at, label in enumerate(labels)}
+    table = [[0] * len(labels) for _ in labels]
+    for a, b in zip(one, other, strict=True):
+        if a not in places or b not in places:
+            raise ValueError(f"{a!r} or {b!r} is none of {labels}")
+        table[places[a]][places[b]] += 1
+    return table
+
+
+def kappa(
+    one: Sequence[float], other: Sequence[float], labels: Sequence[float], weights: Weights = "quadratic"
+) -> float | None:
+    """Agreement beyond chance of two judges on an ordered scale, 1 at most; None where chance leaves no room.
+
+    A disagreement costs its distance in grades (`linear`), the square of it (`quadratic`) or always 1
+    (`none`). Where both give one and the same grade throughout, kappa is not defined.
+
+    >>> kappa([0, 1, 2], [0, 1, 2], [0, 1, 2]), kappa([1, 1], [1, 1], [0, 1])
+    (1.0, None)
+    >>> kappa([0, 0, 1, 1], [0, 1, 0, 1], [0, 1])
+    0.0
+    """
+    n = len(one)
+    table = confusion(one, other, labels)
+    rows = [sum(row) for row in table]
+    columns = [sum(column) for column in zip(*table, strict=True)]
+    seen = expected = 0.0
+    for i, a in enumerate(labels):
+        for j, b in enumerate(labels):
+            price = _price(abs(a - b), weights)
+            seen += price * table[i][j]
+            expected += price * rows[i] * columns[j] / n if n else 0.0
+    return 1 - seen / expected if expected else None
+
+
+def _price(gap: float, weights: Weights) -> float:
+    if weights == "none":
+        return float(gap > 0)
+    return gap if weights == "linear" else gap * gap
+
+
+def roc_auc(scores: Sequence[float], so: Sequence[bool]) -> float | None:
+    """The chance that one that is so scores above one that is not; None where there are not both.
+
+    >>> roc_auc([0.9, 0.8, 0.3, 0.1], [True, False, True, False]), roc_auc([0.5, 0.5], [True, False])
+    (0.75, 0.5)
+    >>> roc_auc([0.5], [True]) is None
+    True
+    """
+    import numpy as np
+
+    values, truth = np.asarray(scores, dtype=np.float64), np.asarray(so, dtype=bool)
+    if len(values) != len(truth):
+        raise ValueError(f"{len(values)} scores for {len(truth)} truths")
+    good, bad = np.sort(values[truth]), np.sort(values[~truth])
+    if not len(good) or not len(bad):
+        return None
+    below = np.searchsorted(bad, good, side="left").sum()
+    tied = np.searchsorted(bad, good, side="right").sum() - below
+    return float((below + tied / 2) / (len(good) * len(bad)))
+
+
+def calibration(scores: Sequence[float], so: Sequence[bool], bins: int = 10) -> list[Bin]:
+    """Scores in [0, 1] in stretches of equal width, the empty ones left out.
+
+    >>> [(one.n, one.share) for one in calibration([0.05, 0.95, 1.0], [False, True, False], bins=2)]
+    [(1, 0.0), (2, 0.5)]
+    """
+    held: list[list[tuple[float, bool]]] = [[] for _ in range(bins)]
+    for score, truth in zip(scores, so, strict=True):
+        if not 0 <= score <= 1:
+            raise ValueError(f"{score} is no probability")
+        held[min(int(score * bins), bins - 1)].append((score, truth))
+    return [
+        Bin(
+            low=at / bins,
+            high=(at + 1) / bins,
+            n=len(inside),
+            score=sum(score for score, _ in inside) / len(inside),
+            share=sum(truth for _, truth in inside) / len(inside),
+        )
+        for at, inside in enumerate(held)
+        if inside
+    ]
+
+
+def calibration_error(scores: Sequence[float], so: Sequence[bool], bins: int = 10) -> float | None:
+    """The mean distance of score and share over the bins, weighed by their sizes (ECE); None without scores.
+
+    >>> calibration_error([0.25, 0.25, 0.25, 0.25], [True, False, False, False])
+    0.0
+    """
+    found = calibration(scores, so, bins)
+    n = sum(one.n for one in found)
+    return sum(one.n * abs(one.score - one.share) for one in found) / n if n else None
+
+
+def resampled(
+    items: Sequence[_Item],
+    statistic: Callable[[Sequence[_Item]], float | None],
+    *,
+    level: float = 0.95,
+    resamples: int = RESAMPLES // 10,
+    seed: int = 0,
+) -> Estimate:
+    """A statistic of the items with its bootstrap percentile interval, resampling the items.
+
+    Samples in which the statistic is not defined are left out.
+
+    >>> resampled([1.0, 1.0], lambda some: sum(some) / len(some))
+    Estimate(n=2, mean=1.0, low=1.0, high=1.0)
+    """
+    import numpy as np
+
+    whole = statistic(items)
+    if whole is None or len(items) < 2:
+        return Estimate(n=len(items), mean=whole)
+    generator = np.random.default_rng(seed)
+    drawn = (
+        statistic([items[at] for at in generator.integers(0, len(items), size=len(items)).tolist()])
+        for _ in range(resamples)
+    )
+    values = [one for one in drawn if one is not None]
+    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
+    return Estimate(n=len(items), mean=whole, low=float(low), high=float(high))

@@ -1,0 +1,243 @@
+"""What the benchmarks over sources share: strategies asked in threads, votes of sources, shares with intervals.
+
+Nothing is measured here; `ra_rag_multisource.py` and `realtimeqa_poison.py` do.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar, Unpack
+
+import numpy as np
+from numpy.typing import NDArray
+
+from disputatio.agents.per_source import SourceReply, answer_per_source, drop_unsupported, retrieve_per_source
+from disputatio.attribution.clusters import cluster
+from disputatio.errors import DisputatioError
+from disputatio.eval.statistics import estimate as share
+from disputatio.eval.statistics import paired_difference
+from disputatio.kit import Kit
+from disputatio.pipeline import ask
+from disputatio.protocols import Retriever
+from disputatio.reliability.weighted_vote import Estimate, weighted_vote, weights_of
+from disputatio.store.in_memory import InMemory
+from disputatio.trace import Trace
+from disputatio.types import Answer, Example, Hit, Passage, Search, SearchOptions, Source
+
+_In = TypeVar("_In")
+_Out = TypeVar("_Out")
+THREADS = (
+    16  # questions in flight: single answers are written one token a step, and many cost little more than one
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Among:
+    """A retriever of some sources alone that scores as if all were there."""
+
+    whole: InMemory
+    names: frozenset[str]
+
+    def search(self, query: str, **options: Unpack[SearchOptions]) -> list[Hit]:
+        """As `InMemory.search`, of these sources."""
+        search = Search(**options)
+        sources = self.names if search.sources is None else self.names & set(search.sources)
+        return self.whole.search(query, replace(search, sources=sources))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What a strategy answered, what that took, and the fault if there was one."""
+
+    answer: Answer | None
+    trace: Trace
+    fault: str = ""
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        return self.answer.answers if self.answer else ()
+
+    def tokens(self, *roles: str) -> int:
+        """Prompt and new tokens of the calls, of all roles or these."""
+        return sum(
+            one["prompt_tokens"] + one["completion_tokens"]
+            for one in self.trace.events
+            if one["event"] in ("complete", "choose") and (not roles or one["role"] in roles)
+        )
+
+    def calls(self, *roles: str) -> int:
+        """Calls, of all roles or these."""
+        return sum(
+            one["event"] in ("complete", "choose") and (not roles or one["role"] in roles)
+            for one in self.trace.events
+        )
+
+
+def say(text: str) -> None:
+    """A line of progress."""
+    print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
+
+
+def over(items: Sequence[_In], do: Callable[[_In], _Out], *, label: str) -> list[_Out]:
+    """`do` each item in a few threads, so that the engine has several questions to batch."""
+    start = time.perf_counter()
+    done: list[_Out] = []
+    with ThreadPoolExecutor(THREADS) as pool:
+        for n, one in enumerate(pool.map(do, items), 1):
+            done.append(one)
+            if n % 10 == 0 or n == len(items):
+                say(f"{label}: {n}/{len(items)}, {time.perf_counter() - start:.0f} s")
+    return done
+
+
+def put(
+    example: Example,
+    kit: Kit,
+    strategy: str,
+    options: Mapping[str, Any],
+    *,
+    passages: Sequence[Passage] | None = None,
+    retriever: Retriever | None = None,
+) -> Asked:
+    """Put one question to one strategy; faults of ours are kept, others end the benchmark."""
+    held = retriever or InMemory(example.passages if passages is None else passages)
+    trace = Trace()
+    try:
+        answer = ask(
+            example.question,
+            kit=replace(kit, retriever=held),
+            strategy=strategy,
+            options=options,
+            verify=False,
+            trace=trace,
+        )
+    except DisputatioError as error:
+        return Asked(answer=None, trace=trace, fault=f"{type(error).__name__}: {error}"[:120])
+    return Asked(answer=answer, trace=trace)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Panel:
+    """What every source said to a question: before f_align, after it, and the clusters of what is left."""
+
+    question: str
+    before: tuple[SourceReply, ...]
+    after: tuple[SourceReply, ...]
+    votes: Mapping[str, int]
+    answers: tuple[str, ...]
+    entailments: int
+    trace: Trace
+
+    def voted(
+        self, weights: Mapping[str, float] | None = None, spare: Mapping[str, float] | None = None
+    ) -> Asked:
+        """The (weighted) vote of the sources over these answers, with what the panel cost; None: all weigh 1.
+
+        `spare` weights decide where nobody who answered has any of the first.
+        What `ra_rag` with selection=all and `majority_vote` come to, up to the order in which ties are met.
+        """
+        names = list(self.votes)
+        heavy = [1.0 if weights is None else weights.get(name, 0.0) for name in names]
+        if spare is not None and not any(heavy[n] for n, name in enumerate(names) if self.votes[name] >= 0):
+            heavy = [spare.get(name, 0.0) for name in names]
+        won = int(weighted_vote([[self.votes[name] for name in names]], heavy)[0]) if names else -1
+        answers = (self.answers[won],) if won >= 0 else ()
+        return Asked(
+            answer=Answer(
+                question=self.question, answers=answers, abstained=None if answers else "no_evidence"
+            ),
+            trace=self.trace,
+        )
+
+
+def panel(question: str, retriever: Retriever, kit: Kit, *, tau: float = 0.1) -> Panel:
+    """Ask all sources, as `ra_rag` with selection=all does."""
+    own = replace(kit, retriever=retriever).with_trace(Trace())
+    heard = answer_per_source(question, retrieve_per_source(question, own), own)
+    after = drop_unsupported(question, heard, own, tau=tau)
+    clusters = cluster(question, [one.answer for one in after], own)
+    votes = {one.source: vote for one, vote in zip(after, clusters.votes, strict=True)}
+    return Panel(
+        question=question,
+        before=tuple(heard),
+        after=tuple(after),
+        votes=votes,
+        answers=clusters.answers,
+        entailments=clusters.calls,
+        trace=own.trace,
+    )
+
+
+def votes_of(panels: Sequence[Panel], names: Sequence[str]) -> NDArray[np.int32]:
+    """The votes (questions, sources), the clusters of each question numbered as these sources met them."""
+    votes = np.full((len(panels), len(names)), -1, dtype=np.int32)
+    for row, one in enumerate(panels):
+        numbers: dict[int, int] = {}
+        for column, name in enumerate(names):
+            vote = one.votes.get(name, -1)
+            if vote >= 0:
+                votes[row, column] = numbers.setdefault(vote, len(numbers))
+    return votes
+
+
+def sources_of(
+    found: Estimate, names: Sequence[str], *, groups: Mapping[str, str] | None = None
+) -> dict[str, Source]:
+    """The estimates as a kit wants them; a source that could not be checked has none."""
+    return {
+        name: Source(
+            name=name,
+            reliability=float(found.reliability[n]) if found.checked[n] else None,
+            low=float(found.low[n]) if found.checked[n] else None,
+            high=float(found.high[n]) if found.checked[n] else None,
+            answered=float(found.answered[n]),
+            agreed=float(found.agreed[n]),
+            group=(groups or {}).get(name, ""),
+        )
+        for n, name in enumerate(names)
+    }
+
+
+def weighed(
+    known: Mapping[str, Source], options: int, *, low: bool = False, prior: float = 0.5
+) -> dict[str, float]:
+    """v = L w - 1 of each source; with `low` by the lower end of its interval, never negative, nothing without one."""
+    rated: dict[str, float] = {}
+    for name, one in known.items():
+        rate = one.low if low else one.reliability
+        value = 0.0 if low else prior
+        rated[name] = float(weights_of(value if rate is None else rate, options))
+    return {name: max(one, 0.0) for name, one in rated.items()} if low else rated
+
+
+def told(values: Sequence[float | None], digits: int = 3) -> str:
+    """A mean with its 95 % bootstrap interval.
+
+    >>> told([1.0, 1.0])
+    '1.000 [1.000, 1.000]'
+    """
+    found = share(values)
+    if found.mean is None:
+        return "–"
+    if found.low is None or found.high is None:
+        return f"{found.mean:.{digits}f}"
+    return f"{found.mean:.{digits}f} [{found.low:.{digits}f}, {found.high:.{digits}f}]"
+
+
+def against(one: Sequence[float | None], other: Sequence[float | None]) -> str:
+    """A paired difference with its interval and p."""
+    found = paired_difference(one, other)
+    if found.mean is None or found.low is None or found.high is None or found.p is None:
+        return "–"
+    chance = "p < 0.001" if found.p < 0.001 else f"p = {found.p:.3f}"
+    return f"{found.mean:+.3f} [{found.low:+.3f}, {found.high:+.3f}], {chance}"
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """A Markdown table, numbers to the right."""
+    lines = ["| " + " | ".join(head) + " |", "|---|" + "---:|" * (len(head) - 1)]
+    return "\n".join([*lines, *("| " + " | ".join(str(cell) for cell in row) + " |" for row in rows)])

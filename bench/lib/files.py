@@ -1,0 +1,37 @@
+"""The files of a measurement: figures as JSON (compressed where the name ends in .gz), the page and charts beside."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+
+def beside(path: Path, ending: str) -> Path:
+    """The file of the same measurement with another ending.
+
+    >>> beside(Path("results/papers/costs.json.gz"), ".md").name
+    'costs.md'
+    """
+    return path.with_name(path.name.partition(".")[0] + ending)
+
+
+def read_json(path: Path) -> Any:
+    """The value of a file of figures."""
+    data = path.read_bytes()
+    return json.loads(gzip.decompress(data) if path.suffix == ".gz" else data)
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Keep figures as JSON: the same bytes for the same figures, whole or not at all."""
+    write_whole(path, json.dumps(value, indent=1, ensure_ascii=False) + "\n")
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file under another name first: who reads it finds the old one or the new one."""
+    data = text.encode("utf-8")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(path.name + ".part")
+    part.write_bytes(gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
+    part.replace(path)

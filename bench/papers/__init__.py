@@ -1,0 +1,1 @@
+"""What the papers claim, measured here: their tables, figures and baselines."""

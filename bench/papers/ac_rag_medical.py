@@ -1,0 +1,410 @@
+"""AC-RAG with a real model on medical questions: accuracy, direct-answer rate, RA rate, Iters, thresholds.
+
+    python -m bench.papers.ac_rag_medical --data ../shared/data --journal runs/ac_rag.sqlite --index runs/pubmedqa.index
+
+PubMedQA's test ids and the sets of MIRAGE over an index of PubMedQA's abstracts (made where it is not), and
+RetrievalQA, each question over the passages that come with it: does the pre-check know when to retrieve?
+
+Each question is asked once for its whole *path*: the pre-check, the direct answer, three rounds, the post-check after
+each, and the answer after each. What thresholds decide is then looked up, not asked again; that the look-up equals
+asking is shown by tests/bench/test_ac_rag_medical.py. Calls are journalled: what is interrupted goes on.
+`--role detector=NAME --role resolver=NAME` casts two models.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from bench import RESULTS
+from bench.lib.asking import Asked, against, over, put, say, table, told
+from bench.lib.charts import lines
+from bench.lib.files import beside, write_json, write_whole
+from disputatio.api import Index
+from disputatio.config import read_settings
+from disputatio.eval.data.corpora import corpus
+from disputatio.eval.data.datasets import load
+from disputatio.eval.metrics import accuracy, choice
+from disputatio.kit import Kit
+from disputatio.parts import build_kit
+from disputatio.protocols import Retriever
+from disputatio.store.in_memory import InMemory
+from disputatio.types import Example, Passage
+
+ROUNDS = 3
+DELTA1, DELTA4 = -2.0, -3.0
+ALWAYS = (
+    1e9  # a threshold that decides nothing and is asked all the same, so that its log-probability is known
+)
+DIRECT: Mapping[str, Any] = {"delta1": math.inf}
+PLAIN: Mapping[str, Any] = {
+    "delta1": -math.inf,
+    "delta4": -math.inf,
+    "rounds": 1,
+    "query": "question",
+    "summary": False,
+}
+ABLATIONS: Mapping[str, Mapping[str, Any]] = {
+    "no summary": {"summary": False},
+    "summaries not bound": {"bound": False},
+    "the term as query": {"query": "term"},
+    "the question as query": {"query": "question"},
+}
+# Figure 3 has -inf, -3, -2, -1, 0; this model's log-probabilities lie between -1.5 and 0.
+SWEEP = (-math.inf, -3.0, -2.0, -1.5, -1.0, -0.75, -0.5, -0.25, -0.1, 0.0)
+SETS = ("medqa", "medmcqa", "mmlu", "bioasq", "pubmedqa")
+SEED = 1
+_OUT = RESULTS / "papers" / "ac_rag_medical.json.gz"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Walk:
+    """One question's path: log P(yes) of the checks, and how right each answer was on the way.
+
+    `pre` is that of the pre-check, `post[r]` that after round r + 1, `right[r]` the score of the answer from the memory
+    of r rounds (0: the direct answer). The path is shorter where the detector had no further term.
+    `arms` are the scores of other ways to answer; None where one failed.
+    """
+
+    question: str
+    pre: float
+    post: tuple[float, ...]
+    right: tuple[float, ...]
+    arms: Mapping[str, float | None]
+    calls: int = 0
+    tokens: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decided:
+    """What two thresholds make of a path."""
+
+    right: float
+    rounds: int
+
+
+def decided(path: Walk, delta1: float, delta4: float, rounds: int = ROUNDS) -> Decided:
+    """The answer and the rounds of `ac_rag` with these thresholds, looked up.
+
+    >>> path = Walk(question="q", pre=-1.0, post=(-4.0, -1.0), right=(0.0, 0.0, 1.0, 0.0), arms={})
+    >>> [decided(path, -2.0, delta4).rounds for delta4 in (-math.inf, -3.0, 0.0)], decided(path, 0.0, 0.0).rounds
+    ([1, 2, 3], 0)
+    """
+    if not path.pre > delta1:
+        return Decided(right=path.right[0], rounds=0)
+    last = min(rounds, len(path.right) - 1)
+    done = next((at for at, score in enumerate(path.post, 1) if score >= delta4), last)
+    done = max(min(done, last), min(last, 1))
+    return Decided(right=path.right[done], rounds=done)
+
+
+def auc(scores: Sequence[float], labels: Sequence[bool]) -> float | None:
+    """The chance that a positive scores above a negative, ties counting half; None without both.
+
+    >>> auc([0.1, 0.4, 0.35, 0.8], [False, False, True, True]), auc([1.0], [True])
+    (0.75, None)
+    """
+    ups = [one for one, label in zip(scores, labels, strict=True) if label]
+    downs = [one for one, label in zip(scores, labels, strict=True) if not label]
+    if not ups or not downs:
+        return None
+    won = sum((up > down) + (up == down) / 2 for up in ups for down in downs)
+    return won / (len(ups) * len(downs))
+
+
+def scored(example: Example, asked: Asked) -> float | None:
+    """How right an answer is: the option picked, or the words of a gold answer; None for a fault."""
+    if asked.answer is None:
+        return None
+    if "options" in example.metadata:
+        return choice(asked.answers, example.gold, example.wrong)
+    return accuracy(asked.answers, example.gold)
+
+
+def walked(
+    example: Example, kit: Kit, retriever: Retriever, arms: Mapping[str, Mapping[str, Any]]
+) -> Walk | str:
+    """A question's path, or why there is none."""
+    ask = partial(put, example, kit, "ac_rag", retriever=retriever)
+    direct = ask(DIRECT)
+    whole = ask({"delta1": -ALWAYS, "delta4": ALWAYS, "rounds": ROUNDS})
+    if fault := direct.fault or whole.fault:
+        return fault
+    assert whole.answer is not None
+    right: list[float | None] = [scored(example, direct)]
+    for rounds in range(1, whole.answer.rounds):
+        part = ask({"delta1": -math.inf, "delta4": ALWAYS, "rounds": rounds})
+        if part.fault:
+            return part.fault
+        right.append(scored(example, part))
+    right.append(scored(example, whole))
+    default = ask({"delta1": DELTA1, "delta4": DELTA4})
+    usage = default.trace.usage()
+    checks = {
+        name: [one for one in whole.trace.events if one["event"] == name]
+        for name in ("pre_check", "post_check")
+    }
+    return Walk(
+        question=example.id,
+        pre=checks["pre_check"][0]["logprobs"][0],
+        post=tuple(one["logprobs"][0] for one in checks["post_check"]),
+        right=tuple(one or 0.0 for one in right),
+        arms={label: scored(example, ask(options)) for label, options in arms.items()},
+        calls=usage.calls,
+        tokens=usage.prompt_tokens + usage.completion_tokens,
+        seconds=usage.seconds,
+    )
+
+
+def swept(paths: Sequence[Walk]) -> dict[str, Any]:
+    """Figure 3: accuracy and direct answers by delta1, and of what retrieves accuracy and rounds by delta4."""
+    first, second = [], []
+    for delta in SWEEP:
+        found = [decided(one, delta, DELTA4) for one in paths]
+        first.append({"delta": str(delta), **rates(found)})
+    retrieved = [one for one in paths if one.pre > DELTA1]
+    for delta in (*SWEEP[:-1], math.inf):
+        found = [decided(one, -math.inf, delta) for one in retrieved]
+        second.append({"delta": str(delta), **rates(found)})
+    return {"delta1": first, "delta4": second}
+
+
+def rates(found: Sequence[Decided]) -> dict[str, float | None]:
+    """Accuracy, direct-answer rate, RA rate and Iters."""
+    if not found:
+        return {"accuracy": None, "direct": None, "ra": None, "iters": None}
+    rounds = [one.rounds for one in found if one.rounds]
+    return {
+        "accuracy": sum(one.right for one in found) / len(found),
+        "direct": 1 - len(rounds) / len(found),
+        "ra": len(rounds) / len(found),
+        "iters": sum(rounds) / len(rounds) if rounds else None,
+    }
+
+
+def entered(name: str, paths: Sequence[Walk], faults: Sequence[str], arms: Sequence[str]) -> dict[str, Any]:
+    """All that one data set comes to."""
+    ours = [decided(one, DELTA1, DELTA4) for one in paths]
+    columns: dict[str, list[float | None]] = {
+        "no retrieval": [one.right[0] for one in paths],
+        "ac_rag": [one.right for one in ours],
+        **{label: [one.arms[label] for one in paths] for label in arms},
+    }
+    wrong = [not one.right[0] for one in paths]
+    helped = [(one.pre, one.right[0] < best) for one in paths if (best := max(one.right[1:])) != one.right[0]]
+    return {
+        "name": name,
+        "n": len(paths),
+        "failed": len(faults),
+        "faults": sorted(set(faults))[:5],
+        "scores": columns,
+        **rates(ours),
+        "sweep": swept(paths),
+        "auc": {
+            "direct answer wrong": auc([one.pre for one in paths], wrong),
+            "retrieval changes it for the better": auc(
+                [pre for pre, _ in helped], [good for _, good in helped]
+            ),
+            "n changed": len(helped),
+        },
+        "retrieves": {
+            str(delta): sum(one.pre > delta for one in paths) / max(len(paths), 1) for delta in SWEEP
+        },
+        "calls": sum(one.calls for one in paths) / max(len(paths), 1),
+        "tokens": sum(one.tokens for one in paths) / max(len(paths), 1),
+        "seconds": sum(one.seconds for one in paths) / max(len(paths), 1),
+        "paths": [asdict(one) for one in paths],
+    }
+
+
+def measure(
+    name: str,
+    examples: Sequence[Example],
+    kit: Kit,
+    index: Retriever | None,
+    arms: Mapping[str, Mapping[str, Any]],
+) -> dict[str, Any]:
+    """Walk all questions of a data set; without an index each over its own passages."""
+
+    def one(example: Example) -> Walk | str:
+        return walked(example, kit, index or InMemory(example.passages), arms)
+
+    found = over(examples, one, label=name)
+    paths = [each for each in found if isinstance(each, Walk)]
+    return entered(name, paths, [each for each in found if isinstance(each, str)], tuple(arms))
+
+
+# --- what is asked ------------------------------------------------------------------------------
+def sampled(examples: Sequence[Example], count: int) -> list[Example]:
+    """Some of the examples, the same every time, in their order."""
+    if count >= len(examples):
+        return list(examples)
+    return [examples[n] for n in sorted(random.Random(SEED).sample(range(len(examples)), count))]
+
+
+def opened(path: Path, data: Path) -> Index:
+    """The index of the abstracts, made where it is not."""
+    index = Index.open(path)
+    if not index.info().passages:
+        say("ingesting the abstracts of PubMedQA")
+        rows = corpus(f"pubmedqa:{data / 'pubmedqa/ori_pqal.jsonl'}")
+        index.add(
+            Passage(text=one["text"], source=one["source"], url=one.get("url", ""), date=one.get("date", ""))
+            for one in rows
+        )
+    return index
+
+
+# --- the report ---------------------------------------------------------------------------------
+def write(out: Mapping[str, Any], path: Path) -> None:
+    """Keep what is known so far: JSON, Markdown, and the sweeps as SVG."""
+    write_json(path, out)
+    charts = beside(path, "")
+    write_whole(beside(path, ".md"), report(out, charts.name))
+    for part in out["sets"]:
+        for which, right in (("delta1", "direct"), ("delta4", "iters")):
+            rows = part["sweep"][which]
+            ticks = [one["delta"].replace("inf", "∞") for one in rows]
+            shown = {"delta1": "δ1, pre-check", "delta4": "δ4, post-check"}[which]
+            chart = lines(
+                f"{part['name']}, n = {part['n']}",
+                ticks,
+                {"accuracy": [one["accuracy"] for one in rows]},
+                right={right if right == "iters" else "direct-answer rate": [one[right] for one in rows]},
+                below=shown,
+            )
+            write_whole(charts / f"{part['name']}_{which}.svg", chart)
+
+
+def report(out: Mapping[str, Any], folder: str) -> str:
+    """The tables as Markdown; `folder` has the charts."""
+    about = [str(out.get("about", "")), "", f"Models: {out['model']}.", ""]
+    text = ["# AC-RAG on medical questions, and on questions that need retrieval", "", *about]
+    labels = list(out["sets"][0]["scores"]) if out["sets"] else []
+    text += ["## Accuracy [95 %]", ""]
+    text += [
+        table(
+            ["set", "n", "failed", *labels],
+            [[one["name"], one["n"], one["failed"], *(told(one["scores"][label]) for label in labels)] for one in out["sets"]],
+        ),
+        "",
+        f"## ac_rag at δ1 = {DELTA1:g}, δ4 = {DELTA4:g}, N = {ROUNDS}",
+        "",
+        table(
+            ["set", "direct-answer rate", "RA rate", "Iters", "calls", "tokens", "model seconds"],
+            [
+                [one["name"], _figure(one["direct"]), _figure(one["ra"]), _figure(one["iters"]),
+                 f"{one['calls']:.1f}", f"{one['tokens']:.0f}", f"{one['seconds']:.1f}"]
+                for one in out["sets"]
+            ],
+        ),
+        "",
+        "## Does the pre-check know when to retrieve?",
+        "",
+        "ROC AUC of log P(yes, there is something unknown). Changed: questions on which some round's answer is right and the "
+        "direct one wrong, or the other way round.",
+        "",
+        table(
+            ["set", "direct answer wrong", "retrieval changes it for the better", "n changed", *(f"retrieves at δ1 = {delta:g}" for delta in SWEEP[1:-1])],
+            [
+                [one["name"], _figure(one["auc"]["direct answer wrong"]), _figure(one["auc"]["retrieval changes it for the better"]),
+                 one["auc"]["n changed"], *(_figure(one["retrieves"][str(delta)]) for delta in SWEEP[1:-1])]
+                for one in out["sets"]
+            ],
+        ),
+        "",
+        "## Paired differences of accuracy",
+        "",
+    ]  # fmt: skip
+    for one in out["sets"]:
+        ours = one["scores"]["ac_rag"]
+        text += [
+            f"- {one['name']}, ac_rag − {label}: {against(ours, other)}"
+            for label, other in one["scores"].items()
+            if label != "ac_rag"
+        ]
+    for one in out["sets"]:
+        text += ["", f"## Thresholds: {one['name']}", ""]
+        for which, last in (("delta1", "direct"), ("delta4", "iters")):
+            rows = one["sweep"][which]
+            text += [
+                table(
+                    [
+                        "δ1 (pre-check)" if which == "delta1" else "δ4 (post-check, of those that retrieve)",
+                        *(row["delta"] for row in rows),
+                    ],
+                    [[label, *(_figure(row[label]) for row in rows)] for label in ("accuracy", last)],
+                ),
+                "",
+            ]
+        text += [f"![accuracy and direct answers by δ1]({folder}/{one['name']}_delta1.svg)"]
+        text += [f"![accuracy and rounds by δ4]({folder}/{one['name']}_delta4.svg)"]
+        text += [f"- fault: {fault}" for fault in one["faults"]]
+    return "\n".join(text).rstrip() + "\n"
+
+
+def _figure(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}"
+
+
+def main() -> None:
+    """Ask, and write after every set."""
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    options.add_argument("--data", type=Path, required=True)
+    options.add_argument("--index", type=Path, required=True)
+    options.add_argument("--journal", default="runs/ac_rag.sqlite")
+    options.add_argument("--model", default=None)
+    options.add_argument("--role", action="append", default=[], metavar="ROLE=NAME")
+    options.add_argument("--questions", type=int, default=100, help="of PubMedQA's test ids")
+    options.add_argument("--each", type=int, default=60, help="of each set of MIRAGE")
+    options.add_argument("--retrieval", type=int, default=250, help="of RetrievalQA")
+    options.add_argument("--limit", type=int, default=None, help="at most so many of every set")
+    options.add_argument("--sets", nargs="+", default=["pubmedqa-test", *SETS, "retrievalqa"])
+    options.add_argument(
+        "--ablations", action="store_true", help="also without summary, and with other queries"
+    )
+    options.add_argument("--k", type=int, default=3, help="passages of standard RAG")
+    options.add_argument(
+        "--out", type=Path, default=_OUT, help="a .json or .json.gz file; the others stand beside it"
+    )
+    options.add_argument("--about", default="", help="the first paragraph of the report")
+    given = options.parse_args()
+    roles = dict(one.split("=", 1) for one in given.role)
+    settings = read_settings(model=given.model, journal=given.journal, role=roles or None)
+    kit = build_kit(settings, say=say)
+    index = opened(given.index, given.data)
+    arms = {
+        "standard RAG, 1 passage": {**PLAIN, "k": 1},
+        f"standard RAG, {given.k} passages": {**PLAIN, "k": given.k},
+    }
+    arms |= {label: dict(one) for label, one in ABLATIONS.items()} if given.ablations else {}
+    played = f"{kit.cast('detector').name} as detector, {kit.cast('resolver').name} as resolver"
+    out: dict[str, Any] = {"about": given.about, "model": played, "sets": []}
+    for name in given.sets:
+        if name == "pubmedqa-test":
+            examples, most = load(f"pubmedqa:{given.data / 'pubmedqa/ori_pqal.jsonl'}#test"), given.questions
+        elif name == "retrievalqa":
+            examples, most = (
+                load(f"retrievalqa:{given.data / 'retrievalqa/retrievalqa.jsonl'}"),
+                given.retrieval,
+            )
+        else:
+            examples, most = load(f"mirage:{given.data / 'mirage/benchmark.json'}#{name}"), given.each
+        chosen = sampled(examples, most if given.limit is None else min(most, given.limit))
+        own = None if name == "retrievalqa" else index
+        out["sets"].append(measure(name, chosen, kit, own, arms))
+        write(out, given.out)
+        say(f"{name}: {len(chosen)} questions written to {given.out}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,191 @@
+"""How well the judges of entailment tell claims that experts found supported from those they did not (ExpertQA).
+
+    python -m bench.papers.claim_verification claim_judgements.jsonl --claims 250 --journal runs/claims.sqlite \
+        [--onnx FOLDER ...] --plot bench/results/papers/claim_verification.svg > bench/results/papers/claim_verification.md
+
+A claim counts as supported when an expert called its support by the evidence it cites Complete, as not when
+Partial or Incomplete. Claims that cite nothing, or an address without a text, are left out: there is nothing to
+check them against, and the audit calls them unsupported without asking. The model reads all evidence of a claim
+at once, a cross-encoder one text at a time (the best counts), as the pipeline does. Calls of the model are kept in the
+journal, so an interrupted run goes on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import re
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from bench.lib.agreement import calibration, calibration_error, resampled, roc_auc
+from bench.lib.charts import lines
+from disputatio.attribution.cross_encoder import CrossEncoder
+from disputatio.attribution.entailment import PARTLY, SUPPORTED, ModelJudge
+from disputatio.config import read_settings
+from disputatio.errors import DisputatioError
+from disputatio.eval.data.datasets import load
+from disputatio.parts import build_kit
+from disputatio.protocols import Entailment
+from disputatio.trace import Trace
+from disputatio.types import Example
+
+LABELS = {"Complete": True, "Partial": False, "Incomplete": False}
+AT_ONCE = 8  # claims a batch
+BINS = 10
+_MARKS = re.compile(r"\s*\[\d+(?:\s*,\s*\d+)*\]")
+
+Scored = tuple[float, bool, str]  # score, whether an expert found it supported, the expert's word
+
+
+def main() -> None:
+    """Print the result as Markdown, and write the plot."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("file", type=Path, help="claim_judgements.jsonl")
+    parser.add_argument("--claims", type=int, default=250, help="drawn at random")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--model", help="the judge: local:NAME or openai:NAME; none to try only --onnx")
+    parser.add_argument("--onnx", type=Path, action="append", default=[], help="folder of a cross-encoder")
+    parser.add_argument("--journal", default="runs/claims.sqlite")
+    parser.add_argument("--plot", type=Path, help="SVG of the calibration")
+    given = parser.parse_args()
+    usable = [
+        one
+        for one in load(f"expertqa:{given.file}")
+        if one.passages and one.metadata["support"] in LABELS and bare(one.metadata["claim"])
+    ]
+    claims = drawn(usable, given.claims, given.seed)
+    print("# Claim verification on ExpertQA\n")
+    print("`python -m bench.papers.claim_verification claim_judgements.jsonl`\n")
+    told = Counter(one.metadata["support"] for one in claims)
+    words = ", ".join(f"{label} {told[label]}" for label in LABELS)
+    print(f"{len(claims)} of {len(usable)} claims with evidence in words, seed {given.seed}: {words}.\n")
+    plots: dict[str, list[Scored]] = {}
+    for name, score in judges(given.model, given.journal, given.onnx):
+        start = time.perf_counter()
+        scored = score_all(claims, score, name)
+        if len({so for _, so, _ in scored}) < 2:
+            raise SystemExit("every claim drawn has one and the same label: raise --claims")
+        print_result(name, scored, time.perf_counter() - start)
+        plots[name] = scored
+    if given.plot:
+        given.plot.write_text(drawing(plots), encoding="utf-8")
+        print(f"![calibration]({given.plot.name})")
+
+
+def judges(
+    model: str | None, journal: str, folders: Sequence[Path]
+) -> list[tuple[str, Callable[[Sequence[Example]], list[float]]]]:
+    """The judges by name: each gives a probability of support for every claim."""
+    found: list[tuple[str, Callable[[Sequence[Example]], list[float]]]] = []
+    if model != "none":
+        kit = build_kit(read_settings(model=model, journal=journal), say=say)
+
+        def asked(claims: Sequence[Example]) -> list[float]:
+            pairs = [
+                ("\n\n".join(text.text for text in one.passages), bare(one.metadata["claim"]))
+                for one in claims
+            ]
+            return list(ModelJudge(kit.with_trace(Trace())).entails(pairs))
+
+        found.append((f"{kit.cast('judge').name}", asked))
+    for folder in folders:
+        found.append((f"onnx:{folder.name}", one_by_one(CrossEncoder(folder))))
+    return found
+
+
+def one_by_one(judge: Entailment) -> Callable[[Sequence[Example]], list[float]]:
+    """A judge that reads one text at a time; of a claim's texts the best counts."""
+
+    def asked(claims: Sequence[Example]) -> list[float]:
+        pairs = [(text.text, bare(one.metadata["claim"])) for one in claims for text in one.passages]
+        scores = iter(judge.entails(pairs))
+        return [max(next(scores) for _ in one.passages) for one in claims]
+
+    return asked
+
+
+def score_all(
+    claims: Sequence[Example], score: Callable[[Sequence[Example]], list[float]], name: str
+) -> list[Scored]:
+    """Every claim with its score; one that the judge could not score ends the run, which can go on."""
+    scored: list[Scored] = []
+    for at in range(0, len(claims), AT_ONCE):
+        some = claims[at : at + AT_ONCE]
+        try:
+            scores = score(some)
+        except DisputatioError as error:
+            raise SystemExit(f"{name}, claim {at + 1} and on: {error}") from error
+        scored += [
+            (value, LABELS[one.metadata["support"]], one.metadata["support"])
+            for value, one in zip(scores, some, strict=True)
+        ]
+        say(f"{len(scored)}/{len(claims)} {name}")
+    return scored
+
+
+def print_result(name: str, scored: Sequence[Scored], seconds: float) -> None:
+    """The area under the curve, how good the audit's verdicts are, and the calibration."""
+    auc = resampled(scored, lambda some: roc_auc([one for one, *_ in some], [so for _, so, _ in some]))
+    values, so = [one for one, *_ in scored], [so for _, so, _ in scored]
+    error = calibration_error(values, so, BINS)
+    print(f"## {name}\n")
+    print(f"* ROC AUC {auc.mean:.3f} [{auc.low:.3f}, {auc.high:.3f}], n {auc.n}; {seconds:.0f} s this run")
+    print(f"* supported by the experts {sum(so) / len(so):.3f}, mean score {sum(values) / len(values):.3f}, "
+          f"calibration error (ECE, {BINS} bins) {error:.3f}")  # fmt: skip
+    for label in LABELS:
+        own = [one for one, _, word in scored if word == label]
+        if own:
+            print(f"* {label}: mean score {sum(own) / len(own):.3f} (n {len(own)})")
+    print("\n| verdict | score | claims | experts: supported |\n| --- | ---: | ---: | ---: |")
+    ends = {"supported": (SUPPORTED, 1.01), "partly": (PARTLY, SUPPORTED), "unsupported": (-0.01, PARTLY)}
+    for verdict, (low, high) in ends.items():
+        inside = [truth for value, truth in zip(values, so, strict=True) if low <= value < high]
+        share = f"{sum(inside) / len(inside):.3f}" if inside else "–"
+        print(f"| {verdict} | {max(low, 0)} to {min(high, 1)} | {len(inside)} | {share} |")
+    print("\n| score | claims | mean score | experts: supported |\n| --- | ---: | ---: | ---: |")
+    for one in calibration(values, so, BINS):
+        print(f"| {one.low:.1f} to {one.high:.1f} | {one.n} | {one.score:.3f} | {one.share:.3f} |")
+    print()
+
+
+def drawing(plots: dict[str, list[Scored]]) -> str:
+    """The share of supported claims in each stretch of scores, beside what a calibrated judge would have."""
+    series: dict[str, list[float | None]] = {
+        "calibrated": [(at + 0.5) / BINS for at in range(BINS)],
+    }
+    for name, scored in plots.items():
+        points: list[float | None] = [None] * BINS
+        for one in calibration([one for one, *_ in scored], [so for _, so, _ in scored], BINS):
+            points[round(one.low * BINS)] = one.share
+        series[name] = points
+    ticks = [f"{(at + 0.5) / BINS:.2f}" for at in range(BINS)]
+    return lines("Claims that experts found supported", ticks, series, below="score of the judge")
+
+
+def bare(claim: str) -> str:
+    """A claim without its citation marks.
+
+    >>> bare("Bridges rust [2] [3].")
+    'Bridges rust.'
+    """
+    return _MARKS.sub("", claim).strip()
+
+
+def drawn(examples: Sequence[Example], count: int, seed: int) -> list[Example]:
+    """So many of the examples at random, in the order of the file."""
+    order = list(range(len(examples)))
+    random.Random(seed).shuffle(order)
+    return [examples[at] for at in sorted(order[:count])]
+
+
+def say(text: str) -> None:
+    """A line of progress."""
+    print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,247 @@
+"""The page of `madam_tables.py`: the paper's tables beside ours, all methods on the same rows, Figure 4 by level.
+
+    python -m bench.papers.madam_page --runs runs/madam
+
+Reads the folders that `madam_tables.py` leaves, as many of them as there are, and writes
+bench/results/papers/madam_tables.md. Nothing is asked. `disputation` was made with the odd rows of the data in view, so
+all methods are told of the even rows apart.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import TypeVar
+
+from bench import RESULTS
+from bench.lib.asking import against, table, told
+from disputatio.eval.reporting.paper_tables import markdown, paper_tables
+from disputatio.eval.running.run_log import Contents, read_journal
+from disputatio.types import Record
+
+PAGE = RESULTS / "papers" / "madam_tables.md"
+LEVELS = {"figure4a": "imbalance", "figure4b": "misinformation passages"}
+TITLES = {
+    "figure4a": "Figure 4a: two right answers, 1 passage against 1 to 3",
+    "figure4b": "Figure 4b: 1 to 3 passages that tell a wrong answer",
+}
+
+SELF_RAG = """\
+The paper's Self-RAG is a fine-tuned model of its own, so it stands in none of the pairs above: with 26.8 below MADAM-RAG's
+34.4 on RAMDocs. Here `self_rag` is the same model as everybody's; where it stands above `madam_rag`, the order is the other."""
+
+# What the paper tells of its Figure 4 (sections 6.2 and 6.3), with Llama3.3-70B-Instruct.
+TELLS = {
+    "figure4a": "The paper: the baselines fall as the imbalance grows, by up to 8 points with all passages in one prompt, and "
+    "MADAM-RAG curtails the fall.",
+    "figure4b": "The paper: all fall, the prompt of all passages and Astute RAG by 46 points each, and MADAM-RAG stands highest at "
+    "every level.",
+}
+TUNED = """\
+Each level holds the same questions. They are made of odd and even rows of the data alike, so `disputation` was made with
+a part of them in view."""
+
+Rows = Mapping[str, Record]
+Key = TypeVar("Key", str, int)
+
+
+def by_entrant(found: Contents) -> Mapping[str, Rows]:
+    """The records of each entrant, by example."""
+    rows: dict[str, dict[str, Record]] = {one.label: {} for one in found.entrants}
+    for entry in found.entries:
+        rows[entry.entrant][entry.record.example] = entry.record
+    return rows
+
+
+def score(one: Record, name: str = "em") -> float | None:
+    """A score in per cent; None for a fault."""
+    value = None if one.fault else one.scores.get(name)
+    return None if value is None else 100 * value
+
+
+def mean(values: Sequence[float]) -> str:
+    return f"{sum(values) / len(values):,.0f}" if values else "–"
+
+
+def same_rows(found: Contents) -> list[str]:
+    """All methods on the rows of Table 1, what they cost, and how they stand to two of them."""
+    rows = by_entrant(found)
+    lines = []
+    for label, records in rows.items():
+        given = list(records.values())
+        done = [one for one in given if not one.fault]
+        even = [one for one in given if one.row % 2 == 0]
+        lines.append(
+            [
+                label,
+                len(given),
+                len(given) - len(done),
+                sum(one.abstained is not None for one in done),
+                told([score(one) for one in given], 1),
+                told([score(one) for one in even], 1),
+                told([score(one, "f1") for one in given], 1),
+                f"{sum(one.rounds for one in done) / max(len(done), 1):.2f}",
+                f"{sum(one.usage.calls for one in done) / max(len(done), 1):.1f}",
+                mean([one.usage.prompt_tokens for one in done]),
+                mean([one.usage.completion_tokens for one in done]),
+            ]
+        )
+    many = sum(one.row % 2 == 0 for one in next(iter(rows.values())).values())
+    head = ["method", "n", "failed", "abstained", "EM", f"EM, {many} even rows", "F1"]
+    text = ["## All methods on the same rows", ""]
+    text += [
+        "Strict EM and F1 in per cent [95 %, bootstrap over questions]; calls and tokens are means a question that was answered.",
+        "",
+        table([*head, "rounds", "calls", "tokens read", "tokens written"], lines),
+        "",
+    ]
+    for other in ("concat", "madam_rag"):
+        if other not in rows:
+            continue
+        text += [f"EM beside {other} as a share, paired on the same questions:", ""]
+        text += [
+            f"- {label} − {other}: {_beside(rows[label], rows[other])}" for label in rows if label != other
+        ]
+        text.append("")
+    return text
+
+
+def _beside(one: Rows, other: Rows) -> str:
+    return _paired(*({key: _share(record) for key, record in some.items()} for some in (one, other)))
+
+
+def _paired(one: Mapping[Key, float | None], other: Mapping[Key, float | None]) -> str:
+    both = [key for key in one if key in other]
+    return against(*([some[key] for key in both] for some in (one, other)))
+
+
+def _share(one: Record) -> float | None:
+    value = score(one)
+    return None if value is None else value / 100
+
+
+def by_level(found: Contents, kind: str) -> list[str]:
+    """EM and F1 of each method at each level of a controlled set."""
+    levels: dict[str, set[str]] = defaultdict(set)
+    for key, about in found.examples.items():
+        levels[about["strata"][LEVELS[kind]]].add(key)
+    names = sorted(levels)
+    rows = by_entrant(found)
+    lines = []
+    for label, records in rows.items():
+        failed = sum(bool(one.fault) for one in records.values())
+        at = [[one for key, one in records.items() if key in levels[name]] for name in names]
+        cells = [told([score(one, metric) for one in some], 1) for metric in ("em", "f1") for some in at]
+        lines.append([label, "/".join(str(len(some)) for some in at), failed, *cells])
+    head = [f"{title} at {name}" for title in ("EM", "F1") for name in names]
+    text = [
+        f"## {TITLES[kind]}",
+        "",
+        table(["method", "n", "failed", *head], lines),
+        "",
+        TELLS[kind],
+        *plainly(kind, _heights(rows, [levels[name] for name in names])),
+        TUNED,
+        "",
+    ]
+    # The builder writes the levels of a question one after the other.
+    asked = {key: about["row"] // len(names) for key, about in found.examples.items()}
+    text += [f"EM as a share at {names[-1]} beside {names[0]}, paired on the same questions:", ""]
+    for label, records in rows.items():
+        first, last = (
+            {asked[key]: _share(one) for key, one in records.items() if key in levels[name]}
+            for name in (names[0], names[-1])
+        )
+        text.append(f"- {label}: {_paired(last, first)}")
+    if "madam_rag" in rows:
+        whole = {label: _means(records, asked) for label, records in rows.items()}
+        text += ["", "EM beside madam_rag as a share, each question's mean over its levels, paired:", ""]
+        text += [
+            f"- {label} − madam_rag: {_paired(whole[label], whole['madam_rag'])}"
+            for label in rows
+            if label != "madam_rag"
+        ]
+    return [*text, ""]
+
+
+def _heights(rows: Mapping[str, Rows], levels: Sequence[set[str]]) -> dict[str, list[float]]:
+    """The mean EM of each method at each level, in per cent; a method without a score at one is left out."""
+    found = {}
+    for label, records in rows.items():
+        scores = [[score(one) for key, one in records.items() if key in keys] for keys in levels]
+        known = [[one for one in some if one is not None] for some in scores]
+        if all(known):
+            found[label] = [fmean(some) for some in known]
+    return found
+
+
+def plainly(kind: str, heights: Mapping[str, Sequence[float]]) -> list[str]:
+    """Whether our point estimates tell what the paper tells of its own methods, in a sentence."""
+    ours = heights.get("madam_rag")
+    others = [heights[name] for name in ("concat", "astute_rag") if name in heights]
+    if ours is None or "concat" not in heights:
+        return []
+    if kind == "figure4a":
+        fall, other = (some[0] - some[-1] for some in (ours, heights["concat"]))
+        end = "as in the paper." if fall < other else "OTHER THAN in the paper, it does not curtail the fall."
+        return [f"Here madam_rag falls by {fall:.1f} points and concat by {other:.1f}: {end}"]
+    if len(others) < 2:
+        return []
+    high = sum(own > max(rest) for own, *rest in zip(ours, *others, strict=True))
+    end = "as in the paper." if high == len(ours) else "OTHER THAN in the paper."
+    return [
+        f"Here madam_rag stands highest of the methods of the paper at {high} of {len(ours)} levels: {end}"
+    ]
+
+
+def _means(records: Rows, asked: Mapping[str, int]) -> Mapping[int, float | None]:
+    """The mean score of each question over its levels; None where one of them is a fault."""
+    shares: dict[int, list[float | None]] = defaultdict(list)
+    for key, one in records.items():
+        shares[asked[key]].append(_share(one))
+    return {
+        name: None if None in some else sum(one for one in some if one is not None) / len(some)
+        for name, some in shares.items()
+    }
+
+
+def page(runs: Path) -> str:
+    """The page of the runs that there are."""
+    kept = {name: runs / name for name in ("ramdocs", "ramdocs-figure3", *LEVELS)}
+    found = {name: read_journal(folder) for name, folder in kept.items() if folder.exists()}
+    first = next(iter(found.values()))
+    text = [
+        "# MADAM-RAG's tables and figures on RAMDocs",
+        "",
+        "`python -m bench.papers.madam_tables --data DEV.jsonl --out RUNS --execute`, then `python -m bench.papers.madam_page --runs RUNS`. "
+        f"Model: {first.manifest.model} ({first.manifest.engine}).",
+        "",
+    ]
+    if "ramdocs" in found:
+        text += same_rows(found["ramdocs"])
+    tables = [kept[name] for name in ("ramdocs", "ramdocs-figure3") if name in found]
+    if tables:
+        text += ["## Beside the paper's figures", ""]
+        said = markdown(paper_tables("madam", tables)).replace("\n#", "\n##").splitlines()
+        text += [*said[2:], "", SELF_RAG, ""]
+    for kind in LEVELS:
+        if kind in found:
+            text += by_level(found[kind], kind)
+    return "\n".join(text).rstrip() + "\n"
+
+
+def main() -> None:
+    """Write the page."""
+    options = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    options.add_argument("--runs", type=Path, default=Path("runs/madam"))
+    options.add_argument("--out", type=Path, default=PAGE)
+    given = options.parse_args()
+    given.out.write_text(page(given.runs), encoding="utf-8")
+    print(given.out.read_text(encoding="utf-8"))
+
+
+if __name__ == "__main__":
+    main()

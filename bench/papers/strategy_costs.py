@@ -1,0 +1,137 @@
+"""What each strategy costs a question, from folders of `disputatio eval run`: what `disputatio strategies` shows.
+
+Run `python -m bench.papers.strategy_costs DIR...` with one or more `--out` folders. For each strategy, set of options,
+data set, model and engine it writes the mean calls, prompt tokens, cached tokens and completion tokens over the
+questions that were answered (faults are not counted), with their number, into the package (costs.json beside the
+strategies), and prints the table. Where two folders measured the same, the one with more questions stands. `--add`
+keeps what the file holds of others, `--out FILE` writes elsewhere. It needs no model.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from bench import ROOT
+from disputatio.errors import DisputatioError, UnknownName
+from disputatio.eval.running.entrants import defaults
+from disputatio.eval.running.run_log import Entrant, read_journal
+from disputatio.pipeline import load_strategy
+from disputatio.types import Usage
+
+FILE = ROOT / "src" / "disputatio" / "strategies" / "costs.json"
+COUNTS = ("calls", "prompt_tokens", "cached_tokens", "completion_tokens")
+SAME = ("strategy", "set", "dataset", "model", "roles", "engine", "verify", "index")
+
+
+def costs_of(out: Path) -> list[dict[str, Any]]:
+    """One object a strategy, its options and a data set, of the evaluation in a folder; raises `InputError`.
+
+    Strategies that do not come with the package are left out.
+    """
+    journal = read_journal(out)
+    manifest = journal.manifest
+    entrants = {one.label: one for one in journal.entrants}
+    spent: dict[tuple[str, str, str], list[Usage]] = {}
+    questions: dict[tuple[str, str, str], set[str]] = {}
+    for entry in journal.entries:
+        entrant = entrants[entry.entrant]
+        given = changed(entrant)
+        if entry.state != "done" or given is None:
+            continue
+        key = (entrant.strategy, json.dumps(given, sort_keys=True), entry.dataset)
+        spent.setdefault(key, []).append(entry.record.usage)
+        questions.setdefault(key, set()).add(entry.record.example)
+    return [
+        {
+            "strategy": strategy,
+            "set": json.loads(given),
+            "dataset": dataset,
+            "questions": len(questions[strategy, given, dataset]),
+            "model": manifest.model,
+            "roles": dict(manifest.roles),
+            "engine": manifest.engine,
+            "verify": manifest.verify,
+            "index": manifest.index,
+            **{name: round(fmean(float(getattr(one, name)) for one in usages), 2) for name in COUNTS},
+        }
+        for (strategy, given, dataset), usages in spent.items()
+    ]
+
+
+def changed(entrant: Entrant) -> dict[str, Any] | None:
+    """The options of an entrant that are not as they stand, seeds apart; None for a strategy not of ours."""
+    try:
+        usual = defaults(load_strategy(entrant.strategy))
+    except UnknownName:
+        usual = None
+    if usual is None or ":" in entrant.strategy:
+        return None
+    return {
+        name: value
+        for name, value in entrant.options.items()
+        if str(value) != str(usual.get(name)) and not name.endswith("seed")
+    }
+
+
+def merged(found: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The measurements by strategy; of those of the same thing, that of most questions (the last of equals)."""
+    best: dict[str, dict[str, Any]] = {}
+    for one in found:
+        key = json.dumps([one[name] for name in SAME], sort_keys=True)
+        if key not in best or one["questions"] >= best[key]["questions"]:
+            best[key] = dict(one)
+    return sorted(
+        best.values(),
+        key=lambda one: (
+            one["strategy"],
+            json.dumps(one["set"], sort_keys=True),
+            one["dataset"],
+            one["model"],
+        ),
+    )
+
+
+def table(found: Sequence[Mapping[str, Any]]) -> str:
+    """The measurements as a table of Markdown."""
+    head = "| strategy | options | data set | questions | model | calls | read | cached | written |"
+    lines = [head, "| --- | --- | --- | ---: | --- | ---: | ---: | ---: | ---: |"]
+    for one in found:
+        given = " ".join(f"{name}={value}" for name, value in one["set"].items()) or "as they stand"
+        counts = " | ".join(f"{one[name]:,.1f}" for name in COUNTS)
+        lines.append(
+            f"| {one['strategy']} | {given} | {one['dataset']} | {one['questions']} | {one['model']} | {counts} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Read the folders, write the file, print the table."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("folders", nargs="+", type=Path, metavar="DIR", help="--out of `disputatio eval run`")
+    parser.add_argument("--add", action="store_true", help="keep what the file holds of other measurements")
+    parser.add_argument("--out", type=Path, default=FILE, help="the file to write")
+    given = parser.parse_args(arguments)
+    try:
+        found = [one for folder in given.folders for one in costs_of(folder)]
+    except DisputatioError as error:
+        print(f"strategy_costs: {error}", file=sys.stderr)
+        return error.exit_code
+    if not found:
+        print("strategy_costs: no strategy of ours answered a question there", file=sys.stderr)
+        return 1
+    kept = json.loads(given.out.read_text(encoding="utf-8"))["measured"] if given.add else []
+    rows = merged([*kept, *found])
+    told = {"made_by": "bench/papers/strategy_costs.py", "measured": rows}
+    given.out.write_text(json.dumps(told, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    print(table(rows), end="")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,1 @@
+"""What holds against fabricated passages, collusion, hostile input and kill -9."""

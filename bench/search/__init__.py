@@ -1,0 +1,1 @@
+"""How fast and how well passages are found, at what size on disk."""

@@ -1,0 +1,400 @@
+"""Measure how well the index finds: nDCG@10 and Recall@100 on NFCorpus, Recall@20 and MRR@20 on DataMorgana.
+
+    python -m bench.search.retrieval_quality nfcorpus FOLDER --keep DIR [--tune] [--trec DIR]
+    python -m bench.search.retrieval_quality datamorgana FOLDER --keep DIR [--trec DIR] [--plot FILE.svg]
+
+`--keep` is where the index and its vectors lie: embedding takes long, goes on where it was stopped, and is
+done once; without the index's own folder the index is made anew of the same vectors.
+A document stands where its best passage does. `--tune` looks for alpha, k1 and b on the dev questions and
+measures what it chose on the test questions. `--trec` writes runs and judgements for another program to
+score, `--plot` the curve over alpha. Prints Markdown.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import math
+import os
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from hashlib import blake2b
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bench.lib.charts import lines
+from disputatio.parts import open_embedder
+from disputatio.protocols import Embedder
+from disputatio.store.index import Index
+from disputatio.store.ingesting.documents import Document
+from disputatio.store.segments.searcher import Searcher
+from disputatio.store.segments.segment import Segment
+from disputatio.types import Passage, Search
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+Judged = Mapping[str, Mapping[str, int]]
+Found = Mapping[str, Sequence[str]]
+Metric = Callable[[Sequence[str], Mapping[str, int]], float]
+ALPHA = 0.35
+# BM25 is asked of the index without its embedder: with it, alpha = 1 still lists what only the dense leg
+# found, after all that has a word of the question.
+KEYWORD = "BM25"
+LEGS: dict[str, dict[str, Any]] = {
+    KEYWORD: {},
+    "dense": {"alpha": 0.0},
+    "hybrid, alpha 0.35": {"alpha": ALPHA},
+    "hybrid, RRF": {"fusion": "rrf"},
+}
+
+
+# --- measures ------------------------------------------------------------------------------------
+def ndcg(found: Sequence[str], relevant: Mapping[str, int], depth: int = 10) -> float:
+    """nDCG with linear gain, as trec_eval has it (Järvelin and Kekäläinen, 2002).
+
+    >>> round(ndcg(["a", "x", "b"], {"a": 1, "b": 2}), 4)  # (1 + 2 / 2) / (2 + 1 / log2(3))
+    0.7602
+    """
+    gain = sum(relevant.get(one, 0) / math.log2(at + 2) for at, one in enumerate(found[:depth]))
+    best = sorted(relevant.values(), reverse=True)[:depth]
+    return gain / sum(value / math.log2(at + 2) for at, value in enumerate(best))
+
+
+def recall(found: Sequence[str], relevant: Mapping[str, int], depth: int = 100) -> float:
+    """The share of the relevant documents that are among the first.
+
+    >>> recall(["a", "x", "b"], {"a": 1, "b": 2, "c": 1}, 2)
+    0.3333333333333333
+    """
+    return len(set(found[:depth]) & relevant.keys()) / len(relevant)
+
+
+def reciprocal_rank(found: Sequence[str], relevant: Mapping[str, int], depth: int = 20) -> float:
+    """One over the rank of the first relevant document, 0 where none is among the first.
+
+    >>> reciprocal_rank(["x", "a"], {"a": 1}), reciprocal_rank(["x"], {"a": 1})
+    (0.5, 0.0)
+    """
+    return next((1 / at for at, one in enumerate(found[:depth], start=1) if one in relevant), 0.0)
+
+
+# --- what is searched ----------------------------------------------------------------------------
+class Remembered:
+    """An embedder whose vectors are kept in a folder, so that another index needs no new ones.
+
+    `texts` holds 16 bytes of BLAKE2b of each text, `vectors` a row of float32 for each; both only grow, and
+    what a kill left of a last row is not read.
+    """
+
+    def __init__(self, embedder: Embedder, place: Path) -> None:
+        import numpy as np
+
+        self._embedder = embedder
+        place = place / embedder.name.replace("/", "--")
+        place.mkdir(parents=True, exist_ok=True)
+        self._files = (place / "texts", place / "vectors")
+        size = 4 * embedder.dimension
+        held = [file.stat().st_size if file.exists() else 0 for file in self._files]
+        rows = min(held[0] // 16, held[1] // size)
+        for file, width in zip(self._files, (16, size), strict=True):
+            file.touch()
+            os.truncate(file, rows * width)
+        keys = self._files[0].read_bytes()
+        vectors = np.fromfile(self._files[1], dtype="<f4").reshape(rows, embedder.dimension)
+        self._kept = {keys[at * 16 : at * 16 + 16]: vectors[at] for at in range(rows)}
+
+    @property
+    def name(self) -> str:
+        return self._embedder.name
+
+    @property
+    def dimension(self) -> int:
+        return self._embedder.dimension
+
+    def embed(self, texts: Sequence[str], *, query: bool = False) -> NDArray[np.float32]:
+        import numpy as np
+
+        keys = [blake2b(f"{query} {text}".encode(), digest_size=16).digest() for text in texts]
+        new = {key: text for key, text in zip(keys, texts, strict=True) if key not in self._kept}
+        if new:
+            vectors = self._embedder.embed(list(new.values()), query=query)
+            for file, data in zip(self._files, (b"".join(new), vectors.astype("<f4").tobytes()), strict=True):
+                with file.open("ab") as out:
+                    out.write(data)
+            self._kept |= zip(new, vectors, strict=True)
+        return np.array([self._kept[key] for key in keys], dtype=np.float32).reshape(-1, self.dimension)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Collection:
+    """Documents (id, title, text), questions by id, and the judgements of each division of them."""
+
+    documents: Sequence[tuple[str, str, str]]
+    questions: Mapping[str, str]
+    judged: Mapping[str, Judged]
+
+
+def read_nfcorpus(folder: Path) -> Collection:
+    """The BEIR form of NFCorpus (Boteva et al., 2016)."""
+
+    def lines(name: str) -> Iterator[Any]:
+        return map(json.loads, (folder / name).read_text("utf-8").splitlines())
+
+    judged: dict[str, dict[str, dict[str, int]]] = {}
+    for file in sorted((folder / "qrels").glob("*.tsv")):
+        own = judged.setdefault(file.stem, {})
+        for line in file.read_text("utf-8").splitlines()[1:]:
+            query, document, grade = line.split("\t")
+            if int(grade) > 0:
+                own.setdefault(query, {})[document] = int(grade)
+    return Collection(
+        documents=[(row["_id"], row["title"], row["text"]) for row in lines("corpus.jsonl")],
+        questions={row["_id"]: row["text"] for row in lines("queries.jsonl")},
+        judged=judged,
+    )
+
+
+def read_datamorgana(folder: Path) -> Collection:
+    """The 500 synthetic questions over FineWeb pages that RAGentA was measured on."""
+    with gzip.open(folder / "corpus.jsonl.gz", "rt", encoding="utf-8") as file:
+        pages = [json.loads(line) for line in file]
+    rows = [json.loads(line) for line in (folder / "questions_500.jsonl").read_text("utf-8").splitlines()]
+    return Collection(
+        documents=[(row["id"], "", row["text"]) for row in pages],
+        questions={f"q{at}": row["question"] for at, row in enumerate(rows)},
+        judged={"all": {f"q{at}": dict.fromkeys(row["document_ids"], 1) for at, row in enumerate(rows)}},
+    )
+
+
+def filled(place: Path, embedder: Embedder, collection: Collection) -> tuple[Index, float]:
+    """The index of a collection, and the seconds that this run spent on filling it."""
+    index = Index.open(place, embedder=embedder)
+    start = time.perf_counter()
+
+    def documents() -> Iterator[Document]:
+        for at, (name, title, text) in enumerate(collection.documents):
+            if at % 200 == 0:
+                seconds = time.perf_counter() - start
+                print(f"{at} of {len(collection.documents)} documents, {seconds:.0f} s", file=sys.stderr)
+            if text.strip():
+                yield Document(path=name, text=text, title=title, source="corpus", metadata={"id": name})
+
+    index.add(documents())
+    return index, time.perf_counter() - start
+
+
+def ranked(index: Index, collection: Collection, judged: Judged, k: int, **options: Any) -> Found:
+    """For each judged question the documents of the best `k` passages, each once.
+
+    Documents of one and the same text share their passages in an index: all of them are found there.
+    """
+    named = names_of(index)
+    return {
+        name: list(
+            dict.fromkeys(
+                one
+                for hit in index.search(collection.questions[name], k=k, **options)
+                for one in named[hit.passage.document]
+            )
+        )
+        for name in judged
+    }
+
+
+@cache
+def names_of(index: Index) -> Mapping[str, Sequence[str]]:
+    """The collection's names of each document of the index."""
+    named: dict[str, list[str]] = {}
+    for one in index.documents(text=False):
+        named.setdefault(one.id, []).append(one.path)
+    return named
+
+
+def whole_documents(collection: Collection, judged: Judged, language: str) -> Found:
+    """The same BM25 over whole documents, as the published figure was taken: not divided into passages."""
+    passages = [
+        Passage(id=name, text=text or " ", title=title, source="corpus")
+        for name, title, text in collection.documents
+    ]
+    searcher = Searcher([Segment.build(passages, None, language=language)], language=language)
+    keyword = Search(k=100, alpha=1.0)
+    return {
+        name: [hit.passage.id for hit in searcher.search(collection.questions[name], search=keyword)]
+        for name in judged
+    }
+
+
+def mean(found: Found, judged: Judged, metric: Metric) -> float:
+    """A measure's mean over the judged questions."""
+    return statistics.fmean(metric(found[name], relevant) for name, relevant in judged.items())
+
+
+# --- reports -------------------------------------------------------------------------------------
+def nfcorpus(
+    collection: Collection, index: Index, plain: Index, *, tune: bool, trec: Path | None
+) -> Iterator[str]:
+    """Lines of Markdown."""
+    test = collection.judged["test"]
+    yield f"{len(test)} test questions."
+    yield ""
+    yield "| what | nDCG@10 | Recall@100 |"
+    yield "|---|---|---|"
+    for name, options in LEGS.items():
+        # Figures at 10 come from a search as users make it, over the 100 best of each leg.
+        asked = plain if name == KEYWORD else index
+        first = ranked(asked, collection, test, 100, **options)
+        deep = ranked(asked, collection, test, 500, **options)
+        write_run(trec, f"nfcorpus {name}", first, test)
+        write_run(trec, f"nfcorpus {name} deep", deep, test)
+        yield f"| {name} | {mean(first, test, ndcg):.4f} | {mean(deep, test, recall):.4f} |"
+    for name, language in (("english", "english"), ("no", "")):
+        found = whole_documents(collection, test, language)
+        write_run(trec, f"nfcorpus whole {name}", found, test)
+        figures = f"{mean(found, test, ndcg):.4f} | {mean(found, test, recall):.4f}"
+        yield f"| BM25 over whole documents, {name} stemming | {figures} |"
+    if tune:
+        yield ""
+        yield from tuned(collection, index, plain)
+
+
+def tuned(collection: Collection, index: Index, plain: Index) -> Iterator[str]:
+    """What alpha, k1 and b would be, chosen on dev, and what that brings on test."""
+    dev, test = collection.judged["dev"], collection.judged["test"]
+
+    def score(judged: Judged, asked: Index = index, **options: Any) -> float:
+        return mean(ranked(asked, collection, judged, 100, **options), judged, ndcg)
+
+    alphas = [at / 20 for at in range(21)]
+    on_dev = {alpha: score(dev, alpha=alpha) for alpha in alphas}
+    yield f"nDCG@10 on the {len(dev)} dev questions, by alpha:"
+    yield ""
+    yield "| " + " | ".join(f"{alpha:g}" for alpha in alphas) + " |"
+    yield "|---" * len(alphas) + "|"
+    yield "| " + " | ".join(f"{on_dev[alpha]:.3f}" for alpha in alphas) + " |"
+    yield ""
+    grid = {
+        (k1, b): score(dev, plain, k1=k1, b=b)
+        for k1, b in product((0.6, 0.9, 1.2, 1.5, 2.0), (0.3, 0.4, 0.5, 0.75, 0.9))
+    }
+    yield "nDCG@10 of BM25 on dev, by k1 (down) and b (across):"
+    yield ""
+    yield "| | " + " | ".join(f"{b:g}" for b in (0.3, 0.4, 0.5, 0.75, 0.9)) + " |"
+    yield "|---" * 6 + "|"
+    for k1 in (0.6, 0.9, 1.2, 1.5, 2.0):
+        yield f"| {k1:g} | " + " | ".join(f"{grid[k1, b]:.4f}" for b in (0.3, 0.4, 0.5, 0.75, 0.9)) + " |"
+    best, (k1, b) = max(on_dev, key=on_dev.__getitem__), max(grid, key=grid.__getitem__)
+    yield ""
+    yield f"Chosen on dev: alpha {best:g}; for BM25 alone k1 {k1:g} and b {b:g}. On test:"
+    yield ""
+    yield "| | dev | test |"
+    yield "|---|---|---|"
+    yield f"| hybrid, alpha 0.35 (default) | {on_dev[ALPHA]:.4f} | {score(test, alpha=ALPHA):.4f} |"
+    yield f"| hybrid, alpha {best:g} | {on_dev[best]:.4f} | {score(test, alpha=best):.4f} |"
+    yield f"| BM25, k1 1.2, b 0.75 (default) | {grid[1.2, 0.75]:.4f} | {score(test, plain):.4f} |"
+    yield f"| BM25, k1 {k1:g}, b {b:g} | {grid[k1, b]:.4f} | {score(test, plain, k1=k1, b=b):.4f} |"
+    both: dict[str, Any] = {"alpha": ALPHA, "k1": k1, "b": b}
+    yield f"| hybrid, alpha 0.35, k1 {k1:g}, b {b:g} | {score(dev, **both):.4f} | {score(test, **both):.4f} |"
+
+
+def datamorgana(
+    collection: Collection, index: Index, plain: Index, *, trec: Path | None, plot: Path | None
+) -> Iterator[str]:
+    """Lines of Markdown."""
+    judged = collection.judged["all"]
+    yield f"{len(judged)} questions."
+    yield ""
+    yield "| what | Recall@20 | MRR@20 | Recall in 20 passages | MRR in 20 passages |"
+    yield "|---|---|---|---|---|"
+    for name, options in LEGS.items():
+        asked = plain if name == KEYWORD else index
+        pages = ranked(asked, collection, judged, 100, **options)
+        passages = ranked(asked, collection, judged, 20, **options)
+        write_run(trec, f"datamorgana {name}", pages, judged)
+        figures = [
+            mean(found, judged, metric)
+            for found in (pages, passages)
+            for metric in (lambda hits, relevant: recall(hits, relevant, 20), reciprocal_rank)
+        ]
+        yield f"| {name} | " + " | ".join(f"{figure:.4f}" for figure in figures) + " |"
+    yield ""
+    yield "| alpha | Recall@20 | MRR@20 |"
+    yield "|---|---|---|"
+    curve: dict[float, tuple[float, float]] = {}
+    for alpha in (at / 10 for at in range(11)):
+        found = ranked(index, collection, judged, 100, alpha=alpha)
+        deep = mean(found, judged, lambda hits, relevant: recall(hits, relevant, 20))
+        curve[alpha] = (deep, mean(found, judged, reciprocal_rank))
+        yield f"| {alpha:g} | {deep:.4f} | {curve[alpha][1]:.4f} |"
+    if plot:
+        plot.write_text(drawn(curve), encoding="utf-8")
+        yield ""
+        yield f"![Recall@20 and MRR@20 by alpha]({plot.name})"
+
+
+def drawn(curve: Mapping[float, tuple[float, float]]) -> str:
+    """Recall@20 and MRR@20 by alpha, as SVG."""
+    series = {
+        "Recall@20": [found for found, _ in curve.values()],
+        "MRR@20": [rank for _, rank in curve.values()],
+    }
+    ticks = [f"{alpha:g}" for alpha in curve]
+    return lines("DataMorgana: pages found", ticks, series, below="alpha (0: dense alone, 1: BM25 alone)")
+
+
+def write_run(folder: Path | None, name: str, found: Found, judged: Judged) -> None:
+    """A run and its judgements as trec_eval reads them; scores fall with the rank, so that none are tied."""
+    if folder is None:
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    stem = name.replace(" ", "_").replace(",", "")
+    with (folder / f"{stem}.run").open("w", encoding="utf-8") as file:
+        for query, hits in found.items():
+            file.writelines(f"{query} Q0 {one} {at} {-at} {stem}\n" for at, one in enumerate(hits, start=1))
+    with (folder / f"{stem}.qrels").open("w", encoding="utf-8") as file:
+        for query, relevant in judged.items():
+            file.writelines(f"{query} 0 {one} {grade}\n" for one, grade in relevant.items())
+
+
+def main() -> int:
+    """Fill the index, then measure."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("collection", choices=("nfcorpus", "datamorgana"))
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--keep", type=Path, required=True, help="folder for the index")
+    parser.add_argument("--embedder", default="minilm-l6-v2")
+    parser.add_argument("--tune", action="store_true")
+    parser.add_argument("--trec", type=Path)
+    parser.add_argument("--plot", type=Path, help="SVG of the curve over alpha (datamorgana)")
+    told = parser.parse_args()
+    embedder = open_embedder(told.embedder)
+    if embedder is None:
+        parser.error("dense and hybrid search need an embedder")
+    reading = read_nfcorpus if told.collection == "nfcorpus" else read_datamorgana
+    collection = reading(told.folder)
+    index, seconds = filled(
+        told.keep / told.collection, Remembered(embedder, told.keep / "vectors"), collection
+    )
+    plain = Index.open(told.keep / told.collection, create=False)
+    passages = index.info().passages
+    print(f"{len(collection.documents)} documents, {passages} passages, embedder {embedder.name}.")
+    print(f"Filling the index took {seconds:.0f} s in this run.")
+    told_lines = (
+        nfcorpus(collection, index, plain, tune=told.tune, trec=told.trec)
+        if told.collection == "nfcorpus"
+        else datamorgana(collection, index, plain, trec=told.trec, plot=told.plot)
+    )
+    for line in told_lines:
+        print(line, flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,180 @@
+"""One search system in a process of its own, asked over a pipe by search_scale.py.
+
+    PYTHON -m bench.search.search_worker SYSTEM --work DIR --size N --folder DIR
+
+The peers' interpreter has the packages of peers.txt and not ours. A request is a line of JSON with `op` on
+standard input, an answer a line of JSON on standard output; every time is taken here, around the call that a
+user would write, with the texts of all hits fetched.
+"""
+
+from __future__ import annotations
+
+import time
+
+STARTED = time.perf_counter()  # before the other imports, which a first search waits for too
+
+import argparse  # noqa: E402
+import gc  # noqa: E402
+import json  # noqa: E402
+import os  # noqa: E402
+import re  # noqa: E402
+import resource  # noqa: E402
+import sys  # noqa: E402
+from pathlib import Path  # noqa: E402
+from typing import Any  # noqa: E402
+
+from bench.search.corpus import NEW_WORD, Corpus, Query  # noqa: E402
+from bench.search.search_peers import SYSTEMS, Found, System  # noqa: E402
+
+
+def memory() -> dict[str, float]:
+    """Megabytes of this process: resident now, of that its own and of mapped files, and the most it ever had.
+
+    A page counts once however often this process maps it, and by its share where others map it too.
+    """
+    told = Path("/proc/self/smaps_rollup").read_text("utf-8")
+    held = {name: int(size) for name, size in re.findall(r"^(\w+):\s+(\d+) kB", told, re.MULTILINE)}
+    names = {"resident": "Pss", "own": "Pss_Anon", "mapped": "Pss_File"}
+    found = {name: round(held[field] / 1024, 1) for name, field in names.items()}
+    found["peak"] = round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1)
+    return found
+
+
+class Worker:
+    """Answers requests about one system."""
+
+    def __init__(self, system: System) -> None:
+        self.system = system
+        self.queries = system.corpus.queries()
+
+    def answer(self, told: dict[str, Any]) -> dict[str, Any]:
+        """Do what `op` names."""
+        does: Any = getattr(self, f"do_{told.pop('op')}")
+        answer: dict[str, Any] = does(**told)
+        return answer
+
+    def do_build(self) -> dict[str, Any]:
+        """Build into an empty folder."""
+        start = time.perf_counter()
+        self.system.build()
+        seconds = time.perf_counter() - start
+        told = {"parts": {name: round(took, 1) for name, took in self.system.parts.items()}, **memory()}
+        self.system.tidy()
+        return {"seconds": round(seconds, 2), **told}
+
+    def do_open(self, setting: dict[str, Any]) -> dict[str, Any]:
+        """Open; seconds of imports and of opening."""
+        self.system.setting = setting
+        start = time.perf_counter()
+        self.system.load()
+        loaded = time.perf_counter()
+        self.system.open()
+        return {"imports": loaded - start, "open": time.perf_counter() - loaded}
+
+    def do_first(self, leg: str, query: int) -> dict[str, Any]:
+        """Open and search once in a fresh process; `all` counts from the first line of this file."""
+        times = self.do_open(self.system.when_cold)
+        start = time.perf_counter()
+        found = self.system.search(leg, self.queries[query], 20)
+        end = time.perf_counter()
+        return {**times, "search": end - start, "all": end - STARTED, "hits": len(found)}
+
+    def do_set(self, setting: dict[str, Any]) -> dict[str, Any]:
+        """Search with other settings from now on."""
+        self.system.setting = setting
+        return {}
+
+    def do_search(self, leg: str, query: int, k: int) -> dict[str, Any]:
+        """Seconds, and the rows found."""
+        asked = self.queries[query]
+        clocks = _clocks()
+        found = self.system.search(leg, asked, k)
+        return self._told(_since(clocks), found)
+
+    def do_per_source(self, leg: str, query: int, k: int, sources: list[str] | None) -> dict[str, Any]:
+        """Seconds, and the rows found."""
+        asked = self.queries[query]
+        clocks = _clocks()
+        found = self.system.per_source(leg, asked, k, sources)
+        return self._told(_since(clocks), found)
+
+    def do_ranking(self, leg: str, query: int, k: int, sources: list[str] | None) -> dict[str, Any]:
+        """Seconds of the ranking alone, and how many hits there are."""
+        asked = self.queries[query]
+        clocks = _clocks()
+        hits = self.system.ranking(leg, asked, k, sources)
+        return {**_since(clocks), "hits": hits}
+
+    def do_add(self, *, warm: bool) -> dict[str, Any]:
+        """Add the extra passages, or one other (`warm`); when it began and ended, by the clock of all processes."""
+        texts, sources, vectors = self.system.corpus.extra()
+        first = self.system.corpus.size
+        if warm:
+            first, texts, sources, vectors = (
+                first + 5000,
+                [texts[0].replace(NEW_WORD, "zu")],
+                sources[:1],
+                vectors[:1],
+            )
+        start, worked = time.monotonic(), time.process_time()
+        self.system.add(first, texts, sources, vectors)
+        return {"began": start, "ended": time.monotonic(), "cpu": time.process_time() - worked}
+
+    def do_wait(self, seconds: float) -> dict[str, Any]:
+        """Search for the word of the extra passages until it is found; when it was."""
+        asked = Query(text=NEW_WORD, kind="new", terms=(), vector=self.queries[0].vector)
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            if any(row >= self.system.corpus.size for row, _ in self.system.search("sparse", asked, 20)):
+                return {"seen": time.monotonic()}
+            time.sleep(0.002)
+        return {"seen": None}
+
+    def do_memory(self) -> dict[str, Any]:
+        """Megabytes now."""
+        gc.collect()
+        return dict(memory())
+
+    @staticmethod
+    def _told(spent: dict[str, float], found: Found) -> dict[str, Any]:
+        if not all(text for _, text in found):
+            raise ValueError("a hit came without its text")
+        return {**spent, "rows": [int(row) for row, _ in found]}
+
+
+def _clocks() -> tuple[float, float]:
+    return time.perf_counter(), time.process_time()
+
+
+def _since(clocks: tuple[float, float]) -> dict[str, float]:
+    """Seconds that have passed, and seconds that processors worked for all threads of this process."""
+    return {"seconds": time.perf_counter() - clocks[0], "cpu": time.process_time() - clocks[1]}
+
+
+def main() -> None:
+    """Read requests until the pipe is closed; nothing but answers goes to the pipe."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("system", choices=SYSTEMS)
+    parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--size", type=int, required=True)
+    parser.add_argument("--folder", type=Path, required=True, help="where this system keeps its files")
+    parser.add_argument("--core", type=int, default=-1, help="run on this core alone")
+    told = parser.parse_args()
+    if told.core >= 0:
+        os.sched_setaffinity(0, {told.core})
+    pipe = os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(2, 1)
+    corpus = Corpus(told.work / str(told.size) / "corpus", told.size)
+    worker = Worker(SYSTEMS[told.system](corpus, told.folder))
+    for line in sys.stdin:
+        try:
+            answer = worker.answer(json.loads(line))
+        except Exception as error:  # noqa: BLE001  (told to the one who asked)
+            answer = {"error": f"{type(error).__name__}: {error}"[:500]}
+        print(json.dumps(answer), file=pipe)
+
+
+if __name__ == "__main__":
+    main()
