@@ -10,7 +10,7 @@ import sys
 import time
 from pathlib import Path
 
-from disputatio import cli
+from disputatio.cli import main as cli
 
 EXAMPLES = Path(__file__).resolve().parent
 INDEX = EXAMPLES.parent / ".disputatio" / "demo.index"
