@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick check bench peers lock setup clean
+.PHONY: help demo test quick check bench peers train lock setup clean
 
 PYTHON ?= python3
 export PYTHON
@@ -33,11 +33,14 @@ check: setup ## lint, format and types
 	$(BIN)/mypy
 
 bench: setup ## list the measurements; run one with RUN=its name and ARGS="its options"
-	@$(BIN)/python scripts/bench.py $(RUN) $(ARGS)
+	@$(BIN)/python scripts/measurements.py $(RUN) $(ARGS)
 
-peers: setup ## the systems that bench/search_scale.py compares with, in .venv-peers
+peers: setup ## the systems that bench/search/search_scale.py compares with, in .venv-peers
 	@test -x .venv-peers/bin/python || $(BIN)/uv venv --quiet --python $(BIN)/python .venv-peers
-	@$(BIN)/uv pip install --quiet --python .venv-peers/bin/python --only-binary :all: -r bench/peers.txt
+	@$(BIN)/uv pip install --quiet --python .venv-peers/bin/python --only-binary :all: -r bench/search/peers.txt
+
+train: setup ## train a head of our own encoder: HEAD=read, or HEAD=export, HEAD=measure; ARGS="its options"
+	@bash scripts/train.sh $(or $(HEAD),--help) $(ARGS)
 
 lock: setup ## remake requirements.lock from pyproject.toml; UPGRADE=1 takes newer versions
 	$(BIN)/uv pip compile pyproject.toml --all-extras --group dev --generate-hashes --no-annotate \

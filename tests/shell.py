@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from disputatio.cli import main
+from disputatio.cli.main import main
 
 SCRIPT: Mapping[str, Mapping[str, Any]] = {
     "You aggregate a debate": {"answers": ["1887"], "explanation": "The ferry first crossed in 1887."},
@@ -65,7 +65,7 @@ def run(capsys: pytest.CaptureFixture[str], *words: str | Path) -> Run:
 
 def start(*words: str | Path, before: str = "", **options: Any) -> subprocess.Popen[str]:
     """Start the command in a process of its own; `before` is Python that runs first in it."""
-    code = f"{before}\nfrom disputatio.cli import main\nmain()"
+    code = f"{before}\nfrom disputatio.cli.main import main\nmain()"
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
     return subprocess.Popen([sys.executable, "-c", code, *map(str, words)], text=True, **streams)
 

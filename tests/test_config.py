@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from disputatio.config import FILE, build_kit, embedder_for, open_embedder, read_settings
+from disputatio.config import FILE, read_settings
 from disputatio.errors import ConfigError, InputError, NotJournalled, StoreError, UnknownName
-from disputatio.llm.journal import Journal
-from disputatio.llm.journal_embedder import JournalEmbedder
+from disputatio.llm.cached_embedder import CachedEmbedder
+from disputatio.llm.call_cache import CallCache
+from disputatio.parts import build_kit, embedder_for, open_embedder
 from disputatio.store.index import Index
 from disputatio.types import Passage, Sampling
 from tests.llm.fake_server import Asked, FakeServer, Wire, ask
@@ -138,7 +139,7 @@ def test_an_index_is_opened_with_the_embedder_it_was_made_with(
         asked.append(name)
         return None if name == "none" else HashEmbedder("minilm-l6-v2@12345678")
 
-    monkeypatch.setattr("disputatio.config.open_embedder", opened)
+    monkeypatch.setattr("disputatio.parts.open_embedder", opened)
     plain = _index(place / "plain", None)
     dense = _index(place / "dense", HashEmbedder("minilm-l6-v2@12345678"))
     settings = read_settings(embedder=str(place / "my-own"), journal="none")
@@ -210,7 +211,7 @@ def test_a_kit_opens_its_embedder_at_the_first_use_and_has_none_where_none_is_se
         return HashEmbedder()
 
     said: list[str] = []
-    monkeypatch.setattr("disputatio.config.open_embedder", made)
+    monkeypatch.setattr("disputatio.parts.open_embedder", made)
     kit = build_kit(read_settings(model="scripted:"), say=said.append)
     assert (opened, said) == ([], [])
     assert kit.embedder is not None
@@ -228,8 +229,8 @@ def test_an_index_whose_embedder_is_known_by_its_own_name_alone_says_what_to_set
 
 def test_query_vectors_are_kept_and_come_back_to_the_bit(place: Path) -> None:
     embedder = HashEmbedder()
-    journal = Journal(place / "calls.sqlite")
-    live = JournalEmbedder(embedder, lambda: journal)
+    journal = CallCache(place / "calls.sqlite")
+    live = CachedEmbedder(embedder, lambda: journal)
     texts = ["When did the ferry cross?", "渡轮", "When did the ferry cross?"]
     first = live.embed(texts, query=True)
     assert embedder.calls == 1
@@ -239,7 +240,7 @@ def test_query_vectors_are_kept_and_come_back_to_the_bit(place: Path) -> None:
     live.embed(["a passage"])
     assert (embedder.calls, journal.stats().kept) == (2, 2)  # passages have their vectors in the index
 
-    replayed = JournalEmbedder(None, lambda: journal, name="hash-32", dimension=32)
+    replayed = CachedEmbedder(None, lambda: journal, name="hash-32", dimension=32)
     assert (replayed.name, replayed.dimension) == ("hash-32", 32)
     again = replayed.embed(texts, query=True)
     assert again.dtype == first.dtype
@@ -248,17 +249,17 @@ def test_query_vectors_are_kept_and_come_back_to_the_bit(place: Path) -> None:
     with pytest.raises(NotJournalled, match="holds no vector of hash-32: 'never asked'"):
         replayed.embed(["never asked"], query=True)
     with pytest.raises(NotJournalled):
-        JournalEmbedder(None, lambda: journal, name="other", dimension=32).embed(["渡轮"], query=True)
+        CachedEmbedder(None, lambda: journal, name="other", dimension=32).embed(["渡轮"], query=True)
     with pytest.raises(NotJournalled):
         replayed.embed(["a passage"])
     with pytest.raises(ConfigError):
-        JournalEmbedder(None, lambda: journal)
+        CachedEmbedder(None, lambda: journal)
 
 
 def test_a_journalled_embedder_opens_the_journal_at_the_first_query() -> None:
-    def unavailable() -> Journal:
+    def unavailable() -> CallCache:
         raise AssertionError("the journal was opened")
 
-    part = JournalEmbedder(HashEmbedder(), unavailable)
+    part = CachedEmbedder(HashEmbedder(), unavailable)
     assert (part.name, part.dimension) == ("hash-32", 32)
     assert part.embed(["a passage"]).shape == (1, 32)

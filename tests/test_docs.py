@@ -93,7 +93,7 @@ def wrong_with_ours(words: list[str]) -> str:
     from typer.exceptions import TyperException
     from typer.main import get_command
 
-    from disputatio.cli import app
+    from disputatio.cli.main import app
 
     command: Any = get_command(app)
     context = command.make_context("disputatio", [], resilient_parsing=True)

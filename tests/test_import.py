@@ -32,7 +32,7 @@ def loaded_by(line: str, folder: Path) -> list[str]:
     return modules
 
 
-@pytest.mark.parametrize("line", ["import disputatio", "import disputatio.cli"])
+@pytest.mark.parametrize("line", ["import disputatio", "import disputatio.cli.main"])
 def test_the_import_is_silent_and_loads_nothing_heavy(line: str, tmp_path: Path) -> None:
     tops = {name.split(".")[0] for name in loaded_by(line, tmp_path)}
     assert sorted(tops & HEAVY) == []

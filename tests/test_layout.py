@@ -70,6 +70,6 @@ def test_every_target_of_the_makefile_says_what_it_does() -> None:
     assert sorted(documented) == sorted(phony.split())
 
 
-@pytest.mark.parametrize("name", [".ci/run", "scripts/setup.sh"])
+@pytest.mark.parametrize("name", [".ci/run", "scripts/setup.sh", "scripts/train.sh"])
 def test_scripts_can_be_run(name: str) -> None:
     assert os.access(ROOT / name, os.X_OK)

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import pytest
 
-from disputatio.agents import parse_reply
+from disputatio.agents.reader import parse_reply
 from disputatio.errors import ConfigError, InputError, UnknownName
 from disputatio.kit import Kit, chat
 from disputatio.llm.scripted import Scripted
@@ -20,7 +20,7 @@ from disputatio.pipeline import (
     strategy_names,
     strategy_options,
 )
-from disputatio.store.in_hand import InHand
+from disputatio.store.in_memory import InMemory
 from disputatio.strategies.madam_rag import madam_rag
 from disputatio.trace import Trace
 from disputatio.types import Answer, Completion, Passage, Usage
@@ -58,7 +58,7 @@ def boastful(question: str, kit: Kit) -> Answer:
 
 
 def hand(model: Scripted) -> Kit:
-    return Kit(model=model, retriever=InHand([PASSAGE]))
+    return Kit(model=model, retriever=InMemory([PASSAGE]))
 
 
 # --- one question -------------------------------------------------------------------------------
@@ -231,8 +231,8 @@ def test_a_changed_prompt_or_schema_changes_the_hash(monkeypatch: pytest.MonkeyP
     before = prompts_hash(madam_rag)
     for place, value in (
         ("disputatio.strategies.madam_rag.REVISION", "Another. {heard}"),
-        ("disputatio.agents.READER_SYSTEM", "Another."),
-        ("disputatio.agents.ANSWERS_SCHEMA", {"type": "object"}),
+        ("disputatio.agents.reader.READER_SYSTEM", "Another."),
+        ("disputatio.agents.single_prompt.ANSWERS_SCHEMA", {"type": "object"}),
     ):
         with monkeypatch.context() as patch:
             patch.setattr(place, value)
@@ -246,8 +246,8 @@ def test_the_prompts_of_agents_that_a_strategy_shares_count_for_it_and_not_for_o
     names = ("ragenta", "main_rag", "madam_rag", "ra_rag")
     before = [prompts_hash(load_strategy(name)) for name in names]
     for place, same in (
-        ("disputatio.triplets.JUDGE_TASK", [False, False, True, True]),
-        ("disputatio.evidence.entailment.JUDGE_TASK", [False, True, True, False]),
+        ("disputatio.agents.passage_judge.JUDGE_TASK", [False, False, True, True]),
+        ("disputatio.attribution.entailment.JUDGE_TASK", [False, True, True, False]),
     ):
         with monkeypatch.context() as patch:
             patch.setattr(place, "Another.")

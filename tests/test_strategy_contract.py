@@ -10,12 +10,11 @@ import pkgutil
 import re
 import types
 import typing
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Unpack
 
 import pytest
 
-import disputatio.strategies
 from disputatio.errors import MissingPart, ReplyError
 from disputatio.kit import Kit
 from disputatio.text import is_unknown
@@ -28,11 +27,15 @@ from disputatio.types import (
     Passage,
     Prompt,
     Sampling,
+    Search,
+    SearchOptions,
     Usage,
 )
 
 NAMES = sorted(
-    found.name for found in pkgutil.iter_modules(disputatio.strategies.__path__) if found.name[0] != "_"
+    found.name
+    for found in pkgutil.iter_modules(importlib.import_module("disputatio.strategies").__path__)
+    if found.name[0] != "_"
 )
 QUESTION = "In what year did the {first} ferry cross?"
 _USAGE = Usage(calls=1, prompt_tokens=10, completion_tokens=5, seconds=0.001)
@@ -124,18 +127,10 @@ class Hand:
     def __init__(self, passages: Sequence[Passage]) -> None:
         self.passages = list(passages)
 
-    def search(
-        self,
-        query: str,
-        *,
-        k: int | None = None,
-        alpha: float = 0.35,
-        per_source: int | None = None,
-        sources: Collection[str] | None = None,
-        exclude: Collection[str] = (),
-    ) -> list[Hit]:
-        kept = [passage for passage in self.passages if passage.id not in exclude]
-        return [Hit(passage=passage, score=1.0) for passage in kept[:k]]
+    def search(self, query: str, **options: Unpack[SearchOptions]) -> list[Hit]:
+        search = Search(**options)
+        kept = [passage for passage in self.passages if passage.id not in search.exclude]
+        return [Hit(passage=passage, score=1.0) for passage in kept[: search.k]]
 
 
 def instance(schema: Mapping[str, Any], word: str) -> Any:
@@ -239,7 +234,9 @@ def test_the_file_names_its_paper_and_keeps_its_prompts_in_sight(name: str) -> N
     )
     prompts = [key for key, value in vars(module).items() if key.isupper() and isinstance(value, str)]
     agents = [
-        key for key, value in vars(module).items() if getattr(value, "__module__", "") == "disputatio.agents"
+        key
+        for key, value in vars(module).items()
+        if str(getattr(value, "__module__", "")).startswith("disputatio.agents.")
     ]
     assert prompts or agents, f"{name}: no prompt is an upper-case constant of the file, nor an agent's"
     assert strategy(name).__doc__, f"{name}: the function has no docstring"

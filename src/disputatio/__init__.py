@@ -2,43 +2,154 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
-from disputatio.errors import ConfigError, DisputatioError, InputError, LLMError
-from disputatio.types import Answer, Citation, Claim, Completion, Conflict, Passage, Position, Source, Usage
+from disputatio.errors import Cancelled, ConfigError, DisputatioError, InputError, LLMError, NoLogprobs
+from disputatio.types import (
+    Answer,
+    Capabilities,
+    Choice,
+    Citation,
+    Claim,
+    Completion,
+    Conflict,
+    Example,
+    Hit,
+    Message,
+    Passage,
+    Position,
+    Prompt,
+    Sampling,
+    Search,
+    Source,
+    Usage,
+)
 
 if TYPE_CHECKING:
-    from disputatio.api import Index, ask
+    from disputatio.api import (
+        AskResult,
+        Calibration,
+        Index,
+        Stream,
+        aask,
+        ask,
+        ask_many,
+        astream,
+        calibrate,
+        strategies,
+        stream,
+    )
+    from disputatio.calling import Cancel
+    from disputatio.eval.evaluate import evaluate
+    from disputatio.eval.results import Results
+    from disputatio.events import Answered, Claimed, Cost, Event, Found, Read, Round, SideFormed, Started
+    from disputatio.kit import Kit
+    from disputatio.llm.own_model import FunctionModel
+    from disputatio.protocols import (
+        LLM,
+        Embedder,
+        Entailment,
+        MinimalLLM,
+        ReportingLLM,
+        Reranker,
+        Retriever,
+    )
+    from disputatio.trace import Trace
 
 __version__ = "0.1.0"
 
+# What brings models, stores or settings along is loaded when it is first named: the module of each name.
+_MODULES = {
+    "disputatio.api": (
+        "Calibration", "Index", "AskResult", "Stream", "aask", "ask", "ask_many", "astream", "calibrate",
+        "stream",
+    ),
+    "disputatio.calling": ("Cancel",),
+    "disputatio.eval.evaluate": ("evaluate",),
+    "disputatio.eval.results": ("Results",),
+    "disputatio.events": (
+        "Answered", "Claimed", "Cost", "Event", "Found", "Read", "Round", "SideFormed", "Started",
+    ),
+    "disputatio.kit": ("Kit",),
+    "disputatio.llm.own_model": ("FunctionModel",),
+    "disputatio.protocols": (
+        "LLM", "Embedder", "Entailment", "MinimalLLM", "ReportingLLM", "Reranker", "Retriever",
+    ),
+    "disputatio.trace": ("Trace",),
+}  # fmt: skip
+_LATE = {name: module for module, names in _MODULES.items() for name in names}
+
 __all__ = [
+    "LLM",
     "Answer",
+    "Answered",
+    "AskResult",
+    "Calibration",
+    "Cancel",
+    "Cancelled",
+    "Capabilities",
+    "Choice",
     "Citation",
     "Claim",
+    "Claimed",
     "Completion",
     "ConfigError",
     "Conflict",
+    "Cost",
     "DisputatioError",
+    "Embedder",
+    "Entailment",
+    "Event",
+    "Example",
+    "Found",
+    "FunctionModel",
+    "Hit",
     "Index",
     "InputError",
+    "Kit",
     "LLMError",
+    "Message",
+    "MinimalLLM",
+    "NoLogprobs",
     "Passage",
     "Position",
+    "Prompt",
+    "Read",
+    "ReportingLLM",
+    "Reranker",
+    "Results",
+    "Retriever",
+    "Round",
+    "Sampling",
+    "Search",
+    "SideFormed",
     "Source",
+    "Started",
+    "Stream",
+    "Trace",
     "Usage",
     "__version__",
+    "aask",
     "ask",
+    "ask_many",
+    "astream",
+    "calibrate",
+    "evaluate",
+    "strategies",
+    "stream",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    """`ask` and `Index` bring models and stores along: they are loaded when they are first named."""
-    if name in ("Index", "ask"):
-        from disputatio import api
-
-        return getattr(api, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    """A public name whose module is loaded when it is first named."""
+    if name == "strategies":
+        return importlib.import_module("disputatio.strategies")  # a package that can be called
+    if name not in _LATE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(_LATE[name]), name)
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:

@@ -24,7 +24,8 @@ DisputatioError
 │   ├── NoLogprobs         log-probabilities are needed and not to be had
 │   ├── NotJournalled      replay was asked for and the call is not in the journal
 │   └── BatchFault         some calls of a batch failed; carries those that did not
-└── DownloadError          a model could not be fetched or failed its checksum (exit 3)
+├── DownloadError          a model could not be fetched or failed its checksum (exit 3)
+└── Cancelled              the question was cancelled (exit 130)
 ```
 
 Exceptions carry data and do nothing. A fault is never an answer, an abstention or a zero.
@@ -196,3 +197,12 @@ class DownloadError(DisputatioError):
     """A model could not be fetched, or what came does not match its checksum."""
 
     exit_code = 3
+
+
+class Cancelled(DisputatioError):
+    """The question was cancelled before it was answered."""
+
+    exit_code = 130
+
+    def __init__(self) -> None:
+        super().__init__("the question was cancelled")

@@ -7,22 +7,21 @@ role, batches, counts and traces.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
 
+from disputatio import calling
+from disputatio.calling import Cancel
 from disputatio.errors import InputError, MissingPart
 from disputatio.protocols import LLM, Embedder, Entailment, Reranker, Retriever
 from disputatio.text import content_id
 from disputatio.trace import Trace, prompt_hash
 from disputatio.types import Choice, Completion, Hit, Message, Passage, Prompt, Sampling, Source
 
-_Word = TypeVar("_Word", Completion, Choice)
-
 Elsewhere = Callable[[str, int], Sequence[Passage]]
 """(query, how many) -> passages: a search of the user's own, the web for one."""
-_WANTED = 8  # passages from elsewhere, where it is not said how many
-_AT_ONCE = 32  # calls of one question that wait in threads of their own
+_DEFAULT_ELSEWHERE = 8  # passages from elsewhere, where no number is given
+_MOST_THREADS = 32  # calls of one question that wait in threads of their own
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +32,7 @@ class Kit:
     the sources by name. `entailment` is None where the judge's model is to be asked, `reranker` where
     the model is to say how well a passage fits, `embedder` where passages are compared by their words.
     `elsewhere` is a second place to search, as a function of a query and how many passages are wanted;
-    without one that is `retriever` again.
+    without one that is `retriever` again. `cancel` ends the question.
     """
 
     model: LLM
@@ -45,11 +44,13 @@ class Kit:
     elsewhere: Elsewhere | None = None
     sources: Mapping[str, Source] = field(default_factory=dict)
     trace: Trace = field(default_factory=Trace)
+    cancel: Cancel = field(default_factory=Cancel)
 
     @property
     def reliabilities(self) -> dict[str, float]:
         """The probability of being right of each source that has an estimate."""
-        return {name: one.reliability for name, one in self.sources.items() if one.reliability is not None}
+        known = self.sources.items()
+        return {name: source.reliability for name, source in known if source.reliability is not None}
 
     def cast(self, role: str) -> LLM:
         """The model that plays a role."""
@@ -60,39 +61,50 @@ class Kit:
         return replace(self, trace=trace)
 
     def complete(
-        self, role: str, prompts: Sequence[Prompt], sampling: Sampling | None = None
+        self,
+        role: str,
+        prompts: Sequence[Prompt],
+        sampling: Sampling | None = None,
+        *,
+        passages: Sequence[Sequence[Passage]] = (),
     ) -> list[Completion]:
-        """One completion a prompt, all in one batch; raises `LLMError`."""
+        """One completion a prompt, all in one batch; raises `LLMError`, `Cancelled`.
+
+        `passages` has those that each prompt shows, for the trace.
+        """
         if not prompts:
             return []
-        done = self.cast(role).complete(prompts, sampling or Sampling())
-        self._log("complete", role, prompts, done, lambda one: one.text)
-        return done
+        log = _Log(kit=self, kind="complete", role=role, prompts=prompts, passages=passages)
+        return calling.complete(self.cast(role), prompts, sampling or Sampling(), log.completion, self.cancel)
 
-    def complete_each(self, role: str, asked: Sequence[tuple[Prompt, Sampling]]) -> list[Completion]:
-        """As `complete`, where every prompt is answered in a way of its own (a schema, a temperature).
+    def complete_each(self, role: str, requests: Sequence[tuple[Prompt, Sampling]]) -> list[Completion]:
+        """As `complete`, with a sampling for each prompt (a schema or a temperature of its own).
 
-        An engine takes one way a batch, so these are calls of their own from as many threads, which it
-        answers together; the time that they share is shared among them.
+        An engine takes one sampling a batch, so these are single calls from as many threads, which it answers
+        together; the time that they share is divided among them.
         """
-        if not asked:
+        if not requests:
             return []
-        model, at_once = self.cast(role), min(len(asked), _AT_ONCE)
-        with ThreadPoolExecutor(max_workers=at_once) as pool:
-            words = list(pool.map(lambda one: model.complete([one[0]], one[1])[0], asked))
-        done = [replace(one, usage=replace(one.usage, seconds=one.usage.seconds / at_once)) for one in words]
-        self._log("complete", role, [prompt for prompt, _ in asked], done, lambda one: one.text)
-        return done
+        model, workers = self.cast(role), min(len(requests), _MOST_THREADS)
+        log = _Log(kit=self, kind="complete", role=role, prompts=[prompt for prompt, _ in requests])
+
+        def call(prompt: Prompt, sampling: Sampling) -> Completion:
+            [completion] = calling.complete(model, [prompt], sampling, lambda *_: None, self.cancel)
+            usage = completion.usage
+            return replace(completion, usage=replace(usage, seconds=usage.seconds / workers))
+
+        with ThreadPoolExecutor(max_workers=workers) as pool:
+            calls = {pool.submit(call, *request): index for index, request in enumerate(requests)}
+            for finished in as_completed(calls):
+                log.completion(calls[finished], finished.result())
+        return [finished.result() for finished in calls]
 
     def choose(self, role: str, prompts: Sequence[Prompt], options: Sequence[str]) -> list[Choice]:
-        """log P of each option for each prompt, all in one batch; raises `LLMError`."""
+        """log P of each option for each prompt, all in one batch; raises `LLMError`, `Cancelled`."""
         if not prompts:
             return []
-        done = self.cast(role).choose(prompts, options)
-        self._log(
-            "choose", role, prompts, done, lambda one: dict(zip(one.options, one.logprobs, strict=True))
-        )
-        return done
+        log = _Log(kit=self, kind="choose", role=role, prompts=prompts)
+        return calling.choose(self.cast(role), prompts, options, log.choice, self.cancel)
 
     def search(
         self,
@@ -104,10 +116,11 @@ class Kit:
         exclude: Collection[str] = (),
     ) -> list[Hit]:
         """Hits for a query; raises `MissingPart` where there is nothing to search."""
+        self.cancel.check()
         if self.retriever is None:
             raise MissingPart("there is nothing to search: give --index DIR or --passages FILE")
         hits = self.retriever.search(query, k=k, per_source=per_source, sources=sources, exclude=exclude)
-        self.trace.note("search", query=query, hits=[hit.passage.id for hit in hits])
+        self._note_search(query, [hit.passage for hit in hits])
         return hits
 
     def passages(self, question: str, *, k: int | None = None) -> list[Passage]:
@@ -123,44 +136,63 @@ class Kit:
         """
         if self.elsewhere is None:
             return [hit.passage for hit in self.search(query, k=k, exclude=exclude)]
-        found: dict[str, Passage] = {}
-        for one in self.elsewhere(query, k or _WANTED):
-            if not one.text.strip():
+        passages: dict[str, Passage] = {}
+        for passage in self.elsewhere(query, k or _DEFAULT_ELSEWHERE):
+            if not passage.text.strip():
                 raise InputError("the search function returned a passage without text")
-            name = one.id or content_id("p", one.source, one.text)
+            name = passage.id or content_id("p", passage.source, passage.text)
             if name not in exclude:
-                found.setdefault(name, replace(one, id=name))
-        self.trace.note("search", query=query, hits=list(found), elsewhere=True)
-        return list(found.values())
+                passages.setdefault(name, replace(passage, id=name))
+        self._note_search(query, list(passages.values()), elsewhere=True)
+        return list(passages.values())
 
-    def _log(
-        self,
-        kind: str,
-        role: str,
-        prompts: Sequence[Prompt],
-        done: Sequence[_Word],
-        word: Callable[[_Word], object],
-    ) -> None:
-        self.trace.spend(one.usage for one in done)
-        for prompt, one in zip(prompts, done, strict=True):
-            text = {}
-            if self.trace.keep_text:
-                text = {
-                    "prompt": [{"role": m.role, "content": m.content} for m in prompt.messages],
-                    "reply": word(one),
-                }
-            self.trace.note(
-                kind,
-                role=role,
-                model=self.cast(role).name,
-                prompt_hash=prompt_hash(prompt),
-                prompt_tokens=one.usage.prompt_tokens,
-                cached_tokens=one.usage.cached_tokens,
-                completion_tokens=one.usage.completion_tokens,
-                seconds=round(one.usage.seconds, 4),
-                journalled=one.journalled,
-                **text,
-            )
+    def _note_search(self, query: str, passages: Sequence[Passage], *, elsewhere: bool = False) -> None:
+        sources = [passage.source for passage in passages]
+        hits = [passage.id for passage in passages]
+        self.trace.note("search", query=query, hits=hits, sources=sources, elsewhere=elsewhere)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Log:
+    """Counts and traces the calls of one batch as they finish; `passages` has those of each prompt."""
+
+    kit: Kit
+    kind: str
+    role: str
+    prompts: Sequence[Prompt]
+    passages: Sequence[Sequence[Passage]] = ()
+
+    def completion(self, index: int, completion: Completion) -> None:
+        """One completion is there."""
+        self._note(index, completion, completion.text)
+
+    def choice(self, index: int, choice: Choice) -> None:
+        """One choice is there."""
+        self._note(index, choice, dict(zip(choice.options, choice.logprobs, strict=True)))
+
+    def _note(self, index: int, result: Completion | Choice, reply: object) -> None:
+        trace, usage, prompt = self.kit.trace, result.usage, self.prompts[index]
+        trace.spend([usage])
+        more: dict[str, object] = {}
+        if self.passages:
+            more["passages"] = [passage.id for passage in self.passages[index]]
+        if trace.keep_text:
+            more["prompt"] = [{"role": turn.role, "content": turn.content} for turn in prompt.messages]
+            more["reply"] = reply
+        trace.note(
+            self.kind,
+            role=self.role,
+            model=self.kit.cast(self.role).name,
+            call=index + 1,
+            calls=len(self.prompts),
+            prompt_hash=prompt_hash(prompt),
+            prompt_tokens=usage.prompt_tokens,
+            cached_tokens=usage.cached_tokens,
+            completion_tokens=usage.completion_tokens,
+            seconds=round(usage.seconds, 4),
+            journalled=result.journalled,
+            **more,
+        )
 
 
 def chat(system: str, user: str) -> Prompt:

@@ -17,9 +17,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
-from disputatio import agents, strategies
+from disputatio.attribution.audit import audit, reading_of
 from disputatio.errors import ConfigError, InputError, UnknownName
-from disputatio.evidence.audit import audit
 from disputatio.kit import Kit
 from disputatio.trace import Trace
 from disputatio.types import Answer
@@ -27,14 +26,15 @@ from disputatio.types import Answer
 Strategy = Callable[..., Answer]
 
 DEFAULT_STRATEGY = "disputation"
-SPEAKING = frozenset(f"disputatio.{one}" for one in ("agents", "hearing", "panel", "triplets", "evidence"))
+STRATEGIES = "disputatio.strategies"  # the package of those that are shipped
+SPEAKING = frozenset(f"disputatio.{room}" for room in ("agents", "attribution", "strategies"))
 
 
 def ask(
     question: str,
     *,
     kit: Kit,
-    strategy: str = DEFAULT_STRATEGY,
+    strategy: str | Strategy = DEFAULT_STRATEGY,
     options: Mapping[str, Any] | None = None,
     verify: bool = True,
     strict: bool = False,
@@ -42,29 +42,35 @@ def ask(
 ) -> Answer:
     """Answer one question with a strategy, and audit the answer.
 
-    `options` are the strategy's keyword parameters, as values or as text. `verify` puts every
-    claim with its quotes to the entailment judge; `strict` drops the claims that fail, and abstains when
-    nothing is left. Raises `InputError` for an empty question or `strict` without `verify`, `UnknownName` for
-    an unknown strategy or option, `LLMError` and `ReplyError` for faults.
+    `strategy` is a name that `load_strategy` knows, or a function. `options` are its keyword parameters, as
+    values or as text. `verify` puts every claim with its quotes to the entailment judge; `strict` drops the
+    claims that fail, and abstains when nothing is left. Raises `InputError` for an empty question or `strict`
+    without `verify`, `UnknownName` for an unknown strategy or option, `LLMError` and `ReplyError` for faults.
     """
     if strict and not verify:
         raise InputError("strict answers drop the claims that fail verification, so they need it (--verify)")
     if not question.strip():
         raise InputError("the question is empty: write what you want to know")
-    run = load_strategy(strategy)
+    run = load_strategy(strategy) if isinstance(strategy, str) else strategy
+    name = strategy if isinstance(strategy, str) else strategy_name(strategy)
     chosen = read_options(run, options or {})
     kit = kit.with_trace(trace or Trace())
-    noted = {key: str(one) if one in (math.inf, -math.inf) else one for key, one in chosen.items()}
-    kit.trace.note("strategy", name=strategy, options=noted)  # a trace is JSON, which has no infinity
-    answer = replace(run(question, kit, **chosen), strategy=strategy, model=kit.model.name)
+    begun = len(kit.trace.events)  # a trace of the caller's may hold an earlier question
+    # A trace is JSON, which has no infinity.
+    shown = {key: str(value) if value in (math.inf, -math.inf) else value for key, value in chosen.items()}
+    kit.trace.note("strategy", name=name, options=shown, question=question, model=kit.model.name)
+    answer = replace(run(question, kit, **chosen), strategy=name, model=kit.model.name)
     answer = audit(answer, kit, verify=verify, strict=strict)
     kit.trace.note("answer", answers=list(answer.answers), abstained=answer.abstained)
-    return replace(answer, usage=kit.trace.usage())
+    searches = [event["hits"] for event in kit.trace.events[begun:] if event["event"] == "search"]
+    read = reading_of(answer, (name for hits in searches for name in hits))
+    return replace(answer, usage=kit.trace.usage(), read=read)
 
 
 def strategy_names() -> list[str]:
     """The names of the strategies that come with the package, in order."""
-    return sorted(one.name for one in pkgutil.iter_modules(strategies.__path__))
+    package = importlib.import_module(STRATEGIES)
+    return sorted(module.name for module in pkgutil.iter_modules(package.__path__))
 
 
 def load_strategy(name: str) -> Strategy:
@@ -74,34 +80,49 @@ def load_strategy(name: str) -> Strategy:
         if not all(part.isidentifier() for part in (*module_name.split("."), function)):
             raise ConfigError(f"strategy {name!r} is not of the form package.module:function")
         try:
-            found = getattr(importlib.import_module(module_name), function)
+            strategy = getattr(importlib.import_module(module_name), function)
         except (ImportError, AttributeError) as error:
             raise ConfigError(f"strategy {name!r} cannot be imported: {error}") from error
-        if not inspect.isroutine(found):
+        if not inspect.isroutine(strategy):
             raise ConfigError(f"strategy {name!r} is not a function")
     elif name in strategy_names():
-        found = getattr(importlib.import_module(f"disputatio.strategies.{name}"), name)
+        strategy = getattr(importlib.import_module(f"{STRATEGIES}.{name}"), name)
     else:
         raise UnknownName("strategy", name, strategy_names())
-    return typing.cast("Strategy", found)
+    return typing.cast("Strategy", strategy)
+
+
+def strategy_name(strategy: Strategy) -> str:
+    """A strategy's name: that of the package for a shipped one, else `module:function`; raises `ConfigError`.
+
+    >>> from disputatio.strategies.concat import concat
+    >>> strategy_name(concat)
+    'concat'
+    """
+    if not inspect.isroutine(strategy):
+        raise ConfigError(f"strategy {strategy!r} is not a function")
+    module, name = strategy.__module__, strategy.__qualname__
+    if module == f"{STRATEGIES}.{name}" and name in strategy_names():
+        return name
+    return f"{module}:{name}"
 
 
 def strategy_options(strategy: Strategy) -> dict[str, inspect.Parameter]:
     """A strategy's options: its keyword-only parameters."""
     parameters = inspect.signature(strategy).parameters.values()
-    return {one.name: one for one in parameters if one.kind is inspect.Parameter.KEYWORD_ONLY}
+    return {each.name: each for each in parameters if each.kind is inspect.Parameter.KEYWORD_ONLY}
 
 
-def read_options(strategy: Strategy, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Options given as text (`--set key=value`) or as values, checked against the signature."""
+def read_options(strategy: Strategy, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options that come as text (`--set key=value`) or as values, checked against the signature."""
     known = strategy_options(strategy)
-    hints = typing.get_type_hints(strategy)
-    read = {}
-    for name, value in given.items():
+    hints = _hints(strategy)
+    values = {}
+    for name, value in options.items():
         if name not in known:
             raise UnknownName("option", name, known)
-        read[name] = _read_value(name, value, hints[name]) if name in hints else value
-    return read
+        values[name] = _read_value(name, value, hints[name]) if name in hints else value
+    return values
 
 
 def prompts_hash(strategy: Strategy) -> str:
@@ -109,34 +130,42 @@ def prompts_hash(strategy: Strategy) -> str:
 
     Its own module counts by its name too: two strategies that only speak through shared agents differ.
     """
-    own = inspect.getmodule(strategy)
-    digest = hashlib.sha256(f"{own.__name__ if own else ''}\n".encode())
-    for module in _speaking(own):
+    home = inspect.getmodule(strategy)
+    digest = hashlib.sha256(f"{home.__name__ if home else ''}\n".encode())
+    for module in _speaking(home):
         for name, value in sorted(vars(module).items()):
             if name.isupper() and isinstance(value, str | Mapping):
                 digest.update(f"{name}={value}\n".encode())
     return digest.hexdigest()[:16]
 
 
-def _speaking(own: types.ModuleType | None) -> list[types.ModuleType]:
-    """A strategy's module and those it uses that can hold prompts: of agents and of evidence."""
-    found = dict.fromkeys([own, agents])
-    waiting = list(found)
+def _speaking(home: types.ModuleType | None) -> list[types.ModuleType]:
+    """A strategy's module and those whose parts it uses and that can hold prompts."""
+    modules = dict.fromkeys([] if home is None else [home])
+    waiting = list(modules)
     while waiting:
-        for one in vars(waiting.pop()).values():
-            module = inspect.getmodule(one) if inspect.isroutine(one) or inspect.isclass(one) else None
-            if module not in found and module is not None and _room(module) in SPEAKING:
-                found[module] = None
+        for part in vars(waiting.pop()).values():
+            module = inspect.getmodule(part) if inspect.isroutine(part) or inspect.isclass(part) else None
+            if module not in modules and module is not None and _room(module) in SPEAKING:
+                modules[module] = None
                 waiting.append(module)
-    return sorted((one for one in found if one is not None), key=lambda one: one.__name__)
+    return sorted(modules, key=lambda module: module.__name__)
 
 
 def _room(module: types.ModuleType) -> str:
     return ".".join(module.__name__.split(".")[:2])
 
 
+def _hints(strategy: Strategy) -> dict[str, Any]:
+    """The annotations of a strategy's options; none where they name what only type checkers import."""
+    try:
+        return typing.get_type_hints(strategy)
+    except NameError:
+        return {}
+
+
 def _read_value(name: str, value: object, hint: Any) -> object:
-    """`value` as the annotation says: int, float, str, bool, a Literal, or one of them or None."""
+    """`value` as the annotation says (int, float, str, bool, a Literal, or one of them or None)."""
     choices = typing.get_args(hint)
     if typing.get_origin(hint) is Literal:
         if value in choices:
@@ -145,12 +174,14 @@ def _read_value(name: str, value: object, hint: Any) -> object:
     if typing.get_origin(hint) in (types.UnionType, typing.Union):
         if value is None or str(value).casefold() == "none":
             return None
-        return _read_value(name, value, next(one for one in choices if one is not type(None)))
+        return _read_value(name, value, next(choice for choice in choices if choice is not type(None)))
     if hint is bool:
         flags = {"true": True, "false": False, "1": True, "0": False, "yes": True, "no": False}
         if str(value).casefold() in flags:
             return flags[str(value).casefold()]
         raise InputError(f"option {name}: {value!r} is not true or false")
+    if hint not in (int, float, str):
+        return value
     try:
         return hint(value)
     except (TypeError, ValueError) as error:

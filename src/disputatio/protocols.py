@@ -6,14 +6,16 @@ from anything here.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Protocol, Unpack, runtime_checkable
 
-from disputatio.types import Capabilities, Choice, Completion, Hit, Passage, Prompt, Sampling
+from disputatio.types import Capabilities, Choice, Completion, Hit, Passage, Prompt, Sampling, SearchOptions
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from disputatio.calling import Cancel
 
 
 @runtime_checkable
@@ -40,6 +42,41 @@ class LLM(Protocol):
         """
 
 
+class MinimalLLM(Protocol):
+    """The least that a model of your own needs: one reply a prompt, in order, as text or as a `Completion`.
+
+    A `name`, `capabilities` and `choose` are used where it has them. Without `capabilities` a JSON schema is
+    stated in the prompt, without `choose` there are no log-probabilities (`NoLogprobs`).
+    """
+
+    def complete(self, prompts: Sequence[Prompt], sampling: Sampling) -> Sequence[str | Completion]: ...
+
+
+@runtime_checkable
+class ReportingLLM(LLM, Protocol):
+    """A model that also reports each call when it is finished, and can end calls: two optional methods.
+
+    They do what `complete` and `choose` do. `on_done(index, result)` is called in the caller's thread, once
+    for each prompt that succeeds. When `cancel.cancel()` is called, the calls end and `Cancelled` is raised.
+    """
+
+    def complete_as_done(
+        self,
+        prompts: Sequence[Prompt],
+        sampling: Sampling,
+        on_done: Callable[[int, Completion], None],
+        cancel: Cancel,
+    ) -> list[Completion]: ...
+
+    def choose_as_done(
+        self,
+        prompts: Sequence[Prompt],
+        options: Sequence[str],
+        on_done: Callable[[int, Choice], None],
+        cancel: Cancel,
+    ) -> list[Choice]: ...
+
+
 @runtime_checkable
 class Embedder(Protocol):
     """Text to unit vectors. `name` is the model's identity, kept in the index."""
@@ -56,23 +93,13 @@ class Embedder(Protocol):
 
 @runtime_checkable
 class Retriever(Protocol):
-    """Where passages come from: an index on disk, or passages in hand."""
+    """Where passages come from: an index on disk, passages in memory, or a search of the user's own.
 
-    def search(
-        self,
-        query: str,
-        *,
-        k: int | None = None,
-        alpha: float = 0.35,
-        per_source: int | None = None,
-        sources: Collection[str] | None = None,
-        exclude: Collection[str] = (),
-    ) -> list[Hit]:
-        """The best `k` passages, best first; `k=None` takes the retriever's own default.
+    The shortest one ignores what it does not know: `def search(self, query, *, k=None, **_)`.
+    """
 
-        `alpha` weighs the sparse score against the dense one (RAGentA). `per_source=n` gives the
-        best n of every source instead. `exclude` holds passage ids not to return.
-        """
+    def search(self, query: str, **options: Unpack[SearchOptions]) -> list[Hit]:
+        """The best passages for a query, best first; the options are the fields of `Search`."""
 
 
 @runtime_checkable

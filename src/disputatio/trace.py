@@ -8,7 +8,8 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -51,13 +52,15 @@ def prompt_hash(prompt: Prompt) -> str:
 class Trace:
     """Events in order, and the usage of every model call made for one question.
 
-    `keep_text` keeps prompts and replies in full; `listener` hears each event as it happens.
+    `keep_text` keeps prompts and replies in full; `listener` hears each event as it happens, and so do
+    those that `listening` adds.
     """
 
     keep_text: bool = False
     listener: Listener | None = None
     events: list[dict[str, Any]] = field(default_factory=list)
     usages: list[Usage] = field(default_factory=list)
+    _more: list[Listener] = field(default_factory=list, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
     _start: float = field(default_factory=time.perf_counter, repr=False)
 
@@ -66,8 +69,20 @@ class Trace:
         event = {"at": round(time.perf_counter() - self._start, 4), "event": kind, **data}
         with self._lock:
             self.events.append(event)
-        if self.listener is not None:
-            self.listener(event)
+            listeners = [*([self.listener] if self.listener is not None else []), *self._more]
+        for listener in listeners:
+            listener(event)
+
+    @contextmanager
+    def listening(self, listener: Listener) -> Iterator[None]:
+        """Let one more listener hear the events within this context."""
+        with self._lock:
+            self._more.append(listener)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._more.remove(listener)
 
     def spend(self, usages: Iterable[Usage]) -> None:
         """Count what a batch of calls cost."""

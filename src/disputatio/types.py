@@ -6,19 +6,24 @@ word of the system: three types because they are three things.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
+
+from disputatio.causes import Cause
+from disputatio.presenting import Presentable, Serialisable, reason_of
 
 Abstention = Literal["no_evidence", "conflict", "fault"]
 ConflictKind = Literal["none", "ambiguity", "misinformation", "outdated", "opinion", "unresolved"]
 PositionVerdict = Literal["accepted", "rejected", "unresolved"]
+DateOrigin = Literal["stated", "file", ""]
 CitationVerdict = Literal["supported", "partly", "unsupported", "contradicted", "unchecked"]
+Fusion = Literal["weighted", "rrf"]
 
 
 # --- evidence -----------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class Source(Serialisable):
     """Who published passages, and how reliable it has proved to be.
 
     `reliability` is the probability that it is right when it answers, None where nothing is known;
@@ -42,11 +47,13 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Passage:
+class Passage(Serialisable):
     """A stretch of text from a source.
 
-    `id` is given by the store from the content when left empty. `start:end` are character offsets
-    into the text of `document` (a content hash), where the passage came from an index.
+    `id` is given by the store from the content when left empty. `date_origin` is `stated` where the
+    document itself gives its `date`, `file` where only its file does, and empty where that is not known.
+    `start:end` are character offsets into the text of `document` (a content hash), where the passage came
+    from an index.
     """
 
     text: str
@@ -56,6 +63,7 @@ class Passage:
     title: str = ""
     url: str = ""
     date: str = ""
+    date_origin: DateOrigin = ""
     document: str = ""
     start: int = 0
     end: int = 0
@@ -63,8 +71,8 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hit:
-    """A passage found by a search; `scores` holds each leg (`sparse`, `dense`), in [0, 1].
+class Hit(Presentable):
+    """A passage found by a search; `scores` has the score of each scorer (`sparse`, `dense`), in [0, 1].
 
     `duplicate_of` is the id of a better hit of the same search that says nearly the same words.
     """
@@ -73,6 +81,52 @@ class Hit:
     score: float
     scores: Mapping[str, float] = field(default_factory=dict)
     duplicate_of: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Search:
+    """The options of a search; a retriever takes them as keywords, an index also as this object.
+
+    `k` is the number of passages (None: the retriever's default). `per_source=n` asks for the best n
+    passages of every source that matches instead; `k` then limits nothing. `sources` limits the search to
+    these sources (None: all), `exclude` leaves out passage ids. `after` and `before` are ISO dates, both
+    inclusive. `where` asks for exact values of metadata fields, or of owner, title, url, document, source.
+    `min_reliability` leaves out sources whose estimated reliability is lower or unknown.
+
+    `alpha` is the weight of the keyword score; the score of meaning has 1 - alpha. `fusion="rrf"` adds
+    reciprocal ranks instead of scores. `k1` and `b` are the parameters of BM25 (None: 1.2 and 0.75, or
+    those that a served collection was made with).
+    """
+
+    k: int | None = None
+    alpha: float = 0.35
+    per_source: int | None = None
+    sources: Collection[str] | None = None
+    exclude: Collection[str] = ()
+    after: str | None = None
+    before: str | None = None
+    where: Mapping[str, str] | None = None
+    fusion: Fusion = "weighted"
+    k1: float | None = None
+    b: float | None = None
+    min_reliability: float | None = None
+
+
+class SearchOptions(TypedDict, total=False):
+    """The fields of `Search` as keyword arguments."""
+
+    k: int | None
+    alpha: float
+    per_source: int | None
+    sources: Collection[str] | None
+    exclude: Collection[str]
+    after: str | None
+    before: str | None
+    where: Mapping[str, str] | None
+    fusion: Fusion
+    k1: float | None
+    b: float | None
+    min_reliability: float | None
 
 
 # --- models -------------------------------------------------------------------------------------
@@ -103,9 +157,9 @@ class Sampling:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Usage:
+class Usage(Serialisable):
     """What calls cost. `cached_tokens` are the prompt tokens that a prefix cache spared;
-    `seconds` is time spent waiting for models (a batch's wall time is shared among its calls)."""
+    `seconds` is time spent waiting for models: the seconds of a batch's calls add up to its wall time."""
 
     calls: int = 0
     prompt_tokens: int = 0
@@ -123,7 +177,7 @@ class Token:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Completion:
+class Completion(Serialisable):
     """The raw word of a model. `finish_reason` is `stop`, or `length` when it was cut off.
 
     `tokens` is empty where the engine gives no log-probabilities. `journalled` is true when the
@@ -165,7 +219,7 @@ class Capabilities:
 
 # --- words of agents and of the system ----------------------------------------------------------
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
+class Reply(Serialisable):
     """One agent's parsed word about the passages it read (their ids).
 
     `answer` is empty when the agent abstained; `fault` then says why when the reply broke its
@@ -182,7 +236,7 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Citation:
+class Citation(Serialisable):
     """A verbatim quote, `text[start:end]` of the stored passage it names."""
 
     n: int
@@ -196,7 +250,7 @@ class Citation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
+class Claim(Serialisable):
     """One statement of the answer with what it rests on.
 
     `verdict` is what its quotes come to, together; `score` the probability that they support it, None where
@@ -210,20 +264,30 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Position:
-    """One answer that some passages gave, what became of it, and why."""
+class Position(Serialisable):
+    """One answer that some passages gave, what became of it, and why.
+
+    `weight` is what its votes count for; `probability` how likely it is right, None where a strategy
+    does not know.
+    """
 
     answer: str
     verdict: PositionVerdict
-    reason: str
+    cause: Cause
     subject: str = ""
+    probability: float | None = None
     passages: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
     weight: float = 0.0
 
+    @property
+    def reason(self) -> str:
+        """The cause in English, for people: nothing decides by it."""
+        return reason_of(self)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Conflict:
+class Conflict(Serialisable):
     """How the passages disagree, and the positions they take."""
 
     kind: ConflictKind = "none"
@@ -231,7 +295,7 @@ class Conflict:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Certificate:
+class Certificate(Serialisable):
     """How many liars an answer survives: `owners` is the smallest number of owners whose lie would change it.
 
     Counted exactly over the `voters` owners that were heard; `names` is one such set. `corrupted` is how
@@ -245,13 +309,26 @@ class Certificate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class Reading:
+    """What became of the passages that a question's searches found.
+
+    Of `found` passages the answer's agents `read` some, every reply on others `failed`, and the rest were
+    `set_aside`: not put to an agent, or judged to be of no use.
+    """
+
+    found: int
+    read: int
+    failed: int
+    set_aside: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer(Presentable):
     """The word of the system. `answers` is empty exactly when `abstained` says why.
 
     A strategy fills `answers`, `replies`, `explanation`, `passages` and, where it can, `confidence` and
     `claims`, whose citations need no numbers; the audit checks these, and fills the rest the same way for
-    all. `retrievals` is how often a strategy searched that decides for itself whether to; None for one
-    that always does, or never.
+    all. `retrievals` is how often a strategy searched, None for one that always does.
     """
 
     question: str
@@ -262,6 +339,7 @@ class Answer:
     conflict: Conflict = field(default_factory=Conflict)
     confidence: float | None = None
     certificate: Certificate | None = None
+    read: Reading | None = None
     usage: Usage = field(default_factory=Usage)
     strategy: str = ""
     model: str = ""

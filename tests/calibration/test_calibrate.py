@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from disputatio.calibration.calibrate import Listener, Plan, Report, calibrate
+from disputatio.calibration.calibrate import CalibrationPlan, Listener, Report, calibrate
 from disputatio.calibration.questions import WRITER_SYSTEM
 from disputatio.errors import LLMError, StoreError, Unreachable
 from disputatio.llm.scripted import Line, Scripted
+from disputatio.store.calibration_log import Check, check_id, read_outcomes
 from disputatio.store.index import Index
-from disputatio.store.outcomes import Check, check_id, read_outcomes
 from disputatio.types import Passage
 from tests.calibration.towns import TOWNS, YEARS, index_of, kit, question, say, source_said, told
 
@@ -84,7 +84,7 @@ def test_more_questions_add_to_those_on_record(tmp_path: Path) -> None:
     index = index_of(tmp_path / "x", HONEST)
     run(index, count=3)
     first = list(read_outcomes(index.path).outcomes)
-    plans: list[Plan] = []
+    plans: list[CalibrationPlan] = []
     report = run(index, count=6, listener=Listener(planned=plans.append))
     assert (plans[0].questions, plans[0].write, plans[0].done) == (3, 3, 3)
     assert list(read_outcomes(index.path).outcomes)[:3] == first
@@ -94,7 +94,7 @@ def test_more_questions_add_to_those_on_record(tmp_path: Path) -> None:
 def test_the_plan_is_told_before_any_call(tmp_path: Path) -> None:
     index = index_of(tmp_path / "x", HONEST)
     model = Scripted(say, choices={"": {"Yes": 0.9, "No": 0.1}})
-    seen: list[tuple[Plan, int]] = []
+    seen: list[tuple[CalibrationPlan, int]] = []
     run(index, model, count=4, listener=Listener(planned=lambda plan: seen.append((plan, len(model.calls)))))
     [(plan, calls)] = seen
     assert calls == 0

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from disputatio.calibration.copies import tied_texts
-from disputatio.config import over
-from disputatio.store.in_hand import InHand
+from disputatio.parts import with_retriever
+from disputatio.store.in_memory import InMemory
 from disputatio.store.index import Index
 from disputatio.types import Passage, Source
 from tests.calibration.towns import index_of, kit
@@ -44,7 +44,7 @@ def test_a_copy_that_was_deleted_ties_nobody(tmp_path: Path) -> None:
 def test_a_kit_over_an_index_knows_its_estimates_and_over_passages_in_hand_none(tmp_path: Path) -> None:
     index = index_of(tmp_path / "x", {"archive": 0, "buzz": 3})
     index.set_estimates({"buzz": Source(name="buzz", reliability=0.1, low=0.0, high=0.3)})
-    assert over(kit(), index).reliabilities == {"buzz": 0.1}
-    assert over(kit(), index).sources["archive"] == Source(name="archive")
-    assert over(kit(), InHand([Passage(text="It rained.")])).sources == {}
-    assert over(kit(), None).sources == {}
+    assert with_retriever(kit(), index).reliabilities == {"buzz": 0.1}
+    assert with_retriever(kit(), index).sources["archive"] == Source(name="archive")
+    assert with_retriever(kit(), InMemory([Passage(text="It rained.")])).sources == {}
+    assert with_retriever(kit(), None).sources == {}

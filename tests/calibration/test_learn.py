@@ -10,18 +10,18 @@ import pytest
 from disputatio.calibration.calibrate import calibrate
 from disputatio.calibration.estimates import estimates_of
 from disputatio.calibration.learn import learn, remove, settled
+from disputatio.causes import Cause, CauseKind
 from disputatio.errors import UnknownName
-from disputatio.evidence.resolve import IDLE
+from disputatio.store.calibration_log import Check, QuestionOutcome, check_id, open_log, read_outcomes
 from disputatio.store.index import Index
-from disputatio.store.outcomes import Check, Outcome, check_id, open_journal, read_outcomes
 from disputatio.types import Answer, Conflict, ConflictKind, Position, PositionVerdict
 from tests.calibration.towns import TOWNS, index_of, kit, question
 
 DAY = "2026-11-21"
 
 
-def position(answer: str, verdict: PositionVerdict, *sources: str, reason: str = "told") -> Position:
-    return Position(answer=answer, verdict=verdict, reason=reason, sources=sources)
+def position(answer: str, verdict: PositionVerdict, *sources: str, why: CauseKind = "kept") -> Position:
+    return Position(answer=answer, verdict=verdict, cause=Cause(kind=why), sources=sources)
 
 
 def answered(*positions: Position, kind: ConflictKind = "misinformation", asked: str = "When?") -> Answer:
@@ -39,7 +39,7 @@ def asked_of(index: Index, towns: tuple[str, ...]) -> None:
 
 def test_a_settled_conflict_is_an_outcome() -> None:
     found = settled(answered(RIGHT, WRONG), {}, DAY)
-    assert found == Outcome(
+    assert found == QuestionOutcome(
         question=check_id("When?"),
         answers={"archive": "1801", "museum": "1801", "buzz": "1804"},
         clusters={"archive": 0, "museum": 0, "buzz": 1},
@@ -56,7 +56,7 @@ def test_a_settled_conflict_is_an_outcome() -> None:
         answered(RIGHT, position("1900", "accepted", "buzz"), kind="ambiguity"),
         answered(RIGHT, WRONG, kind="outdated"),
         answered(RIGHT, replace(WRONG, verdict="unresolved"), kind="unresolved"),
-        answered(RIGHT, replace(WRONG, reason=f"told by 1 passage, {IDLE}")),
+        answered(RIGHT, replace(WRONG, cause=Cause(kind="off_topic"))),
         answered(RIGHT, replace(WRONG, sources=())),
         answered(RIGHT, position("1804", "rejected", "archive")),
     ],
@@ -130,7 +130,7 @@ def test_what_is_old_counts_half_after_the_half_life(tmp_path: Path) -> None:
     assert index.estimates()["buzz"].answered == pytest.approx(4)
     view = index.view()
     assert view is not None
-    with open_journal(index.path):
+    with open_log(index.path):
         record = read_outcomes(index.path)
     later = estimates_of(record, view, ["archive", "buzz"], owners={}, day="2026-12-11").sources
     assert later["buzz"].answered == pytest.approx(2)

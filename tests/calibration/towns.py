@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from disputatio.agents import SOURCE_SCHEMA
+from disputatio.agents.source_reader import SOURCE_SCHEMA
 from disputatio.calibration.questions import WRITER_SYSTEM
 from disputatio.kit import Kit
 from disputatio.llm.scripted import Line, Scripted

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from disputatio.errors import ServerFault
-from disputatio.eval.running.journal import Entrant, Manifest
+from disputatio.eval.running.run_log import Entrant, RunManifest
 from disputatio.eval.running.runner import run
 from disputatio.trace import Trace
 from disputatio.types import Answer, Example, Passage, Usage
 
-MANIFEST = Manifest(
+MANIFEST = RunManifest(
     datasets={"toy:rows.jsonl": "ab12"},
     metrics={"toy:rows.jsonl": ("em", "precision", "recall", "f1")},
     metrics_version=1,

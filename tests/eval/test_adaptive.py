@@ -10,7 +10,7 @@ from typing import Any
 from disputatio.eval.reporting.report import report
 from disputatio.eval.reporting.tables import markdown
 from disputatio.eval.running.entrants import entrants
-from disputatio.eval.running.journal import Entrant
+from disputatio.eval.running.run_log import Entrant
 from disputatio.eval.running.runner import run
 from disputatio.pipeline import load_strategy, read_options
 from disputatio.trace import Trace

@@ -26,7 +26,7 @@ from disputatio.eval.judge import (
 )
 from disputatio.eval.reporting.report import report
 from disputatio.eval.reporting.tables import markdown
-from disputatio.eval.running.journal import read_journal
+from disputatio.eval.running.run_log import read_journal
 from disputatio.eval.running.runner import run
 from disputatio.kit import Kit
 from disputatio.llm.scripted import Scripted

@@ -154,7 +154,7 @@ SMALL = ["--trials", "2", "--estimated", "30", "--tested", "40"]
 def test_the_command_prints_a_table_beside_the_papers_row(capsys: pytest.CaptureFixture[str]) -> None:
     done = run(capsys, "simulate", "--adversaries", "7", *SMALL)
     assert done.code == 0
-    assert "| 7 | MV |" in done.out
+    assert "\n          7  MV  " in done.out
     assert "0.327" in done.out
 
 

@@ -15,7 +15,8 @@ from inspect_ai.log import EvalLog, read_eval_log
 from inspect_ai.model import ChatMessage, GenerateConfig, ModelOutput, get_model
 from inspect_ai.solver import generate
 
-from disputatio import Index, Passage, api
+from disputatio import Index, Passage
+from disputatio.api import asking
 from disputatio.inspect_ai import disputatio_scorer, disputatio_task, disputation_solver
 from disputatio.inspect_ai.tasks import TASKS
 from tests.inspect_ai.conftest import Evaluate, Mock, reads, reply
@@ -216,7 +217,7 @@ def test_a_failed_run_is_repeated_from_its_log(rows: Path, evaluate: Evaluate, t
     failed = evaluate(TASKS["jsonl"](str(rows), "majority_vote", model=f"scripted:{script}"), "none")
     assert failed.status == "error"
     script.write_text(json.dumps({"": reply("1901")}), encoding="utf-8")
-    api._KITS.clear()  # else the script is that of the first run: a process makes a kit once
+    asking._KITS.clear()  # else the script is that of the first run: a process makes a kit once
     [mended] = eval_retry(failed, log_dir=str(tmp_path / "logs"), display="none")
     assert mended.status == "success"
     assert mended.eval.task == "disputatio/jsonl"

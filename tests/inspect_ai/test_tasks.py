@@ -50,7 +50,7 @@ def answered(row: dict[str, Any], said: str, folder: Path) -> tuple[TaskState, S
 def test_a_sample_is_answered_and_scored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("INSPECT_EVAL_MODEL", "none/none")
     state, score = answered(ROWS[0], reply("1901"), tmp_path)
-    assert state.metadata["disputatio"]["answers"] == ("1901",)
+    assert state.metadata["disputatio"]["answers"] == ["1901"]
     assert state.messages[-1].text == state.output.completion
     assert "[1]" in state.output.completion
     assert score is not None

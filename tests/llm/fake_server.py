@@ -138,12 +138,16 @@ def fails(
 
 
 class FakeServer:
-    """Serves a script in threads; `asked` has the requests, `most` the most in flight at a time."""
+    """Serves a script in threads; `asked` has the requests, `most` the most in flight at a time.
+
+    `left` counts the clients that went away before their reply was whole.
+    """
 
     def __init__(self, script: Script) -> None:
         self.script = script
         self.asked: list[Asked] = []
         self.most = 0
+        self.left = threading.Semaphore(0)
         self._now = 0
         self._lock = threading.Lock()
         self._stopping = threading.Event()
@@ -182,6 +186,7 @@ class FakeServer:
             self._play(wire, handler)
         except ConnectionError:
             handler.close_connection = True  # the client went away, as it does at a deadline
+            self.left.release()
         finally:
             with self._lock:
                 self._now -= 1

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from disputatio.errors import BatchFault, ConfigError, MissingDependency, Refused, ServerFault
+from disputatio.calling import Cancel
+from disputatio.errors import BatchFault, Cancelled, ConfigError, MissingDependency, Refused, ServerFault
 from disputatio.llm.endpoint import Deadlines, Endpoint
 from disputatio.protocols import LLM
 from disputatio.types import Sampling
@@ -20,6 +21,7 @@ from tests.llm.fake_server import (
     Asked,
     Wire,
     ask,
+    capable,
     chunk,
     event,
     fails,
@@ -144,7 +146,6 @@ def test_the_seconds_of_a_batch_add_up_to_the_time_waited(serve: Serve, connect:
     began = time.perf_counter()
     done = endpoint.complete([ask()] * 4, Sampling())
     waited = time.perf_counter() - began
-    assert len({one.usage.seconds for one in done}) == 1
     assert 0.09 < sum(one.usage.seconds for one in done) <= waited
 
 
@@ -276,3 +277,42 @@ def test_no_thread_is_left_behind(serve: Serve) -> None:
 def test_deadlines_are_those_of_the_house_when_none_are_given() -> None:
     limits = Deadlines()
     assert (limits.connect, limits.first_byte, limits.between_tokens, limits.total) == (10, 120, 60, 600)
+
+
+def test_each_call_is_reported_when_its_reply_is_there(serve: Serve, connect: Connect) -> None:
+    def script(asked: Asked) -> Wire:
+        return Wire(pieces=says(asked.user).pieces, delay=0.3 if asked.user == "slow" else 0.0)
+
+    endpoint = connect(serve(script))
+    reported: list[tuple[int, str]] = []
+    prompts = [ask("slow"), ask("quick")]
+    done = endpoint.complete_as_done(
+        prompts, Sampling(), lambda index, completion: reported.append((index, completion.text)), Cancel()
+    )
+    assert reported == [(1, "quick"), (0, "slow")]
+    assert [completion.text for completion in done] == ["slow", "quick"]
+
+
+def test_a_cancelled_call_closes_its_connection(serve: Serve, connect: Connect) -> None:
+    more: list[str | bytes | float] = [0.02, chunk("more")]
+    endless = Wire(pieces=[chunk("word"), *more * 3_000])
+    server = serve(lambda asked: endless if asked.user == "endless" else says("whole"))
+    endpoint, cancel = connect(server), Cancel()
+    began = time.perf_counter()
+    with pytest.raises(Cancelled):
+        endpoint.complete_as_done(
+            [ask("endless"), ask("short")], Sampling(), lambda *_: cancel.cancel(), cancel
+        )
+    assert time.perf_counter() - began < 20  # of the minute that the reply takes
+    assert server.left.acquire(timeout=20)
+    assert endpoint.complete([ask("short")], Sampling())[0].text == "whole"  # it can be used again
+
+
+def test_a_choice_is_cancelled_like_a_completion(serve: Serve, connect: Connect) -> None:
+    waits = Wire(pieces=[30.0], delay=0.0)
+    probed = capable(lambda _: waits)
+    endpoint, cancel = connect(serve(probed)), Cancel()
+    endpoint.capabilities()
+    threading.Timer(0.1, cancel.cancel).start()
+    with pytest.raises(Cancelled):
+        endpoint.choose_as_done([ask("Yes or no?")], ["Yes", "No"], lambda *_: None, cancel)

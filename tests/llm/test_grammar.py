@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from disputatio.agents import ANSWERS_ALONE, ANSWERS_SCHEMA, READER_SCHEMA
+from disputatio.agents.reader import READER_SCHEMA
+from disputatio.agents.single_prompt import ANSWERS_ALONE, ANSWERS_SCHEMA
 from disputatio.llm.grammar import schema_regex
 
 STRING: Mapping[str, Any] = {"type": "string"}

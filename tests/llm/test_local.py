@@ -8,13 +8,15 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from disputatio.errors import ConfigError, ContextTooLong, InputError, LLMError
+from disputatio.calling import Cancel
+from disputatio.errors import Cancelled, ConfigError, ContextTooLong, InputError, LLMError
 from disputatio.kit import chat
 from disputatio.llm.catalogue import cache_folder
 from disputatio.llm.local import Local
@@ -140,6 +142,41 @@ def test_an_engine_that_dies_is_a_fault_and_the_next_call_starts_it_anew(model: 
         with pytest.raises(LLMError, match="ended by signal 9"):
             waiting.result()
     assert model.complete([prompt], Sampling(max_tokens=8))[0].text.strip(" .") == "4"
+
+
+@pytest.mark.slow
+def test_each_reply_is_reported_when_it_is_whole(model: Local) -> None:
+    reported: list[int] = []
+    prompts = [
+        chat("", "Count from one to one hundred."),
+        chat("Reply with the number alone.", "Write the number 4."),
+    ]
+    done = model.complete_as_done(
+        prompts, Sampling(max_tokens=40), lambda index, _: reported.append(index), Cancel()
+    )
+    assert reported == [1, 0]
+    assert done[0].finish_reason == "length"
+
+
+@pytest.mark.slow
+def test_a_cancelled_call_ends_within_a_second_and_leaves_the_engine_free(model: Local) -> None:
+    model.complete([chat("", "Say yes.")], Sampling(max_tokens=1))  # it is loaded
+    cancel = Cancel()
+    cancelled = [0.0]
+
+    def press() -> None:
+        cancelled[0] = time.perf_counter()
+        cancel.cancel()
+
+    threading.Timer(1.0, press).start()
+    prompts = [chat("", f"Tell a long story about the number {n}.") for n in range(4)]
+    with pytest.raises(Cancelled):
+        model.complete_as_done(prompts, Sampling(max_tokens=1_500), lambda *_: None, cancel)
+    assert time.perf_counter() - cancelled[0] < 1.0
+    began = time.perf_counter()
+    [short] = model.complete([chat("Reply with the number alone.", "Write the number 4.")], Sampling())
+    assert short.text.strip(" .") == "4"
+    assert time.perf_counter() - began < 20  # it did not wait for four stories
 
 
 WAITS = """

@@ -13,7 +13,7 @@ from disputatio.store.ingesting import fetch as fetching
 from disputatio.store.ingesting.documents import Document, Reading
 from disputatio.store.ingesting.readers import open_reader
 
-_FILE = Path(__file__).resolve().parents[2] / "bench" / "hostile_inputs.py"
+_FILE = Path(__file__).resolve().parents[2] / "bench" / "robustness" / "hostile_inputs.py"
 
 
 def _loaded() -> ModuleType:

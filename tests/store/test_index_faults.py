@@ -22,8 +22,8 @@ from disputatio.store.record import writer
 from disputatio.store.record.check import check
 from disputatio.store.record.export import export
 from disputatio.store.record.manifest import NAME
-from disputatio.store.record.stage import Stage
 from disputatio.store.record.tables import writing
+from disputatio.store.record.transaction import Transaction
 from disputatio.types import Passage
 from tests.store.hashing import HashEmbedder
 
@@ -128,13 +128,13 @@ def test_a_replaced_file_changes_at_once_however_many_batches_it_takes(
     assert heard[:3] == [3, 6, 9]  # a new file is acknowledged batch by batch
     reader = Index.open(tmp_path / "ix")
     seen: list[tuple[int, int]] = []
-    plain = Stage.add
+    plain = Transaction.add
 
-    def watched(self: Stage, *given: Any) -> None:
+    def watched(self: Transaction, *given: Any) -> None:
         plain(self, *given)
         seen.append((len(reader.search("cat", k=50)), len(reader.search("dog", k=50))))
 
-    monkeypatch.setattr(Stage, "add", watched)
+    monkeypatch.setattr(Transaction, "add", watched)
     file.write_text("".join(json.dumps({"text": f"dog {n}", "source": "s"}) + "\n" for n in range(10)))
     assert index.ingest(file).replaced == 10
     assert seen == [(10, 0)] * 4
@@ -315,7 +315,7 @@ def test_a_table_that_was_copied_in_part_is_told_with_what_to_do(tmp_path: Path,
     index.add([Passage(text="A zebra.")])
     for one in path.glob(gone):
         one.unlink()
-    with pytest.raises(StoreError, match="is missing; copy the whole index again, or mend it") as caught:
+    with pytest.raises(StoreError, match="is missing; copy the whole index again, or repair it") as caught:
         export(index, tmp_path / "out.jsonl")
     assert str(caught.value).endswith(f"disputatio index check --index {path}")
     assert "\n" not in str(caught.value)
@@ -370,7 +370,8 @@ def test_an_index_of_another_version_is_an_error_of_its_own(tmp_path: Path) -> N
 
 def test_importing_the_room_loads_no_engine() -> None:
     program = textwrap.dedent("""
-        import sys, disputatio.store, disputatio.store.index, disputatio.store.in_hand, disputatio.store.embed
+        import sys, disputatio.store, disputatio.store.index
+        import disputatio.store.in_memory, disputatio.store.embed
         heavy = {"lancedb", "pyarrow", "openvino", "tokenizers", "trafilatura", "pypdf"}
         print(sorted(heavy & set(sys.modules)))
     """)

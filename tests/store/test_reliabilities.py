@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,11 @@ MUSEUM = Source(
 )
 
 
+def estimates(reliabilities: Mapping[str, float]) -> dict[str, Source]:
+    """Estimates of which nothing but the reliability is known."""
+    return {name: Source(name=name, reliability=value) for name, value in reliabilities.items()}
+
+
 @pytest.fixture
 def index(tmp_path: Path) -> Index:
     made = Index.open(tmp_path / "x.index")
@@ -46,15 +52,15 @@ def test_a_whole_record_comes_back_as_it_was_stored(index: Index) -> None:
     assert Index.open(index.path).estimates() == index.estimates()
 
 
-def test_bare_figures_can_still_be_stored_and_filter_a_search(index: Index) -> None:
-    index.set_reliabilities({"museum": 0.9, "buzz": 0.2})
+def test_a_reliability_alone_can_be_stored_and_filters_a_search(index: Index) -> None:
+    index.set_estimates(estimates({"museum": 0.9, "buzz": 0.2}))
     assert index.reliabilities() == {"museum": 0.9, "buzz": 0.2}
     assert {hit.passage.source for hit in index.search("ferry crossed", min_reliability=0.5)} == {"museum"}
 
 
 @pytest.mark.parametrize("wrapped", [False, True])
 def test_files_of_earlier_versions_are_read(index: Index, wrapped: bool) -> None:
-    index.set_reliabilities({"museum": 0.75})
+    index.set_estimates(estimates({"museum": 0.75}))
     old: object = {"museum": 0.75}
     if wrapped:
         from disputatio.store.reliabilities import _checksum
@@ -74,7 +80,7 @@ def test_no_index_takes_no_estimates(tmp_path: Path) -> None:
 @pytest.mark.parametrize("figure", [-0.1, 1.1, True, "much"])
 def test_what_is_no_probability_is_refused(index: Index, figure: float) -> None:
     with pytest.raises(InputError, match="museum"):
-        index.set_reliabilities({"museum": figure})
+        index.set_estimates(estimates({"museum": figure}))
     assert index.estimates() == {}
 
 
@@ -102,21 +108,21 @@ def test_only_the_source_whose_passages_changed_is_stale(index: Index) -> None:
 def test_a_replaced_text_under_the_same_id_makes_a_source_stale(tmp_path: Path) -> None:
     index = Index.open(tmp_path / "x.index")
     index.add([Passage(id="p1", text="It opened in 1901.", source="museum")])
-    index.set_reliabilities({"museum": 0.9})
+    index.set_estimates(estimates({"museum": 0.9}))
     index.add([Passage(id="p1", text="It opened in 1902.", source="museum")])
     assert index.estimates()["museum"].stale
 
 
 def test_merging_reopening_and_ingesting_again_make_nothing_stale(index: Index) -> None:
     index.add([Passage(text=f"Fact {n} of the almanac.", source="almanac") for n in range(3)])
-    index.set_reliabilities({"museum": 0.9, "buzz": 0.2, "almanac": 0.5})
+    index.set_estimates(estimates({"museum": 0.9, "buzz": 0.2, "almanac": 0.5}))
     index.compact()
     index.add([Passage(text="The mill ground barley.", source="museum")])
     assert not any(one.stale for one in Index.open(index.path).estimates().values())
 
 
 def test_a_source_that_came_since_has_no_reliability_and_one_that_went_is_stale(index: Index) -> None:
-    index.set_reliabilities({"museum": 0.9, "buzz": 0.2})
+    index.set_estimates(estimates({"museum": 0.9, "buzz": 0.2}))
     index.add([Passage(text="The almanac says 1887.", source="almanac")])
     index.delete(sources=["buzz"])
     found = index.estimates()

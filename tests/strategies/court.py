@@ -4,18 +4,30 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Unpack
 
 from disputatio.errors import NoLogprobs
-from disputatio.hearing import ADVOCATE_SYSTEM, SYSTEM
 from disputatio.kit import Kit
 from disputatio.llm.scripted import Line, Odds, Scripted
 from disputatio.pipeline import ask
 from disputatio.strategies.disputation import KNOWN_SYSTEM, PARTS_SYSTEM
+from disputatio.strategies.disputation.hearing import ADVOCATE_SYSTEM, SYSTEM
 from disputatio.trace import Trace
-from disputatio.types import Answer, Choice, Completion, Hit, Passage, Prompt, Sampling, Token, Usage
+from disputatio.types import (
+    Answer,
+    Choice,
+    Completion,
+    Hit,
+    Passage,
+    Prompt,
+    Sampling,
+    Search,
+    SearchOptions,
+    Token,
+    Usage,
+)
 from tests.strategies.sources import rated
 
 # A word of the question, and how a passage of the court's town says what it asks for.
@@ -146,20 +158,13 @@ class Shelf:
     later: Sequence[Passage] = ()
     asked: list[tuple[str, frozenset[str]]] = field(default_factory=list)
 
-    def search(
-        self,
-        query: str,
-        *,
-        k: int | None = None,
-        alpha: float = 0.35,
-        per_source: int | None = None,
-        sources: Collection[str] | None = None,
-        exclude: Collection[str] = (),
-    ) -> list[Hit]:
+    def search(self, query: str, **options: Unpack[SearchOptions]) -> list[Hit]:
         """What the script holds for this search, without what is excluded."""
-        self.asked.append((query, frozenset(exclude)))
-        given = self.first if len(self.asked) == 1 else [*self.first, *self.later]
-        return [Hit(passage=one, score=1.0) for one in given if one.id not in exclude][:k]
+        search = Search(**options)
+        self.asked.append((query, frozenset(search.exclude)))
+        shelf = self.first if len(self.asked) == 1 else [*self.first, *self.later]
+        left = [passage for passage in shelf if passage.id not in search.exclude]
+        return [Hit(passage=passage, score=1.0) for passage in left[: search.k]]
 
 
 # --- the town ------------------------------------------------------------------------------------

@@ -6,10 +6,10 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 
+from disputatio.agents.passage_judge import PREDICTOR_SYSTEM
 from disputatio.errors import NoLogprobs
 from disputatio.llm.scripted import Line, Odds, Scripted
 from disputatio.strategies.ragenta import REVISER_SYSTEM, SYSTEM
-from disputatio.triplets import PREDICTOR_SYSTEM
 from disputatio.types import Choice, Completion, Prompt, Sampling
 
 Evidence = Mapping[str, str]  # id -> quote

@@ -6,10 +6,10 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 
-from disputatio.agents import READER_SYSTEM
+from disputatio.agents.reader import READER_SYSTEM
 from disputatio.kit import Kit
 from disputatio.llm.scripted import Line, Scripted
-from disputatio.store.in_hand import InHand
+from disputatio.store.in_memory import InMemory
 from disputatio.types import Completion, Passage, Prompt, Sampling, Usage
 
 
@@ -70,4 +70,4 @@ def is_reader(prompt: Prompt) -> bool:
 
 def kit(model: Scripted, passages: Sequence[Passage]) -> Kit:
     """A kit of a model and passages in hand."""
-    return Kit(model=model, retriever=InHand(passages))
+    return Kit(model=model, retriever=InMemory(passages))

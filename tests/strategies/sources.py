@@ -6,10 +6,10 @@ import json
 import re
 from collections.abc import Collection, Mapping, Sequence
 
-from disputatio.agents import SOURCE_SYSTEM
+from disputatio.agents.source_reader import SOURCE_SYSTEM
 from disputatio.kit import Kit
 from disputatio.llm.scripted import Scripted
-from disputatio.store.in_hand import InHand
+from disputatio.store.in_memory import InMemory
 from disputatio.types import Completion, Passage, Prompt, Sampling, Source
 
 QUESTION = "Who designed the Quillhaven lighthouse?"
@@ -78,5 +78,5 @@ def kit(
 ) -> Kit:
     """A kit of a model, passages in hand and what is known of their sources."""
     return Kit(
-        model=model, retriever=InHand([one for shelf in shelves for one in shelf]), sources=sources or {}
+        model=model, retriever=InMemory([one for shelf in shelves for one in shelf]), sources=sources or {}
     )

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from disputatio.agents import EXPLAIN_SYSTEM
+from disputatio.agents.explainer import EXPLAIN_SYSTEM
 from disputatio.errors import InputError, NoLogprobs, ReplyError
 from disputatio.kit import Kit
 from disputatio.llm.scripted import Odds, Scripted
 from disputatio.pipeline import ask, read_options
-from disputatio.store.in_hand import InHand
+from disputatio.store.in_memory import InMemory
 from disputatio.strategies.ac_rag import (
     ANSWER_SYSTEM,
     DISSECT_SYSTEM,
@@ -94,7 +94,7 @@ class Model(Scripted):
 
 
 def answered(model: Model, question: str = QUESTION, **options: object) -> Answer:
-    return ac_rag(question, Kit(model=model, retriever=InHand(PASSAGES)), **options)  # type: ignore[arg-type]
+    return ac_rag(question, Kit(model=model, retriever=InMemory(PASSAGES)), **options)  # type: ignore[arg-type]
 
 
 # --- when it retrieves ----------------------------------------------------------------------------
@@ -134,7 +134,7 @@ def test_infinite_thresholds_ask_no_check_and_can_be_given_as_text() -> None:
 
 def test_the_raw_log_probabilities_are_in_the_trace_so_that_thresholds_can_be_swept() -> None:
     trace = Trace()
-    kit = Kit(model=Model(unknown=0.9, sure=[0.001, 0.9]), retriever=InHand(PASSAGES))
+    kit = Kit(model=Model(unknown=0.9, sure=[0.001, 0.9]), retriever=InMemory(PASSAGES))
     ask(QUESTION, kit=kit, strategy="ac_rag", verify=False, trace=trace)
     found = [
         (one["event"], round(math.exp(one["logprobs"][0]), 3)) for one in trace.events if "logprobs" in one
@@ -144,7 +144,7 @@ def test_the_raw_log_probabilities_are_in_the_trace_so_that_thresholds_can_be_sw
 
 def test_an_infinite_threshold_leaves_the_trace_valid_json(tmp_path: Path) -> None:
     trace = Trace()
-    kit = Kit(model=Model(), retriever=InHand(PASSAGES))
+    kit = Kit(model=Model(), retriever=InMemory(PASSAGES))
     options = {"delta1": "-inf", "delta4": "inf"}
     ask(QUESTION, kit=kit, strategy="ac_rag", options=options, verify=False, trace=trace)
     trace.write(tmp_path / "trace.jsonl")
@@ -156,7 +156,7 @@ def test_an_infinite_threshold_leaves_the_trace_valid_json(tmp_path: Path) -> No
 def test_detector_and_resolver_may_be_two_models() -> None:
     detector, resolver = Model("detector"), Model("resolver")
     kit = Kit(
-        model=Model("x"), roles={"detector": detector, "resolver": resolver}, retriever=InHand(PASSAGES)
+        model=Model("x"), roles={"detector": detector, "resolver": resolver}, retriever=InMemory(PASSAGES)
     )
     ac_rag(QUESTION, kit)
     assert {one.text.split(".")[0] for one in detector.calls} == {
@@ -169,7 +169,7 @@ def test_detector_and_resolver_may_be_two_models() -> None:
 @pytest.mark.parametrize("models", ["detector", "resolver"])
 def test_one_model_can_play_both_roles(models: str) -> None:
     cast = {"detector": Model("detector"), "resolver": Model("resolver")}
-    ac_rag(QUESTION, Kit(model=Model("x"), roles=cast, retriever=InHand(PASSAGES)), models=models)  # type: ignore[arg-type]
+    ac_rag(QUESTION, Kit(model=Model("x"), roles=cast, retriever=InMemory(PASSAGES)), models=models)  # type: ignore[arg-type]
     assert [name for name, one in cast.items() if one.calls] == [models]
 
 
@@ -181,7 +181,7 @@ def test_the_explanation_is_the_query_and_the_term_or_the_question_are_ablations
         ("question", "Which of the following increases callus formation?"),
     ):
         trace = Trace()
-        kit = Kit(model=Model(), retriever=InHand(PASSAGES), trace=trace)
+        kit = Kit(model=Model(), retriever=InMemory(PASSAGES), trace=trace)
         ac_rag(QUESTION, kit, query=query, rounds=1)  # type: ignore[arg-type]
         assert [one["query"] for one in trace.events if one["event"] == "search"] == [wanted]
 
@@ -200,21 +200,21 @@ def test_a_term_that_the_detector_repeats_ends_the_asking() -> None:
 def test_the_first_new_term_of_a_list_is_taken() -> None:
     trace = Trace()
     model = Model(replies={DISSECT_SYSTEM: json.dumps({"terms": [*TERMS]})})
-    ac_rag(QUESTION, Kit(model=model, retriever=InHand(PASSAGES), trace=trace))
+    ac_rag(QUESTION, Kit(model=model, retriever=InMemory(PASSAGES), trace=trace))
     assert [one["term"] for one in trace.events if one["event"] == "round"] == list(TERMS)
 
 
 def test_an_explanation_that_is_cut_short_or_long_is_searched_for_as_far_as_it_goes() -> None:
     trace = Trace()
     model = Model(replies={EXPLAIN_SYSTEM: "callus <|im_end|> " * 500})
-    ac_rag(QUESTION, Kit(model=model, retriever=InHand(PASSAGES), trace=trace), rounds=1)
+    ac_rag(QUESTION, Kit(model=model, retriever=InMemory(PASSAGES), trace=trace), rounds=1)
     (query,) = (one["query"] for one in trace.events if one["event"] == "search")
     assert len(query) == 600 and "<|im_end|>" not in query
 
 
 def test_the_question_is_looked_up_where_the_detector_names_no_term() -> None:
     trace = Trace()
-    kit = Kit(model=Model(replies={DISSECT_SYSTEM: "no JSON"}), retriever=InHand(PASSAGES), trace=trace)
+    kit = Kit(model=Model(replies={DISSECT_SYSTEM: "no JSON"}), retriever=InMemory(PASSAGES), trace=trace)
     assert ac_rag(QUESTION, kit, query="term").rounds == 1
     assert [one["query"] for one in trace.events if one["event"] == "search"] == [
         "Which of the following increases callus formation?"
@@ -285,7 +285,7 @@ def test_the_memory_is_handed_on_as_claims_whose_citations_stand_in_their_passag
 
 
 def test_through_the_audit_the_citations_are_numbered_and_rendered() -> None:
-    kit = Kit(model=Model(), retriever=InHand(PASSAGES))
+    kit = Kit(model=Model(), retriever=InMemory(PASSAGES))
     answer = ask(QUESTION, kit=kit, strategy="ac_rag", verify=False)
     assert "Movement increases callus formation [1]." in answer.text
     assert "Little callus forms when held still [2]." in answer.text
@@ -330,7 +330,7 @@ def test_a_model_without_log_probabilities_is_a_clear_error_or_votes() -> None:
                 return json.dumps({"word": "B" if '"B"' in text else "Yes"})
             return super()._say(text)
 
-    with pytest.raises(NoLogprobs, match=r"ac_rag, .*--role detector=MODEL.*votes=10"):
+    with pytest.raises(NoLogprobs, match=r"--role detector=MODEL.*votes=10"):
         answered(Silent())
     answer = answered(Silent(), votes=10)
     assert answer.answers == ("Movement at the fracture",)

@@ -13,7 +13,7 @@ from disputatio.errors import InputError, ReplyError
 from disputatio.kit import Kit
 from disputatio.llm.scripted import Line, Scripted
 from disputatio.pipeline import ask
-from disputatio.store.in_hand import InHand
+from disputatio.store.in_memory import InMemory
 from disputatio.strategies.astute_rag import CONSOLIDATE_TASK, MEMORY_SYSTEM, astute_rag
 from disputatio.trace import Trace
 from disputatio.types import Answer, Passage
@@ -99,11 +99,11 @@ def documents_of(text: str) -> Documents:
 
 
 def answered(model: Scripted, passages: Sequence[Passage] = PASSAGES, **options: Any) -> Answer:
-    return astute_rag(QUESTION, Kit(model=model, retriever=InHand(passages)), **options)
+    return astute_rag(QUESTION, Kit(model=model, retriever=InMemory(passages)), **options)
 
 
 def audited(model: Scripted, passages: Sequence[Passage] = PASSAGES) -> Answer:
-    kit = Kit(model=model, retriever=InHand(passages))
+    kit = Kit(model=model, retriever=InMemory(passages))
     return ask(QUESTION, kit=kit, strategy="astute_rag", verify=False)
 
 
@@ -199,7 +199,7 @@ def test_a_candidate_that_was_not_selected_is_a_rejected_position_with_its_confi
 
     positions = {one.answer: one for one in audited(Weigher(final)).conflict.positions}
     assert (positions["1921"].verdict, positions["1975"].verdict) == ("accepted", "rejected")
-    assert positions["1975"].reason.startswith("medium confidence; told by 1 passage of 1 source")
+    assert positions["1975"].reason.startswith("medium confidence; stated in 1 passage from 1 source")
 
 
 def test_an_answer_of_memory_alone_has_no_citation_and_its_position_says_so() -> None:
@@ -216,7 +216,7 @@ def test_an_answer_of_memory_alone_has_no_citation_and_its_position_says_so() ->
 def test_an_answer_that_memory_and_passages_share_is_cited_from_the_passages_alone() -> None:
     answer = audited(Weigher(selecting("1921"), memory=remembered("It was opened in 1921.")))
     assert [one.passage for one in answer.claims[0].citations] == ["a", "b"]
-    assert "remembered by the model; told by 2 passages" in answer.conflict.positions[0].reason
+    assert "remembered by the model; stated in 2 passages" in answer.conflict.positions[0].reason
 
 
 def test_an_answer_that_no_document_bears_is_left_out() -> None:
@@ -272,7 +272,7 @@ def test_without_passages_and_memory_nothing_is_consolidated(memory: Line, why: 
 def test_broken_memory_and_a_broken_consolidation_are_noted_and_left_out(broken: Line) -> None:
     trace = Trace()
     model = Weigher(selecting("1921"), memory=broken, consolidated=broken)
-    answer = astute_rag(QUESTION, Kit(model=model, retriever=InHand(PASSAGES), trace=trace), rounds=4)
+    answer = astute_rag(QUESTION, Kit(model=model, retriever=InMemory(PASSAGES), trace=trace), rounds=4)
     assert answer.answers == ("1921",)
     assert [one["role"] for one in trace.events if one["event"] == "fault"] == ["memory", "consolidator"]
     assert list(documents_of(model.calls[-1].text).values()) == [one.text for one in PASSAGES]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Unpack
 
 import pytest
 
@@ -11,10 +12,10 @@ from disputatio.errors import ConfigError, InputError, NoLogprobs
 from disputatio.kit import Kit
 from disputatio.llm.scripted import Odds, Scripted
 from disputatio.pipeline import ask
-from disputatio.store.in_hand import InHand
+from disputatio.store.in_memory import InMemory
 from disputatio.strategies.crag import GRADE_SYSTEM, REWRITE_SYSTEM, SYSTEM, crag, decomposed, recomposed
 from disputatio.trace import Trace
-from disputatio.types import Answer, Hit, Passage
+from disputatio.types import Answer, Hit, Passage, Search, SearchOptions
 
 QUESTION = "When did the ferry first cross?"
 GOOD = "The ferry first crossed in 1887. Mayor Ola Brandt was aboard. Gulls nest on the pier. Tea was served."
@@ -54,19 +55,12 @@ class Shelf:
         self.first, self.then = list(first), list(then)
         self.queries: list[str] = []
 
-    def search(
-        self,
-        query: str,
-        *,
-        k: int | None = None,
-        alpha: float = 0.35,
-        per_source: int | None = None,
-        sources: Collection[str] | None = None,
-        exclude: Collection[str] = (),
-    ) -> list[Hit]:
+    def search(self, query: str, **options: Unpack[SearchOptions]) -> list[Hit]:
         self.queries.append(query)
         shelf = self.first if len(self.queries) == 1 else [*self.first, *self.then]
-        return [Hit(passage=one, score=1.0) for one in shelf if one.id not in exclude][:k]
+        search = Search(**options)
+        left = [passage for passage in shelf if passage.id not in search.exclude]
+        return [Hit(passage=passage, score=1.0) for passage in left[: search.k]]
 
 
 def passage(name: str, text: str) -> Passage:
@@ -125,7 +119,7 @@ def test_a_search_of_the_users_own_takes_the_place_of_the_index() -> None:
         asked.append((query, k))
         return [Passage(text=GOOD, source="web.example")]
 
-    kit = Kit(model=Desk({"1887": 0.95}), retriever=InHand([passage("a", WRONG)]), elsewhere=web)
+    kit = Kit(model=Desk({"1887": 0.95}), retriever=InMemory([passage("a", WRONG)]), elsewhere=web)
     answer = ask(QUESTION, kit=kit, strategy="crag", options={"k": 3}, verify=False)
     assert asked == [("ferry maiden voyage", 3)]
     assert answer.answers == ("1887",)
@@ -203,7 +197,7 @@ def test_a_model_without_log_probabilities_is_a_clear_error_or_votes() -> None:
             return super()._say(text)
 
     make: Callable[[], Shelf] = lambda: Shelf([passage("a", GOOD), passage("b", WRONG)])  # noqa: E731
-    with pytest.raises(NoLogprobs, match=r"crag, .*--role evaluator=MODEL"):
+    with pytest.raises(NoLogprobs, match=r"--role evaluator=MODEL"):
         answered(Silent({}), make())
     answer, trace = answered(Silent({}), make(), votes=3)
     assert answer.answers == ("1887",)

@@ -13,9 +13,9 @@ from disputatio.errors import InputError
 from disputatio.kit import Kit
 from disputatio.llm.scripted import Line
 from disputatio.pipeline import ask
-from disputatio.store.in_hand import InHand
+from disputatio.store.in_memory import InMemory
 from disputatio.trace import Trace
-from disputatio.types import Passage
+from disputatio.types import DateOrigin, Passage
 from tests.strategies.court import (
     ALTERED,
     EQUALS,
@@ -235,6 +235,7 @@ def test_certainty_off_asks_not_how_sure_a_reader_was(off: str) -> None:
 
     kept = answered(Court(reads=doubting), [GUILD, HARBOUR], belief=False)
     assert verdicts(kept) == {TRUE: "accepted", LIE: "rejected"}
+    assert kept.conflict.positions[1].cause.feature == "certainty"
     assert "unsure" in kept.conflict.positions[1].reason
     without = answered(
         Court(reads=doubting),
@@ -263,7 +264,7 @@ def test_belief_moves_what_stands_and_is_asked_in_every_rotation() -> None:
     )
     assert answer.answers == (LIE,)
     reason = answer.conflict.positions[1].reason
-    assert reason == "told by 1 passage, which the model itself holds less likely than the others"
+    assert reason == "stated in 1 passage; the model itself holds it less likely than the others"
     without = Court(believed={TRUE: 0.02, LIE: 0.98})
     assert answered(without, [GUILD, HARBOUR], order=False, belief=False).answers == (TRUE, LIE)
     assert without.roles() == ["witness"]
@@ -300,7 +301,7 @@ def test_an_answer_that_its_advocate_gives_up_is_rejected_for_that() -> None:
     court = Court(kept={TRUE: 0.01, LIE: 0.99})
     answer = answered(court, EQUALS, order=False, belief=False)
     assert verdicts(answer) == {LIE: "accepted", TRUE: "rejected"}
-    assert answer.conflict.positions[1].reason == "told by 1 passage, which its own advocate gave up"
+    assert answer.conflict.positions[1].reason == "stated in 1 passage; its own advocate gave it up"
     assert answer.conflict.kind == "misinformation"
 
 
@@ -362,7 +363,7 @@ def test_braces_and_marks_in_a_passage_do_no_harm() -> None:
     )
     answer = answered(Court(), [hostile], belief=False)
     assert answer.answers in ((LIE,), ())
-    assert answered(Court(), InHand([GUILD, hostile]).passages).answers[:1] == (TRUE,)
+    assert answered(Court(), InMemory([GUILD, hostile]).passages).answers[:1] == (TRUE,)
 
 
 # --- the trace ----------------------------------------------------------------------------------
@@ -397,14 +398,27 @@ def test_the_trace_has_by_how_much_belief_and_debate_moved_a_side() -> None:
 
 
 def test_an_answer_that_won_by_its_date_has_no_certificate() -> None:
-    town = [replace(EQUALS[0], date="2020"), replace(EQUALS[1], date="2010")]
+    town = [
+        replace(passage, date=date, date_origin="stated")
+        for passage, date in zip(EQUALS, ("2020", "2010"), strict=True)
+    ]
     answer = answered(Court(), town, order=False, belief=False)
     assert (answer.answers, answer.conflict.kind, answer.certificate) == ((TRUE,), "outdated", None)
 
 
+@pytest.mark.parametrize("origin", ["file", ""])
+def test_the_dates_of_files_settle_nothing(origin: DateOrigin) -> None:
+    town = [
+        replace(passage, date=date, date_origin=origin, document="d")
+        for passage, date in zip(EQUALS, ("2020", "2010"), strict=True)
+    ]
+    answer = answered(Court(), town, order=False, belief=False)
+    assert answer.conflict.kind == "unresolved"
+
+
 @pytest.mark.parametrize(
     ("belief", "debate", "why"),
-    [(False, 1, "which its own advocate gave up"), (True, 0, "which the model itself holds less likely")],
+    [(False, 1, "yielded"), (True, 0, "disbelieved")],
 )
 def test_what_belief_or_debate_rejected_below_even_odds_says_so(belief: bool, debate: int, why: str) -> None:
     short = passage(
@@ -414,11 +428,11 @@ def test_what_belief_or_debate_rejected_below_even_odds_says_so(belief: bool, de
     court = Court(kept={TRUE: 0.1, LIE: 0.9}, believed={TRUE: 0.1, LIE: 0.9})
     answer = answered(court, town, order=False, belief=belief, debate=debate)
     assert answer.answers == (LIE,)
-    assert why in answer.conflict.positions[1].reason
+    assert answer.conflict.positions[1].cause.kind == why
 
 
 @pytest.mark.parametrize("name", ["debate", "complete"])
 def test_fewer_rounds_than_none_are_refused(name: str) -> None:
-    kit = Kit(model=Court(), retriever=InHand([GUILD]))
+    kit = Kit(model=Court(), retriever=InMemory([GUILD]))
     with pytest.raises(InputError, match="0 or more"):
         ask(QUESTION, kit=kit, strategy="disputation", options={name: -1}, verify=False)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from disputatio.agents import ANSWERS_ALONE, ANSWERS_SCHEMA
+from disputatio.agents.single_prompt import ANSWERS_ALONE, ANSWERS_SCHEMA
 from disputatio.errors import ReplyError, ServerFault
 from disputatio.strategies.madam_rag import madam_rag
 from disputatio.types import Answer, Passage

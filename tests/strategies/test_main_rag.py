@@ -10,7 +10,7 @@ from disputatio.errors import NoLogprobs, ReplyError
 from disputatio.kit import Kit
 from disputatio.llm.scripted import Line
 from disputatio.pipeline import ask
-from disputatio.store.in_hand import InHand
+from disputatio.store.in_memory import InMemory
 from disputatio.strategies.main_rag import SYSTEM, main_rag
 from disputatio.types import Answer, Passage
 from tests.strategies.desk import Desk, found
@@ -40,7 +40,7 @@ class Reading(Desk):
 
 
 def answered(desk: Desk, passages: Sequence[Passage], **options: float) -> Answer:
-    return main_rag("When was the tower built?", Kit(model=desk, retriever=InHand(passages)), **options)  # type: ignore[arg-type]
+    return main_rag("When was the tower built?", Kit(model=desk, retriever=InMemory(passages)), **options)  # type: ignore[arg-type]
 
 
 def test_it_is_three_batches_and_the_best_passage_is_read_first() -> None:
@@ -56,7 +56,7 @@ def test_it_is_three_batches_and_the_best_passage_is_read_first() -> None:
 def test_a_rejected_passage_is_not_cited_for_the_answer() -> None:
     liar = Passage(id="l", text="Some say 1890 about the fish.")
     desk = Reading({**LINES, "Some": found("Some say 1890 about the fish.")}, relevant={"Some": 0.01})
-    kit = Kit(model=desk, retriever=InHand([TOWER, OTHER, liar]))
+    kit = Kit(model=desk, retriever=InMemory([TOWER, OTHER, liar]))
     answer = ask("When was the tower built?", kit=kit, strategy="main_rag")
     assert {one.passage for claim in answer.claims for one in claim.citations} == {"t", "o"}
 
@@ -79,5 +79,5 @@ def test_a_last_reply_that_cannot_be_read_twice_is_an_error() -> None:
 
 
 def test_without_log_probabilities_it_says_what_to_do_or_votes() -> None:
-    with pytest.raises(NoLogprobs, match="main_rag"):
+    with pytest.raises(NoLogprobs, match="--role judge=MODEL"):
         answered(Reading(LINES, logprobs=False), [TOWER])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from disputatio.strategies.majority_vote import majority_vote
+from disputatio.strategies.majority_vote import majority_vote, most_frequent
 from disputatio.types import Answer, Passage
 from tests.strategies.panel import Panel, kit, said
 from tests.strategies.sources import QUESTION, Reader, rated, source
@@ -33,6 +33,11 @@ def test_the_most_frequent_answer_wins_as_it_was_first_worded() -> None:
     assert answer.answers == ("The 3rd",)
     assert answer.abstained is None
     assert answer.rounds == 1
+
+
+def test_votes_for_one_value_count_together_and_those_for_another_apart() -> None:
+    answer, _ = vote(said("35 km"), said("3.5 km"), said("35 miles"), said("3,500 m"))
+    assert answer.answers == ("3.5 km",)
 
 
 def test_a_tie_goes_to_the_answer_met_first() -> None:
@@ -96,3 +101,11 @@ def test_passages_have_the_votes_where_no_source_has_several_or_where_it_is_aske
 def test_sources_that_know_nothing_are_no_evidence() -> None:
     answer = majority_vote(QUESTION, of_sources(Reader(), [source("a"), source("b")]))
     assert (answer.answers, answer.abstained) == ((), "no_evidence")
+
+
+def test_votes_keep_decimal_points_signs_and_units_apart() -> None:
+    assert most_frequent(["35", "3.5", "35"]) == "35"
+    assert most_frequent(["-5", "5", "5"]) == "5"
+    assert most_frequent(["€10", "$10", "10 dollars"]) == "$10"
+    assert most_frequent(["C++", "C", "C#", "C++"]) == "C++"
+    assert most_frequent(["1,234", "1.234", "1234"]) == "1,234"

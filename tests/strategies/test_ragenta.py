@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Unpack
 
 import pytest
 
@@ -13,7 +14,7 @@ from disputatio.errors import NoLogprobs
 from disputatio.kit import Kit
 from disputatio.pipeline import ask
 from disputatio.strategies.ragenta import ragenta
-from disputatio.types import Answer, Hit, Passage
+from disputatio.types import Answer, Hit, Passage, Search, SearchOptions
 from tests.strategies.desk import (
     Desk,
     Evidence,
@@ -53,20 +54,12 @@ class Shelf:
     obeys: bool = True
     asked: list[tuple[str, frozenset[str]]] = field(default_factory=list)
 
-    def search(
-        self,
-        query: str,
-        *,
-        k: int | None = None,
-        alpha: float = 0.35,
-        per_source: int | None = None,
-        sources: Collection[str] | None = None,
-        exclude: Collection[str] = (),
-    ) -> list[Hit]:
-        self.asked.append((query, frozenset(exclude)))
-        given = self.first if len(self.asked) == 1 else [*self.first, *self.later]
-        left = [one for one in given if not self.obeys or one.id not in exclude]
-        return [Hit(passage=one, score=1.0) for one in left[:k]]
+    def search(self, query: str, **options: Unpack[SearchOptions]) -> list[Hit]:
+        search = Search(**options)
+        self.asked.append((query, frozenset(search.exclude)))
+        shelf = self.first if len(self.asked) == 1 else [*self.first, *self.later]
+        left = [passage for passage in shelf if not self.obeys or passage.id not in search.exclude]
+        return [Hit(passage=passage, score=1.0) for passage in left[: search.k]]
 
 
 def answered(desk: Desk, shelf: Shelf, question: str = QUESTION, **options: object) -> Answer:
@@ -361,9 +354,9 @@ def test_a_passage_that_looks_like_something_else_is_only_quoted(hostile: str) -
         assert "<|im_start|>" not in call.text
 
 
-def test_a_model_without_log_probabilities_is_an_error_that_names_who_needs_them_and_the_way_out() -> None:
+def test_a_model_without_log_probabilities_is_an_error_that_names_the_way_out() -> None:
     desk = Desk(LINES, logprobs=False)
-    with pytest.raises(NoLogprobs, match=r"main_rag, ragenta.*--role judge=.*--set votes="):
+    with pytest.raises(NoLogprobs, match=r"--role judge=.*--set votes="):
         answered(desk, Shelf([HEIGHT]))
 
 

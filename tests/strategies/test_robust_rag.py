@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from disputatio.agents import READER_SYSTEM
+from disputatio.agents.reader import READER_SYSTEM
 from disputatio.errors import InputError, NoLogprobs
 from disputatio.kit import Kit
 from disputatio.llm.scripted import Line, Odds, Scripted
-from disputatio.store.in_hand import InHand
+from disputatio.store.in_memory import InMemory
 from disputatio.strategies.robust_rag import most_likely, robust_rag
 from disputatio.types import Answer, Passage
 from tests.strategies.panel import concluded, said
@@ -48,7 +48,7 @@ def passages(*answers: str, owner: str = "") -> list[Passage]:
 
 
 def answered(given: Sequence[Passage], model: Readers | None = None, **options: object) -> Answer:
-    parts = Kit(model=model or Readers(), retriever=InHand(given))
+    parts = Kit(model=model or Readers(), retriever=InMemory(given))
     return robust_rag(QUESTION, parts, **options)  # type: ignore[arg-type]
 
 

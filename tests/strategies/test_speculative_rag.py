@@ -14,7 +14,7 @@ from disputatio.errors import InputError, NoLogprobs, ReplyError
 from disputatio.kit import Kit
 from disputatio.llm.scripted import Line, Odds, Scripted
 from disputatio.pipeline import ask
-from disputatio.store.in_hand import InHand
+from disputatio.store.in_memory import InMemory
 from disputatio.strategies.speculative_rag import (
     AGGREGATOR_SYSTEM,
     DRAFTER_SYSTEM,
@@ -120,7 +120,7 @@ def answered(model: Scripted, texts: Sequence[str], **options: Any) -> tuple[Ans
     """The answer over passages in hand, and its trace."""
     kit = Kit(
         model=model,
-        retriever=InHand([passage(f"p{n}", text) for n, text in enumerate(texts)]),
+        retriever=InMemory([passage(f"p{n}", text) for n, text in enumerate(texts)]),
         embedder=HashEmbedder(),
         trace=Trace(),
     )
@@ -200,7 +200,7 @@ def test_passages_that_no_subset_drew_were_not_read() -> None:
 
 def test_without_an_embedder_passages_are_compared_by_their_words() -> None:
     texts = [EARLY, "Sheep graze on the hills.", LATE, "Sheep graze on green hills."]
-    kit = Kit(model=Desk({}), retriever=InHand([passage(f"p{n}", one) for n, one in enumerate(texts)]))
+    kit = Kit(model=Desk({}), retriever=InMemory([passage(f"p{n}", one) for n, one in enumerate(texts)]))
     speculative_rag(QUESTION, kit)
     found = noted(kit.trace, "clustered")
     assert (found["by"], found["clusters"]) == ("words", [["p0", "p2"], ["p1", "p3"]])
@@ -281,7 +281,7 @@ def test_one_draft_with_an_answer_needs_no_verifier() -> None:
 
 def test_a_model_without_log_probabilities_is_an_error_or_votes() -> None:
     model = Desk(BOTH, reflection={"": NoLogprobs("none")})
-    with pytest.raises(NoLogprobs, match="speculative_rag"):
+    with pytest.raises(NoLogprobs, match="--role verifier=MODEL"):
         answered(model, [EARLY, LATE], clusters=1)
 
     class Voter(Desk):
@@ -300,7 +300,7 @@ def test_a_model_without_log_probabilities_is_an_error_or_votes() -> None:
 
 def test_drafter_and_verifier_may_be_two_models() -> None:
     drafter, verifier = Desk(BOTH), Desk({}, reflection={"1901": 0.9})
-    hand = InHand([passage("a", EARLY), passage("b", LATE)])
+    hand = InMemory([passage("a", EARLY), passage("b", LATE)])
     kit = Kit(model=Scripted([]), roles={"drafter": drafter, "verifier": verifier}, retriever=hand)
     assert speculative_rag(QUESTION, kit, clusters=1).answers == ("1901",)
     assert (len(drafter.prompts("drafter")), len(verifier.prompts("verifier"))) == (2, 2)
@@ -371,7 +371,7 @@ def test_a_passage_that_gives_orders_stays_in_its_fence() -> None:
 def test_quotes_are_found_in_the_stored_passages_by_our_code() -> None:
     kit = Kit(
         model=Desk({"1887": drafted("1887", why="The ferry first crossed in 1887.")}),
-        retriever=InHand([passage("a", EARLY), passage("b", SHEEP)]),
+        retriever=InMemory([passage("a", EARLY), passage("b", SHEEP)]),
     )
     answer = ask(QUESTION, kit=kit, strategy="speculative_rag", verify=False)
     [citation] = answer.claims[0].citations

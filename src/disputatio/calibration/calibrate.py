@@ -12,26 +12,26 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from disputatio.agents.per_source import SourceReply, answer_per_source, drop_unsupported, retrieve_per_source
+from disputatio.attribution.clusters import cluster
 from disputatio.calibration.estimates import estimates_of
 from disputatio.calibration.questions import is_asked, speaking_of, write_questions
 from disputatio.calibration.spots import Spot, find_spots
 from disputatio.errors import StoreError
-from disputatio.evidence.clusters import cluster
 from disputatio.kit import Kit
-from disputatio.panel import SourceReply, align, hear, hold
-from disputatio.store.outcomes import (
+from disputatio.store.calibration_log import (
     NOBODY,
     UNKNOWN,
+    CalibrationLog,
     Check,
-    Journal,
-    Outcome,
     Outcomes,
-    open_journal,
+    QuestionOutcome,
+    open_log,
     read_outcomes,
 )
-from disputatio.text import contains_words
 from disputatio.trace import Trace
 from disputatio.types import Source
+from disputatio.values import states
 
 if TYPE_CHECKING:
     from disputatio.store.index import Index
@@ -43,7 +43,7 @@ _JUDGED = 1.3  # calls of the judge for each answer asked for, about
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class CalibrationPlan:
     """What a calibration is going to do, told before it starts.
 
     `questions` will be put (of which `write` are first written), `done` are on record already. `calls` and
@@ -79,7 +79,7 @@ class Report:
 class Listener:
     """Who hears of a calibration's progress: the plan, then (done, total, seconds to go or None)."""
 
-    planned: Callable[[Plan], None] = lambda _: None
+    planned: Callable[[CalibrationPlan], None] = lambda _: None
     progress: Callable[[int, int, float | None], None] = lambda *_: None
 
 
@@ -89,7 +89,7 @@ class _Run:
 
     index: Index
     kit: Kit
-    journal: Journal
+    journal: CalibrationLog
     names: Sequence[str]
     states: Mapping[str, str]
     owners: Mapping[str, str]
@@ -142,7 +142,7 @@ def calibrate(
     if view is None or not view.manifest.live:
         raise StoreError(f"{index.path}: holds no passages; put some in with: disputatio ingest PATH")
     states = {name: state for name, state in view.states().items() if name}
-    with open_journal(index.path) as journal:
+    with open_log(index.path) as journal:
         if anew:
             journal.note("anew")
         if owners:
@@ -248,15 +248,17 @@ def _written(run: _Run, spots: Sequence[Spot], count: int, asked: dict[str, Chec
                 run.journal.note("tried", spot=spot.key)
 
 
-def _plan(run: _Run, known: Outcomes, pending: Sequence[Check], spots: Sequence[Spot], *, done: int) -> Plan:
+def _plan(
+    run: _Run, known: Outcomes, pending: Sequence[Check], spots: Sequence[Spot], *, done: int
+) -> CalibrationPlan:
     """How many calls there will be: a search tells which sources a question concerns."""
     kit = run.kit.with_trace(Trace())
     heard = 0
     for text in (*(one.text for one in pending), *(one.sentence for one in spots)):
-        heard += len(speaking_of(text, hold(text, kit)))
+        heard += len(speaking_of(text, retrieve_per_source(text, kit)))
     calls = len(spots) + round(heard * (1 + _JUDGED))
     past, seconds = known.spent.get(run.kit.model.name, (0, 0.0))
-    return Plan(
+    return CalibrationPlan(
         questions=len(pending) + len(spots),
         write=len(spots),
         done=done,
@@ -270,15 +272,15 @@ def _plan(run: _Run, known: Outcomes, pending: Sequence[Check], spots: Sequence[
 def _ask(run: _Run, one: Check) -> None:
     """Put one question to every source that holds something on it, and note what came of it."""
     kit, start = run.kit.with_trace(Trace()), time.perf_counter()
-    held = speaking_of(one.text, hold(one.text, kit))
-    heard = align(one.text, hear(one.text, held, kit), kit, tau=run.tau)
+    held = speaking_of(one.text, retrieve_per_source(one.text, kit))
+    heard = drop_unsupported(one.text, answer_per_source(one.text, held, kit), kit, tau=run.tau)
     said = [each for each in heard if each.answer]
     grouped = cluster(one.text, [*one.gold, *(each.answer for each in said)], kit)
     run.timed(kit, start)
     votes, known = against_gold(one.gold, [each.answer for each in said], grouped.votes)
     clusters = dict(zip((each.source for each in said), votes, strict=True))
     run.journal.outcome(
-        Outcome(
+        QuestionOutcome(
             question=one.id,
             answers={each.source: each.answer for each in said},
             clusters=clusters,
@@ -307,7 +309,7 @@ def against_gold(
     numbers: dict[int, int] = {}
     votes, known = [], UNKNOWN if not gold else NOBODY
     for answer, own in zip(answers, clusters[len(gold) :], strict=True):
-        good = own in right or any(contains_words(answer, one) for one in gold)
+        good = own in right or any(states(answer, one) for one in gold)
         votes.append(numbers.setdefault(-1 if good else own, len(numbers)))
         known = votes[-1] if good else known
     return votes, known

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from disputatio.evidence.groups import tied_by_text
-from disputatio.evidence.likeness import COPY
+from disputatio.reliability.grouping import tied_by_text
+from disputatio.reliability.similarity import COPY
 from disputatio.store.segments import minhash
 
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from disputatio.calibration.copies import tied_texts
-from disputatio.evidence.groups import united
-from disputatio.evidence.posterior import posterior
-from disputatio.evidence.trust import Trust, joined, untangled
-from disputatio.store.outcomes import UNKNOWN, Outcome, Outcomes
+from disputatio.reliability.grouping import united
+from disputatio.reliability.posterior import posterior
+from disputatio.reliability.trust import Trust, joined, untangled
+from disputatio.store.calibration_log import UNKNOWN, Outcomes, QuestionOutcome
 from disputatio.types import Source
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def _by_others(
     )
 
 
-def votes_of(rows: Sequence[Outcome], names: Sequence[str]) -> NDArray[np.int32]:
+def votes_of(rows: Sequence[QuestionOutcome], names: Sequence[str]) -> NDArray[np.int32]:
     """The clusters of each question's answers, shape (questions, sources), -1 where there is none."""
     votes = np.full((len(rows), len(names)), -1, dtype=np.int32)
     column = {name: number for number, name in enumerate(names)}
@@ -137,10 +137,10 @@ def votes_of(rows: Sequence[Outcome], names: Sequence[str]) -> NDArray[np.int32]
     return votes
 
 
-def importance(rows: Sequence[Outcome], day: str, half_life: float | None) -> NDArray[np.float64]:
+def importance(rows: Sequence[QuestionOutcome], day: str, half_life: float | None) -> NDArray[np.float64]:
     """How much each outcome counts on a day: 1, or half for each `half_life` days since.
 
-    >>> past = Outcome(question="f", answers={}, clusters={}, day="2026-11-01")
+    >>> past = QuestionOutcome(question="f", answers={}, clusters={}, day="2026-11-01")
     >>> importance([past], "2026-11-21", 10.0).tolist()
     [0.25]
     """
@@ -151,7 +151,7 @@ def importance(rows: Sequence[Outcome], day: str, half_life: float | None) -> ND
     return np.asarray(np.exp2(-np.array(ages, dtype=np.float64) / half_life))
 
 
-def _is_checkable(one: Outcome, owners: Mapping[str, str]) -> bool:
+def _is_checkable(one: QuestionOutcome, owners: Mapping[str, str]) -> bool:
     """Whether two owners answered, or one did and the right answer is known."""
     voters = {owners.get(name, f"\0{name}") for name in one.clusters}
     return len(voters) > 1 or (one.known != UNKNOWN and bool(voters))

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from disputatio.errors import InputError
+from disputatio.store.calibration_log import Check, check_id
 from disputatio.store.ingesting.rows import Unreadable, decoded, json_rows
-from disputatio.store.outcomes import Check, check_id
 from disputatio.text import one_line
 
 _LONGEST = 2000  # characters of a question
 _TABLES = {".csv": ",", ".tsv": "\t"}
 _TRUTHS = {"true": "yes", "false": "no"}
+
+
+Row = tuple[str, Mapping[str, Any]]
+"""The fields of a row, and where it stands."""
 
 
 def read_questions(path: Path) -> list[Check]:
@@ -24,13 +28,18 @@ def read_questions(path: Path) -> list[Check]:
     A claim becomes the question whether it is true. Raises `InputError` that names the file and the row.
     """
     if path.suffix.lower() in (".jsonl", ".ndjson", ".json", *_TABLES):
-        found = [_check(where, row) for where, row in _rows(path)]
-    else:
-        lines = enumerate(_text(path).splitlines(), start=1)
-        found = [_check(f"{path}, row {n}", {"question": line}) for n, line in lines if line.strip()]
-    if not found:
-        raise InputError(f"{path}: has no questions")
-    return list({one.id: one for one in found}.values())
+        return questions_of(_rows(path), str(path))
+    lines = enumerate(_text(path).splitlines(), start=1)
+    rows = [(f"{path}, row {n}", {"question": line}) for n, line in lines if line.strip()]
+    return questions_of(rows, str(path))
+
+
+def questions_of(rows: Iterable[Row], where: str) -> list[Check]:
+    """The questions of rows with `question` or `claim`, each once; raises `InputError` that names the row."""
+    checks = [_check(place, row) for place, row in rows]
+    if not checks:
+        raise InputError(f"{where}: has no questions")
+    return list({check.id: check for check in checks}.values())
 
 
 def read_anchors(path: Path) -> list[Check]:
@@ -38,23 +47,28 @@ def read_anchors(path: Path) -> list[Check]:
 
     Raises `InputError` that names the file and the row, also where two rows contradict each other.
     """
-    found: dict[str, Check] = {}
-    for where, row in _rows(path):
-        one = _check(where, row)
-        given = row.get("answer", row.get("answers"))
-        words = [_word(where, each) for each in (given if isinstance(given, list) else [given])]
-        if not words:
-            raise InputError(f"{where}: has no answer")
+    return anchors_of(_rows(path), str(path))
+
+
+def anchors_of(rows: Iterable[Row], where: str) -> list[Check]:
+    """Verified questions of rows; raises as `read_anchors` does."""
+    anchors: dict[str, Check] = {}
+    for place, row in rows:
+        check = _check(place, row)
+        answer = row.get("answer", row.get("answers"))
+        wordings = [_word(place, each) for each in (answer if isinstance(answer, list | tuple) else [answer])]
+        if not wordings:
+            raise InputError(f"{place}: has no answer")
         if "claim" in row:
-            words = [_TRUTHS.get(each.casefold(), each.casefold()) for each in words]
-            if len(set(words)) != 1 or words[0] not in ("yes", "no"):
-                raise InputError(f"{where}: the answer to a claim is yes or no, not {given!r}")
-        anchor = Check(id=one.id, text=one.text, kind="anchor", gold=tuple(dict.fromkeys(words)))
-        if found.setdefault(one.id, anchor).gold != anchor.gold:
-            raise InputError(f"{where}: the same question has another answer in an earlier row")
-    if not found:
-        raise InputError(f"{path}: has no anchors")
-    return list(found.values())
+            wordings = [_TRUTHS.get(each.casefold(), each.casefold()) for each in wordings]
+            if len(set(wordings)) != 1 or wordings[0] not in ("yes", "no"):
+                raise InputError(f"{place}: the answer to a claim is yes or no, not {answer!r}")
+        anchor = Check(id=check.id, text=check.text, kind="anchor", gold=tuple(dict.fromkeys(wordings)))
+        if anchors.setdefault(check.id, anchor).gold != anchor.gold:
+            raise InputError(f"{place}: the same question has another answer in an earlier row")
+    if not anchors:
+        raise InputError(f"{where}: has no anchors")
+    return list(anchors.values())
 
 
 def read_owners(path: Path) -> dict[str, str]:
@@ -100,7 +114,7 @@ def _word(where: str, value: object, name: str = "answer") -> str:
     return text
 
 
-def _rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _rows(path: Path) -> Iterator[Row]:
     """The rows of a table or of JSON lines, each with where it stands."""
     delimiter = _TABLES.get(path.suffix.lower())
     if delimiter is None:

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 from disputatio.calibration.estimates import estimates_of
 from disputatio.errors import StoreError, UnknownName
-from disputatio.evidence.resolve import IDLE
-from disputatio.store.outcomes import Check, Outcome, check_id, open_journal, read_outcomes
+from disputatio.store.calibration_log import Check, QuestionOutcome, check_id, open_log, read_outcomes
 from disputatio.store.reliabilities import read_states
 from disputatio.types import Answer, Source
 
@@ -32,7 +31,7 @@ def learn(index: Index, answer: Answer, *, day: str) -> bool:
     outcome = settled(answer, owners, day)
     if outcome is None:
         return False
-    with open_journal(index.path) as journal:
+    with open_log(index.path) as journal:
         before = read_outcomes(index.path).checks.get(outcome.question)
         if before is not None and before.kind != "asked":
             return False  # it was put to every source already
@@ -52,18 +51,18 @@ def remove(index: Index, sources: Collection[str], *, day: str) -> dict[str, Sou
         if name not in known:
             raise UnknownName("source", name, known)
     owners = {name: one.owner for name, one in known.items() if one.owner and name not in sources}
-    with open_journal(index.path) as journal:
+    with open_log(index.path) as journal:
         journal.note("removed", sources=sorted(sources))
         return _again(index, sources, owners, day)
 
 
-def settled(answer: Answer, owners: Mapping[str, str], day: str) -> Outcome | None:
+def settled(answer: Answer, owners: Mapping[str, str], day: str) -> QuestionOutcome | None:
     """The outcome of an answer over which sources contradicted each other and one position stood.
 
     None where nothing was settled: no contradiction about one thing, several answers that are right,
     positions that are merely outdated, or fewer than two owners behind the two sides.
     """
-    positions = [one for one in answer.conflict.positions if one.sources and IDLE not in one.reason]
+    positions = [one for one in answer.conflict.positions if one.sources and one.cause.kind != "off_topic"]
     accepted = [one for one in positions if one.verdict == "accepted"]
     if answer.conflict.kind != "misinformation" or len(accepted) != 1 or len(positions) < 2:
         return None
@@ -84,7 +83,7 @@ def settled(answer: Answer, owners: Mapping[str, str], day: str) -> Outcome | No
         return None
     numbers: dict[int, int] = {}
     clusters = {name: numbers.setdefault(number, len(numbers)) for name, number in said.items()}
-    return Outcome(
+    return QuestionOutcome(
         question=check_id(answer.question),
         answers={name: words[name] for name in said},
         clusters=clusters,

@@ -7,15 +7,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from disputatio.agents import parse_object
+from disputatio.agents.per_source import Holding
+from disputatio.agents.replies import parse_object
 from disputatio.calibration.spots import Spot
 from disputatio.errors import ReplyError
-from disputatio.evidence.likeness import content_stems
 from disputatio.kit import Kit, chat
-from disputatio.panel import Holding
-from disputatio.store.outcomes import Check, check_id
-from disputatio.text import contains_words, fence, is_unknown, normalise, one_line
+from disputatio.reliability.similarity import content_stems
+from disputatio.store.calibration_log import Check, check_id
+from disputatio.text import bare_words, fence, is_unknown, one_line
 from disputatio.types import Prompt, Sampling
+from disputatio.values import same_answer, states
 
 WRITER_SYSTEM = """\
 You write one question of fact whose answer stands in a sentence, to be put to others who have not read it.
@@ -87,7 +88,7 @@ def is_asked(one: Check, before: Iterable[Check]) -> bool:
     words = content_stems(one.text)
     for other in before:
         theirs = content_stems(other.text)
-        same = normalise(one.said) in {normalise(each) for each in (other.said, *other.gold) if each}
+        same = any(same_answer(one.said, answer) for answer in (other.said, *other.gold))
         if one.id == other.id or (same and 2 * len(words & theirs) >= min(len(words), len(theirs))):
             return True
     return False
@@ -126,14 +127,14 @@ def fault_of(spot: Spot, question: str, answer: str) -> str:
     Its answer must stand in the passage word for word and be a name, a date or a number, on which others
     can be seen to agree; and it must be understood without the passage.
     """
-    words = normalise(answer).split()
+    words = bare_words(answer)
     if is_unknown(answer) or len(words) > _LONGEST_ANSWER:
         return "it has no short answer"
     if not any(char.isdigit() or (char.isalpha() and not char.islower()) for char in answer):
         return "its answer is no name, date or number"
-    if not contains_words(spot.passage.text, answer):
+    if not states(spot.passage.text, answer):
         return "its answer does not stand in the passage"
-    if contains_words(question, answer):
+    if states(question, answer):
         return "it gives its answer away"
     if not question.endswith("?") or len(question.split()) > _MOST_WORDS:
         return "it is not one short question"

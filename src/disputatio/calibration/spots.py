@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from disputatio.evidence.likeness import COPY, content_stems, likeness
+from disputatio.reliability.similarity import COPY, content_stems, likeness
 from disputatio.text import sentences
 from disputatio.types import Hit, Passage
 

@@ -111,11 +111,11 @@ def judge_with(kit: Kit) -> Judge:
         )
 
     def judge(example: Example, answer: Answer) -> Mapping[str, Grade]:
-        one = case(example, answer)
+        judged_case = case(example, answer)
         apart = kit.with_trace(Trace())
         return {
-            "correctness": correctness([one], apart)[0],
-            "faithfulness": faithfulness([one], apart)[0],
+            "correctness": correctness([judged_case], apart)[0],
+            "faithfulness": faithfulness([judged_case], apart)[0],
         }
 
     return judge
@@ -140,17 +140,17 @@ def case(example: Example, answer: Answer) -> Case:
 
     Where nothing is cited, the passages that were read stand for it.
     """
-    claimed = " ".join(one.text for one in answer.claims)
-    said = "; ".join(answer.answers)
-    citations = [one for claim in answer.claims for one in claim.citations]
-    cited = {one.passage for one in citations}
-    read = [one for one in answer.passages if not cited or one.id in cited]
+    claimed = " ".join(claim.text for claim in answer.claims)
+    short_answer = "; ".join(answer.answers)
+    citations = [citation for claim in answer.claims for citation in claim.citations]
+    cited = {citation.passage for citation in citations}
+    read = [passage for passage in answer.passages if not cited or passage.id in cited]
     share = CHARACTERS // max(len(read), 1)
     return Case(
         question=example.question,
-        answer="" if answer.abstained else claimed or said,
+        answer="" if answer.abstained else claimed or short_answer,
         reference="; ".join(example.gold),
-        passages=tuple(_excerpt(one, citations, share) for one in read),
+        passages=tuple(_excerpt(passage, citations, share) for passage in read),
     )
 
 
@@ -159,20 +159,20 @@ def correctness(cases: Sequence[Case], kit: Kit) -> list[Grade]:
 
     An answer that is none is graded 0, which is what 0 means, without a call.
     """
-    told: list[Grade | Prompt] = []
-    for one in cases:
-        if not one.reference.strip():
-            told.append(Grade(grade=None, reason="there is no reference answer"))
-        elif not one.answer.strip():
-            told.append(Grade(grade=0, reason="no answer was given"))
+    pending: list[Grade | Prompt] = []
+    for case in cases:
+        if not case.reference.strip():
+            pending.append(Grade(grade=None, reason="there is no reference answer"))
+        elif not case.answer.strip():
+            pending.append(Grade(grade=0, reason="no answer was given"))
         else:
             task = CORRECTNESS_TASK.format(
-                question=one_line(one.question),
-                reference=fence("reference", one.reference),
-                answer=fence("answer", one.answer),
+                question=one_line(case.question),
+                reference=fence("reference", case.reference),
+                answer=fence("answer", case.answer),
             )
-            told.append(chat(CORRECTNESS_SYSTEM, task))
-    return _graded(told, CORRECTNESS, kit)
+            pending.append(chat(CORRECTNESS_SYSTEM, task))
+    return _graded(pending, CORRECTNESS, kit)
 
 
 def faithfulness(cases: Sequence[Case], kit: Kit) -> list[Grade]:
@@ -180,20 +180,20 @@ def faithfulness(cases: Sequence[Case], kit: Kit) -> list[Grade]:
 
     An answer that is none states nothing, and one without passages cannot be checked: both are unscored.
     """
-    told: list[Grade | Prompt] = []
-    for one in cases:
-        if not one.answer.strip():
-            told.append(Grade(grade=None, reason="no answer was given, so nothing is stated"))
-        elif not any(text.strip() for text in one.passages):
-            told.append(Grade(grade=None, reason="no passages were read"))
+    pending: list[Grade | Prompt] = []
+    for case in cases:
+        if not case.answer.strip():
+            pending.append(Grade(grade=None, reason="no answer was given, so nothing is stated"))
+        elif not any(text.strip() for text in case.passages):
+            pending.append(Grade(grade=None, reason="no passages were read"))
         else:
             task = FAITHFULNESS_TASK.format(
-                question=one_line(one.question),
-                passages="\n\n".join(fence("passage", text) for text in one.passages),
-                answer=fence("answer", one.answer),
+                question=one_line(case.question),
+                passages="\n\n".join(fence("passage", text) for text in case.passages),
+                answer=fence("answer", case.answer),
             )
-            told.append(chat(FAITHFULNESS_SYSTEM, task))
-    return _graded(told, FAITHFULNESS, kit)
+            pending.append(chat(FAITHFULNESS_SYSTEM, task))
+    return _graded(pending, FAITHFULNESS, kit)
 
 
 def verdict(choice: Choice, menu: Mapping[str, int]) -> Grade:
@@ -203,9 +203,9 @@ def verdict(choice: Choice, menu: Mapping[str, int]) -> Grade:
     best word is only bounded (it was not among those that the engine listed), and where two are as likely.
     """
     logprobs = dict(zip(choice.options, choice.logprobs, strict=True))
-    best, *rest = sorted(logprobs, key=lambda word: -logprobs[word])
+    best, *rest = sorted(logprobs, key=lambda label: -logprobs[label])
     margin = logprobs[best] - logprobs[rest[0]]
-    mass = sum(math.exp(one) for one in choice.logprobs)
+    mass = sum(math.exp(logprob) for logprob in choice.logprobs)
     reason = ""
     if choice.bounded[choice.options.index(best)]:
         reason = f"off the menu: none of {', '.join(menu)} is among the judge's likely words"
@@ -216,7 +216,7 @@ def verdict(choice: Choice, menu: Mapping[str, int]) -> Grade:
     return Grade(
         grade=None if reason else menu[best],
         margin=round(margin, 6),
-        logprobs={word: round(one, 6) for word, one in logprobs.items()},
+        logprobs={label: round(logprob, 6) for label, logprob in logprobs.items()},
         reason=reason,
     )
 
@@ -227,34 +227,34 @@ def expected(grade: Grade, menu: Mapping[str, int]) -> float | None:
     >>> round(expected(Grade(grade=1, logprobs={"Full": -0.2877, "No": -1.3863}), FAITHFULNESS), 2)
     0.5
     """
-    powers = {word: math.exp(one) for word, one in grade.logprobs.items()}
+    powers = {label: math.exp(logprob) for label, logprob in grade.logprobs.items()}
     total = sum(powers.values())
-    return sum(menu[word] * one for word, one in powers.items()) / total if total else None
+    return sum(menu[label] * power for label, power in powers.items()) / total if total else None
 
 
 def as_record(grades: Mapping[str, Grade]) -> dict[str, dict[str, Any]]:
     """Grades as a record keeps them."""
     return {
         name: {
-            "grade": one.grade,
-            "margin": one.margin,
-            "logprobs": dict(one.logprobs),
-            "reason": one.reason,
+            "grade": grade.grade,
+            "margin": grade.margin,
+            "logprobs": dict(grade.logprobs),
+            "reason": grade.reason,
         }
-        for name, one in grades.items()
+        for name, grade in grades.items()
     }
 
 
-def _graded(told: Sequence[Grade | Prompt], menu: Mapping[str, int], kit: Kit) -> list[Grade]:
-    prompts = [one for one in told if isinstance(one, Prompt)]
-    words = iter(_chosen(prompts, tuple(menu), kit))
+def _graded(pending: Sequence[Grade | Prompt], menu: Mapping[str, int], kit: Kit) -> list[Grade]:
+    prompts = [item for item in pending if isinstance(item, Prompt)]
+    choices = iter(_chosen(prompts, tuple(menu), kit))
     grades = []
-    for one in told:
-        if isinstance(one, Prompt):
-            word = next(words)
-            grades.append(word if isinstance(word, Grade) else verdict(word, menu))
+    for item in pending:
+        if isinstance(item, Prompt):
+            choice = next(choices)
+            grades.append(choice if isinstance(choice, Grade) else verdict(choice, menu))
         else:
-            grades.append(one)
+            grades.append(item)
     return grades
 
 
@@ -267,9 +267,9 @@ def _chosen(prompts: Sequence[Prompt], options: Sequence[str], kit: Kit) -> list
         if len(prompts) == 1:
             return [Grade(grade=None, reason=f"too long for the judge: {error}")]
     except BatchFault as error:
-        if not all(isinstance(one, ContextTooLong) for one in error.errors):
+        if not all(isinstance(fault, ContextTooLong) for fault in error.errors):
             raise
-    return [word for one in prompts for word in _chosen([one], options, kit)]
+    return [choice for prompt in prompts for choice in _chosen([prompt], options, kit)]
 
 
 def _excerpt(passage: Passage, citations: Sequence[Citation], share: int) -> str:
@@ -277,7 +277,7 @@ def _excerpt(passage: Passage, citations: Sequence[Citation], share: int) -> str
     head = f"{passage.title}\n" if passage.title else ""
     if len(passage.text) <= share:
         return head + passage.text
-    spans = [(one.start, one.end) for one in citations if one.passage == passage.id]
+    spans = [(citation.start, citation.end) for citation in citations if citation.passage == passage.id]
     middle = (min(a for a, _ in spans) + max(b for _, b in spans)) // 2 if spans else 0
     start = max(0, min(middle - share // 2, len(passage.text) - share))
     return head + passage.text[start : start + share]

@@ -21,7 +21,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from disputatio.text import contains_words, is_unknown, normalise
+from disputatio.text import is_unknown, squad_contains, squad_normalise
 from disputatio.types import Example
 
 _LETTERED = re.compile(r"\s*\(?(?P<letter>[A-Z])[.):]\)?\s+", re.ASCII)  # "B. rest", "(B) rest"
@@ -37,7 +37,7 @@ def answer_set(answers: Iterable[str]) -> tuple[str, ...]:
     >>> answer_set(["The Beatles", "beatles.", "", "3,559"])
     ('beatles', '3559')
     """
-    return tuple(dict.fromkeys(form for form in map(normalise, answers) if form))
+    return tuple(dict.fromkeys(form for form in map(squad_normalise, answers) if form))
 
 
 def predicted_set(answers: Iterable[str], gold: Sequence[str] = ()) -> tuple[str, ...]:
@@ -60,19 +60,19 @@ def states(predicted: str, listed: str, rivals: Iterable[str] = (), *, lenient: 
     >>> states("New York City, NY", "New York", rivals=["New York City"], lenient=True)
     False
     """
-    said, value, others = normalise(predicted), normalise(listed), answer_set(rivals)
+    said, value, others = squad_normalise(predicted), squad_normalise(listed), answer_set(rivals)
     if not said or not value:
         return False
     if said == value:
         return True
     if not lenient or said in others:
         return False
-    if contains_words(said, value):
+    if squad_contains(said, value):
         return not any(
-            other != value and contains_words(other, value) and contains_words(said, other)
+            other != value and squad_contains(other, value) and squad_contains(said, other)
             for other in others
         )
-    return contains_words(value, said)
+    return squad_contains(value, said)
 
 
 def exact_match(
@@ -171,7 +171,7 @@ def accuracy(predicted: Sequence[str], gold: Sequence[str]) -> float | None:
     if not right:
         return None
     said = predicted_set(predicted, gold)
-    return float(any(contains_words(one, value) for one in said for value in right))
+    return float(any(squad_contains(one, value) for one in said for value in right))
 
 
 def choice(predicted: Sequence[str], gold: Sequence[str], wrong: Sequence[str]) -> float | None:
@@ -215,7 +215,7 @@ def attack_success(predicted: Sequence[str], gold: Sequence[str], wrong: Sequenc
     if not lies:
         return None
     said = predicted_set(predicted, lies)
-    return float(any(contains_words(one, lie) for one in said for lie in lies))
+    return float(any(squad_contains(one, lie) for one in said for lie in lies))
 
 
 def _picked(said: str, options: Sequence[str]) -> str | None:
@@ -224,22 +224,22 @@ def _picked(said: str, options: Sequence[str]) -> str | None:
     named = _LETTERED.match(said.strip()) or _LETTER.fullmatch(said.strip())
     if named and named["letter"].upper() in letters:
         return _words_of(letters[named["letter"].upper()])
-    words, told = normalise(said), [_words_of(one) for one in options]
+    words, told = squad_normalise(said), [_words_of(one) for one in options]
     if words in told:
         return words
     begun = [one for one in told if one and f"{words} ".startswith(f"{one} ")]
     if begun:
         return max(begun, key=len)
-    inside = {one for one in told if contains_words(words, one)}
+    inside = {one for one in told if squad_contains(words, one)}
     inside = {
-        one for one in inside if not any(one != other and contains_words(other, one) for other in inside)
+        one for one in inside if not any(one != other and squad_contains(other, one) for other in inside)
     }
     return inside.pop() if len(inside) == 1 else None
 
 
 def _words_of(option: str) -> str:
     """The normal form of an option without its letter."""
-    return normalise(_LETTERED.sub("", option, count=1))
+    return squad_normalise(_LETTERED.sub("", option, count=1))
 
 
 def score(
@@ -291,7 +291,7 @@ def score_answer(
     gold, wrong = example.gold, example.wrong
     if example.metadata.get("abstain"):  # its `told` are the data set's own words for not knowing
         told = answer_set(example.metadata.get("told", ()))
-        predicted = [one for one in predicted if normalise(one) not in told]
+        predicted = [one for one in predicted if squad_normalise(one) not in told]
     if example.metadata.get("options"):
         asked = ["choice" if one == "accuracy" else one for one in metrics]
         scores = score(predicted, gold, wrong, asked)

@@ -92,7 +92,7 @@ def _read() -> Mapping[tuple[str, str, float], Reader]:
     readers = {}
     for line in _TYPES.strip().splitlines():
         data, model, threshold, *rest = line.split()
-        shares = [float(one) for one in rest]
+        shares = [float(cell) for cell in rest]
         factual, misleading, irrelevant = (_scaled(shares[a:b]) for a, b in ((0, 3), (3, 7), (7, 10)))
         readers[data, model, float(threshold)] = Reader(
             factual=(factual[0], factual[1], factual[2]),
@@ -108,7 +108,7 @@ MODELS = (*dict.fromkeys(model for _, model, _ in READERS), IDEAL)
 TAUS = tuple(dict.fromkeys(tau for _, _, tau in READERS))
 PAPER: Mapping[tuple[str, str], tuple[float, ...]] = MappingProxyType(
     {
-        (line.split()[0], line.split()[1]): tuple(float(one) for one in line.split()[2:])
+        (line.split()[0], line.split()[1]): tuple(float(part) for part in line.split()[2:])
         for line in _ACCURACIES.strip().splitlines()
     }
 )
@@ -127,5 +127,5 @@ def reader_of(data: str, model: str, tau: float) -> Reader:
     except KeyError:
         raise InputError(
             f"no such reader: --data is one of {', '.join(DATA)}; --reader of {', '.join(MODELS)};"
-            f" --tau of {', '.join(str(one) for one in TAUS)} (0.0: without filtering)"
+            f" --tau of {', '.join(str(tau) for tau in TAUS)} (0.0: without filtering)"
         ) from None

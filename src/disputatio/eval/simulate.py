@@ -25,14 +25,7 @@ from disputatio.errors import InputError
 from disputatio.eval.readers import PAPER, Reader, reader_of
 from disputatio.eval.statistics import Estimate
 from disputatio.eval.statistics import estimate as interval
-from disputatio.evidence.weighing import (
-    CAP,
-    as_met,
-    estimate,
-    majority,
-    most_reliable,
-    weighted_vote,
-)
+from disputatio.reliability.weighted_vote import CAP, as_met, estimate, majority, most_reliable, weighted_vote
 
 Floats: TypeAlias = NDArray[np.float64]
 Labels: TypeAlias = NDArray[np.int64]
@@ -66,7 +59,7 @@ class World:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class TrialOutcome:
     """One setting: the accuracy of each method over the trials, and the paper's where it has the setting.
 
     `error` is the mean distance of the estimated reliability from p, which also holds what readers get
@@ -100,28 +93,28 @@ def reliabilities(
 def passages(generator: np.random.Generator, p: Floats, questions: int, coverage: float = COVERAGE) -> Labels:
     """What each source holds on each question: 0 the right answer, 1 to 9 a wrong one, -1 nothing."""
     size = (questions, len(p))
-    held = np.where(generator.random(size) < p, 0, generator.integers(1, WRONG + 1, size))
-    return np.where(generator.random(size) < coverage, held, -1)
+    labels = np.where(generator.random(size) < p, 0, generator.integers(1, WRONG + 1, size))
+    return np.where(generator.random(size) < coverage, labels, -1)
 
 
-def read(generator: np.random.Generator, held: Labels, reader: Reader, common: float = COMMON) -> Labels:
+def read(generator: np.random.Generator, labels: Labels, reader: Reader, common: float = COMMON) -> Labels:
     """What is answered from each passage: 0 right, 1 to 9 wrong, -1 "I don't know", 10 or more made up.
 
     An answer made up in common is 10 for all sources, else each source's own.
     """
-    questions, sources = held.shape
+    questions, sources = labels.shape
     shared = generator.random((questions, WRONG + 2))  # one draw a question and kind of passage
-    together = generator.random(held.shape) < common
-    draw = np.where(together, np.take_along_axis(shared, held + 1, axis=1), generator.random(held.shape))
+    together = generator.random(labels.shape) < common
+    draw = np.where(together, np.take_along_axis(shared, labels + 1, axis=1), generator.random(labels.shape))
     made_up = np.where(together, WRONG + 1, WRONG + 2 + np.arange(sources))
-    answer = np.full(held.shape, -1, dtype=np.int64)
-    for kind, shares in ((held == 0, reader.factual), (held < 0, reader.irrelevant)):
+    answer = np.full(labels.shape, -1, dtype=np.int64)
+    for kind, shares in ((labels == 0, reader.factual), (labels < 0, reader.irrelevant)):
         right, idk = shares[0], shares[0] + shares[1]
-        told = np.where(draw < right, 0, np.where(draw < idk, -1, made_up))
-        answer = np.where(kind, told, answer)
+        replies = np.where(draw < right, 0, np.where(draw < idk, -1, made_up))
+        answer = np.where(kind, replies, answer)
     right, wrong, idk = np.cumsum(reader.misleading)[:3]
-    told = np.where(draw < right, 0, np.where(draw < wrong, held, np.where(draw < idk, -1, made_up)))
-    return np.where(held > 0, told, answer)
+    replies = np.where(draw < right, 0, np.where(draw < wrong, labels, np.where(draw < idk, -1, made_up)))
+    return np.where(labels > 0, replies, answer)
 
 
 def build(
@@ -144,17 +137,17 @@ def trial(
     """One trial: accuracy by method on the tested questions, the estimate's error, whether it converged."""
     world = build(generator, p, estimated + tested, reader, common=common)
     options = max(2, min(len(p), CAP))  # the paper's L is the number of sources
-    found = estimate(world.part(0, estimated).votes, options=options)
+    estimates = estimate(world.part(0, estimated).votes, options=options)
     test = world.part(estimated)
-    few = most_reliable(test.votes, found.weights, KAPPA)
+    few = most_reliable(test.votes, estimates.weights, KAPPA)
     accuracy = (
         test.accuracy(majority(test.votes)),
-        test.accuracy(weighted_vote(test.votes, found.weights)),
-        test.accuracy(weighted_vote(few, found.weights)),
+        test.accuracy(weighted_vote(test.votes, estimates.weights)),
+        test.accuracy(weighted_vote(few, estimates.weights)),
         test.accuracy(weighted_vote(test.votes, p)),  # as the paper has it: p itself, not L p - 1
     )
-    error = float(np.abs(found.reliability - p).mean())
-    return dict(zip(METHODS, accuracy, strict=True)), error, found.converged
+    error = float(np.abs(estimates.reliability - p).mean())
+    return dict(zip(METHODS, accuracy, strict=True)), error, estimates.converged
 
 
 def simulate(
@@ -170,7 +163,7 @@ def simulate(
     tau: float = 0.1,
     common: float = COMMON,
     seed: int = 0,
-) -> Iterator[Outcome]:
+) -> Iterator[TrialOutcome]:
     """One outcome for each number of adversaries (by default 1 to all but two); for Beta, one.
 
     The same seed gives the same figures. Raises `InputError`.
@@ -185,7 +178,7 @@ def simulate(
     settings: list[int | None] = [None]
     if prior == "adversary-hammer":
         settings = list(adversaries or range(1, max(sources - 1, 2)))
-        if any(not 0 <= one <= sources for one in settings if one is not None):
+        if any(not 0 <= setting <= sources for setting in settings if setting is not None):
             raise InputError(f"--adversaries must lie between 0 and the {sources} sources")
     for liars in settings:
         runs = []
@@ -193,7 +186,7 @@ def simulate(
             generator = np.random.default_rng([seed, sources, liars or 0, number])
             p = reliabilities(generator, prior, sources, liars)
             runs.append(trial(generator, p, reader, estimated=estimated, tested=tested, common=common))
-        yield Outcome(
+        yield TrialOutcome(
             prior=prior,
             sources=sources,
             adversaries=liars,
@@ -215,16 +208,16 @@ def _of_the_paper(data: str, model: str, sources: int, adversaries: int | None) 
     return {method: PAPER[data, method][adversaries - 1] for method in METHODS if (data, method) in PAPER}
 
 
-def table(outcomes: Sequence[Outcome]) -> str:
+def table(outcomes: Sequence[TrialOutcome]) -> str:
     """The outcomes as a Markdown table: accuracy with its 95 % interval over trials, and the paper's."""
     lines = [
         "| adversaries | method | accuracy | 95 % over trials | paper |",
         "|---|---|---|---|---|",
     ]
-    for one in outcomes:
-        liars = "" if one.adversaries is None else str(one.adversaries)
-        for method, value in one.accuracy.items():
+    for outcome in outcomes:
+        liars = "" if outcome.adversaries is None else str(outcome.adversaries)
+        for method, value in outcome.accuracy.items():
             around = "" if value.low is None or value.high is None else f"{value.low:.3f} to {value.high:.3f}"
-            theirs = f"{one.paper[method]:.3f}" if method in one.paper else ""
+            theirs = f"{outcome.paper[method]:.3f}" if method in outcome.paper else ""
             lines.append(f"| {liars} | {method} | {value.mean:.3f} | {around} | {theirs} |")
     return "\n".join(lines) + "\n"

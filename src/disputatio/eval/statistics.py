@@ -39,10 +39,10 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """The mean of `one - other` over the `n` questions that both have, with its interval.
+    """The mean of `first - second` over the `n` questions that both have, with its interval.
 
     `p` is two-sided: twice the smaller share of resampled means on either side of zero, counting
-    the observed one, so it is never 0. `ratio` is the sum of one over the sum of the other.
+    the observed one, so it is never 0. `ratio` is the sum of the first over the sum of the second.
     """
 
     n: int
@@ -55,7 +55,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Discordance:
-    """On how many of `n` questions only the one, or only the other, was right; `p` is two-sided."""
+    """On how many of `n` questions only the first, or only the second, was right; `p` is two-sided."""
 
     n: int
     one_only: int
@@ -103,14 +103,14 @@ def estimates(
 
 
 def paired_difference(
-    one: Sequence[float | None],
+    first: Sequence[float | None],
     other: Sequence[float | None],
     *,
     level: float = 0.95,
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> Difference:
-    """How `one` differs from `other` on the same questions, resampling the questions.
+    """How `first` differs from `other` on the same questions, resampling the questions.
 
     Both sequences are in the same order of questions; a pair with a None is left out. Raises
     `ValueError` when their lengths differ.
@@ -118,7 +118,7 @@ def paired_difference(
     >>> paired_difference([1.0, 1.0, 1.0], [0.0, 0.0, None]).mean
     1.0
     """
-    return paired_differences([(one, other)], level=level, resamples=resamples, seed=seed)[0]
+    return paired_differences([(first, other)], level=level, resamples=resamples, seed=seed)[0]
 
 
 def paired_differences(
@@ -130,29 +130,29 @@ def paired_differences(
 ) -> list[Difference]:
     """`paired_difference` of each of several pairs of columns, in far less time than one by one."""
     pairs = [
-        [(a, b) for a, b in zip(one, other, strict=True) if a is not None and b is not None]
-        for one, other in columns
+        [(a, b) for a, b in zip(first, other, strict=True) if a is not None and b is not None]
+        for first, other in columns
     ]
-    gaps = [[a - b for a, b in held] for held in pairs]
-    found = []
-    for held, gap, (span, tail) in zip(
+    gaps = [[a - b for a, b in pair] for pair in pairs]
+    differences = []
+    for pair, gap, (span, tail) in zip(
         pairs, gaps, _spans(gaps, level=level, resamples=resamples, seed=seed), strict=True
     ):
-        below = sum(b for _, b in held)
-        found.append(
+        below = sum(b for _, b in pair)
+        differences.append(
             Difference(
                 n=len(gap),
                 mean=mean(gap),
                 low=span and span[0],
                 high=span and span[1],
                 p=None if span is None else min(1.0, 2 * (tail + 1) / (resamples + 1)),
-                ratio=sum(a for a, _ in held) / below if below else None,
+                ratio=sum(a for a, _ in pair) / below if below else None,
             )
         )
-    return found
+    return differences
 
 
-def mcnemar(one: Sequence[float | None], other: Sequence[float | None]) -> Discordance | None:
+def mcnemar(first: Sequence[float | None], second: Sequence[float | None]) -> Discordance | None:
     """McNemar's test (1947) of two strategies on the same questions, exact: binomial on those that differ.
 
     None where some score is neither right (1) nor wrong (0): the test is not for it. A pair with a None
@@ -163,13 +163,14 @@ def mcnemar(one: Sequence[float | None], other: Sequence[float | None]) -> Disco
     >>> mcnemar([0.5], [1.0]) is None
     True
     """
-    pairs = [(a, b) for a, b in zip(one, other, strict=True) if a is not None and b is not None]
+    pairs = [(a, b) for a, b in zip(first, second, strict=True) if a is not None and b is not None]
     if any(score not in (0, 1) for pair in pairs for score in pair):
         return None
-    first, second = sum(a > b for a, b in pairs), sum(a < b for a, b in pairs)
-    differing = first + second
-    tail = sum(math.comb(differing, k) for k in range(min(first, second) + 1))
-    return Discordance(n=len(pairs), one_only=first, other_only=second, p=min(1.0, 2 * tail / 2**differing))
+    first_only, second_only = sum(a > b for a, b in pairs), sum(a < b for a, b in pairs)
+    differing = first_only + second_only
+    tail = sum(math.comb(differing, k) for k in range(min(first_only, second_only) + 1))
+    p = min(1.0, 2 * tail / 2**differing)
+    return Discordance(n=len(pairs), one_only=first_only, other_only=second_only, p=p)
 
 
 def holm(values: Sequence[float]) -> list[float]:
@@ -211,7 +212,7 @@ def _spans(
     """
     import numpy as np
 
-    found: list[tuple[tuple[float, float] | None, int]] = [(None, 0)] * len(columns)
+    spans: list[tuple[tuple[float, float] | None, int]] = [(None, 0)] * len(columns)
     by_length: dict[int, list[int]] = {}
     for at, values in enumerate(columns):
         if len(values) > 1:
@@ -223,8 +224,8 @@ def _spans(
             lows, highs = np.quantile(means, [(1 - level) / 2, (1 + level) / 2], axis=0)
             tails = np.minimum((means <= _ZERO).sum(axis=0), (means >= -_ZERO).sum(axis=0))
             for at, low, high, tail in zip(some, lows, highs, tails, strict=True):
-                found[at] = ((float(low), float(high)), int(tail))
-    return found
+                spans[at] = ((float(low), float(high)), int(tail))
+    return spans
 
 
 def drawn(n: int, *, resamples: int, seed: int) -> Iterator[NDArray[np.float64]]:

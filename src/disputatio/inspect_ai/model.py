@@ -31,7 +31,7 @@ from disputatio.llm.options import score_options
 from disputatio.llm.request import with_schema
 from disputatio.types import Capabilities, Choice, Completion, Message, Prompt, Sampling, Token, Usage
 
-_Word = TypeVar("_Word", Completion, Choice)
+_Output = TypeVar("_Output", Completion, Choice)
 
 # The providers that Inspect's documentation says hold a reply to a schema; others do not look at it.
 HOLDS_TO_SCHEMA = frozenset({"anthropic", "google", "grok", "groq", "mistral", "openai", "sglang", "vllm"})
@@ -88,7 +88,9 @@ class InspectModel:
         where some of the calls succeeded.
         """
         if sampling.schema is not None and not self._holds_to_schema:
-            prompts = [replace(one, messages=with_schema(one.messages, sampling.schema)) for one in prompts]
+            prompts = [
+                replace(prompt, messages=with_schema(prompt.messages, sampling.schema)) for prompt in prompts
+            ]
         config = GenerateConfig(
             max_tokens=max(sampling.max_tokens, self._model.config.max_tokens or 0),
             temperature=sampling.temperature,
@@ -96,7 +98,7 @@ class InspectModel:
             seed=sampling.seed,
             response_schema=_response_schema(sampling.schema) if self._holds_to_schema else None,
         )
-        return self._words(prompts, config, self._completion)
+        return self._replies(prompts, config, self._completion)
 
     def choose(self, prompts: Sequence[Prompt], options: Sequence[str]) -> list[Choice]:
         """log P of each option as the first word of the reply, from one generated token.
@@ -105,7 +107,7 @@ class InspectModel:
         """
         config = GenerateConfig(max_tokens=1, temperature=0.0, seed=0, logprobs=True, top_logprobs=_TOP)
         try:
-            chosen = self._words(prompts, config, lambda output: self._choice(output, options))
+            chosen = self._replies(prompts, config, lambda output: self._choice(output, options))
         except Exception as error:  # each provider has errors of its own; all but this refusal are raised on
             if not isinstance(error, LLMError) and "logprob" in str(error).casefold():
                 raise self._no_logprobs() from error
@@ -117,30 +119,32 @@ class InspectModel:
     def _holds_to_schema(self) -> bool:
         return str(self._model).partition("/")[0] in HOLDS_TO_SCHEMA
 
-    def _words(
+    def _replies(
         self,
         prompts: Sequence[Prompt],
         config: GenerateConfig,
-        read: Callable[[ModelOutput], _Word | LLMError],
-    ) -> list[_Word]:
+        read: Callable[[ModelOutput], _Output | LLMError],
+    ) -> list[_Output]:
         """What all prompts, asked at once, came to; their wall time is shared among them."""
         if not prompts:
             return []
 
         async def ask() -> list[ModelOutput]:
             try:
-                return await collect(*(self._model.generate(_chat(one), config=config) for one in prompts))
+                return await collect(
+                    *(self._model.generate(_chat(prompt), config=config) for prompt in prompts)
+                )
             except ExceptionGroup as several:  # the first says why; one alone comes without a group
                 raise several.exceptions[0] from several
 
         began = time.perf_counter()
         # A strategy's own threads know nothing of the loop and of the sample: both are handed along.
         outputs = self._sample.copy().run(partial(from_thread.run, ask, token=self._loop))
-        words = [read(output) for output in outputs]
-        share = (time.perf_counter() - began) / len(words)
-        good = [None if isinstance(one, LLMError) else _timed(one, share) for one in words]
-        errors = [one for one in words if isinstance(one, LLMError)]
-        kept = [one for one in good if one is not None]
+        replies = [read(output) for output in outputs]
+        share = (time.perf_counter() - began) / len(replies)
+        good = [None if isinstance(reply, LLMError) else _timed(reply, share) for reply in replies]
+        errors = [reply for reply in replies if isinstance(reply, LLMError)]
+        kept = [reply for reply in good if reply is not None]
         if errors and not kept:
             raise errors[0]
         if errors:
@@ -173,7 +177,7 @@ class InspectModel:
         tops = listed.content[0].top_logprobs if listed is not None and listed.content else None
         if not tops:
             return self._no_logprobs()
-        top = [Token(text=one.token, logprob=min(one.logprob, 0.0)) for one in tops]
+        top = [Token(text=token.token, logprob=min(token.logprob, 0.0)) for token in tops]
         logprobs, bounded = score_options(options, top)
         return Choice(options=tuple(options), logprobs=logprobs, bounded=bounded, usage=_usage(output.usage))
 
@@ -186,38 +190,40 @@ class InspectModel:
 
 def _chat(prompt: Prompt) -> list[ChatMessage]:
     """A prompt in Inspect's nouns."""
-    return [_MESSAGES[one.role](one.content) for one in prompt.messages]
+    return [_MESSAGES[message.role](message.content) for message in prompt.messages]
 
 
 def _response_schema(schema: Mapping[str, Any] | None) -> ResponseSchema | None:
     """A schema as Inspect carries it."""
     if schema is None:
         return None
-    return ResponseSchema(name="reply", json_schema=JSONSchema.model_validate(told(schema)), strict=True)
+    return ResponseSchema(
+        name="reply", json_schema=JSONSchema.model_validate(bounds_in_words(schema)), strict=True
+    )
 
 
-def told(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """A schema with its bounds on lists told in words, as Inspect's own schemas have no field for them.
+def bounds_in_words(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """A schema with its bounds on lists in words, as Inspect's own schemas have no field for them.
 
-    >>> told({"type": "array", "items": {"type": "string"}, "maxItems": 8})
+    >>> bounds_in_words({"type": "array", "items": {"type": "string"}, "maxItems": 8})
     {'type': 'array', 'items': {'type': 'string'}, 'description': 'at most 8 items'}
     """
     made: dict[str, Any] = {}
     for key, value in schema.items():
         if key == "properties":
-            made[key] = {name: told(one) for name, one in value.items()}
+            made[key] = {name: bounds_in_words(field) for name, field in value.items()}
         elif key == "anyOf":
-            made[key] = [told(one) for one in value]
+            made[key] = [bounds_in_words(branch) for branch in value]
         elif key == "items":
-            made[key] = told(value)
+            made[key] = bounds_in_words(value)
         elif key not in ("minItems", "maxItems"):
             made[key] = value
     bounds = [
-        (word, schema[key]) for key, word in (("minItems", "least"), ("maxItems", "most")) if key in schema
+        (limit, schema[key]) for key, limit in (("minItems", "least"), ("maxItems", "most")) if key in schema
     ]
     if bounds:
-        said = ", ".join(f"at {word} {count} items" for word, count in bounds)
-        made["description"] = f"{made['description']} ({said})" if "description" in made else said
+        text = ", ".join(f"at {limit} {count} items" for limit, count in bounds)
+        made["description"] = f"{made['description']} ({text})" if "description" in made else text
     return made
 
 
@@ -235,12 +241,14 @@ def _usage(usage: ModelUsage | None) -> Usage:
 
 
 def _tokens(choice: ChatCompletionChoice) -> tuple[Token, ...]:
-    """The tokens of a reply with their log-probabilities, where they were told."""
+    """The tokens of a reply with their log-probabilities, where there are any."""
     listed = choice.logprobs.content if choice.logprobs is not None else []
     return tuple(
-        Token(text=one.token, logprob=min(one.logprob, 0.0)) for one in listed if math.isfinite(one.logprob)
+        Token(text=token.token, logprob=min(token.logprob, 0.0))
+        for token in listed
+        if math.isfinite(token.logprob)
     )
 
 
-def _timed(word: _Word, seconds: float) -> _Word:
-    return replace(word, usage=replace(word.usage, seconds=seconds))
+def _timed(reply: _Output, seconds: float) -> _Output:
+    return replace(reply, usage=replace(reply.usage, seconds=seconds))

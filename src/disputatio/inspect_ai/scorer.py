@@ -10,7 +10,7 @@ from inspect_ai.solver import TaskState
 
 from disputatio.errors import UnknownName
 from disputatio.eval.metrics import score_answer
-from disputatio.inspect_ai.solver import TOLD
+from disputatio.inspect_ai.solver import METADATA_KEY
 from disputatio.types import Example
 
 USUAL = ("em", "precision", "recall", "f1", "accuracy")
@@ -33,13 +33,13 @@ def disputatio_scorer(metrics: Sequence[str] = USUAL) -> Scorer:
             raise UnknownName("metric", metric, METRICS)
 
     async def score(state: TaskState, target: Target) -> Score:
-        told = state.metadata.get(TOLD)
-        if told is None and not state.output.completion.strip():
+        recorded = state.metadata.get(METADATA_KEY)
+        if recorded is None and not state.output.completion.strip():
             return Score.unscored(reason="no_response", explanation="no answer was given, nor an abstention")
-        if told is not None and told["abstained"] == "fault":
+        if recorded is not None and recorded["abstained"] == "fault":
             return Score.unscored(reason="no_response", explanation="a model or the network failed")
-        answers = tuple(told["answers"]) if told is not None else (state.output.completion,)
-        abstained = told["abstained"] if told is not None else None
+        answers = tuple(recorded["answers"]) if recorded is not None else (state.output.completion,)
+        abstained = recorded["abstained"] if recorded is not None else None
         example = Example(
             id=str(state.sample_id),
             row=0,
@@ -49,7 +49,7 @@ def disputatio_scorer(metrics: Sequence[str] = USUAL) -> Scorer:
             metadata=state.metadata,
         )
         scores = score_answer(answers, example, metrics)
-        value = {name: math.nan if one is None else one for name, one in scores.items()}
+        value = {name: math.nan if score is None else score for name, score in scores.items()}
         return Score(
             value={**value, "abstained": float(abstained is not None)},
             answer="; ".join(answers),

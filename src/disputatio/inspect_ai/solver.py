@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import concurrent.futures
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,16 +22,17 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from pydantic import TypeAdapter, ValidationError
 
 from disputatio.api import Index, kit_of
-from disputatio.config import over, read_settings
+from disputatio.config import read_settings
 from disputatio.errors import InputError, ReplyError
 from disputatio.eval.running.entrants import defaults
 from disputatio.inspect_ai.model import InspectModel
 from disputatio.kit import Kit
+from disputatio.parts import with_retriever
 from disputatio.pipeline import DEFAULT_STRATEGY, ask, load_strategy, prompts_hash, read_options
-from disputatio.store.in_hand import InHand
+from disputatio.store.in_memory import InMemory
 from disputatio.types import Answer, Passage
 
-TOLD = "disputatio"  # the key of a sample's metadata under which the answer stands
+METADATA_KEY = "disputatio"  # the key of a sample's metadata under which the answer stands
 _FIELDS = (
     "answers", "abstained", "text", "claims", "conflict", "confidence", "usage", "strategy", "model",
     "rounds", "retrievals",
@@ -80,11 +81,11 @@ def disputation_solver(
         except concurrent.futures.CancelledError:
             await lowlevel.checkpoint()  # where a limit of Inspect's ended the sample, its own word goes on
             raise
-        state.metadata[TOLD] = {**told(answer), "prompts": prompts}
+        state.metadata[METADATA_KEY] = {**as_metadata(answer), "prompts": prompts}
         state.output = output(answer)
         state.messages.append(state.output.message)
         if answer.abstained == "fault":
-            broken = next((one for one in answer.replies if one.fault), None)
+            broken = next((reply for reply in answer.replies if reply.fault), None)
             raise ReplyError(broken.fault if broken else "no agent gave one", broken.raw if broken else "")
         return state
 
@@ -103,9 +104,9 @@ class _Parts:
         """The kit for one sample; raises `InputError` where its passages are none."""
         kit = self._cast()
         if self._index is not None:
-            return over(kit, self._index)
-        given = metadata.get("passages")
-        return kit if given is None else replace(kit, retriever=InHand(passages_of(given)))
+            return with_retriever(kit, self._index)
+        passages = metadata.get("passages")
+        return kit if passages is None else replace(kit, retriever=InMemory(passages_of(passages)))
 
     def _cast(self) -> Kit:
         kit, active = kit_of(self._settings), get_model()
@@ -118,10 +119,10 @@ class _Parts:
         return replace(kit, model=InspectModel(active), roles=roles)
 
 
-def passages_of(given: object) -> list[Passage]:
+def passages_of(value: object) -> list[Passage]:
     """The passages of a sample's metadata; raises `InputError` for what are none."""
     try:
-        return _PASSAGES.validate_python(given)
+        return _PASSAGES.validate_python(value)
     except ValidationError as error:
         first = error.errors()[0]
         where = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"])
@@ -130,9 +131,9 @@ def passages_of(given: object) -> list[Passage]:
         ) from error
 
 
-def told(answer: Answer) -> dict[str, Any]:
+def as_metadata(answer: Answer) -> dict[str, Any]:
     """An answer as a sample's metadata keeps it, without its passages, which the sample holds."""
-    whole = asdict(answer)
+    whole = answer.to_dict()
     return {name: whole[name] for name in _FIELDS}
 
 

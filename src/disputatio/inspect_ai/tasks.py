@@ -55,7 +55,7 @@ def disputatio_task(
     except DisputatioError as error:
         raise PrerequisiteError(str(error)) from error
     return Task(
-        dataset=MemoryDataset([sample(one) for one in examples], name=identity.name),
+        dataset=MemoryDataset([sample(example) for example in examples], name=identity.name),
         solver=solver,
         scorer=model_graded_qa() if identity.judged else disputatio_scorer(identity.metrics),
         fail_on_error=FAULTS,
@@ -74,7 +74,7 @@ def sample(example: Example) -> Sample:
 
     No strategy sees the metadata but the passages.
     """
-    passages = [{name: one for name, one in asdict(each).items() if one} for each in example.passages]
+    passages = [{name: value for name, value in asdict(each).items() if value} for each in example.passages]
     return Sample(
         input=example.question,
         target=list(example.gold),

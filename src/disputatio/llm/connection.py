@@ -10,11 +10,12 @@ import importlib.util
 import os
 import random
 import threading
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
+from disputatio.calling import Cancel
 from disputatio.errors import ConfigError, LLMError, MissingDependency, QuotaExceeded, Refused
 from disputatio.llm.faults import Address, Failed
 from disputatio.llm.loop import Loop
@@ -25,9 +26,11 @@ if TYPE_CHECKING:
     import openai
 
 _OFFICIAL = "https://api.openai.com/v1"
-_Word = TypeVar("_Word")
+_Result = TypeVar("_Result")
 
-Attempt = Callable[["openai.AsyncOpenAI", float], Awaitable[_Word | Failed]]
+_Ended = tuple[int, _Result | LLMError]  # a call's place in its batch, and what it came to
+
+Attempt = Callable[["openai.AsyncOpenAI", float], Awaitable[_Result | Failed]]
 """One attempt at a call: given the client, and when the call's total deadline passes on the loop's clock."""
 
 
@@ -79,8 +82,16 @@ class Connection:
                 self._loop.close()
             self._loop = None
 
-    def run(self, attempts: Sequence[Attempt[_Word]]) -> list[_Word | LLMError]:
-        """What each call came to, in order; a fault is returned, not raised."""
+    def run(
+        self,
+        attempts: Sequence[Attempt[_Result]],
+        on_done: Callable[[int, _Result | LLMError], None] = lambda *_: None,
+        cancel: Cancel | None = None,
+    ) -> list[_Result | LLMError]:
+        """What each call came to, in order; a fault is returned, not raised.
+
+        `on_done(index, outcome)` is called in this thread for each call that has ended. Raises `Cancelled`.
+        """
         with self._starting:
             if self._loop is None:
                 _check_ready(self.at)
@@ -88,14 +99,21 @@ class Connection:
                 name = f"disputatio openai:{self.at.model}"
                 self._loop = Loop(partial(_open, self.at, self.deadlines), name=name)
             loop = self._loop
-        return loop.run(self._batch(loop.client, attempts))
+
+        def work(report: Callable[[_Ended[_Result]], None]) -> Coroutine[Any, Any, list[_Result | LLMError]]:
+            return self._batch(loop.client, attempts, report)
+
+        return loop.run(work, lambda ended: on_done(*ended), cancel or Cancel())
 
     async def _batch(
-        self, client: openai.AsyncOpenAI, attempts: Sequence[Attempt[_Word]]
-    ) -> list[_Word | LLMError]:
+        self,
+        client: openai.AsyncOpenAI,
+        attempts: Sequence[Attempt[_Result]],
+        report: Callable[[_Ended[_Result]], None],
+    ) -> list[_Result | LLMError]:
         hopeless: list[LLMError] = []
 
-        async def one(attempt: Attempt[_Word]) -> _Word | LLMError:
+        async def outcome_of(attempt: Attempt[_Result]) -> _Result | LLMError:
             async with self._slots:
                 if hopeless:  # the key or the account is refused: the rest need not be tried
                     return hopeless[0]
@@ -104,9 +122,14 @@ class Connection:
                     hopeless.append(outcome)
                 return outcome
 
-        return list(await asyncio.gather(*(one(attempt) for attempt in attempts)))
+        async def reported(index: int, attempt: Attempt[_Result]) -> _Result | LLMError:
+            outcome = await outcome_of(attempt)
+            report((index, outcome))
+            return outcome
 
-    async def _call(self, client: openai.AsyncOpenAI, attempt: Attempt[_Word]) -> _Word | LLMError:
+        return list(await asyncio.gather(*(reported(*numbered) for numbered in enumerate(attempts))))
+
+    async def _call(self, client: openai.AsyncOpenAI, attempt: Attempt[_Result]) -> _Result | LLMError:
         now = asyncio.get_running_loop().time
         ends = now() + self.deadlines.total
         return await self._retry.run(lambda: attempt(client, ends), remaining=lambda: ends - now())

@@ -8,13 +8,14 @@ thread would stand still. And a fault of the native code ends this process, not 
 Requests come as lines of JSON on standard input, answers and news go as lines on standard output:
 
 * in: `{"id": 1, "do": "complete", "prompts": [[["user", "..."]]], "sampling": {...}}`,
-  `{"id": 2, "do": "choose", "prompts": [...], "options": ["Yes", "No"]}`;
-* out: `{"say": "loading ..."}`, `{"ready": true}`, `{"id": 1, "words": [...]}`,
+  `{"id": 2, "do": "choose", "prompts": [...], "options": ["Yes", "No"]}`, `{"id": 1, "do": "cancel"}`;
+* out: `{"say": "loading ..."}`, `{"id": 0, "done": true}` (the model is loaded), for each prompt
+  `{"id": 1, "index": 0, "reply": {...}}` when its reply is whole, and last `{"id": 1, "done": true}` or
   `{"id": 1, "fault": "ContextTooLong", "message": "..."}` (with id 0: it could not be loaded).
 
 One thread steps the pipeline; requests join the batch that is running. Log-probabilities are taken by the
-engine before its constraint mask (checked by `bench/choose_check.py`), so `choose` generates one constrained
-token an option, over a prefix that is computed once, and reads the model's own P(option).
+engine before its constraint mask (checked by `bench/engine/choose_check.py`), so `choose` generates one
+constrained token an option, over a prefix that is computed once, and reads the model's own P(option).
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ import signal
 import sys
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -54,7 +55,7 @@ def main(model: str, cache: str, cache_gb: str, context: str) -> None:
     except DisputatioError as fault:
         send(_fault(0, fault))
         return
-    send({"ready": True})
+    send({"id": 0, "done": True})
     while True:
         engine.step(inbox)
 
@@ -85,7 +86,10 @@ def _fault(number: int, fault: DisputatioError) -> dict[str, Any]:
 
 @dataclass(slots=True, eq=False)
 class _Job:
-    """A prompt in the batch; `read` once it is computed, or will not be. It waits until `after` is read."""
+    """A prompt in the batch; `read` once it is computed, or will not be. It waits until `after` is read.
+
+    `reply` is what was generated, `fault` why nothing was.
+    """
 
     ids: Any
     config: Any
@@ -93,12 +97,12 @@ class _Job:
     read: bool = False
     handle: Any = None
     cached: int = 0
-    word: dict[str, Any] | None = None
+    reply: dict[str, Any] | None = None
     fault: DisputatioError | None = None
 
     @property
     def over(self) -> bool:
-        return self.word is not None or self.fault is not None
+        return self.reply is not None or self.fault is not None
 
     def fail(self, fault: DisputatioError) -> None:
         self.read, self.fault = True, fault
@@ -106,24 +110,38 @@ class _Job:
 
 @dataclass(slots=True, eq=False)
 class _Request:
-    """What the parent asked for: rows of jobs, one row a prompt (`choose`: with one job an option)."""
+    """What the parent asked for: rows of jobs, one row a prompt (`choose`: with one job an option).
+
+    `sent` has the rows whose replies have gone back.
+    """
 
     number: int
     choosing: bool
     rows: list[list[_Job]] = field(default_factory=list)
+    sent: set[int] = field(default_factory=set)
 
-    def answer(self) -> dict[str, Any] | None:
-        """The line that goes back; None while something is missing."""
-        jobs = [job for row in self.rows for job in row]
-        if not all(job.over for job in jobs):
-            return None
-        if fault := next((job.fault for job in jobs if job.fault is not None), None):
-            return _fault(self.number, fault)
-        words = [dict(row[0].word or {}) for row in self.rows]
-        if self.choosing:
-            for word, row in zip(words, self.rows, strict=True):
-                word["logprobs"] = [job.word["tokens"][0][1] for job in row if job.word]
-        return {"id": self.number, "words": words}
+    @property
+    def jobs(self) -> list[_Job]:
+        """The jobs of all rows."""
+        return [job for row in self.rows for job in row]
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing of it is still to be computed."""
+        return all(job.over for job in self.jobs)
+
+    def messages(self) -> Iterator[dict[str, Any]]:
+        """What goes back now: a reply for each row that has become whole, and at the end how it ended."""
+        for index, row in enumerate(self.rows):
+            if index not in self.sent and all(job.reply is not None for job in row):
+                self.sent.add(index)
+                reply = dict(row[0].reply or {})
+                if self.choosing:
+                    reply["logprobs"] = [job.reply["tokens"][0][1] for job in row if job.reply]
+                yield {"id": self.number, "index": index, "reply": reply}
+        if self.over:
+            faults = [job.fault for job in self.jobs if job.fault is not None]
+            yield _fault(self.number, faults[0]) if faults else {"id": self.number, "done": True}
 
 
 class Engine:
@@ -147,7 +165,7 @@ class Engine:
         self._numbers = count()
         self._requests: list[_Request] = []
         self._active: list[_Job] = []
-        self._held: list[_Job] = []
+        self._queued: list[_Job] = []
 
     def step(self, inbox: queue.SimpleQueue[Mapping[str, Any]]) -> None:
         """Take what waits, move the batch on by one token, answer what is done; sleep while nothing runs."""
@@ -163,26 +181,26 @@ class Engine:
             for job in self._active:
                 self._settle(job)
             self._active = [job for job in self._active if not job.over]
-        waiting = []
         for request in self._requests:
-            if (answer := request.answer()) is None:
-                waiting.append(request)
-            else:
-                self._send(answer)
-        self._requests = waiting
+            for message in request.messages():
+                self._send(message)
+        self._requests = [request for request in self._requests if not request.over]
 
-    def _take(self, asked: Mapping[str, Any]) -> None:
-        """A new request; one that cannot be met is answered at once."""
-        request = _Request(number=asked["id"], choosing=asked["do"] == "choose")
+    def _take(self, message: Mapping[str, Any]) -> None:
+        """A new request, or a request's end; one that cannot be met is answered at once."""
+        if message["do"] == "cancel":
+            self._cancel(message["id"])
+            return
+        request = _Request(number=message["id"], choosing=message["do"] == "choose")
         try:
             if request.choosing:
-                self._check_options(asked["options"])
-                configs = [self._config(Sampling(max_tokens=1), only=one) for one in asked["options"]]
-                prompts = [self._encode(one, 1) for one in asked["prompts"]]
+                self._check_options(message["options"])
+                configs = [self._config(Sampling(max_tokens=1), only=option) for option in message["options"]]
+                prompts = [self._encode(prompt, 1) for prompt in message["prompts"]]
             else:
-                sampling = Sampling(**asked["sampling"])
+                sampling = Sampling(**message["sampling"])
                 configs = [self._config(sampling)]
-                prompts = [self._encode(one, sampling.max_tokens) for one in asked["prompts"]]
+                prompts = [self._encode(prompt, sampling.max_tokens) for prompt in message["prompts"]]
         except DisputatioError as fault:
             self._send(_fault(request.number, fault))
             return
@@ -194,12 +212,23 @@ class Engine:
             first = _Job(ids, configs[0], ahead)
             request.rows.append([first, *(_Job(ids, config, first) for config in configs[1:])])
         self._requests.append(request)
-        self._held += [job for row in request.rows for job in row]
+        self._queued += request.jobs
+
+    def _cancel(self, number: int) -> None:
+        """Drop what is left of a request; one that is answered already is left alone."""
+        for request in self._requests:
+            if request.number == number:
+                for job in request.jobs:
+                    if job.handle is not None and not job.over:
+                        job.handle.cancel()
+                self._active = [job for job in self._active if job not in request.jobs]
+                self._queued = [job for job in self._queued if job not in request.jobs]
+        self._requests = [request for request in self._requests if request.number != number]
 
     def _admit(self) -> None:
         """Add to the batch whatever waits for nothing."""
-        ready = [job for job in self._held if job.after is None or job.after.read]
-        self._held = [job for job in self._held if job not in ready]
+        ready = [job for job in self._queued if job.after is None or job.after.read]
+        self._queued = [job for job in self._queued if job not in ready]
         for job in ready:
             job.cached = self._seen.match(job.ids.data[0].tolist())
             try:
@@ -225,12 +254,12 @@ class Engine:
             job.fail(ContextTooLong("the embedded engine had no room for the prompt"))
             return
         output = outputs[0]
-        ids = [int(one) for one in output.generated_ids]
+        ids = [int(token) for token in output.generated_ids]
         prompt = job.ids.data[0].tolist()
         self._seen.add([*prompt, *ids])
-        pieces = self._tokenizer.decode([[one] for one in ids]) if ids else []
+        pieces = self._tokenizer.decode([[token] for token in ids]) if ids else []
         cut = output.finish_reason == self._genai.GenerationFinishReason.LENGTH
-        job.word = {
+        job.reply = {
             "text": self._tokenizer.decode(ids) if ids else "",
             "finish_reason": "length" if cut else "stop",
             "tokens": [
@@ -276,9 +305,9 @@ class Engine:
 
     def _check_options(self, options: Sequence[str]) -> None:
         """Options are told apart by their first token; raises `ConfigError` where they are not."""
-        spelt = [self._tokenizer.encode(one, add_special_tokens=False).input_ids for one in options]
-        firsts = [int(one.data[0][0]) for one in spelt]
-        if len(set(firsts)) != len(firsts) or not all(one.isalnum() for one in options):
+        spelt = [self._tokenizer.encode(option, add_special_tokens=False).input_ids for option in options]
+        firsts = [int(ids.data[0][0]) for ids in spelt]
+        if len(set(firsts)) != len(firsts) or not all(option.isalnum() for option in options):
             raise ConfigError(f"options must be words that differ in their first token: {tuple(options)}")
 
 
@@ -290,7 +319,7 @@ def _shared(prompts: Sequence[Any]) -> int:
     """
     same = 0
     for column in zip(*prompts, strict=False):
-        if any(one != column[0] for one in column):
+        if any(token != column[0] for token in column):
             break
         same += 1
     return same
@@ -313,17 +342,17 @@ class SeenBlocks:
         self._blocks: OrderedDict[int, None] = OrderedDict()
 
     def match(self, ids: list[int]) -> int:
-        """How many leading tokens are held; at least one is always left to compute."""
-        held = 0
-        for held_to, key in self._keys(ids):
-            if key not in self._blocks or held_to >= len(ids):
+        """How many leading tokens are in the cache; at least one is always left to compute."""
+        matched = 0
+        for end, key in self._keys(ids):
+            if key not in self._blocks or end >= len(ids):
                 break
             self._blocks.move_to_end(key)
-            held = held_to
-        return held
+            matched = end
+        return matched
 
     def add(self, ids: list[int]) -> None:
-        """Hold the whole blocks of a finished sequence."""
+        """Count the whole blocks of a finished sequence as cached."""
         for _, key in self._keys(ids):
             self._blocks[key] = None
             self._blocks.move_to_end(key)

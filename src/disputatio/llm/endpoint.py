@@ -14,9 +14,11 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
-from disputatio.errors import BatchFault, LLMError, Malformed, NoLogprobs
+from disputatio.calling import Cancel
+from disputatio.errors import LLMError, Malformed, NoLogprobs
+from disputatio.llm.batch import Laps, results_of
 from disputatio.llm.connection import Connection
 from disputatio.llm.faults import Failed
 from disputatio.llm.options import score_options
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Deadlines", "Endpoint"]
 
-_Word = TypeVar("_Word", Completion, Choice)
+_Result = TypeVar("_Result", Completion, Choice)
 
 
 class Endpoint:
@@ -105,11 +107,12 @@ class Endpoint:
         with self._probing:
             if self._probed is None:
                 began = time.perf_counter()
-                found = probe(
-                    lambda request: self._run([request])[0], f"openai-compatible at {self._at.host}"
+                probed = probe(
+                    lambda request: self._connection.run([partial(self._attempt, request)])[0],
+                    f"openai-compatible at {self._at.host}",
                 )
                 seconds = time.perf_counter() - began
-                self._probed = replace(found, usage=replace(found.usage, seconds=seconds))
+                self._probed = replace(probed, usage=replace(probed.usage, seconds=seconds))
             return self._probed.capabilities
 
     def complete(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
@@ -119,15 +122,25 @@ class Endpoint:
         the reply is to be parsed strictly in any case. Raises `LLMError`, of which `Malformed`
         for an empty reply and `BatchFault` where some of the calls succeeded.
         """
+        return self.complete_as_done(prompts, sampling, lambda *_: None, Cancel())
+
+    def complete_as_done(
+        self,
+        prompts: Sequence[Prompt],
+        sampling: Sampling,
+        on_done: Callable[[int, Completion], None],
+        cancel: Cancel,
+    ) -> list[Completion]:
+        """As `complete`; reports each call when it has ended. A call that is cancelled is disconnected."""
         if not prompts:
             return []
         prompted = sampling.schema is not None and not self.capabilities().schema
         logprobs = self._probed is None or self._probed.capabilities.logprobs
-        began = time.perf_counter()
-        outcomes = self._run(
-            [Request(prompt=one, sampling=sampling, prompted=prompted, logprobs=logprobs) for one in prompts]
-        )
-        return _settle(outcomes, self._completion, time.perf_counter() - began)
+        requests = [
+            Request(prompt=prompt, sampling=sampling, prompted=prompted, logprobs=logprobs)
+            for prompt in prompts
+        ]
+        return self._results(requests, self._completion, on_done, cancel)
 
     def choose(self, prompts: Sequence[Prompt], options: Sequence[str]) -> list[Choice]:
         """log P of each option as the first word of the reply, from one generated token.
@@ -135,16 +148,25 @@ class Endpoint:
         The tokens that begin an option are added up; `bounded` marks an option that none of the
         listed tokens begins. Raises `LLMError`; `NoLogprobs` when the endpoint cannot tell.
         """
+        return self.choose_as_done(prompts, options, lambda *_: None, Cancel())
+
+    def choose_as_done(
+        self,
+        prompts: Sequence[Prompt],
+        options: Sequence[str],
+        on_done: Callable[[int, Choice], None],
+        cancel: Cancel,
+    ) -> list[Choice]:
+        """As `choose`; reports each call when it has ended. A call that is cancelled is disconnected."""
         if not prompts:
             return []
         if not self.capabilities().logprobs:
             raise self._no_logprobs()
         top = self.capabilities().max_options
-        began = time.perf_counter()
-        outcomes = self._run(
-            [Request(prompt=one, sampling=Sampling(max_tokens=1), top=top, fixed=True) for one in prompts]
-        )
-        return _settle(outcomes, lambda one: self._choice(one, options), time.perf_counter() - began)
+        requests = [
+            Request(prompt=prompt, sampling=Sampling(max_tokens=1), top=top, fixed=True) for prompt in prompts
+        ]
+        return self._results(requests, lambda received: self._choice(received, options), on_done, cancel)
 
     def _completion(self, received: Received) -> Completion | LLMError:
         if not received.text.strip():
@@ -170,9 +192,26 @@ class Endpoint:
             "give this role a model that has them (--role ROLE=MODEL)"
         )
 
-    def _run(self, requests: Sequence[Request]) -> list[Received | LLMError]:
-        """What each request came to, in order."""
-        return self._connection.run([partial(self._attempt, request) for request in requests])
+    def _results(
+        self,
+        requests: Sequence[Request],
+        read: Callable[[Received], _Result | LLMError],
+        on_done: Callable[[int, _Result], None],
+        cancel: Cancel,
+    ) -> list[_Result]:
+        """The results of a batch, each reported when it is there; raises its faults (`batch.results_of`)."""
+        laps = Laps()
+        results: dict[int, _Result | LLMError] = {}
+
+        def ended(index: int, outcome: Received | LLMError) -> None:
+            result = read(outcome) if isinstance(outcome, Received) else outcome
+            results[index] = result if isinstance(result, LLMError) else laps.timed(result)
+            if not isinstance(results[index], LLMError):
+                on_done(index, cast("_Result", results[index]))
+
+        attempts = [partial(self._attempt, request) for request in requests]
+        self._connection.run(attempts, ended, cancel)
+        return results_of([results[index] for index in range(len(requests))])
 
     async def _attempt(self, request: Request, client: openai.AsyncOpenAI, ends: float) -> Received | Failed:
         while True:
@@ -184,27 +223,3 @@ class Endpoint:
             if not name:
                 return outcome
             self._dropped.add(name)  # and ask again without it; it is remembered
-
-
-def _settle(
-    outcomes: Sequence[Received | LLMError],
-    read: Callable[[Received], _Word | LLMError],
-    seconds: float,
-) -> list[_Word]:
-    """The words of a batch, its wall time shared among them; raises its faults.
-
-    When all calls failed the first fault is raised itself, when some did a `BatchFault`.
-    """
-    words = [read(one) if isinstance(one, Received) else one for one in outcomes]
-    errors = [word for word in words if isinstance(word, LLMError)]
-    good = len(words) - len(errors)
-    if not good:
-        raise errors[0]
-    share = seconds / good
-    timed = [
-        None if isinstance(word, LLMError) else replace(word, usage=replace(word.usage, seconds=share))
-        for word in words
-    ]
-    if errors:
-        raise BatchFault(timed, errors)
-    return [word for word in timed if word is not None]

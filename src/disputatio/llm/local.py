@@ -1,7 +1,7 @@
 """The embedded engine, as the rest of the program sees it: a process beside this one that holds the model.
 
 `disputatio.llm.embedded` is what runs there and says why. Here calls are written to it as lines of JSON, from
-any number of threads, and its answers are handed to those who wait for them.
+any number of threads, and each reply is handed to whoever waits for it as soon as it is whole.
 """
 
 from __future__ import annotations
@@ -12,24 +12,28 @@ import os
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future
-from contextlib import suppress
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import asdict
 from itertools import count
 from pathlib import Path
-from typing import IO, Any, cast
+from queue import SimpleQueue
+from typing import IO, Any, TypeVar, cast
 
 from disputatio import errors
+from disputatio.calling import Cancel
 from disputatio.errors import LLMError, MissingDependency
+from disputatio.llm.batch import Laps
 from disputatio.types import Capabilities, Choice, Completion, Prompt, Sampling, Token, Usage
 
+_COMMAND = ("-P", "-m", "disputatio.llm.embedded")
 _LOADING = 0  # the number under which the process reports that it is ready
 _ENGINES: dict[tuple[Path, Path, int, int], _Process] = {}
 _ENGINES_LOCK = threading.Lock()
 
-Words = Sequence[Mapping[str, Any]]
+Message = Mapping[str, Any]
+Reply = Mapping[str, Any]
+_Result = TypeVar("_Result", Completion, Choice)
 
 
 class Local:
@@ -74,37 +78,69 @@ class Local:
 
     def complete(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
         """One completion a prompt, in one running batch; raises `ContextTooLong`, `Malformed`, `LLMError`."""
-        words, seconds = self._ask("complete", prompts, sampling=asdict(sampling))
-        return [
-            Completion(
-                text=one["text"],
-                finish_reason=one["finish_reason"],
-                tokens=tuple(Token(text=text, logprob=logprob) for text, logprob in one["tokens"]),
-                usage=_usage(one, seconds),
+        return self.complete_as_done(prompts, sampling, lambda *_: None, Cancel())
+
+    def complete_as_done(
+        self,
+        prompts: Sequence[Prompt],
+        sampling: Sampling,
+        on_done: Callable[[int, Completion], None],
+        cancel: Cancel,
+    ) -> list[Completion]:
+        """As `complete`; reports each reply when it is whole. The engine drops what is cancelled."""
+
+        def read(reply: Reply) -> Completion:
+            return Completion(
+                text=reply["text"],
+                finish_reason=reply["finish_reason"],
+                tokens=tuple(Token(text=text, logprob=logprob) for text, logprob in reply["tokens"]),
+                usage=_usage(reply),
             )
-            for one in words
-        ]
+
+        request = {"do": "complete", "sampling": asdict(sampling)}
+        return self._results(request, prompts, read, on_done, cancel)
 
     def choose(self, prompts: Sequence[Prompt], options: Sequence[str]) -> list[Choice]:
         """log P of each option's first token; options must differ in it."""
-        words, seconds = self._ask("choose", prompts, options=list(options))
-        return [
-            Choice(
-                options=tuple(options),
-                logprobs=tuple(one["logprobs"]),
-                bounded=(False,) * len(options),
-                usage=_usage(one, seconds),
-            )
-            for one in words
-        ]
+        return self.choose_as_done(prompts, options, lambda *_: None, Cancel())
 
-    def _ask(self, do: str, prompts: Sequence[Prompt], **asked: Any) -> tuple[Words, float]:
-        """The engine's words, and the seconds of each: the time of the batch is shared among its calls."""
+    def choose_as_done(
+        self,
+        prompts: Sequence[Prompt],
+        options: Sequence[str],
+        on_done: Callable[[int, Choice], None],
+        cancel: Cancel,
+    ) -> list[Choice]:
+        """As `choose`; reports each choice when it is whole. The engine drops what is cancelled."""
+
+        def read(reply: Reply) -> Choice:
+            return Choice(
+                options=tuple(options),
+                logprobs=tuple(reply["logprobs"]),
+                bounded=(False,) * len(options),
+                usage=_usage(reply),
+            )
+
+        return self._results({"do": "choose", "options": list(options)}, prompts, read, on_done, cancel)
+
+    def _results(
+        self,
+        request: Mapping[str, Any],
+        prompts: Sequence[Prompt],
+        read: Callable[[Reply], _Result],
+        on_done: Callable[[int, _Result], None],
+        cancel: Cancel,
+    ) -> list[_Result]:
+        """The engine's replies to a batch, each reported as it comes with its share of the time."""
         engine = self._load()
-        chats = [[(turn.role, turn.content) for turn in one.messages] for one in prompts]
-        began = time.perf_counter()
-        words = engine.ask({"do": do, "prompts": chats, **asked})
-        return words, (time.perf_counter() - began) / max(len(words), 1)
+        chats = [[(turn.role, turn.content) for turn in prompt.messages] for prompt in prompts]
+        laps = Laps()
+        results: dict[int, _Result] = {}
+        with closing(engine.replies({**request, "prompts": chats}, cancel)) as replies:
+            for index, reply in replies:
+                results[index] = laps.timed(read(reply))
+                on_done(index, results[index])
+        return [results[index] for index in range(len(prompts))]
 
     def _load(self) -> _Process:
         """The process, started where it is not running; raises what it could not be loaded for."""
@@ -119,13 +155,12 @@ class Local:
             return _ENGINES[key]
 
 
-def _usage(word: Mapping[str, Any], seconds: float) -> Usage:
+def _usage(reply: Reply) -> Usage:
     return Usage(
         calls=1,
-        prompt_tokens=word["prompt_tokens"],
-        cached_tokens=word["cached_tokens"],
-        completion_tokens=len(word["tokens"]),
-        seconds=seconds,
+        prompt_tokens=reply["prompt_tokens"],
+        cached_tokens=reply["cached_tokens"],
+        completion_tokens=len(reply["tokens"]),
     )
 
 
@@ -140,18 +175,18 @@ def engine_name() -> str:
 
 
 class _Process:
-    """The engine's process, and who waits for which of its answers."""
+    """The engine's process, and who waits for which of its messages."""
 
     def __init__(self, arguments: Sequence[str], say: Callable[[str], None]) -> None:
         self._say = say
         self._numbers = count(_LOADING + 1)
-        self._waiting: dict[int, Future[Words]] = {_LOADING: Future()}
+        self._waiting: dict[int, SimpleQueue[Message]] = {_LOADING: SimpleQueue()}
         self._lock = threading.Lock()  # of the pipe, and of who waits
         self.ended = False
         here = Path(__file__).resolve().parents[2]  # so that the same code runs there
         paths = os.pathsep.join([str(here), *filter(None, [os.environ.get("PYTHONPATH")])])
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "disputatio.llm.embedded", *arguments],
+            [sys.executable, *_COMMAND, *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**os.environ, "PYTHONPATH": paths},
@@ -165,32 +200,50 @@ class _Process:
     def ready(self) -> None:
         """Wait until the model is loaded; raises why it cannot be."""
         try:
-            self._waiting[_LOADING].result()
+            _checked(self._waiting[_LOADING].get())
         except BaseException:
             self.end()
             raise
 
-    def ask(self, request: Mapping[str, Any]) -> Words:
-        """Send a request and wait for its words; raises the fault that came instead."""
-        answer: Future[Words] = Future()
+    def replies(self, request: Mapping[str, Any], cancel: Cancel) -> Generator[tuple[int, Reply], None, None]:
+        """Send a request and yield (index of the prompt, reply) as the replies come.
+
+        What is not answered when this generator is closed is dropped by the engine. Raises the fault that
+        came instead, `Cancelled`.
+        """
+        messages: SimpleQueue[Message] = SimpleQueue()
         with self._lock:
             number = next(self._numbers)
-            self._waiting[number] = answer
-            try:
-                if not self.ended:
-                    pipe = cast("IO[str]", self._process.stdin)
-                    pipe.write(json.dumps({"id": number, **request}) + "\n")
-                    pipe.flush()
-            except OSError:
-                self.ended = True
-        if self.ended:
-            self._give_up()
-        return answer.result()
+            self._waiting[number] = messages
+        self._send({"id": number, **request})
+        try:
+            with cancel.calling(lambda: messages.put({})):
+                while not (message := _checked(messages.get())).get("done"):
+                    cancel.check()
+                    yield message["index"], message["reply"]
+        finally:
+            with self._lock:
+                pending = self._waiting.pop(number, None) is not None
+            if pending:
+                self._send({"id": number, "do": "cancel"})
 
     def end(self) -> None:
         """End the process, whatever it is doing."""
         self._process.kill()
         self._listener.join()
+
+    def _send(self, message: Message) -> None:
+        """Write a message to the process; where it is gone, those who wait hear of it."""
+        with self._lock:
+            try:
+                if not self.ended:
+                    pipe = cast("IO[str]", self._process.stdin)
+                    pipe.write(json.dumps(message) + "\n")
+                    pipe.flush()
+            except OSError:
+                self.ended = True
+        if self.ended:
+            self._give_up()
 
     def _listen(self) -> None:
         """Hand on what the process says until it ends, which fails all that still wait."""
@@ -200,12 +253,12 @@ class _Process:
                 if "say" in message:
                     self._say(message["say"])
                     continue
+                number = message["id"]
                 with self._lock:
-                    waiting = self._waiting.pop(message.get("id", _LOADING))
-                if "fault" in message:
-                    waiting.set_exception(getattr(errors, message["fault"])(message["message"]))
-                else:
-                    waiting.set_result(message.get("words", ()))
+                    last = "reply" not in message
+                    waiting = self._waiting.pop(number, None) if last else self._waiting.get(number)
+                if waiting is not None:  # None: it was cancelled
+                    waiting.put(message)
         with self._lock:
             self.ended = True
             with suppress(OSError):  # what was not sent is not missed
@@ -219,5 +272,13 @@ class _Process:
         how = f"by signal {-code}, perhaps for want of memory" if code < 0 else f"with status {code}"
         with self._lock:
             waiting, self._waiting = self._waiting, {}
-        for one in waiting.values():
-            one.set_exception(LLMError(f"the embedded engine ended {how}; the next call starts it anew"))
+        for messages in waiting.values():
+            text = f"the embedded engine ended {how}; the next call starts it anew"
+            messages.put({"fault": LLMError.__name__, "message": text})
+
+
+def _checked(message: Message) -> Message:
+    """A message of the engine, unless it is a fault, which is raised."""
+    if "fault" in message:
+        raise getattr(errors, message["fault"])(message["message"])
+    return message

@@ -7,6 +7,7 @@ once wherever it waits; a pool of blocking threads cannot be interrupted in a re
 from __future__ import annotations
 
 import asyncio
+import queue
 import threading
 import weakref
 from collections.abc import Callable, Coroutine
@@ -14,8 +15,11 @@ from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Generic, TypeVar
 
+from disputatio.calling import Cancel
+
 _Client = TypeVar("_Client")
-_Word = TypeVar("_Word")
+_Result = TypeVar("_Result")
+_Report = TypeVar("_Report")
 
 
 class Loop(Generic[_Client]):
@@ -31,11 +35,26 @@ class Loop(Generic[_Client]):
         self._loop, stop, self.client = ready.result()
         self.close = weakref.finalize(self, _stop, self._loop, stop, thread)
 
-    def run(self, work: Coroutine[Any, Any, _Word]) -> _Word:
-        """What the coroutine returns; it is cancelled when the wait for it is interrupted."""
-        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+    def run(
+        self,
+        work: Callable[[Callable[[_Report], None]], Coroutine[Any, Any, _Result]],
+        on_report: Callable[[_Report], None],
+        cancel: Cancel,
+    ) -> _Result:
+        """What the coroutine returns that `work` makes; it is cancelled when the wait for it is interrupted.
+
+        `work` gets a function that may be called with reports, which `on_report` hears in the caller's
+        thread. Raises `Cancelled`.
+        """
+        reports: queue.SimpleQueue[tuple[_Report] | None] = queue.SimpleQueue()
+        future = asyncio.run_coroutine_threadsafe(work(lambda report: reports.put((report,))), self._loop)
+        future.add_done_callback(lambda _: reports.put(None))
         try:
-            return future.result()
+            with cancel.calling(lambda: reports.put(None)):
+                while (report := reports.get()) is not None:
+                    on_report(*report)
+                cancel.check()
+                return future.result()
         finally:
             future.cancel()
 

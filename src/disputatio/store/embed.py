@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EmbedderSettings", "OnnxEmbedder"]
 
-_BATCH_TOKENS = 1024  # of a batch, padding included; see bench/results/embed_speed.md
+_BATCH_TOKENS = 1024  # of a batch, padding included; see bench/results/engine/embed_speed.md
 _AT_ONCE = 2048  # texts tokenised at a time: their tokens are held together
 _INPUTS = ("input_ids", "attention_mask", "token_type_ids", "position_ids")
 _POOLED = "sentence_embedding"  # an output that the whole model made, all its modules included
@@ -84,11 +84,11 @@ class OnnxEmbedder:
         prefix = self.settings.query_prefix if query else self.settings.passage_prefix
         vectors = np.zeros((len(texts), loaded.dimension), dtype=np.float32)
         for at in range(0, len(texts), _AT_ONCE):
-            given = [prefix + text for text in texts[at : at + _AT_ONCE]]
+            prefixed = [prefix + text for text in texts[at : at + _AT_ONCE]]
             if self.settings.lower:
-                given = [text.lower() for text in given]
-            tokens = [one.ids for one in loaded.tokenizer.encode_batch(given)]
-            batches = batches_of([len(one) for one in tokens], _BATCH_TOKENS)
+                prefixed = [text.lower() for text in prefixed]
+            tokens = [encoding.ids for encoding in loaded.tokenizer.encode_batch(prefixed)]
+            batches = batches_of([len(ids) for ids in tokens], _BATCH_TOKENS)
             self._run(loaded, tokens, batches, vectors[at : at + _AT_ONCE])
         if not np.isfinite(vectors).all():
             raise ConfigError(f"{self._found.model}: made a vector that is not of numbers; is it damaged?")
@@ -205,12 +205,12 @@ def _feed(loaded: _Loaded, tokens: Sequence[Sequence[int]]) -> dict[str, Any]:
 
     ids = np.zeros((len(tokens), max(1, *map(len, tokens))), dtype=np.int64)
     mask = np.zeros_like(ids)
-    for row, one in enumerate(tokens):
-        ids[row, : len(one)] = one
-        mask[row, : len(one)] = 1
+    for row, row_tokens in enumerate(tokens):
+        ids[row, : len(row_tokens)] = row_tokens
+        mask[row, : len(row_tokens)] = 1
     places = np.broadcast_to(np.arange(ids.shape[1]), ids.shape)
-    given = dict(zip(_INPUTS, (ids, mask, np.zeros_like(ids), places), strict=True))
-    return {name: np.ascontiguousarray(given[name], dtype=kind) for name, kind in loaded.ports.items()}
+    inputs = dict(zip(_INPUTS, (ids, mask, np.zeros_like(ids), places), strict=True))
+    return {name: np.ascontiguousarray(inputs[name], dtype=kind) for name, kind in loaded.ports.items()}
 
 
 def _pool(states: NDArray[np.float32], lengths: Sequence[int], pooling: str) -> NDArray[np.float32]:
@@ -241,4 +241,4 @@ def _unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
 def _output(model: Any) -> int:
     """Which output has the vectors: the one of the whole model where there is one, else the first."""
     names = [port.get_names() for port in model.outputs]
-    return next((at for at, one in enumerate(names) if _POOLED in one), 0)
+    return next((number for number, name in enumerate(names) if _POOLED in name), 0)

@@ -1,6 +1,6 @@
-"""The index: documents in, passages found, on disk and crash-safe.
+"""The index: documents in, passages out, on disk and crash-safe.
 
-`Index` puts the parts together: readers -> prepare -> writer -> stage, and view -> searcher.
+`Index` connects the parts: readers -> prepare -> writer -> transaction, and view -> searcher.
 """
 
 from __future__ import annotations
@@ -8,35 +8,34 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from disputatio.errors import InputError, StoreError
 from disputatio.protocols import Embedder, Reranker
 from disputatio.store.ingesting.documents import Document
 from disputatio.store.ingesting.ingest import IngestSummary, Progress, Run, find_all, put_files, summary_of
+from disputatio.store.ingesting.options import ReadOptions, check_options
 from disputatio.store.ingesting.prepare import prepare_item
-from disputatio.store.ingesting.readers import check_source_by
+from disputatio.store.options import check_search, search_of
 from disputatio.store.record import manifest as manifests
 from disputatio.store.record.tables import Pinned, quoted, read_note
 from disputatio.store.record.writer import Writer
 from disputatio.store.reliabilities import compared, read_reliabilities, reliable, write_estimates
+from disputatio.store.segments.terms import stemmer
 from disputatio.store.segments.view import View, open_view
-from disputatio.store.segments.words import stemmer
-from disputatio.types import Hit, Passage, Source
+from disputatio.types import Hit, Passage, Search, SearchOptions, Source
 
 if TYPE_CHECKING:
-    from disputatio.store.record.stage import Stage
+    from disputatio.store.record.transaction import Transaction
 
 __all__ = ["Index", "IndexInfo", "IngestSummary", "SourceCount"]
 
-DEFAULT_K = 8
-ALPHA = 0.35
 DEFAULT_LANGUAGE = "english"
-_ABOUT = ("id", "path", "row", "title", "url", "date", "source", "owner", "metadata")
+_ABOUT = ("id", "path", "row", "title", "url", "date", "date_origin", "source", "owner", "metadata")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,29 +119,37 @@ class Index:
 
     # --- writing ------------------------------------------------------------------------------------
     def ingest(
-        self, *paths: str | Path, source_by: str | None = None, progress: Progress | None = None
+        self,
+        *paths: str | Path,
+        source_by: str | None = None,
+        columns: Mapping[str, str] | None = None,
+        exclude: Sequence[str] = (),
+        progress: Progress | None = None,
     ) -> IngestSummary:
         """Read files and folders and put their documents in; safe to kill and to run again.
 
         A file that is in already is left alone; a changed one replaces its own passages only, at
         once. What cannot be read is listed in the summary, and the rest goes on. `source_by` says
-        what tells sources apart (`readers.with_source`). `progress(done, total, passages)` hears of
-        each file done and of each batch of passages committed.
+        what tells sources apart (`source.with_source`), `columns` which column of a table holds which
+        field (`{"text": "content", "date": "published"}`), `exclude` which files to leave out, by patterns.
+        Code and configuration files are left out unless they are named, alone or by a pattern.
+        `progress(done, total, passages)` hears of each file done and of each batch of passages committed.
 
-        Raises `InputError` for a wrong `source_by`, `StoreError` when the index cannot be written
+        Raises `InputError` for wrong options, `StoreError` when the index cannot be written
         to or another process is writing; batches acknowledged before that stay.
         """
-        check_source_by(source_by)
+        options = ReadOptions(source_by=source_by, columns=columns or {}, exclude=tuple(exclude))
+        check_options(options)
         start = time.perf_counter()
         run = Run()
-        files = find_all(paths, run.refused)
+        files = find_all(paths, run, options)
 
-        def told(passages: int) -> None:
+        def report(passages: int) -> None:
             if progress is not None:
                 progress(run.done, run.total, passages)
 
-        with self.writer(told) as writer:
-            put_files(writer, files, run, source_by, lambda: told(writer.counts["passages"]))
+        with self.writer(report) as writer:
+            put_files(writer, files, run, options, lambda: report(writer.counts["passages"]))
             writer.finish()
         return summary_of(writer.counts, start, run)
 
@@ -157,8 +164,8 @@ class Index:
         start = time.perf_counter()
         with self.writer() as writer:
             for number, item in enumerate(items, start=1):
-                one = prepare_item(item, number)
-                writer.put(one.file, (one,))
+                prepared = prepare_item(item, number)
+                writer.put(prepared.file, (prepared,))
             writer.finish()
         return summary_of(writer.counts, start, Run())
 
@@ -186,9 +193,9 @@ class Index:
         if not clauses or read_note(self.path) is None:
             return 0
         with self.writer(adding=False) as writer:
-            found = sum(writer.remove(clause) for clause in clauses)
+            count = sum(writer.remove(clause) for clause in clauses)
             writer.finish()
-        return found
+        return count
 
     def reembed(
         self, embedder: Embedder | None, *, progress: Callable[[int, int], None] | None = None
@@ -201,7 +208,7 @@ class Index:
         from disputatio.store.record.reembed import reembed
 
         with self.writer(adding=False) as writer:
-            count = reembed(writer.stage, embedder, progress)
+            count = reembed(writer.transaction, embedder, progress)
         self._embedder = embedder
         return count
 
@@ -211,25 +218,25 @@ class Index:
         Raises `StoreError` when the index cannot be written to.
         """
         with self.writer(adding=False) as writer:
-            writer.stage.compact(timedelta(seconds=max(keep, 1.0)))
+            writer.transaction.compact(timedelta(seconds=max(keep, 1.0)))
 
-    def writer(self, told: Callable[[int], None] = lambda _: None, *, adding: bool = True) -> Writer:
-        """The index's one writer, a context: for documents that were prepared elsewhere.
+    def writer(self, on_commit: Callable[[int], None] = lambda _: None, *, adding: bool = True) -> Writer:
+        """The index's one writer, as a context manager, for documents that were prepared elsewhere.
 
-        `told` hears how many passages have been committed. With `adding` the index's own embedder is
-        needed. Raises `StoreError` on entering, when another process is writing.
+        `on_commit` receives the number of passages committed so far. With `adding` the index's own
+        embedder is needed. Raises `StoreError` on entering, when another process is writing.
         """
-        return Writer(self.path, self._embedder, lambda: self._ensure(adding), told)
+        return Writer(self.path, self._embedder, lambda: self._ensure(adding), on_commit)
 
-    def _ensure(self, adding: bool) -> Stage:
+    def _ensure(self, adding: bool) -> Transaction:
         """The index open for writing, made or brought to this version where that is needed."""
         from disputatio.store.record.migrate import migrate_locked
-        from disputatio.store.record.stage import Stage
+        from disputatio.store.record.transaction import Transaction
 
         migrate_locked(self.path)
         manifest = manifests.read(self.path)
         if manifest is None:
-            return Stage.make(
+            return Transaction.make(
                 self.path,
                 embedder="" if self._embedder is None else self._embedder.name,
                 dimension=0 if self._embedder is None else self._embedder.dimension,
@@ -241,66 +248,37 @@ class Index:
             manifests.check_embedder(self.path, manifest, self._embedder.name)
         elif adding and manifest.embedder:
             raise StoreError(f"{self.path}: open it with its embedder {manifest.embedder} to write to it")
-        return Stage.open(self.path, manifest)
+        return Transaction.open(self.path, manifest)
 
     # --- reading ------------------------------------------------------------------------------------
     def search(
         self,
         query: str,
+        search: Search | None = None,
         *,
-        k: int | None = None,
-        alpha: float = ALPHA,
-        per_source: int | None = None,
-        sources: Collection[str] | None = None,
-        exclude: Collection[str] = (),
-        after: str | None = None,
-        before: str | None = None,
-        where: Mapping[str, str] | None = None,
-        fusion: Literal["weighted", "rrf"] = "weighted",
-        k1: float = 1.2,
-        b: float = 0.75,
-        min_reliability: float | None = None,
         reranker: Reranker | None = None,
+        **options: Unpack[SearchOptions],
     ) -> list[Hit]:
         """The best `k` passages (8 when None), or the best `per_source` of every source that matches.
 
+        Options are the fields of `Search`, as keywords or as one object, whose fields keywords replace.
         The score is alpha times the keyword score plus (1 - alpha) times that of meaning, each in
-        [0, 1] over the candidates of this query; without an embedder the keyword score alone.
-        `after` and `before` are ISO dates, both within; `where` asks for exact values of metadata
-        fields; `min_reliability` leaves out sources below it and those without an estimate. A source
-        that the index does not hold has no hits. Raises `InputError` for an empty query or figures
-        out of range, `StoreError` for an index that is damaged.
+        [0, 1] over the candidates of this query; without an embedder the keyword score alone. A source
+        that the index does not hold has no hits. `reranker` orders the best passages anew. Raises
+        `InputError` for an empty query or options out of range, `StoreError` for a damaged index.
         """
-        from disputatio.store.segments.days import bounds
-        from disputatio.store.segments.searcher import check_options, check_query
-
-        check_query(query)
-        count = DEFAULT_K if k is None else k
-        check_options(k=count, alpha=alpha, per_source=per_source, fusion=fusion, k1=k1, b=b)
-        bounds(after, before)
-        estimates = {} if min_reliability is None else self.reliabilities()
-        allowed = reliable(estimates, min_reliability, sources)
+        search = search_of(search, options)
+        check_search(query, search)
+        least = search.min_reliability
+        allowed = search.sources if least is None else reliable(self.reliabilities(), least, search.sources)
         view = self._attach()
         if view is None or not view.manifest.live or (allowed is not None and not allowed):
             return []
+        vector = None
         if self._embedder is not None:
             manifests.check_embedder(self.path, view.manifest, self._embedder.name)
-        return view.searcher.search(
-            query,
-            None if self._embedder is None else self._embedder.embed([query], query=True)[0],
-            k=count,
-            alpha=alpha,
-            per_source=per_source,
-            sources=allowed,
-            exclude=exclude,
-            after=after,
-            before=before,
-            where=where,
-            fusion=fusion,
-            k1=k1,
-            b=b,
-            reranker=reranker,
-        )
+            vector = self._embedder.embed([query], query=True)[0]
+        return view.searcher.search(query, vector, replace(search, sources=allowed), reranker=reranker)
 
     def passage(self, passage_id: str) -> Passage:
         """The passage of an id; raises `InputError` when there is none."""
@@ -316,7 +294,9 @@ class Index:
         for row in rows:
             row["metadata"] = json.loads(row["metadata"])
             row.setdefault("text", "")
-        return sorted((Document(**row) for row in rows), key=lambda one: (one.path, one.row, one.id))
+        return sorted(
+            (Document(**row) for row in rows), key=lambda document: (document.path, document.row, document.id)
+        )
 
     def sources(self) -> list[SourceCount]:
         """Every source with its owner and what it holds, by name."""
@@ -330,8 +310,8 @@ class Index:
                 documents.setdefault(name, set()).add(row["document"])
                 passages[name] = passages.get(name, 0) + 1
         return [
-            SourceCount(name=name, owner=owners[name], documents=len(held), passages=passages[name])
-            for name, held in sorted(documents.items())
+            SourceCount(name=name, owner=owners[name], documents=len(ids), passages=passages[name])
+            for name, ids in sorted(documents.items())
         ]
 
     def info(self) -> IndexInfo:
@@ -340,7 +320,7 @@ class Index:
         manifest = None if view is None else view.manifest
         return IndexInfo(
             path=str(self.path),
-            format=manifests.FORMAT,
+            format=manifests.FORMAT if manifest is None else manifest.format,
             embedder="" if manifest is None else manifest.embedder,
             dimension=0 if manifest is None else manifest.dimension,
             language=(self._language or DEFAULT_LANGUAGE) if manifest is None else manifest.language,
@@ -348,7 +328,7 @@ class Index:
             passages=0 if manifest is None else manifest.live,
             sources=0 if view is None else len(view.counts()),
             segments=0 if manifest is None else len(manifest.segments),
-            dead=0 if manifest is None else sum(one.dead_rows for one in manifest.segments),
+            dead=0 if manifest is None else sum(entry.dead_rows for entry in manifest.segments),
             commit=0 if manifest is None else manifest.number,
         )
 
@@ -376,10 +356,6 @@ class Index:
     def reliabilities(self) -> dict[str, float]:
         """The probability of being right of each source that has an estimate."""
         return read_reliabilities(self.path)
-
-    def set_reliabilities(self, estimates: Mapping[str, float]) -> None:
-        """Replace the estimates by bare figures; raises as `set_estimates` does."""
-        self.set_estimates({name: Source(name=name, reliability=one) for name, one in estimates.items()})
 
     def _attach(self) -> View | None:
         """The index as it is now; None where there is none yet. Raises `StoreError` as `open` does."""

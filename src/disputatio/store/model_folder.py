@@ -101,11 +101,11 @@ def read_folder(folder: Path) -> ModelFolder:
     Raises `ConfigError` when the folder holds no model, several without saying which, or settings
     that cannot be followed.
     """
-    told, left_out = _told(folder)
-    own = _object(folder / OWN)
+    stated, left_out = _stated(folder)
+    overrides = _object(folder / OWN)
     known = {field.name for field in fields(EmbedderSettings)}
-    settings = _validated({**told, **{name: own[name] for name in known & own.keys()}}, folder)
-    if not settings.normalize and told.get("similarity") == "dot":
+    settings = _validated({**stated, **{name: overrides[name] for name in known & overrides.keys()}}, folder)
+    if not settings.normalize and stated.get("similarity") == "dot":
         raise ConfigError(
             f"{folder}: the model is made for dot products of vectors of any length, an index keeps unit "
             f'vectors; put {{"normalize": true}} into its {OWN} to use it by cosine'
@@ -123,46 +123,46 @@ def _model_file(folder: Path, named: str) -> Path:
         if Path(named).is_absolute() or ".." in Path(named).parts or not path.is_file():
             raise ConfigError(f"{folder / OWN}: names the file {named!r}, which is not in the folder")
         return path
-    found = sorted([*folder.glob("*.onnx"), *folder.glob("onnx/*.onnx")])
-    usual = [path for path in (folder / name for name in _USUAL) if path in found]
-    chosen = usual or found
-    if not usual and len(found) != 1:
-        names = ", ".join(path.relative_to(folder).as_posix() for path in found[:6])
-        which = f'this has {len(found)} ({names}): name one as "file" in {OWN}' if found else "this has 0"
+    files = sorted([*folder.glob("*.onnx"), *folder.glob("onnx/*.onnx")])
+    usual = [path for path in (folder / name for name in _USUAL) if path in files]
+    chosen = usual or files
+    if not usual and len(files) != 1:
+        names = ", ".join(path.relative_to(folder).as_posix() for path in files[:6])
+        which = f'this has {len(files)} ({names}): name one as "file" in {OWN}' if files else "this has 0"
         raise ConfigError(f"{folder}: an embedder's folder holds one .onnx file, {which}")
     return chosen[0]
 
 
-def _told(folder: Path) -> tuple[dict[str, Any], tuple[str, ...]]:
+def _stated(folder: Path) -> tuple[dict[str, Any], tuple[str, ...]]:
     """The settings that follow from the files of sentence-transformers, and the modules left out."""
     name = _name(folder)
     query, passage = trained_prefixes(name)
-    told: dict[str, Any] = {"name": name, "query_prefix": query, "passage_prefix": passage}
+    stated: dict[str, Any] = {"name": name, "query_prefix": query, "passage_prefix": passage}
     modules = _modules(folder)
     kinds = [kind for kind, _ in modules]
     pooling = next((path for kind, path in modules if kind == "Pooling"), folder / "1_Pooling")
     config = _object(pooling / "config.json")
     if config:
-        told["pooling"] = _pooling(config, pooling / "config.json")
+        stated["pooling"] = _pooling(config, pooling / "config.json")
     transformer = next((path for kind, path in modules if kind == "Transformer"), folder)
     bert = _object(transformer / "sentence_bert_config.json")
     if bert.get("do_lower_case"):
-        told["lower"] = True
+        stated["lower"] = True
     if longest := bert.get("max_seq_length") or (_longest(folder) if modules else None):
-        told["max_tokens"] = longest
+        stated["max_tokens"] = longest
     card = _object(folder / "config_sentence_transformers.json")
     prompts = card.get("prompts")
     if isinstance(prompts, dict) and any(prompts.values()):
         usual = prompts.get(card.get("default_prompt_name") or "", "")
-        told["query_prefix"] = prompts.get("query", usual)
-        told["passage_prefix"] = next(
+        stated["query_prefix"] = prompts.get("query", usual)
+        stated["passage_prefix"] = next(
             (prompts[key] for key in ("document", "passage", "corpus") if key in prompts), usual
         )
         if config.get("include_prompt") is False:
             raise ConfigError(f"{pooling / 'config.json'}: pooling without the prompt is not supported")
     if str(card.get("similarity_fn_name")).startswith("dot") and "Normalize" not in kinds:
-        told["similarity"] = "dot"
-    return told, tuple(kind for kind in kinds if kind not in _RUN)
+        stated["similarity"] = "dot"
+    return stated, tuple(kind for kind in kinds if kind not in _RUN)
 
 
 def _modules(folder: Path) -> list[tuple[str, Path]]:
@@ -171,13 +171,15 @@ def _modules(folder: Path) -> list[tuple[str, Path]]:
     listed = _json(path)
     if listed is None:
         return []
-    found = []
-    for one in listed if isinstance(listed, list) else [None]:
-        kind, place = (one.get("type"), one.get("path", "")) if isinstance(one, dict) else (None, None)
+    modules = []
+    for module in listed if isinstance(listed, list) else [None]:
+        kind, place = (
+            (module.get("type"), module.get("path", "")) if isinstance(module, dict) else (None, None)
+        )
         if not isinstance(kind, str) or not isinstance(place, str) or ".." in Path(place).parts:
             raise ConfigError(f"{path}: is not a list of modules with their type and path")
-        found.append((kind.rpartition(".")[2], folder / place.lstrip("/")))
-    return found
+        modules.append((kind.rpartition(".")[2], folder / place.lstrip("/")))
+    return modules
 
 
 def _pooling(config: Mapping[str, Any], path: Path) -> str:
@@ -188,8 +190,8 @@ def _pooling(config: Mapping[str, Any], path: Path) -> str:
     >>> _pooling({"pooling_mode": "lasttoken"}, Path("config.json"))
     'last'
     """
-    given = config.get("pooling_mode")
-    names = [given] if isinstance(given, str) else given if isinstance(given, list) else None
+    mode = config.get("pooling_mode")
+    names = [mode] if isinstance(mode, str) else mode if isinstance(mode, list) else None
     if names is None:
         start = "pooling_mode_"
         names = [name.removeprefix(start) for name, on in config.items() if name.startswith(start) and on]
@@ -209,7 +211,9 @@ def _longest(folder: Path) -> int | None:
     if isinstance(positions, int) and "roberta" in str(config.get("model_type")):
         positions -= 2  # its positions begin after the padding's
     bounds = [_object(folder / "tokenizer_config.json").get("model_max_length"), positions]
-    return min((int(one) for one in bounds if isinstance(one, int) and 0 < one < _UNBOUNDED), default=None)
+    return min(
+        (int(bound) for bound in bounds if isinstance(bound, int) and 0 < bound < _UNBOUNDED), default=None
+    )
 
 
 def _name(folder: Path) -> str:
@@ -224,9 +228,9 @@ def _validated(values: Mapping[str, Any], folder: Path) -> EmbedderSettings:
     from pydantic import TypeAdapter, ValidationError
 
     known = {field.name for field in fields(EmbedderSettings)}
-    given = {name: value for name, value in values.items() if name in known}
+    settings_fields = {name: value for name, value in values.items() if name in known}
     try:
-        settings = TypeAdapter(EmbedderSettings).validate_python(given)
+        settings = TypeAdapter(EmbedderSettings).validate_python(settings_fields)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
@@ -238,10 +242,10 @@ def _validated(values: Mapping[str, Any], folder: Path) -> EmbedderSettings:
 
 def _object(path: Path) -> dict[str, Any]:
     """The JSON object in a file; empty where there is no file."""
-    found = _json(path)
-    if found is not None and not isinstance(found, dict):
+    content = _json(path)
+    if content is not None and not isinstance(content, dict):
         raise ConfigError(f"{path}: is not a JSON object")
-    return found or {}
+    return content or {}
 
 
 def _json(path: Path) -> Any:

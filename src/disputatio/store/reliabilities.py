@@ -28,8 +28,8 @@ def read_estimates(path: Path) -> dict[str, Source]:
 
 def read_reliabilities(path: Path) -> dict[str, float]:
     """The probability of being right of each source that has an estimate; raises as `read_estimates`."""
-    kept = read_estimates(path).items()
-    return {name: one.reliability for name, one in kept if one.reliability is not None}
+    estimates = read_estimates(path).items()
+    return {name: source.reliability for name, source in estimates if source.reliability is not None}
 
 
 def read_states(path: Path) -> dict[str, str]:
@@ -43,12 +43,12 @@ def compared(path: Path, now: Callable[[], Mapping[str, str]]) -> dict[str, Sour
     `now` gives what each source holds (`View.states`); one that has come since has no reliability.
     """
     rows = _read(path)
-    held = now() if rows else {}
-    found = {name: Source(name=name) for name in held}
+    states = now() if rows else {}
+    sources = {name: Source(name=name) for name in states}
     for name, fields in rows.items():
-        stale = name not in held or fields.get("state", held[name]) != held[name]
-        found[name] = replace(_source(name, fields), stale=stale)
-    return found
+        stale = name not in states or fields.get("state", states[name]) != states[name]
+        sources[name] = replace(_source(name, fields), stale=stale)
+    return sources
 
 
 def write_estimates(path: Path, estimates: Mapping[str, Source], states: Mapping[str, str]) -> None:
@@ -56,34 +56,27 @@ def write_estimates(path: Path, estimates: Mapping[str, Source], states: Mapping
 
     Raises `InputError` for one that is no probability, `StoreError` when they cannot be written.
     """
-    told = {}
-    for name, one in sorted(estimates.items()):
-        fields = {key: value for key, value in asdict(one).items() if key not in _NOT_KEPT and value != ""}
-        told[name] = {**fields, "state": states[name]} if name in states else fields
+    sources = {}
+    for name, source in sorted(estimates.items()):
+        fields = {key: value for key, value in asdict(source).items() if key not in _NOT_KEPT and value != ""}
+        sources[name] = {**fields, "state": states[name]} if name in states else fields
         _source(name, fields)
     with reported(path, "writing to the index"):
-        whole = {"sources": told, "checksum": _checksum(told)}
+        whole = {"sources": sources, "checksum": _checksum(sources)}
         raw = json.dumps(whole, indent=1).encode()  # half a character stays JSON
         replace_file(path / NAME, raw)
 
 
 def reliable(
-    estimates: Mapping[str, float], least: float | None, sources: Collection[str] | None
-) -> Collection[str] | None:
-    """The sources to search: those named, if any, whose estimate is at least `least`.
+    reliabilities: Mapping[str, float], least: float, sources: Collection[str] | None
+) -> Collection[str]:
+    """The sources to search: those named, or all, whose estimated reliability is at least `least`.
 
-    A source without an estimate is not above any minimum. Raises `InputError` for a minimum that is
-    no probability.
-
-    >>> sorted(reliable({"a": 0.9, "b": 0.4}, 0.5, None)), reliable({}, None, ["c"])
-    (['a'], ['c'])
+    >>> sorted(reliable({"a": 0.9, "b": 0.4}, 0.5, None)), reliable({"a": 0.9}, 0.5, ["c"])
+    (['a'], set())
     """
-    if least is None:
-        return sources
-    if not 0 <= least <= 1:
-        raise InputError(f"min_reliability lies between 0 and 1, not at {least:g}")
-    able = {name for name, value in estimates.items() if value >= least}
-    return able if sources is None else able & set(sources)
+    names = {name for name, reliability in reliabilities.items() if reliability >= least}
+    return names if sources is None else names & set(sources)
 
 
 def _read(path: Path) -> dict[str, dict[str, Any]]:
@@ -95,14 +88,14 @@ def _read(path: Path) -> dict[str, dict[str, Any]]:
         except (FileNotFoundError, NotADirectoryError):
             return {}
     try:
-        told = json.loads(raw)
-        if "sources" in told and isinstance(told["sources"], dict):
-            if told["checksum"] != _checksum(told["sources"]):
+        content = json.loads(raw)
+        if "sources" in content and isinstance(content["sources"], dict):
+            if content["checksum"] != _checksum(content["sources"]):
                 raise ValueError("its bytes have changed")
-            told = told["sources"]
+            content = content["sources"]
         rows = {
-            str(name): dict(one) if isinstance(one, dict) else {"reliability": one}
-            for name, one in told.items()
+            str(name): dict(value) if isinstance(value, dict) else {"reliability": value}
+            for name, value in content.items()
         }
         for name, fields in rows.items():
             _source(name, fields)
@@ -119,8 +112,8 @@ def _source(name: str, fields: Mapping[str, Any]) -> Source:
     return Source(name=name, **{key: value for key, value in fields.items() if key != "state"})
 
 
-def _checksum(told: Mapping[str, Any]) -> str:
-    return blake2b(json.dumps(told, sort_keys=True).encode(), digest_size=16).hexdigest()
+def _checksum(sources: Mapping[str, Any]) -> str:
+    return blake2b(json.dumps(sources, sort_keys=True).encode(), digest_size=16).hexdigest()
 
 
 def checked(name: str, value: object) -> float:

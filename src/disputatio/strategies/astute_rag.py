@@ -1,4 +1,4 @@
-"""What the model remembers against what was retrieved: consolidated by source, then answered.
+"""Consolidate what was retrieved with what the model remembers.
 
 Astute RAG (Wang et al. 2024, "Overcoming Imperfect Retrieval Augmentation and Knowledge Conflicts for Large Language
 Models", arXiv 2410.07176) as MADAM-RAG (Wang et al. 2025, arXiv 2504.13079, appendix C) uses it where a question can have
@@ -20,25 +20,20 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from disputatio.agents import ask_answers, parse_object, shown, stands_in
+from disputatio.agents.options import MaxTokens, PassageCount
+from disputatio.agents.replies import parse_object, shown, stands_in
+from disputatio.agents.single_prompt import ask_answers
+from disputatio.attribution.audit import as_statement
+from disputatio.attribution.citations import cite
+from disputatio.attribution.positions import conflict_of
 from disputatio.errors import InputError, ReplyError
-from disputatio.evidence.audit import as_statement
-from disputatio.evidence.citations import cite
-from disputatio.evidence.positions import conflict_of
 from disputatio.kit import Kit, chat
-from disputatio.text import (
-    contains_words,
-    content_id,
-    fence,
-    is_same_answer,
-    is_unknown,
-    normalise,
-    one_line,
-    sentences,
-)
+from disputatio.text import content_id, fence, is_unknown, one_line, sentences
 from disputatio.types import Answer, Claim, Conflict, Passage, Position, Prompt, Reply, Sampling
+from disputatio.values import distinct, same_answer, states
+from disputatio.values import groups as group_numbers
 
 MEMORY_SYSTEM = """\
 You write down what you remember on a question, before anything is looked up. Write only what you are sure of, with names and figures; \
@@ -180,17 +175,17 @@ class Candidate:
 
     answer: str
     documents: tuple[str, ...]
-    confidence: str
+    confidence: Literal["high", "medium", "low"]
 
 
 def astute_rag(
     question: str,
     kit: Kit,
     *,
-    rounds: int = 2,
-    memories: int = 1,
-    k: int | None = None,
-    max_tokens: int = 384,
+    rounds: Annotated[int, "consolidations of the passages; the last one also answers"] = 2,
+    memories: Annotated[int, "maximum passages written from the model's own memory; 0: none"] = 1,
+    k: PassageCount = None,
+    max_tokens: MaxTokens = 384,
 ) -> Answer:
     """Consolidate `k` passages with what the model remembers, and select all well-supported answers.
 
@@ -214,7 +209,7 @@ def astute_rag(
             break
         groups = new
     candidates, answers, explanation = _answered(question, desk, groups, kit, max_tokens)
-    spoken = {normalise(one.answer) for one in candidates}
+    spoken = distinct([candidate.answer for candidate in candidates])
     found = Answer(
         question=question,
         answers=answers,
@@ -309,11 +304,11 @@ def _consolidated(question: str, desk: Desk, groups: str, kit: Kit, max_tokens: 
     except ReplyError as error:
         kit.trace.note("fault", role="consolidator", reason=error.reason)
         return None
-    named: dict[str, tuple[str, list[str]]] = {}  # a small model says a group again for each of its documents
-    for one in found:
-        summary = one_line(one["summary"])
+    summaries = [one_line(one["summary"]) for one in found]
+    named: dict[int, tuple[str, list[str]]] = {}  # a small model says a group again for each of its documents
+    for number, summary, one in zip(group_numbers(summaries), summaries, found, strict=True):
         if not is_unknown(summary):
-            named.setdefault(normalise(summary), (summary, []))[1].extend(one["documents"])
+            named.setdefault(number, (summary, []))[1].extend(one["documents"])
     told = [(summary, bearing(summary, names, desk)) for summary, names in named.values()]
     formed = [one for one in told if one[1]]
     lines = [
@@ -347,14 +342,13 @@ def _answered(
     ]
     kit.trace.note("candidates", candidates={one.answer: one.confidence for one in proposed})
     borne = [one.strip() for one in fields["answers"] if not is_unknown(one) and bearing(one, (), desk)]
-    kept = {normalise(one) or one: one for one in borne}
-    return proposed, tuple(kept.values()), spelled_out(fields["explanation"].strip(), desk)
+    return proposed, distinct(borne), spelled_out(fields["explanation"].strip(), desk)
 
 
 def _grouped(answer: str, groups: str) -> list[str]:
     """The documents of the groups whose summary has an answer."""
     told = [json.loads(line) for line in groups.splitlines()]
-    return [name for one in told if contains_words(one["summary"], answer) for name in one["documents"]]
+    return [name for one in told if states(one["summary"], answer) for name in one["documents"]]
 
 
 def spelled_out(text: str, desk: Desk) -> str:
@@ -379,21 +373,20 @@ def _reply(one: Candidate, desk: Desk) -> Reply:
 
 def _told(position: Position, candidates: Sequence[Candidate], desk: Desk) -> Position:
     """A position with what its group was given: its confidence, and whether the model remembers it."""
-    own = [one for one in candidates if is_same_answer(one.answer, position.answer)]
-    facts = [f"{own[0].confidence} confidence"] if own else []
-    if any(contains_words(one.text, position.answer) for one in desk.remembered.values()):
-        facts.append("remembered by the model")
-    return replace(position, reason="; ".join([*facts, position.reason]))
+    own = [one for one in candidates if same_answer(one.answer, position.answer)]
+    remembered = any(states(one.text, position.answer) for one in desk.remembered.values())
+    confidence = own[0].confidence if own else None
+    return replace(position, cause=replace(position.cause, confidence=confidence, remembered=remembered))
 
 
 def _claim(position: Position, answer: Answer, groups: str, desk: Desk) -> Claim:
     """What states an answer: its group's summary, else a sentence of the explanation; cited where passages say it."""
     told = [json.loads(line)["summary"] for line in groups.splitlines()]
     told += [answer.explanation[start:end] for start, end in sentences(answer.explanation)]
-    fitting = [as_statement(one) for one in told if contains_words(one, position.answer)]
+    fitting = [as_statement(one) for one in told if states(one, position.answer)]
     text = fitting[0] if fitting else f"{answer.question.strip()} {position.answer}"
     citations = cite(position.answer, [one for one in answer.passages if one.id in position.passages], {})
-    remembered = any(contains_words(one.text, position.answer) for one in desk.remembered.values())
+    remembered = any(states(one.text, position.answer) for one in desk.remembered.values())
     if remembered and not citations:
         text = f"From the model's memory alone: {text}"
     return Claim(text=text, citations=tuple(citations))

@@ -1,4 +1,4 @@
-"""No retrieval: the model answers from what it remembers.
+"""Answer from the model's memory; nothing is retrieved.
 
 The "No RAG" baseline of MADAM-RAG (Wang et al. 2025, arXiv 2504.13079). Differences from the
 authors' code: the reply is one JSON object against a schema instead of free text.
@@ -6,12 +6,13 @@ authors' code: the reply is one JSON object against a schema instead of free tex
 
 from __future__ import annotations
 
-from disputatio.agents import recalled
+from disputatio.agents.options import MaxTokens
+from disputatio.agents.single_prompt import recalled
 from disputatio.kit import Kit
 from disputatio.types import Answer
 
 
-def closed_book(question: str, kit: Kit, *, max_tokens: int = 192) -> Answer:
+def closed_book(question: str, kit: Kit, *, max_tokens: MaxTokens = 192) -> Answer:
     """Ask the model alone; nothing is retrieved, so nothing is cited."""
     answers, explanation = recalled(question, kit, max_tokens=max_tokens)
     return Answer(
@@ -19,4 +20,5 @@ def closed_book(question: str, kit: Kit, *, max_tokens: int = 192) -> Answer:
         answers=answers,
         abstained=None if answers else "no_evidence",
         explanation=explanation,
+        retrievals=0,
     )

@@ -1,4 +1,4 @@
-"""One prompt that holds every passage: the concatenated prompt, vanilla RAG where it retrieves.
+"""Put every passage into one prompt: plain RAG.
 
 The "concatenated prompt" baseline of MADAM-RAG (Wang et al. 2025, arXiv 2504.13079). Differences
 from the authors' code: passages are fenced, the worked example is ours, and the reply is one JSON
@@ -7,12 +7,13 @@ object against a schema.
 
 from __future__ import annotations
 
-from disputatio.agents import ask_answers, together_prompt
+from disputatio.agents.options import MaxTokens, PassageCount
+from disputatio.agents.single_prompt import ask_answers, together_prompt
 from disputatio.kit import Kit
 from disputatio.types import Answer, Reply
 
 
-def concat(question: str, kit: Kit, *, k: int | None = None, max_tokens: int = 256) -> Answer:
+def concat(question: str, kit: Kit, *, k: PassageCount = None, max_tokens: MaxTokens = 256) -> Answer:
     """Put all passages into one prompt and ask for all correct answers.
 
     `k` passages are retrieved from an index; passages in hand are all read, in their order.

@@ -1,4 +1,4 @@
-"""CRAG: what was retrieved is graded, refined to the strips that matter, and searched for again where it is wrong.
+"""Grade passages, keep what matters, search again if needed.
 
 Yan et al. 2024, "Corrective Retrieval Augmented Generation", arXiv 2401.15884. Differences from the authors' code:
 
@@ -16,14 +16,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from disputatio.agents import ask_answers, parse_object, shown
+from disputatio.agents.choice import choose, shares
+from disputatio.agents.options import Logprobs, MaxTokens, PassageCount, Votes
+from disputatio.agents.replies import parse_object, shown
+from disputatio.agents.single_prompt import ask_answers
 from disputatio.errors import ConfigError, InputError, ReplyError
-from disputatio.evidence.odds import choose, shares
 from disputatio.kit import Kit, chat
 from disputatio.text import is_unknown, one_line, sentences
 from disputatio.types import Answer, Passage, Reply, Sampling
+
+LOGPROBS = Logprobs("needed", instead="votes=10")
 
 Action = Literal["correct", "ambiguous", "incorrect"]
 
@@ -85,14 +89,14 @@ def crag(
     question: str,
     kit: Kit,
     *,
-    upper: float = 0.8,
-    lower: float = 0.2,
-    least: float = 0.25,
-    strips: int = 8,
-    size: int = 2,
-    votes: int = 0,
-    k: int | None = None,
-    max_tokens: int = 256,
+    upper: Annotated[float, "grade from which on the best passage makes retrieval correct"] = 0.8,
+    lower: Annotated[float, "drop passages graded below this as wrong"] = 0.2,
+    least: Annotated[float, "leave out strips graded below this"] = 0.25,
+    strips: Annotated[int, "maximum strips kept"] = 8,
+    size: Annotated[int, "sentences per strip"] = 2,
+    votes: Votes = 0,
+    k: PassageCount = None,
+    max_tokens: MaxTokens = 256,
 ) -> Answer:
     """Grade `k` passages, refine what is right, search again for what is not, and answer.
 

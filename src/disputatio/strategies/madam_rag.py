@@ -1,4 +1,4 @@
-"""MADAM-RAG: one agent a passage debates under an aggregator until all keep their answers.
+"""Let one agent per passage debate under an aggregator.
 
 Wang, Prasad, Stengel-Eskin and Bansal 2025, "Retrieval-Augmented Generation with Conflicting
 Evidence", arXiv 2504.13079. Differences from the authors' released code:
@@ -23,22 +23,17 @@ import json
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Annotated, Literal
 
-from disputatio.agents import (
-    READER_SCHEMA,
-    ask_answers,
-    ground,
-    parse_reply,
-    read,
-    reader_prompt,
-    stands_in,
-    why_none,
-)
+from disputatio.agents.options import MaxTokens, PassageCount
+from disputatio.agents.reader import READER_SCHEMA, ground, parse_reply, read, reader_prompt
+from disputatio.agents.replies import stands_in, why_none
+from disputatio.agents.single_prompt import ask_answers
 from disputatio.errors import ReplyError
 from disputatio.kit import Kit, chat
-from disputatio.text import bears, contains_words, fence, normalise, one_line
+from disputatio.text import fence, one_line
 from disputatio.types import Answer, Message, Passage, Prompt, Reply, Sampling
+from disputatio.values import bears, distinct, same_answer, states
 
 REVISION = """\
 Other agents have read other passages. {heard}
@@ -74,13 +69,18 @@ def madam_rag(
     question: str,
     kit: Kit,
     *,
-    rounds: int = 3,
-    aggregator: bool = True,
-    history: Literal["aggregate", "peers"] = "aggregate",
-    bound: bool = True,
-    shuffle_seed: int = 0,
-    k: int | None = None,
-    max_tokens: int = 160,
+    rounds: Annotated[int, "maximum rounds of debate"] = 3,
+    aggregator: Annotated[bool, "aggregate the replies; false: keep every distinct answer"] = True,
+    history: Annotated[
+        Literal["aggregate", "peers"],
+        "what agents see of the last round: its aggregate, or the other agents' replies",
+    ] = "aggregate",
+    bound: Annotated[
+        bool, "an agent moves only by a quote from its own passage; false: as in the paper"
+    ] = True,
+    shuffle_seed: Annotated[int, "random seed of the order in which the aggregator reads replies"] = 0,
+    k: PassageCount = None,
+    max_tokens: MaxTokens = 160,
 ) -> Answer:
     """Debate over passages for at most `rounds` rounds, and return the last aggregate.
 
@@ -134,7 +134,9 @@ def keeps_answer(old: Reply, new: Reply) -> bool:
     >>> keeps_answer(Reply(passages=("p",)), Reply(passages=("p",), fault="it was cut off"))
     False
     """
-    return not old.fault and not new.fault and normalise(old.answer) == normalise(new.answer)
+    if old.fault or new.fault:
+        return False
+    return same_answer(old.answer, new.answer) or not (old.answer or new.answer)
 
 
 def _aggregate(
@@ -161,15 +163,12 @@ def _aggregate(
 
 def _concatenate(replies: Sequence[Reply], order: Sequence[int]) -> tuple[tuple[str, ...], str]:
     """Without an aggregator: every distinct answer, and all explanations in a row."""
-    distinct: dict[str, str] = {}
-    for at in order:
-        if replies[at].answer:
-            distinct.setdefault(normalise(replies[at].answer), replies[at].answer)
-    return tuple(distinct.values()), " ".join(one_line(replies[at].explanation) for at in order)
+    answers = distinct([replies[at].answer for at in order])
+    return answers, " ".join(one_line(replies[at].explanation) for at in order)
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class RoundReplies:
     """What an agent is told of the round before: the words, and the answers in them."""
 
     words: str
@@ -181,21 +180,21 @@ def _histories(
     heard: tuple[tuple[str, ...], str] | ReplyError,
     replies: Sequence[Reply],
     order: Sequence[int],
-) -> list[Heard]:
+) -> list[RoundReplies]:
     """What each agent is told: the aggregate, or the other agents' replies."""
     if history == "aggregate":
         answers, explanation = ((), "") if isinstance(heard, ReplyError) else heard
         if not answers:
-            return [Heard(HEARD_NOTHING)] * len(replies)
+            return [RoundReplies(HEARD_NOTHING)] * len(replies)
         named = "; ".join(one_line(one) for one in answers)
         words = HEARD_AGGREGATE.format(answers=named, explanation=one_line(explanation))
-        return [Heard(words, answers)] * len(replies)
+        return [RoundReplies(words, answers)] * len(replies)
     told = []
     for own in range(len(replies)):
         others = [(n, replies[at]) for n, at in enumerate(order, 1) if at != own]
         lines = "\n".join(_report(*one) for one in others)
         words = HEARD_PEERS.format(replies=fence("reports", lines)) if lines else HEARD_NOTHING
-        told.append(Heard(words, tuple(one.answer for _, one in others if one.answer)))
+        told.append(RoundReplies(words, tuple(one.answer for _, one in others if one.answer)))
     return told
 
 
@@ -203,7 +202,7 @@ def _revise(
     question: str,
     passages: Sequence[Passage],
     replies: Sequence[Reply],
-    heard: Sequence[Heard],
+    heard: Sequence[RoundReplies],
     turn: int,
     bound: bool,
     kit: Kit,
@@ -217,7 +216,8 @@ def _revise(
         if not bound or can_move(replies[at].answer, heard[at].answers, passage)
     ]
     prompts = [_later(question, passages[at], heard[at].words) for at in asked]
-    words = kit.complete("reader", prompts, Sampling(max_tokens=max_tokens, schema=READER_SCHEMA))
+    sampling = Sampling(max_tokens=max_tokens, schema=READER_SCHEMA)
+    words = kit.complete("reader", prompts, sampling, passages=[[passages[at]] for at in asked])
     for at, word in zip(asked, words, strict=True):
         new = parse_reply(word, passages[at].id, turn)
         if new.fault or not bound or may_move(replies[at].answer, new.answer, passages[at]):
@@ -232,7 +232,7 @@ def can_move(own: str, heard: Sequence[str], passage: Passage) -> bool:
     >>> can_move("1921", ["1921", "1948"], passage), can_move("1921", ["1975"], passage)
     (False, True)
     """
-    others = [one for one in heard if not contains_words(one, own) and not contains_words(own, one)]
+    others = [one for one in heard if not states(one, own) and not states(own, one)]
     return any(stands_in(passage, one) for one in others)
 
 

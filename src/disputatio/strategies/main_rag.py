@@ -1,4 +1,4 @@
-"""Passages are judged before they are read together: predictor, judge, final answer.
+"""Judge the answer of each passage, then answer from the best.
 
 MAIN-RAG (Chang et al. 2024, "Multi-Agent Filtering Retrieval-Augmented Generation", arXiv 2501.00332): an answer a
 passage, log P(Yes) - log P(No) of a judge over (question, passage, answer), passages kept at or above the mean less
@@ -11,11 +11,15 @@ passage with an answer and a score of `floor`, else there is no evidence.
 
 from __future__ import annotations
 
-from disputatio.agents import ask_answers, shown, why_none
+from disputatio.agents.options import Deviations, Floor, Logprobs, MaxTokens, PassageCount, Votes
+from disputatio.agents.passage_judge import judge, keep, predict
+from disputatio.agents.replies import shown, why_none
+from disputatio.agents.single_prompt import ask_answers
 from disputatio.kit import Kit, chat
 from disputatio.text import one_line
-from disputatio.triplets import judge, keep, predict
 from disputatio.types import Answer, Reply
+
+LOGPROBS = Logprobs("needed", instead="votes=10")
 
 SYSTEM = """\
 You answer a question from several passages. They stand between <passage> marks, the most relevant first. They are \
@@ -35,11 +39,11 @@ def main_rag(
     question: str,
     kit: Kit,
     *,
-    n: float = 0.5,
-    floor: float = 0.0,
-    votes: int = 0,
-    k: int | None = None,
-    max_tokens: int = 256,
+    n: Deviations = 0.5,
+    floor: Floor = 0.0,
+    votes: Votes = 0,
+    k: PassageCount = None,
+    max_tokens: MaxTokens = 256,
 ) -> Answer:
     """Read `k` passages alone, judge them, and answer from those that the judge keeps; three batches.
 

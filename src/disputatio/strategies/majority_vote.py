@@ -1,4 +1,4 @@
-"""Each source, or each passage, is heard alone, and the answer that most of them give wins.
+"""Ask each source or passage alone; the commonest answer wins.
 
 The majority vote that RA-RAG compares with (Hwang et al. 2024, MV: all weights are 1): a source answers from
 its best passages alone and has one vote, however many passages it has. Where no source has several
@@ -8,24 +8,39 @@ to the answer met first; agents that decline or break their contract do not vote
 
 from __future__ import annotations
 
-from typing import Literal
+from collections import Counter
+from typing import Annotated, Literal
 
-from disputatio.agents import read, why_none
-from disputatio.evidence.clusters import cluster
+from disputatio.agents.options import Logprobs, MaxTokens, PassageCount, Tau
+from disputatio.agents.per_source import (
+    Holding,
+    answer_per_source,
+    drop_unsupported,
+    read_by,
+    retrieve_per_source,
+)
+from disputatio.agents.reader import read
+from disputatio.agents.replies import why_none
+from disputatio.agents.source_vote import decide
+from disputatio.attribution.clusters import cluster
 from disputatio.kit import Kit
-from disputatio.panel import Holding, align, decide, hear, hold, read_by
-from disputatio.text import normalise
 from disputatio.types import Answer
+from disputatio.values import groups
+
+LOGPROBS = Logprobs("used", purpose="check answers against their passages where sources vote")
 
 
 def majority_vote(
     question: str,
     kit: Kit,
     *,
-    voters: Literal["auto", "sources", "passages"] = "auto",
-    tau: float = 0.1,
-    k: int | None = None,
-    max_tokens: int = 160,
+    voters: Annotated[
+        Literal["auto", "sources", "passages"],
+        "who votes: sources, passages, or auto: what suits the passages",
+    ] = "auto",
+    tau: Tau = 0.1,
+    k: PassageCount = None,
+    max_tokens: MaxTokens = 160,
 ) -> Answer:
     """Hear voters in isolation, in one batch, and keep the most frequent answer.
 
@@ -34,7 +49,7 @@ def majority_vote(
     is `sources` where a source has several passages on the question and no `k` is given, else `passages`.
     """
     if voters == "sources" or (voters == "auto" and k is None):
-        held = hold(question, kit)
+        held = retrieve_per_source(question, kit)
         if voters == "sources" or any(len(one.passages) > 1 for one in held):
             return _by_sources(question, held, kit, tau, max_tokens)
     passages = kit.passages(question, k=k)
@@ -52,7 +67,9 @@ def majority_vote(
 
 def _by_sources(question: str, held: list[Holding], kit: Kit, tau: float, max_tokens: int) -> Answer:
     """One vote a source, from its own passages."""
-    heard = align(question, hear(question, held, kit, max_tokens=max_tokens), kit, tau=tau)
+    heard = drop_unsupported(
+        question, answer_per_source(question, held, kit, max_tokens=max_tokens), kit, tau=tau
+    )
     clusters = cluster(question, [one.answer for one in heard], kit)
     found = decide(heard, clusters, [1.0] * len(heard), kit)
     replies = tuple(one.reply for one in heard if one.asked)
@@ -70,18 +87,16 @@ def _by_sources(question: str, held: list[Holding], kit: Kit, tau: float, max_to
 
 
 def most_frequent(answers: list[str]) -> str:
-    """The most frequent answer after normalisation, as it was first worded; empty ones do not count.
+    """The most frequent answer, as it was first worded; empty ones do not count.
 
     >>> most_frequent(["1963", "", "the 1963.", "1956"])
     '1963'
     >>> most_frequent(["b", "a"]), most_frequent(["", ""])
     ('b', '')
     """
-    votes: dict[str, int] = {}
-    worded: dict[str, str] = {}
-    for answer in answers:
-        key = normalise(answer)
-        if key:
-            votes[key] = votes.get(key, 0) + 1
-            worded.setdefault(key, answer)
-    return worded[max(votes, key=lambda key: votes[key])] if votes else ""
+    same = groups(answers)
+    votes = Counter(group for group in same if group >= 0)
+    if not votes:
+        return ""
+    [(winner, _)] = votes.most_common(1)
+    return answers[same.index(winner)]

@@ -1,4 +1,4 @@
-"""Every source answers from its own passages, and votes with the weight of its reliability.
+"""Ask each source alone, and weigh votes by reliability.
 
 RA-RAG (Hwang et al. 2024, "Retrieval-Augmented Generation with Estimation of Source Reliability", arXiv
 2410.22954): the best passages within each source, an answer from those alone, f_align, the kappa most
@@ -12,17 +12,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import Annotated, Literal
 
-from disputatio.agents import why_none
+from disputatio.agents.options import Logprobs, MaxTokens, PerSource, PossibleAnswers, Tau
+from disputatio.agents.per_source import (
+    Holding,
+    SourceReply,
+    answer_per_source,
+    drop_unsupported,
+    read_by,
+    retrieve_per_source,
+)
+from disputatio.agents.replies import why_none
+from disputatio.agents.source_vote import decide, decide_by_owner, voice
+from disputatio.attribution.clusters import cluster
 from disputatio.errors import InputError
-from disputatio.evidence.clusters import cluster
-from disputatio.evidence.truth import TRUE, true_reliabilities
-from disputatio.evidence.weighing import weights_of
 from disputatio.kit import Kit
-from disputatio.panel import Holding, SourceReply, align, decide, decide_by_owner, hear, hold, read_by, voice
-from disputatio.text import normalise
+from disputatio.reliability.true_reliability import TRUE, true_reliabilities
+from disputatio.reliability.weighted_vote import weights_of
 from disputatio.types import Answer, Source
+from disputatio.values import is_yes_or_no
+
+LOGPROBS = Logprobs("used", purpose="check answers against their passages")
 
 PRIOR = 0.5  # the reliability of a source that has no estimate
 
@@ -31,14 +42,22 @@ def ra_rag(
     question: str,
     kit: Kit,
     *,
-    kappa: int = 4,
-    tau: float = 0.1,
-    selection: Literal["rrss", "rss", "all"] = "rrss",
-    weights: Literal["estimated", "uniform", "oracle"] = "estimated",
-    options: int = 10,
-    independent: bool = False,
-    per_source: int = 3,
-    max_tokens: int = 96,
+    kappa: Annotated[int, "number of sources whose answers vote"] = 4,
+    tau: Tau = 0.1,
+    selection: Annotated[
+        Literal["rrss", "rss", "all"],
+        "who votes: relevant and reliable sources (rrss), reliable ones (rss), or all",
+    ] = "rrss",
+    weights: Annotated[
+        Literal["estimated", "uniform", "oracle"],
+        "what votes weigh by: estimates, nothing, or the truth that passages carry",
+    ] = "estimated",
+    options: PossibleAnswers = 10,
+    independent: Annotated[
+        bool, "one vote per owner or group of copies, by the lower end of its interval"
+    ] = False,
+    per_source: PerSource = 3,
+    max_tokens: MaxTokens = 96,
 ) -> Answer:
     """Ask sources by falling reliability until `kappa` have an answer, and take their weighted vote.
 
@@ -53,14 +72,14 @@ def ra_rag(
     """
     if kappa < 1 or per_source < 1:
         raise InputError("ra_rag: kappa and per_source are at least 1")
-    held = hold(question, kit, per_source=per_source)
+    held = retrieve_per_source(question, kit, per_source=per_source)
     records = _records(held, kit, weights)
     order = sorted(held, key=lambda one: -_reliability(records, one.source, low=independent))
     if independent:
         order = _voices_first(order, kit)
     heard, rounds = _ask(question, order, kit, kappa, tau, selection, max_tokens)
     clusters = cluster(question, [one.answer for one in heard], kit)
-    if clusters.answers and {normalise(one) for one in clusters.answers} <= {"yes", "no"}:
+    if clusters.answers and all(map(is_yes_or_no, clusters.answers)):
         options = 2
     if independent:
         found = decide_by_owner(heard, clusters, _earned(records, heard, options), kit)
@@ -135,7 +154,7 @@ def _earned(records: Mapping[str, Source], heard: Sequence[SourceReply], options
 
 def _voices_first(order: Sequence[Holding], kit: Kit) -> list[Holding]:
     """The same sources, with one of each owner and group before the second of any."""
-    met: dict[str, int] = {}
+    met: dict[tuple[str, str], int] = {}
     ranks = []
     for one in order:
         of = voice(one, kit)
@@ -151,7 +170,9 @@ def _ask(
     if selection == "all":
         kappa = len(order)
     if selection in ("all", "rss"):
-        said = align(question, hear(question, order[:kappa], kit, max_tokens=max_tokens), kit, tau=tau)
+        said = drop_unsupported(
+            question, answer_per_source(question, order[:kappa], kit, max_tokens=max_tokens), kit, tau=tau
+        )
         return said, int(any(one.asked for one in said))
     heard: list[SourceReply] = []
     rest = list(order)
@@ -161,7 +182,9 @@ def _ask(
         batch: list[Holding] = []
         while rest and sum(one.relevant for one in batch) < size:
             batch.append(rest.pop(0))
-        said = align(question, hear(question, batch, kit, max_tokens=max_tokens), kit, tau=tau)
+        said = drop_unsupported(
+            question, answer_per_source(question, batch, kit, max_tokens=max_tokens), kit, tau=tau
+        )
         heard += said
         rounds += any(one.asked for one in said)
         asked = sum(one.asked for one in heard)

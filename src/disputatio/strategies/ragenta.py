@@ -1,4 +1,4 @@
-"""A complete answer in cited statements: predictor, judge, final answer, reviser with follow-up questions.
+"""State cited claims from judged passages, then fill gaps.
 
 RAGentA (Besrour et al. 2025, "Multi-Agent Retrieval-Augmented Generation for Attributed Question Answering", arXiv
 2506.16988), over MAIN-RAG's first two agents (arXiv 2501.00332). Differences from the authors' released code:
@@ -20,26 +20,22 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
-from disputatio.agents import parse_object, why_none
+from disputatio.agents.options import Deviations, Floor, Logprobs, MaxTokens, PassageCount, Votes
+from disputatio.agents.passage_judge import Triplet, judge, keep, predict
+from disputatio.agents.replies import parse_object, why_none
+from disputatio.attribution.citations import escape_marks, joined
+from disputatio.attribution.entailment import odds_to_probability
+from disputatio.attribution.positions import cited_positions, conflict_of
+from disputatio.attribution.statements import marked
 from disputatio.errors import ReplyError
-from disputatio.evidence.citations import escape_marks, joined
-from disputatio.evidence.entailment import odds_to_probability
-from disputatio.evidence.positions import cited_positions, conflict_of
-from disputatio.evidence.statements import marked
 from disputatio.kit import Kit, chat
-from disputatio.text import (
-    bears,
-    contains_words,
-    content_id,
-    fence,
-    is_unknown,
-    normalise,
-    one_line,
-)
-from disputatio.triplets import Triplet, judge, keep, predict
+from disputatio.text import bare_words, content_id, fence, is_unknown, one_line
 from disputatio.types import Answer, Citation, Claim, Conflict, Passage, Sampling
+from disputatio.values import bears, distinct, same_answer, states
+
+LOGPROBS = Logprobs("needed", instead="votes=10")
 
 SYSTEM = """\
 You answer a question from evidence that others have gathered, the most relevant first. Each line of evidence is one JSON \
@@ -143,14 +139,14 @@ def ragenta(
     question: str,
     kit: Kit,
     *,
-    n: float = 0.5,
-    floor: float = 0.0,
-    rounds: int = 1,
-    follow_ups: int = 3,
-    follow_k: int = 5,
-    votes: int = 0,
-    k: int | None = None,
-    max_tokens: int = 640,
+    n: Deviations = 0.5,
+    floor: Floor = 0.0,
+    rounds: Annotated[int, "times the reviser may ask for more; 0: no reviser"] = 1,
+    follow_ups: Annotated[int, "maximum questions the reviser asks at a time"] = 3,
+    follow_k: Annotated[int, "new passages per question of the reviser"] = 5,
+    votes: Votes = 0,
+    k: PassageCount = None,
+    max_tokens: MaxTokens = 640,
 ) -> Answer:
     """Read `k` passages alone, judge them, state an answer in cited claims, and fill its gaps.
 
@@ -204,7 +200,7 @@ def merged(claims: Sequence[Claim], triplets: Sequence[Triplet]) -> list[Claim]:
     Citations are places in passages, so nothing is renumbered here and none can be lost.
     """
     whole = list(claims)
-    for one in (said for triplet in triplets for said in triplet.told):
+    for one in (said for triplet in triplets for said in triplet.statements):
         grown = joined(whole, escape_marks(one_line(one.text)), one.citations)
         if len(grown) <= len(claims) + MOST_ADDED:
             whole = grown
@@ -261,7 +257,7 @@ def _final(
         for one in [one for one in kept if one.evidence][:MOST_STATED]:
             stated = merged(stated, [one])
         return (), stated
-    answers = {normalise(one): one.strip() for one in fields["answers"] if not is_unknown(one)}
+    answers = distinct([answer.strip() for answer in fields["answers"] if not is_unknown(answer)])
     places = {name: found for name, (_, found) in named.items()}
     claims: list[Claim] = []
     for one in fields["claims"]:
@@ -273,11 +269,11 @@ def _final(
             cited = picked or [found for found in places.values() if bears(found.quote, text)]
             if cited:
                 claims = joined(claims, escape_marks(text), cited)
-    for answer in answers.values():
-        if not any(contains_words(one.text, answer) for one in claims):
-            said = [one for one in kept if one.evidence and contains_words(one.reply.answer, answer)]
+    for answer in answers:
+        if not any(states(one.text, answer) for one in claims):
+            said = [one for one in kept if one.evidence and states(one.reply.answer, answer)]
             claims = merged(claims, said[:1])
-    return tuple(answers.values()), claims
+    return answers, claims
 
 
 def _revise(question: str, claims: Sequence[Claim], kit: Kit) -> tuple[list[Component], list[Claim]] | None:
@@ -319,11 +315,11 @@ def _revise(question: str, claims: Sequence[Claim], kit: Kit) -> tuple[list[Comp
 
 def _gaps(question: str, components: Sequence[Component]) -> list[str]:
     """The follow-up questions, each once and none that is the question itself."""
-    asked = {normalise(question)}
+    asked = [question]
     gaps = []
     for one in components:
-        if normalise(one.follow_up) and normalise(one.follow_up) not in asked:
-            asked.add(normalise(one.follow_up))
+        if bare_words(one.follow_up) and not any(same_answer(one.follow_up, before) for before in asked):
+            asked.append(one.follow_up)
             gaps.append(one.follow_up)
     return gaps
 
@@ -341,7 +337,7 @@ def _unread(gaps: Sequence[str], seen: set[str], kit: Kit, k: int) -> list[tuple
 
 def _stated(answers: Sequence[str], claims: Sequence[Claim]) -> tuple[str, ...]:
     """The answers in brief that a claim states; the claims themselves where none is."""
-    stated = tuple(one for one in answers if any(contains_words(claim.text, one) for claim in claims))
+    stated = tuple(one for one in answers if any(states(claim.text, one) for claim in claims))
     return stated or tuple(dict.fromkeys(claim.text.rstrip(".") for claim in claims))
 
 
@@ -376,7 +372,7 @@ def _answer(
 
 def _conflict(answer: Answer, kept: Sequence[Triplet]) -> Conflict:
     """The answers as positions of the passages cited for them; where all are short, with those that differ."""
-    if answer.answers and all(len(normalise(one).split()) <= SHORT for one in answer.answers):
-        brief = tuple(one.reply for one in kept if len(normalise(one.reply.answer).split()) <= SHORT)
+    if answer.answers and all(len(bare_words(one)) <= SHORT for one in answer.answers):
+        brief = tuple(one.reply for one in kept if len(bare_words(one.reply.answer)) <= SHORT)
         return conflict_of(replace(answer, replies=brief), {})
     return cited_positions(answer)

@@ -1,4 +1,4 @@
-"""Self-RAG: an answer from each passage, each judged for relevance, support and use; the best one stands.
+"""Answer from each passage, and keep the best-judged answer.
 
 Asai et al. 2024, "Self-RAG: Learning to Retrieve, Generate, and Critique through Self-Reflection", arXiv
 2310.11511. Any model plays it: what its fine-tuned model says by reflection tokens, the judgements here read from the
@@ -26,14 +26,19 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Annotated, Literal
 
-from disputatio.agents import READER_SCHEMA, ask_answers, parse_reply, reader_prompt, why_none
+from disputatio.agents.choice import choose, shares
+from disputatio.agents.options import Logprobs, MaxTokens, PassageCount, Votes
+from disputatio.agents.reader import READER_SCHEMA, parse_reply, reader_prompt
+from disputatio.agents.replies import why_none
+from disputatio.agents.single_prompt import ask_answers
 from disputatio.errors import InputError
-from disputatio.evidence.odds import choose, shares
 from disputatio.kit import Kit, chat
 from disputatio.text import fence, is_unknown, neutralise, one_line
 from disputatio.types import Answer, Completion, Message, Passage, Prompt, Reply, Sampling
+
+LOGPROBS = Logprobs("needed", instead="votes=10")
 
 RETRIEVE_SYSTEM = """\
 You judge whether a question should be looked up. Reply with one word: Yes when passages from a library would help to answer it \
@@ -110,16 +115,21 @@ def self_rag(
     question: str,
     kit: Kit,
     *,
-    threshold: float = 0.2,
-    w_rel: float = 1.0,
-    w_sup: float = 1.0,
-    w_use: float = 0.5,
-    aggregate: Literal["best", "all"] = "best",
-    hard: bool = False,
-    tokens: Literal["auto", "judged", "reflection"] = "auto",
-    votes: int = 0,
-    k: int | None = None,
-    max_tokens: int = 160,
+    threshold: Annotated[float, "P(retrieve) above which passages are read; inf: never, -inf: always"] = 0.2,
+    w_rel: Annotated[float, "weight of relevance in the score"] = 1.0,
+    w_sup: Annotated[float, "weight of support in the score"] = 1.0,
+    w_use: Annotated[float, "weight of usefulness in the score"] = 0.5,
+    aggregate: Annotated[
+        Literal["best", "all"], "take the best answer, or give all to an aggregator (as on RAMDocs)"
+    ] = "best",
+    hard: Annotated[bool, "drop answers that their passage does not support"] = False,
+    tokens: Annotated[
+        Literal["auto", "judged", "reflection"],
+        "ask for judgements, or read reflection tokens; auto: by the model's name",
+    ] = "auto",
+    votes: Votes = 0,
+    k: PassageCount = None,
+    max_tokens: MaxTokens = 160,
 ) -> Answer:
     """Answer from each of `k` passages alone, and take the answer of the best score (`aggregate=all`: draw on all).
 
@@ -220,7 +230,8 @@ def _critiqued(
 ) -> list[Judged]:
     """An answer a passage, and three judgements of each; four batches."""
     prompts = [reader_prompt(question, one) for one in passages]
-    done = kit.complete("reader", prompts, Sampling(max_tokens=max_tokens, schema=READER_SCHEMA))
+    sampling = Sampling(max_tokens=max_tokens, schema=READER_SCHEMA)
+    done = kit.complete("reader", prompts, sampling, passages=[[passage] for passage in passages])
     judged = [
         Judged(reply=parse_reply(word, one.id, 1), fluency=_fluency(word))
         for word, one in zip(done, passages, strict=True)
@@ -304,7 +315,9 @@ def _reflected(question: str, passages: Sequence[Passage], kit: Kit, max_tokens:
     ]
     relevant = _odds(question, begun, RELEVANT_TOKENS, kit)
     read = [f"{one}{RELEVANT_TOKENS[0]}" for one in begun]
-    done = kit.complete("reader", [_turn(question, one) for one in read], Sampling(max_tokens=max_tokens))
+    prompts = [_turn(question, one) for one in read]
+    single = [[passage] for passage in passages]
+    done = kit.complete("reader", prompts, Sampling(max_tokens=max_tokens), passages=single)
     judged = [
         Judged(reply=_read_out(word, (one.id,)), fluency=_fluency(word))
         for word, one in zip(done, passages, strict=True)

@@ -1,4 +1,4 @@
-"""One agent that answers from all passages, then reviews and refines its answer.
+"""Answer from all passages, then review and refine.
 
 The "single agent with self-reflection" baseline of MADAM-RAG (Wang et al. 2025, arXiv 2504.13079), after Self-Refine
 (Madaan et al. 2023, arXiv 2303.17651) and Huang et al. 2024 (arXiv 2310.01798): an answer, then two rounds of review and
@@ -16,13 +16,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
-from disputatio.agents import ask_answers, parse_object, together_prompt
+from disputatio.agents.options import MaxTokens, PassageCount
+from disputatio.agents.replies import parse_object
+from disputatio.agents.single_prompt import ask_answers, together_prompt
 from disputatio.errors import InputError, ReplyError
 from disputatio.kit import Kit
-from disputatio.text import neutralise, normalise, one_line
+from disputatio.text import neutralise, one_line
 from disputatio.types import Answer, Message, Prompt, Reply, Sampling
+from disputatio.values import groups
 
 REVIEW_TASK = """\
 Now review your reply against the passages. Does each answer stand in a passage that is about what the question asks? Do passages \
@@ -45,10 +48,10 @@ def self_reflection(
     question: str,
     kit: Kit,
     *,
-    rounds: int = 2,
-    stop: bool = False,
-    k: int | None = None,
-    max_tokens: int = 256,
+    rounds: Annotated[int, "rounds of review and refinement"] = 2,
+    stop: Annotated[bool, "stop at a review that finds no problem"] = False,
+    k: PassageCount = None,
+    max_tokens: MaxTokens = 256,
 ) -> Answer:
     """Answer from `k` passages in one prompt, then review and refine the answer for `rounds` rounds.
 
@@ -107,9 +110,10 @@ def _reviewed(prompt: Prompt, kit: Kit) -> tuple[str, ...] | None:
 
 def _replies(given: Sequence[Sequence[str]], passages: tuple[str, ...]) -> tuple[Reply, ...]:
     """Each answer of any round, with the last round that gave it: what reflection dropped stays in sight."""
+    rounds = [(answer, turn) for turn, answers in enumerate(given, 1) for answer in answers]
+    same = groups([answer for answer, _ in rounds])
     last = {
-        normalise(one) or one: Reply(passages=passages, answer=one, round=turn)
-        for turn, answers in enumerate(given, 1)
-        for one in answers
+        group: Reply(passages=passages, answer=answer, round=turn)
+        for group, (answer, turn) in zip(same, rounds, strict=True)
     }
     return tuple(sorted(last.values(), key=lambda one: one.round))

@@ -66,7 +66,7 @@ def test_imbalance_has_one_passage_for_one_answer_and_more_for_the_other(rows: l
 
 def test_misinformation_tells_one_wrong_answer_beside_two_right_ones(rows: list[Example]) -> None:
     built = controlled(rows, "misinformation")
-    assert (built.own, built.made) == (len(NAMES), 2 * len(NAMES))
+    assert (built.published, built.made) == (len(NAMES), 2 * len(NAMES))
     for levels in _levels(built):
         for level, row in enumerate(levels, 1):
             assert row["wrong"] == ["1999"]
@@ -89,7 +89,7 @@ def test_a_set_without_misinformation_of_its_own_gets_it_from_other_questions(tm
         _examples(tmp_path, *(ramdocs_row(name, lies=0) for name in NAMES)), "misinformation", levels=(1, 2)
     )
     assert built.questions == len(NAMES)
-    assert built.own == 0
+    assert built.published == 0
     for row in built.rows:
         assert not bears_any(row["wrong"][0], row["gold"])
 

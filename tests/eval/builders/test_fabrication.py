@@ -8,7 +8,8 @@ from pathlib import Path
 
 from disputatio.eval.builders.fabrication import fabricated, wrong_answers
 from disputatio.kit import Kit
-from disputatio.llm.journal import Journal, Journalled
+from disputatio.llm.cached_llm import CachedLLM
+from disputatio.llm.call_cache import CallCache
 from disputatio.llm.scripted import Scripted
 from tests.eval.material import material
 
@@ -80,9 +81,9 @@ def test_wrong_answers_are_short_told_apart_and_wrong() -> None:
 def test_an_interrupted_run_goes_on_from_the_journal(tmp_path: Path) -> None:
     materials = [material(n) for n in range(6)]
     first = Scripted(_author)
-    with_journal = Journalled(first, Journal(tmp_path / "calls.sqlite"), engine="scripted 1")
+    with_journal = CachedLLM(first, CallCache(tmp_path / "calls.sqlite"), engine="scripted 1")
     once = fabricated(materials[:4], Kit(model=with_journal))
     second = Scripted(_author)
-    again = Journalled(second, Journal(tmp_path / "calls.sqlite"), engine="scripted 1")
+    again = CachedLLM(second, CallCache(tmp_path / "calls.sqlite"), engine="scripted 1")
     assert fabricated(materials, Kit(model=again))[:4] == once
     assert len(second.calls) < len(first.calls)

@@ -15,17 +15,17 @@ from disputatio.eval.builders.figure5 import ANSWERS, SUPPORTS, Quota, statistic
 from disputatio.eval.builders.material import bears_any, stands
 from disputatio.eval.builders.mixture import Mixture, mix
 from disputatio.eval.data.datasets import load
-from disputatio.store.in_hand import InHand
+from disputatio.store.in_memory import InMemory
 from disputatio.types import Passage
 from tests.eval.material import write_rows
 from tests.eval.stations import NAMES, REGIONS, ambignq, asked, passages, ramdocs_row, year_of
 
 
-def _held(told: Sequence[Mapping[str, str]]) -> InHand:
-    return InHand([Passage(text=one["text"], source=one["source"]) for one in told])
+def _held(told: Sequence[Mapping[str, str]]) -> InMemory:
+    return InMemory([Passage(text=one["text"], source=one["source"]) for one in told])
 
 
-def _mix(questions: Sequence[Ambiguous], held: InHand, *, seed: int = 0) -> Mixture:
+def _mix(questions: Sequence[Ambiguous], held: InMemory, *, seed: int = 0) -> Mixture:
     """A set in which every question has two passages of misinformation and one of noise."""
     return mix(questions, lambda _: held, misinformation={2: 1.0}, noisy={1: 1.0}, seed=seed)
 
@@ -38,12 +38,12 @@ def questions(tmp_path_factory: pytest.TempPathFactory) -> list[Ambiguous]:
 
 
 @pytest.fixture(scope="module")
-def held() -> InHand:
+def held() -> InMemory:
     return _held(passages())
 
 
 @pytest.fixture(scope="module")
-def built(questions: list[Ambiguous], held: InHand) -> Mixture:
+def built(questions: list[Ambiguous], held: InMemory) -> Mixture:
     return _mix(questions, held)
 
 
@@ -89,13 +89,15 @@ def test_as_many_questions_have_1_2_and_3_answers_as_the_shares_want(built: Mixt
     assert built.short == {}
 
 
-def test_the_same_seed_gives_the_same_rows(questions: list[Ambiguous], held: InHand, built: Mixture) -> None:
+def test_the_same_seed_gives_the_same_rows(
+    questions: list[Ambiguous], held: InMemory, built: Mixture
+) -> None:
     assert _mix(questions, held) == built
     assert _mix(questions, held, seed=1).rows != built.rows
 
 
 def test_misinformation_is_made_of_passages_that_are_not_used_where_there_are_any(
-    questions: list[Ambiguous], held: InHand
+    questions: list[Ambiguous], held: InMemory
 ) -> None:
     one = mix(questions, lambda _: held, supports={1: 1.0}, misinformation={1: 1.0}, noisy={0: 1.0})
     assert one.twins == 0
@@ -123,7 +125,7 @@ def test_too_few_answers_are_made_up_for_by_questions_with_fewer(questions: list
     assert {len(row["gold_answers"]) for row in built.rows} == {1}
     assert built.short["questions with 3 answers"] == wanted(ANSWERS, len(NAMES))[3]
     with pytest.raises(InputError, match=r"no passage found that bears one of its answers alone \(8\)"):
-        mix(questions, lambda _: InHand([Passage(text="Nothing here.")]))
+        mix(questions, lambda _: InMemory([Passage(text="Nothing here.")]))
 
 
 def test_a_passage_that_has_the_answer_by_chance_is_no_support() -> None:
@@ -132,17 +134,19 @@ def test_a_passage_that_has_the_answer_by_chance_is_no_support() -> None:
         row=0,
         senses=(Sense(question="How many halls has Vell?", answers=("10",)),),
     )
-    chance = InHand([Passage(text="The halls of Vell were opened on March 10."), Passage(text="10 of Tarn.")])
+    chance = InMemory(
+        [Passage(text="The halls of Vell were opened on March 10."), Passage(text="10 of Tarn.")]
+    )
     with pytest.raises(InputError, match="nothing can be built"):
         mix([one], lambda _: chance)
-    real = InHand([Passage(text="Vell is known for its 10 halls.")])
+    real = InMemory([Passage(text="Vell is known for its 10 halls.")])
     assert mix([one], lambda _: real, noisy={0: 1.0}).rows[0]["gold_answers"] == ["10"]
 
 
 def test_scraps_are_no_noise() -> None:
     one = Ambiguous(question=asked("Vell"), row=0, senses=(Sense(question=asked("Vell"), answers=("1700",)),))
     told = [Passage(text="The Vell station was opened in 1700."), Passage(text="Vell, page 2")]
-    (row,) = mix([one], lambda _: InHand(told), noisy={1: 1.0}, misinformation={0: 1.0}).rows
+    (row,) = mix([one], lambda _: InMemory(told), noisy={1: 1.0}, misinformation={0: 1.0}).rows
     assert [document["type"] for document in row["documents"]] == ["correct"]
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from disputatio import cli_eval
+from disputatio.cli import eval_run as cli_eval
 from disputatio.errors import InputError
 from disputatio.eval.builders.material import Material
 from disputatio.eval.builders.multisource import (
@@ -22,7 +22,7 @@ from disputatio.eval.builders.multisource import (
     write,
 )
 from disputatio.eval.data.datasets import load
-from disputatio.store.in_hand import load_passages
+from disputatio.store.in_memory import load_passages
 from disputatio.types import Example
 from tests.eval.material import conflictnq_rows, material, write_rows
 

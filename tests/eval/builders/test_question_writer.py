@@ -7,7 +7,7 @@ import json
 from disputatio.eval.builders.question_writer import (
     FIRST,
     hint_of,
-    word,
+    word_questions,
     write_facts,
 )
 from disputatio.eval.builders.synthesis import MIX
@@ -43,7 +43,7 @@ def test_the_second_question_is_told_the_first_by_kind() -> None:
 
 def test_wording_is_told_every_category_and_sees_no_passage() -> None:
     model = Scripted(lambda _: json.dumps({"question": "Which is older?"}))
-    assert word([["When A?", "When B?"]], [KINDS], Kit(model=model)) == [("Which is older?",)]
+    assert word_questions([["When A?", "When B?"]], [KINDS], Kit(model=model)) == [("Which is older?",)]
     assert "Question: When A?\nQuestion: When B?" in model.calls[0].text
     assert "<passage" not in model.calls[0].text
     told = model.calls[0].text.rpartition("Make one question of this:")[2]
@@ -55,6 +55,6 @@ def test_each_category_has_its_own_words() -> None:
     for name, shares in MIX.items():
         for value in shares:
             model = Scripted(lambda _: json.dumps({"question": "q?"}))
-            word([["When?"]], [{**KINDS, name: value}], Kit(model=model))
+            word_questions([["When?"]], [{**KINDS, name: value}], Kit(model=model))
             seen.add(model.calls[0].text)
     assert len(seen) == sum(map(len, MIX.values())) - len(MIX) + 1

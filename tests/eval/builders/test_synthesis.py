@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from disputatio import cli_eval
+from disputatio.cli import eval_run as cli_eval
 from disputatio.config import Settings
 from disputatio.errors import BatchFault, InputError, ServerFault, StoreError, UnknownName
 from disputatio.eval.builders.synthesis import (
@@ -289,7 +289,7 @@ def test_the_command_names_the_file_and_what_came_of_it(
     def built(settings: Settings, *, retriever: Any, say: Any) -> Kit:
         return Kit(model=Scripted(writer), retriever=retriever)
 
-    monkeypatch.setattr("disputatio.config.build_kit", built)
+    monkeypatch.setattr("disputatio.parts.build_kit", built)
     out = tmp_path / "made.jsonl"
     words = ["synthesize", "--index", str(index.path), "--questions", "4", "--out", str(out)]
     result = CliRunner().invoke(cli_eval.app, [*words, "--mix", "answer=factoid:1"])

@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
+from disputatio.causes import Cause
 from disputatio.errors import InputError
 from disputatio.eval.reporting.compare import compare, sides
 from disputatio.eval.reporting.compare_page import comparison_page, event_line, outcome
-from disputatio.eval.running.journal import Entrant
+from disputatio.eval.running.run_log import Entrant
 from disputatio.eval.running.runner import run
 from disputatio.trace import Trace
 from disputatio.types import Answer, Conflict, Passage, Position, Reply
@@ -29,7 +30,7 @@ def arguing(question: str, passages: Sequence[Passage], strategy: str, options: 
     number = int(question.rsplit(maxsplit=1)[-1])
     if strategy == "other":
         plain = replace(plain, answers=(f"nonsense {HOSTILE}" if number % 2 else f"wrong {number}",))
-    position = Position(answer=HOSTILE, verdict="rejected", reason="told by nobody")
+    position = Position(answer=HOSTILE, verdict="rejected", cause=Cause(kind="kept", remark="told by nobody"))
     reply = Reply(passages=("p1",), answer="[1]", quote=HOSTILE)
     return replace(plain, conflict=Conflict(kind="opinion", positions=(position,)), replies=(reply,))
 
@@ -82,7 +83,7 @@ def test_the_page_shows_both_sides_and_makes_no_markup_of_text(tmp_path: Path) -
     assert (reader.loads, reader.handlers) == ([], [])
     assert reader.elements.count("details") == 16  # replies and trace of both, four times
     told = "".join(reader.text)
-    assert f"rejected: {HOSTILE}; told by nobody" in told
+    assert f"rejected: {HOSTILE}; given by 0 sources (told by nobody)" in told
     assert f"round 1: [1] “{HOSTILE}”" in told
     assert text == comparison_page(compare(*sides([tmp_path], None)))
 

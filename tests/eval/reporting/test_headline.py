@@ -13,7 +13,7 @@ from disputatio.eval.reporting.headline import front, headline
 from disputatio.eval.reporting.report import report
 from disputatio.eval.reporting.tables import markdown
 from disputatio.eval.reporting.wording import finding, remarks, so_far, verdict
-from disputatio.eval.running.journal import Entrant
+from disputatio.eval.running.run_log import Entrant
 from disputatio.eval.running.runner import run
 from disputatio.trace import Trace
 from disputatio.types import Answer, Passage, Usage

@@ -10,18 +10,18 @@ from typing import Any
 import pytest
 
 from disputatio.errors import ServerFault
-from disputatio.eval.reporting.markup import grid, words
+from disputatio.eval.reporting.markup import escaped, grid
 from disputatio.eval.reporting.page import page
 from disputatio.eval.reporting.report import report
 from disputatio.eval.reporting.tables import Table
-from disputatio.eval.running.journal import Entrant, Manifest
+from disputatio.eval.running.run_log import Entrant, RunManifest
 from disputatio.eval.running.runner import run
 from disputatio.trace import Trace
 from disputatio.types import Answer, Example, Passage, Usage
 
 HOSTILE = "<script>alert(1)</script>"
 LONG = "x" * 300
-MANIFEST = Manifest(
+MANIFEST = RunManifest(
     datasets={f"toy:{HOSTILE}.jsonl": "ab12"},
     metrics={f"toy:{HOSTILE}.jsonl": ("em", "f1")},
     metrics_version=1,
@@ -194,7 +194,7 @@ def test_an_evaluation_that_only_failed_has_a_page(tmp_path: Path) -> None:
 
 
 def test_control_characters_and_directions_are_taken_out_of_text() -> None:
-    assert words("a\x1b[31m\u202eb\x00<c>") == "a[31mb&lt;c&gt;"
+    assert escaped("a\x1b[31m\u202eb\x00<c>") == "a[31mb&lt;c&gt;"
 
 
 def test_a_column_without_figures_is_set_as_text() -> None:

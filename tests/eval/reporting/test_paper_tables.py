@@ -13,7 +13,7 @@ import pytest
 
 from disputatio.errors import UnknownName
 from disputatio.eval.reporting.paper_tables import markdown, paper_tables
-from disputatio.eval.running.journal import Entrant, Manifest
+from disputatio.eval.running.run_log import Entrant, RunManifest
 from disputatio.eval.running.runner import run
 from disputatio.pipeline import strategy_names
 from disputatio.trace import Trace
@@ -38,7 +38,7 @@ def told(question: str, passages: Sequence[Passage], strategy: str, options: Map
 
 def evaluated(out: Path, name: str, metrics: tuple[str, ...], *entrants: Entrant, count: int = 40) -> Path:
     rows = [replace(one, metadata={**one.metadata, "dataset": name}) for one in examples(count)]
-    manifest = Manifest(
+    manifest = RunManifest(
         datasets={name: "ab12"}, metrics={name: metrics}, metrics_version=1, model="scripted:small"
     )
     run(rows, entrants, ask=told, out=out, manifest=manifest)

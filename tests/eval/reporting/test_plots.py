@@ -10,9 +10,9 @@ import pytest
 from disputatio.eval.reporting.plots import Axis, Mark, curves, forest, kinds, scatter, shape_of
 
 MARKS = [
-    Mark(name="a <b> & c", number=0, value=0.41, span=[0.33, 0.49], x=812, words="812 tokens", strong=True),
-    Mark(name="plain", number=1, value=0.29, span=[0.2, 0.4], x=90, words="90 tokens"),
-    Mark(name="w" * 60, number=2, value=0.4, x=9000, words="9,000 tokens"),
+    Mark(name="a <b> & c", number=0, value=0.41, span=[0.33, 0.49], x=812, caption="812 tokens", strong=True),
+    Mark(name="plain", number=1, value=0.29, span=[0.2, 0.4], x=90, caption="90 tokens"),
+    Mark(name="w" * 60, number=2, value=0.4, x=9000, caption="9,000 tokens"),
 ]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from disputatio.errors import ServerFault
 from disputatio.eval.reporting.report import report
 from disputatio.eval.reporting.tables import markdown
-from disputatio.eval.running.journal import Entrant
+from disputatio.eval.running.run_log import Entrant
 from disputatio.eval.running.runner import run
 from disputatio.trace import Trace
 from disputatio.types import Answer, Passage, Usage

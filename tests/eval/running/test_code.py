@@ -48,9 +48,13 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., di
 def test_every_strategy_rests_on_its_own_file_on_the_walk_and_on_what_they_import() -> None:
     for name in strategy_names():
         found = code_of(load_strategy(name))
-        assert {f"disputatio.strategies.{name}", "disputatio.pipeline", "disputatio.agents"} <= set(found)
-        siblings = [one for one in found if one.startswith("disputatio.strategies.")]
-        assert siblings == [f"disputatio.strategies.{name}"]
+        assert {f"disputatio.strategies.{name}", "disputatio.pipeline", "disputatio.agents.replies"} <= set(
+            found
+        )
+        strategies = {
+            ".".join(module.split(".")[:3]) for module in found if module.startswith("disputatio.strategies.")
+        }
+        assert strategies == {f"disputatio.strategies.{name}"}
         assert not any(
             one.startswith(("disputatio.cli", "disputatio.eval", "disputatio.store")) for one in found
         )

@@ -20,9 +20,9 @@ import pytest
 from disputatio.errors import ContextTooLong, MissingPart, ReplyError, ServerFault
 from disputatio.eval.reporting.report import report
 from disputatio.eval.running.budget import Budget, Meter
-from disputatio.eval.running.journal import Entrant, read_journal, read_spending, read_trace
-from disputatio.eval.running.journal_file import FILE
-from disputatio.eval.running.runner import PATIENCE, Ask, Outcome, Progress, run
+from disputatio.eval.running.run_log import Entrant, read_journal, read_spending, read_trace
+from disputatio.eval.running.run_log_file import FILE
+from disputatio.eval.running.runner import PATIENCE, Ask, Progress, RunOutcome, run
 from disputatio.kit import Kit, chat
 from disputatio.llm.scripted import Scripted
 from disputatio.trace import Trace
@@ -33,7 +33,9 @@ ROOT = Path(__file__).resolve().parents[3]
 KILLS = int(os.environ.get("DISPUTATIO_TEST_KILLS", "4"))
 
 
-def _run(out: Path, count: int = 4, entrants: Sequence[Entrant] = (RIGHT, HALF), **options: Any) -> Outcome:
+def _run(
+    out: Path, count: int = 4, entrants: Sequence[Entrant] = (RIGHT, HALF), **options: Any
+) -> RunOutcome:
     asked: Ask = options.pop("ask", ask)
     return run(examples(count), entrants, ask=asked, out=out, manifest=MANIFEST, **options)
 
@@ -56,7 +58,7 @@ def test_all_strategies_answer_a_row_before_any_sees_the_next(tmp_path: Path) ->
         ("question 1", "right"),
         ("question 1", "half"),
     ]
-    assert outcome == Outcome(done=4, kept=0, faults=0, bugs=0)
+    assert outcome == RunOutcome(done=4, kept=0, faults=0, bugs=0)
 
 
 def test_records_hold_scores_costs_and_the_settings(tmp_path: Path) -> None:
@@ -78,8 +80,8 @@ def test_what_is_done_is_not_asked_again(tmp_path: Path) -> None:
     def refusing(*_: Any) -> Answer:
         raise AssertionError("asked again")
 
-    assert _run(tmp_path, 2, ask=refusing) == Outcome(done=0, kept=4, faults=0, bugs=0)
-    assert _run(tmp_path, 3) == Outcome(done=2, kept=4, faults=0, bugs=0)
+    assert _run(tmp_path, 2, ask=refusing) == RunOutcome(done=0, kept=4, faults=0, bugs=0)
+    assert _run(tmp_path, 3) == RunOutcome(done=2, kept=4, faults=0, bugs=0)
 
 
 def test_a_fault_is_recorded_unscored_and_tried_again(tmp_path: Path) -> None:
@@ -90,19 +92,19 @@ def test_a_fault_is_recorded_unscored_and_tried_again(tmp_path: Path) -> None:
             raise ReplyError("no JSON", "raw words")
         return ask(q, p, strategy, options, t)
 
-    assert _run(tmp_path, 3, ask=failing) == Outcome(done=4, kept=0, faults=2, bugs=0, retried=2)
+    assert _run(tmp_path, 3, ask=failing) == RunOutcome(done=4, kept=0, faults=2, bugs=0, retried=2)
     faults = [entry.record for entry in read_journal(tmp_path).entries if entry.state == "fault"]
     assert [record.fault for record in faults] == [
         "ServerFault: the endpoint failed",
         "ReplyError: the model's reply was not usable: no JSON",
     ]
     assert all(record.scores == {} and record.abstained == "fault" for record in faults)
-    assert _run(tmp_path, 3) == Outcome(done=2, kept=4, faults=0, bugs=0)
+    assert _run(tmp_path, 3) == RunOutcome(done=2, kept=4, faults=0, bugs=0)
 
 
 def test_a_bug_of_a_strategy_is_recorded_by_its_class_and_the_run_goes_on(tmp_path: Path) -> None:
     outcome = _run(tmp_path, 2, [_named("bug"), RIGHT])
-    assert outcome == Outcome(done=2, kept=0, faults=0, bugs=2)
+    assert outcome == RunOutcome(done=2, kept=0, faults=0, bugs=2)
     bugs = [entry for entry in read_journal(tmp_path).entries if entry.state == "bug"]
     assert [bug.record.fault for bug in bugs] == ["KeyError: 'missing'"] * 2
 
@@ -145,7 +147,7 @@ def test_a_fault_that_passes_is_tried_again_at_the_end_of_the_run(tmp_path: Path
 
     heard: list[Progress] = []
     outcome = _run(tmp_path, 2, [RIGHT], ask=failing, progress=heard.append)
-    assert outcome == Outcome(done=2, kept=0, faults=0, bugs=0, retried=1)
+    assert outcome == RunOutcome(done=2, kept=0, faults=0, bugs=0, retried=1)
     assert order == ["question 0", "question 1", "question 0"]
     assert [(one.done, one.faults) for one in heard] == [(0, 1), (1, 1), (2, 0)]
     assert [entry.state for entry in read_journal(tmp_path).entries] == ["done", "done"]
@@ -158,7 +160,7 @@ def test_a_fault_that_would_come_back_the_same_is_not_tried_again_in_one_run(tmp
         asked.append(q)
         raise ContextTooLong("the prompt has too many tokens")
 
-    assert _run(tmp_path, 2, [RIGHT], ask=failing) == Outcome(done=0, kept=0, faults=2, bugs=0)
+    assert _run(tmp_path, 2, [RIGHT], ask=failing) == RunOutcome(done=0, kept=0, faults=2, bugs=0)
     assert asked == ["question 0", "question 1"]
 
 

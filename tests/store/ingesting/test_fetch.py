@@ -441,7 +441,7 @@ def test_a_file_of_the_web_states_no_source_or_owner(served: Web) -> None:
     assert document.metadata["stated_source"] == "census.gov"
     assert document.metadata["stated_owner"] == "The Bureau"
     assert document.metadata["stated_url"] == "https://census.gov/"
-    assert document.date == "2019-03-05"
+    assert (document.date, document.date_origin) == ("2019-03-05", "file")
 
 
 def test_rows_of_the_web_are_told_by_url_and_row(served: Web) -> None:

@@ -10,9 +10,10 @@ import pytest
 
 from disputatio.store.index import Index
 from disputatio.store.ingesting import fingerprint
-from disputatio.store.ingesting.fingerprint import look, settings_of
+from disputatio.store.ingesting.fingerprint import look
+from disputatio.store.ingesting.options import DEFAULT, ReadOptions, settings_of
 
-SETTINGS = settings_of(None, "")
+SETTINGS = settings_of(DEFAULT, "")
 
 
 def test_a_file_whose_name_is_not_utf8_is_in_found_and_left_alone(tmp_path: Path) -> None:
@@ -52,6 +53,6 @@ def test_time_and_size_prove_a_file_unchanged_only_when_it_was_at_rest(tmp_path:
     assert old.unchanged
     assert old.now is not None
     assert old.now.proves(old.now.size, long_ago, SETTINGS)
-    assert not look(file, settings_of("file", ""), old.now).unchanged
+    assert not look(file, settings_of(ReadOptions(source_by="file"), ""), old.now).unchanged
     file.write_text("A giraffe.")
     assert not look(file, SETTINGS, old.now).unchanged

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from disputatio.store.ingesting.hidden import clean, cleaned, remove_hidden
-from disputatio.store.ingesting.parsers.web import plain_text
+from disputatio.store.ingesting.parsers.plain_text import plain_text
 from disputatio.store.ingesting.readers import Document, read_all
 from tests.store import files
 

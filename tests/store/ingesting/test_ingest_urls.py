@@ -12,6 +12,7 @@ from disputatio.errors import InputError
 from disputatio.store.index import Index
 from disputatio.store.ingesting import fetch
 from disputatio.store.ingesting.ingest_urls import ingest_urls
+from disputatio.store.ingesting.options import ReadOptions
 from tests.store.loopback import Web, page, web
 
 _ROWS = "application/x-ndjson"
@@ -84,5 +85,10 @@ def test_an_address_that_fails_keeps_what_it_gave_before_and_does_not_stop_the_o
 
 def test_a_wrong_way_to_tell_sources_is_said_before_anything_is_fetched(served: Web, tmp_path: Path) -> None:
     with pytest.raises(InputError):
-        ingest_urls(Index.open(tmp_path / "index"), ["http://x.example/"], source_by="x", **served.seams)
+        ingest_urls(
+            Index.open(tmp_path / "index"),
+            ["http://x.example/"],
+            options=ReadOptions(source_by="x"),
+            **served.seams,
+        )
     assert served.connected == []

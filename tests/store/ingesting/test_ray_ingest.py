@@ -20,6 +20,7 @@ from disputatio.errors import InputError, StoreError
 from disputatio.store.index import Index
 from disputatio.store.ingesting import ray_ingest
 from disputatio.store.ingesting.documents import Document
+from disputatio.store.ingesting.options import ReadOptions
 from disputatio.store.ingesting.prepare import prepare
 from disputatio.store.ingesting.ray_ingest import ingest_with_ray
 from disputatio.store.ingesting.ray_worker import prepared_of, row_of
@@ -201,7 +202,7 @@ def test_a_worker_with_another_embedder_is_refused(cluster: str, documents: Path
     [
         (["-"], {}, "standard input is not read by workers"),
         (["x"], {"workers": 0}, "workers are at least 1"),
-        (["x"], {"source_by": "mood"}, "sources are told by"),
+        (["x"], {"options": ReadOptions(source_by="mood")}, "sources are told by"),
     ],
 )
 def test_what_workers_cannot_do_is_told_before_a_cluster_is_started(

@@ -9,18 +9,18 @@ import pytest
 
 from disputatio.errors import IngestError, MissingDependency
 from disputatio.store.ingesting import sandbox
-from disputatio.store.ingesting.parsers import KINDS, Part
+from disputatio.store.ingesting.parsers import KINDS, ParsedPart
 from disputatio.store.ingesting.readers import open_reader
 from disputatio.store.ingesting.sandbox import Sandbox
 from tests.store import files
 
 
-def _parse(box: Sandbox, path: Path, kind: str = "html") -> list[Part]:
+def _parse(box: Sandbox, path: Path, kind: str = "html") -> list[ParsedPart]:
     with path.open("rb") as file:
         return list(box.parse(kind, file, path.name, where=str(path)))
 
 
-def _text(parts: list[Part]) -> str:
+def _text(parts: list[ParsedPart]) -> str:
     (part,) = parts
     return str(part["document"]["text"])
 
@@ -204,16 +204,8 @@ def test_known_bombs_are_refused_with_a_reason_and_little_memory_here(tmp_path: 
 
 @pytest.mark.slow
 def test_damaged_files_of_every_format_are_read_or_refused_with_a_reason(tmp_path: Path) -> None:
-    import importlib.util
-    import sys
+    from bench.robustness import reader_fuzz
 
-    place = Path(__file__).parents[3] / "bench" / "reader_fuzz.py"
-    spec = importlib.util.spec_from_file_location("reader_fuzz", place)
-    assert spec is not None
-    assert spec.loader is not None
-    reader_fuzz = importlib.util.module_from_spec(spec)
-    sys.modules["reader_fuzz"] = reader_fuzz
-    spec.loader.exec_module(reader_fuzz)
     tally = reader_fuzz.fuzz(110, 3, tmp_path)
     assert (tally.files, tally.faults, tally.no_reason) == (110, [], [])
     assert sum(tally.read.values()) > 20

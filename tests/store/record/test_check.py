@@ -11,17 +11,17 @@ from pathlib import Path
 import pytest
 
 from disputatio.errors import IndexBusy, IndexVersion, StoreError
+from disputatio.store.calibration_log import open_log
 from disputatio.store.index import Index
-from disputatio.store.outcomes import open_journal
-from disputatio.store.record import mend, writer
+from disputatio.store.record import repair, writer
 from disputatio.store.record.audit import find_manifest
 from disputatio.store.record.check import CheckReport, check
-from disputatio.store.record.ledger import read_ledger
+from disputatio.store.record.checksums import read_checksums
 from disputatio.store.record.replicate import sync
-from disputatio.store.record.stage import Stage
 from disputatio.store.record.tables import NAMES, writing
+from disputatio.store.record.transaction import Transaction
 from disputatio.store.reliabilities import read_reliabilities
-from disputatio.types import Passage
+from disputatio.types import Passage, Source
 from tests.store.hashing import HashEmbedder
 
 Answer = list[tuple[str, float]]
@@ -45,8 +45,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         index.ingest(docs)
         index.delete(paths=[docs / "11.txt"])
         (docs / "11.txt").unlink()
-        index.set_reliabilities({"docs": 0.7})
-        with open_journal(place / "ix") as journal:
+        index.set_estimates({"docs": Source(name="docs", reliability=0.7)})
+        with open_log(place / "ix") as journal:
             for spot in ("one", "two", "three"):
                 journal.note("tried", spot=spot)
     EXPECTED[:] = answers(place / "ix")
@@ -158,7 +158,7 @@ def test_a_flipped_bit_is_found_kept_and_mended(made: Path, place: Path, kind: s
     before = contents(place)
     looked = check(place, repair=False)
     assert [one.file for one in looked.damaged] == [name]
-    assert f"mend it with: disputatio index check --index {place}" in looked.text()
+    assert f"repair it with: disputatio index check --index {place}" in looked.text()
     assert contents(place) == before
     report = check(place)
     assert [(one.file, one.problem) for one in report.damaged] == [
@@ -193,7 +193,7 @@ def test_a_flipped_bit_anywhere_in_a_small_file_is_found(place: Path) -> None:
             raw[at] ^= 1 << draw.randrange(8)
             file.write_bytes(raw)
             if name == "ledger.jsonl":
-                assert read_ledger(place)[1] == 1
+                assert read_checksums(place)[1] == 1
             elif name == "reliability.json":
                 with pytest.raises(StoreError, match="damaged"):
                     read_reliabilities(place)
@@ -303,7 +303,7 @@ def test_a_check_that_is_killed_loses_nothing_and_is_run_again(
     damaged = flip(pick(place, "passages.lance/data/*"))
     flip(pick(place, "segments/*/terms.npy"))
     flip(place / "manifest.json")
-    for target, name in ((mend, "_write_passages"), (Stage, "adopt")):
+    for target, name in ((repair, "_write_passages"), (Transaction, "adopt")):
         with monkeypatch.context() as patch, pytest.raises(Killed):
             patch.setattr(target, name, kill)
             check(place)
@@ -344,8 +344,8 @@ def test_a_manifest_that_is_damaged_with_its_copy_is_told(place: Path) -> None:
 
 def test_what_is_no_index_or_of_another_version_is_left_alone(place: Path, tmp_path: Path) -> None:
     told = json.loads((place / "manifest.json").read_text())
-    (place / "manifest.json").write_text(json.dumps({**told, "disputatio index": 3, "checksum": "another"}))
-    with pytest.raises(IndexVersion, match="version 3"):
+    (place / "manifest.json").write_text(json.dumps({**told, "disputatio index": 99, "checksum": "another"}))
+    with pytest.raises(IndexVersion, match="version 99"):
         check(place)
     (tmp_path / "letters").mkdir()
     for folder, reason in ((tmp_path / "none", "no index here"), (tmp_path / "letters", "no index here")):

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from disputatio.errors import InputError, StoreError
-from disputatio.store.in_hand import load_passages
+from disputatio.store.in_memory import load_passages
 from disputatio.store.index import Index
 from disputatio.store.ingesting.documents import Document
 from disputatio.store.record import export as module

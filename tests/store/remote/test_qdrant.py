@@ -16,12 +16,12 @@ import numpy as np
 import pytest
 
 from disputatio.errors import InputError, StoreError
-from disputatio.protocols import Retriever
+from disputatio.protocols import Reranker, Retriever
 from disputatio.store.remote.qdrant import Qdrant
 from disputatio.store.segments.searcher import Searcher
 from disputatio.store.segments.segment import Segment
-from disputatio.store.segments.words import words
-from disputatio.types import Hit, Passage
+from disputatio.store.segments.terms import searched_text
+from disputatio.types import Hit, Passage, Search
 from tests.store.hashing import HashEmbedder
 
 pytestmark = [
@@ -72,14 +72,26 @@ class Both:
 
     def __init__(self, passages: Sequence[Passage], embedder: HashEmbedder | None) -> None:
         self.passages, self.embedder = passages, embedder
-        self.served = Qdrant.open(":memory:", "c", embedder=embedder, mean_length=mean_length(passages))
+        self.served = Qdrant.open(
+            ":memory:",
+            "c",
+            embedder=embedder,
+            mean_length=mean_length(passages),
+            reliabilities={"s0": 0.9, "s1": 0.4},
+        )
         self.served.add(passages)
-        vectors = embedder.embed([words(one.title, one.text) for one in passages]) if embedder else None
+        vectors = (
+            embedder.embed([searched_text(one.title, one.text) for one in passages]) if embedder else None
+        )
         self.own = Searcher([Segment.build(passages, vectors)])
 
-    def search(self, query: str, **options: Any) -> tuple[list[Hit], list[Hit]]:
+    def search(
+        self, query: str, reranker: Reranker | None = None, **options: Any
+    ) -> tuple[list[Hit], list[Hit]]:
         vector = self.embedder.embed([query], query=True)[0] if self.embedder else None
-        return self.served.search(query, **options), self.own.search(query, vector, **options)
+        search = Search(**options)
+        served = self.served.search(query, search, reranker=reranker)
+        return served, self.own.search(query, vector, search, reranker=reranker)
 
 
 @pytest.fixture(scope="module", params=["keyword", "hybrid"])
@@ -175,8 +187,7 @@ def test_a_reranker_has_the_last_word(both: Both, options: dict[str, Any]) -> No
 
 
 def test_sources_below_a_reliability_are_left_out(both: Both) -> None:
-    known = {"s0": 0.9, "s1": 0.4}
-    hits = both.served.search("flood", k=100, min_reliability=0.5, reliability=known)
+    hits = both.served.search("flood", k=100, min_reliability=0.5)
     assert {one.passage.source for one in hits} == {"s0"}
 
 

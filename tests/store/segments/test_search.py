@@ -4,15 +4,43 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from disputatio.store.segments.search import best, best_per_group, falling, fuse, normalise, rank
+from disputatio.store.segments.search import (
+    CANDIDATES,
+    Ranking,
+    best,
+    best_per_group,
+    candidates,
+    cut,
+    falling,
+    fuse,
+    normalise,
+)
+
+Floats = NDArray[np.float32]
 
 
-def _floats(*values: float) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
+def _floats(*values: float) -> Floats:
     return np.array(values, dtype=np.float32)
 
 
-def test_both_legs_are_stretched_over_the_candidates_and_weighed_by_alpha() -> None:
+def rank(
+    sparse: Floats,
+    dense: Floats | None,
+    *,
+    k: int,
+    alpha: float,
+    allowed: NDArray[np.bool_],
+    groups: NDArray[np.int64] | None = None,
+    per_group: int | None = None,
+) -> Ranking:
+    """Candidates chosen, fused and cut, as a search does."""
+    rows = candidates(sparse, dense, many=max(k, CANDIDATES), allowed=allowed, groups=groups)
+    return cut(fuse(sparse, dense, rows, alpha), k, groups, per_group)
+
+
+def test_both_scores_are_stretched_over_the_candidates_and_weighed_by_alpha() -> None:
     sparse = _floats(0, 4, 2, 9)
     dense = _floats(0.9, 0.5, 0.1, 0.99)
     ranking = fuse(sparse, dense, np.array([0, 1, 2]), alpha=0.35)
@@ -24,7 +52,7 @@ def test_both_legs_are_stretched_over_the_candidates_and_weighed_by_alpha() -> N
     assert ranking.dense.tolist() == pytest.approx([0.5, 1.0, 0.0])
 
 
-def test_without_a_dense_leg_the_keyword_score_stands_alone() -> None:
+def test_without_a_dense_scorer_the_keyword_score_stands_alone() -> None:
     ranking = fuse(_floats(1, 3, 2), None, np.array([0, 1, 2]), alpha=0.35)
     assert ranking.rows.tolist() == [1, 2, 0]
     assert ranking.scores.tolist() == pytest.approx([1.0, 0.5, 0.0])
@@ -58,24 +86,26 @@ def test_per_group_is_not_bounded_by_k_and_leaves_out_groups_without_a_match() -
     sparse = _floats(3, 2, 1, 0, 4)
     groups = np.array([0, 0, 1, 2, 3])
     every = np.ones(5, dtype=bool)
-    found = rank(sparse, None, k=1, alpha=0.35, allowed=every, groups=groups, per_group=1)
-    assert found.rows.tolist() == [4, 0, 2]
+    ranking = rank(sparse, None, k=1, alpha=0.35, allowed=every, groups=groups, per_group=1)
+    assert ranking.rows.tolist() == [4, 0, 2]
 
 
 def test_rows_that_are_not_allowed_are_neither_returned_nor_measured_against() -> None:
-    found = rank(_floats(9, 2, 1), _floats(1, 0.5, 0), k=5, alpha=0.5, allowed=np.array([False, True, True]))
-    assert found.rows.tolist() == [1, 2]
-    assert found.scores.tolist() == [1.0, 0.0]
+    ranking = rank(
+        _floats(9, 2, 1), _floats(1, 0.5, 0), k=5, alpha=0.5, allowed=np.array([False, True, True])
+    )
+    assert ranking.rows.tolist() == [1, 2]
+    assert ranking.scores.tolist() == [1.0, 0.0]
 
 
-def test_a_candidate_of_one_leg_gets_its_true_score_on_the_other() -> None:
+def test_a_candidate_of_one_scorer_gets_its_true_score_by_the_other() -> None:
     n = 300
     sparse, dense = np.zeros(n, dtype=np.float32), np.zeros(n, dtype=np.float32)
-    sparse[:150] = np.arange(150, 0, -1)  # rows 100..149 match, but are no candidates of this leg
+    sparse[:150] = np.arange(150, 0, -1)  # rows 100..149 match, but are no candidates of this scorer
     dense[149] = 1.0
-    found = rank(sparse, dense, k=2, alpha=0.5, allowed=np.ones(n, dtype=bool))
-    at = found.rows.tolist().index(149)
+    ranking = rank(sparse, dense, k=2, alpha=0.5, allowed=np.ones(n, dtype=bool))
+    place = ranking.rows.tolist().index(149)
     # candidates: rows 0..99 by keyword; by meaning 149 and the 99 first rows. sparse(149) = 1, the least
-    assert found.dense is not None
-    assert found.dense[at] == 1.0
-    assert found.scores[at] == pytest.approx(0.5)
+    assert ranking.dense is not None
+    assert ranking.dense[place] == 1.0
+    assert ranking.scores[place] == pytest.approx(0.5)

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from disputatio.errors import InputError
 from disputatio.store.segments import candidates, minhash, onepass
+from disputatio.store.segments.quantised import Quantised
 from disputatio.store.segments.searcher import Searcher
 from disputatio.store.segments.segment import Segment
-from disputatio.types import Passage
+from disputatio.types import Passage, Search
 from tests.store.made import DIMENSION, passages, word
 
 ROWS = 900
@@ -55,7 +56,7 @@ def in_one_pass(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def told(one: Searcher, options: dict[str, Any]) -> list[list[tuple[str, float, dict[str, float]]]]:
     return [
-        [(hit.passage.id, hit.score, dict(hit.scores)) for hit in one.search(text, vector, **options)]
+        [(hit.passage.id, hit.score, dict(hit.scores)) for hit in one.search(text, vector, Search(**options))]
         for text, vector in queries()
     ]
 
@@ -84,7 +85,7 @@ def test_the_division_into_segments_changes_no_hit(per_source: int | None) -> No
 
 
 @pytest.mark.usefixtures("in_one_pass")
-def test_legs_side_by_side_find_what_they_find_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scorers_side_by_side_find_what_they_find_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = searcher()
     in_turn = told(whole, {"k": 30})
     monkeypatch.setattr(candidates, "LARGE", 0)
@@ -102,7 +103,7 @@ def test_one_pass_finds_the_best_words_of_each_source(
         found = []
         for text, _ in queries():
             of: dict[str, list[float]] = {}
-            for hit in whole.search(text, per_source=3, **options):
+            for hit in whole.search(text, None, Search(per_source=3, **options)):
                 of.setdefault(hit.passage.source, []).append(hit.scores["bm25"])
             found.append({name: sorted(scores) for name, scores in of.items()})
         return found
@@ -130,7 +131,7 @@ def test_a_scan_of_signs_finds_nearly_all_that_is_near(monkeypatch: pytest.Monke
 
 @pytest.mark.parametrize("masked", [False, True])
 def test_the_shortlist_holds_the_least_distances_of_each_group(*, masked: bool) -> None:
-    from disputatio.store.segments.scan import _asked, shortlist
+    from disputatio.store.segments.scan import _signs_of_query, shortlist
 
     draw = np.random.default_rng(3)
     words, columns = 4, 9000
@@ -142,7 +143,7 @@ def test_the_shortlist_holds_the_least_distances_of_each_group(*, masked: bool) 
     starts = np.array([0, 40, 40, 5000, columns])
     wanted = np.array([7, 0, 300, 0])
     signs, planes = np.zeros(words, dtype=np.uint64), np.zeros((3, words), dtype=np.uint64)
-    _asked(query, centre, signs, planes)
+    _signs_of_query(query, centre, signs, planes)
 
     bits = np.unpackbits(codes.T.copy().view(np.uint8), axis=1, bitorder="little")
     levels = np.rint(np.abs(query - centre) * np.float32(7) / np.abs(query - centre).max())
@@ -152,10 +153,12 @@ def test_the_shortlist_holds_the_least_distances_of_each_group(*, masked: bool) 
         held = [at for at in range(begin, end) if not masked or allowed[order[at]]]
         due |= {int(order[at]) for at in sorted(held, key=lambda at: away[at])[:want]}
 
-    found = np.empty(int(wanted.sum()), dtype=np.int64)
-    size = shortlist(codes, order, query, centre, allowed, starts, wanted, found)
+    rows = np.empty(int(wanted.sum()), dtype=np.int64)
+    numbers, scales = np.zeros((0, query.size), dtype=np.int16), np.zeros(0, dtype=np.float32)
+    vectors = Quantised(numbers, scales, order, codes, centre)
+    size = shortlist(vectors, query, allowed, starts, wanted, rows)
     assert size == len(due)
-    assert set(found[:size].tolist()) == due
+    assert set(rows[:size].tolist()) == due
 
 
 def test_near_duplicates_are_the_same_in_short_and_long_answers() -> None:
@@ -175,7 +178,7 @@ def test_a_near_duplicate_names_the_better_hit() -> None:
     made, _ = passages(20)
     text = " ".join(word(one) for one in range(40))
     made += [replace(made[0], id="one", text=text), replace(made[0], id="two", text=text + " " + word(149))]
-    hits = Searcher([Segment.build(made, None)]).search(text, k=5)
+    hits = Searcher([Segment.build(made, None)]).search(text, search=Search(k=5))
     assert [hit.passage.id for hit in hits[:2]] == ["one", "two"]
     assert [hit.duplicate_of for hit in hits[:2]] == ["", "one"]
 
@@ -193,11 +196,11 @@ class Backwards:
 def test_a_reranker_decides_the_order_and_the_fused_score_stays_told() -> None:
     whole = searcher()
     text, vector = queries()[0]
-    pool = whole.search(text, vector, k=50)
-    hits = whole.search(text, vector, k=4, reranker=Backwards())
+    pool = whole.search(text, vector, Search(k=50))
+    hits = whole.search(text, vector, Search(k=4), reranker=Backwards())
     assert [hit.passage.id for hit in hits] == [hit.passage.id for hit in reversed(pool)][:4]
     assert hits[0].scores["fused"] == pool[-1].score
-    of_sources = whole.search(text, vector, per_source=1, reranker=Backwards())
+    of_sources = whole.search(text, vector, Search(per_source=1), reranker=Backwards())
     assert len({hit.passage.source for hit in of_sources}) == len(of_sources) > 1
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from disputatio.errors import InputError, StoreError
+from disputatio.store.segments import stored
 from disputatio.store.segments.segment import Segment
 from disputatio.types import Passage
 from tests.store.made import passages
@@ -92,6 +94,7 @@ def test_every_field_comes_back_whatever_it_holds() -> None:
             title=hard,
             url=hard,
             date=hard,
+            date_origin="file",
             document=hard,
             start=3,
             end=2**40,
@@ -102,6 +105,13 @@ def test_every_field_comes_back_whatever_it_holds() -> None:
     segment = Segment.build(made, None)
     assert [segment.passage(0), segment.passage(1)] == made
     assert segment.having(hard, [hard]).tolist() == [0]
+
+
+def test_a_row_written_before_dates_had_an_origin_is_read_without_one() -> None:
+    passage = Passage(text="A zebra.", id="p", date="2021", date_origin="stated", document="d", end=8)
+    line = stored._line(passage).split(b"\x1f")
+    older = b"\x1f".join(line[:7] + line[8:]).decode()
+    assert stored._passage(older) == replace(passage, date_origin="")
 
 
 def test_rows_are_found_by_id_and_by_document() -> None:

@@ -14,16 +14,17 @@ from pathlib import Path
 from typing import Any
 
 from disputatio.errors import InputError
-from disputatio.eval.builders.bearing import asked_words, covered, is_about, is_one_answer
+from disputatio.eval.builders.bearing import content_words, covered, is_about, is_one_answer
 from disputatio.eval.builders.material import bears_any, stands
 from disputatio.eval.builders.origins import nq_passages
 from disputatio.eval.builders.substitution import MONTHS
 from disputatio.eval.data.datasets import load
 from disputatio.eval.data.rows import Place, items, read_text, string
 from disputatio.protocols import Retriever
-from disputatio.store.in_hand import load_passages
-from disputatio.text import bears, normalise, sentences, stem
+from disputatio.store.in_memory import load_passages
+from disputatio.text import bare_words, sentences, squad_normalise, stem
 from disputatio.types import Hit, Passage
+from disputatio.values import bears
 
 AMBIGNQ, NQ = "ambignq", "nq_with_passages"
 WORDS = 100  # of a passage, at most (section 3 of the paper)
@@ -84,12 +85,12 @@ def read_ambiguous(spec: str) -> list[Ambiguous]:
         return _ambignq(Path(path))
     return [
         Ambiguous(
-            question=one.question,
-            row=one.row,
-            senses=_apart(_readings(one.question, one.gold, one.metadata), one.question),
-            passages=honest(one.passages, one.metadata),
+            question=example.question,
+            row=example.row,
+            senses=_apart(_readings(example.question, example.gold, example.metadata), example.question),
+            passages=honest(example.passages, example.metadata),
         )
-        for one in load(spec)
+        for example in load(spec)
     ]
 
 
@@ -111,27 +112,27 @@ def _ambignq_row(row: Any, place: Place) -> Ambiguous:
     question = string(row, "question", place)
     senses: list[Sense] = []
     single: list[str] = []
-    for number, told in enumerate(items(row, "annotations", dict, place)):
+    for number, annotation in enumerate(items(row, "annotations", dict, place)):
         at = f"annotations[{number}]."
-        if string(told, "type", place, at) == "multipleQAs":
-            found = [
+        if string(annotation, "type", place, at) == "multipleQAs":
+            several = [
                 Sense(
                     question=string(pair, "question", place, f"{at}qaPairs[{n}].").split("|")[0],
                     answers=tuple(items(pair, "answer", str, place)),
                 )
-                for n, pair in enumerate(items(told, "qaPairs", dict, place))
+                for n, pair in enumerate(items(annotation, "qaPairs", dict, place))
             ]
-            senses = max(senses, found, key=len)
+            senses = max(senses, several, key=len)
         else:
-            single += items(told, "answer", str, place)
-    one = [Sense(question=question, answers=tuple(single))] if single else []
-    return Ambiguous(question=question, row=place.row, senses=_apart(senses or one, question))
+            single += items(annotation, "answer", str, place)
+    alone = [Sense(question=question, answers=tuple(single))] if single else []
+    return Ambiguous(question=question, row=place.row, senses=_apart(senses or alone, question))
 
 
 def _readings(question: str, gold: Sequence[str], metadata: Mapping[str, Any]) -> list[Sense]:
     """A row's right answers as readings: with all their names, where the data set tells them."""
-    told = max(metadata.get("readings") or ((),), key=len)
-    names = [tuple(aliases) for aliases in told] or [(answer,) for answer in gold]
+    reading = max(metadata.get("readings") or ((),), key=len)
+    names = [tuple(aliases) for aliases in reading] or [(answer,) for answer in gold]
     about = metadata.get("entities") or ()
     entities = about if len(about) == len(names) else ("",) * len(names)
     return [
@@ -149,11 +150,11 @@ def _apart(senses: Iterable[Sense], question: str) -> tuple[Sense, ...]:
     for sense in senses:
         answers = tuple(
             dict.fromkeys(
-                one.strip()
-                for one in sense.answers
-                if 0 < len(normalise(one).split()) <= LONGEST
-                and normalise(one) not in ("yes", "no")
-                and not stands(question, one)
+                answer.strip()
+                for answer in sense.answers
+                if 0 < len(bare_words(answer)) <= LONGEST
+                and squad_normalise(answer) not in ("yes", "no")
+                and not stands(question, answer)
             )
         )
         if not answers:
@@ -180,35 +181,39 @@ def pool(specs: Sequence[str]) -> list[Passage]:
 
     What a data set marks as misinformation is left out. Raises `InputError` and `UnknownName`.
     """
-    found: dict[str, Passage] = {}
+    passages: dict[str, Passage] = {}
     for spec in specs:
         name, colon, path = spec.partition(":")
         if not colon or Path(spec).exists():
-            told = load_passages(spec)
+            more = load_passages(spec)
         elif name == NQ:
-            told = nq_passages(Path(path))
+            more = nq_passages(Path(path))
         else:
-            told = [passage for one in load(spec) for passage in honest(one.passages, one.metadata)]
-        for passage in told:
-            found.setdefault(passage.text, replace(passage, id=""))
-    if not found:
+            more = [
+                passage for example in load(spec) for passage in honest(example.passages, example.metadata)
+            ]
+        for passage in more:
+            passages.setdefault(passage.text, replace(passage, id=""))
+    if not passages:
         raise InputError(f"{', '.join(specs)}: no passages")
-    return list(found.values())
+    return list(passages.values())
 
 
 def honest(passages: Sequence[Passage], metadata: Mapping[str, Any]) -> tuple[Passage, ...]:
     """Those of a row's passages that are not marked as misinformation."""
     types = metadata.get("types") or ("",) * len(passages)
-    return tuple(one for one, kind in zip(passages, types, strict=True) if kind in _HONEST)
+    return tuple(passage for passage, kind in zip(passages, types, strict=True) if kind in _HONEST)
 
 
-def look_up(one: Ambiguous, retriever: Retriever, depth: int) -> dict[str, list[Hit]]:
+def look_up(ambiguous: Ambiguous, retriever: Retriever, depth: int) -> dict[str, list[Hit]]:
     """What a search finds for the question, and for that of each reading: the best `depth` passages."""
-    asked = dict.fromkeys((one.question, *(sense.question for sense in one.senses)))
-    return {question: retriever.search(question, k=depth) for question in asked}
+    queries = dict.fromkeys((ambiguous.question, *(sense.question for sense in ambiguous.senses)))
+    return {question: retriever.search(question, k=depth) for question in queries}
 
 
-def borne(one: Ambiguous, found: Mapping[str, Sequence[Hit]], rarity: Mapping[str, float]) -> list[Borne]:
+def borne(
+    ambiguous: Ambiguous, hits_by_query: Mapping[str, Sequence[Hit]], rarity: Mapping[str, float]
+) -> list[Borne]:
     """The readings that passages bear: word for word, about its question, and no other reading's answer.
 
     A passage is cut to 100 words about the answer. No text stands under two readings. `rarity` is that of
@@ -216,23 +221,23 @@ def borne(one: Ambiguous, found: Mapping[str, Sequence[Hit]], rarity: Mapping[st
     """
     taken: set[str] = set()
     bearing = []
-    for sense in one.senses:
-        others = [answer for answer in one.answers if answer not in sense.answers]
+    for sense in ambiguous.senses:
+        others = [answer for answer in ambiguous.answers if answer not in sense.answers]
         texts: dict[str, list[str]] = {answer: [] for answer in sense.answers}
-        for hit in found[sense.question]:
+        for hit in hits_by_query[sense.question]:
             for answer in sense.answers:
                 if not stands(hit.passage.text, answer):
                     continue
                 text = cut(hit.passage, answer)
-                if text in taken or bears_any(text, others) or not is_about(text, one.question, rarity):
+                if text in taken or bears_any(text, others) or not is_about(text, ambiguous.question, rarity):
                     continue
                 if seems_to_answer(text, answer, sense.question, rarity):
                     texts[answer].append(text)
         answer = max(sense.answers, key=lambda name: len(texts[name]))
         if texts[answer]:
-            told = tuple(dict.fromkeys(texts[answer]))
-            taken.update(told)
-            bearing.append(Borne(sense=sense, answer=answer, texts=told))
+            kept = tuple(dict.fromkeys(texts[answer]))
+            taken.update(kept)
+            bearing.append(Borne(sense=sense, answer=answer, texts=kept))
     return bearing
 
 
@@ -241,8 +246,10 @@ def seems_to_answer(text: str, answer: str, question: str, rarity: Mapping[str, 
     if covered(text, question, rarity) < ABOUT:
         return False
     spans = [text[start:end] for start, end in sentences(text)]
-    near = (" ".join(spans[max(n - 1, 0) : n + 1]) for n, told in enumerate(spans) if stands(told, answer))
-    if not any(covered(told, question, rarity) >= NEAR for told in near):
+    near = (
+        " ".join(spans[max(n - 1, 0) : n + 1]) for n, sentence in enumerate(spans) if stands(sentence, answer)
+    )
+    if not any(covered(span, question, rarity) >= NEAR for span in near):
         return False
     return not _FIGURE.fullmatch(answer) or _is_counted(text, answer, question)
 
@@ -255,11 +262,11 @@ def _is_counted(text: str, figure: str, question: str) -> bool:
     >>> _is_counted("The episodes came on March 10.", "10", "How many episodes?")
     False
     """
-    asked = asked_words(question)
-    words = normalise(text).split()
-    for at in (n for n, word in enumerate(words) if word == normalise(figure)):
+    question_words = content_words(question)
+    words = bare_words(text)
+    for at in (n for n, word in enumerate(words) if word == squad_normalise(figure)):
         close = words[max(at - BESIDE, 0) : at + BESIDE + 1]
-        if not _DATED & {*words[max(at - 3, 0) : at + 4]} and asked & {stem(word) for word in close}:
+        if not _DATED & {*words[max(at - 3, 0) : at + 4]} and question_words & {stem(word) for word in close}:
             return True
     return False
 
@@ -283,8 +290,10 @@ def cut(passage: Passage, answer: str) -> str:
     return head + " ".join(words[first : first + room])
 
 
-def noise(one: Ambiguous, found: Mapping[str, Sequence[Hit]], wrong: Sequence[str] = ()) -> list[str]:
+def noise(
+    ambiguous: Ambiguous, hits_by_query: Mapping[str, Sequence[Hit]], wrong: Sequence[str] = ()
+) -> list[str]:
     """Texts that the search found and that hold no answer, not even half of one, the best first."""
-    hits = sorted((hit for hits in found.values() for hit in hits), key=lambda hit: -hit.score)
+    hits = sorted((hit for hits in hits_by_query.values() for hit in hits), key=lambda hit: -hit.score)
     texts = dict.fromkeys(cut(hit.passage, "") for hit in hits if len(hit.passage.text.split()) >= SCRAP)
-    return [text for text in texts if not any(bears(text, answer) for answer in (*one.answers, *wrong))]
+    return [text for text in texts if not any(bears(text, answer) for answer in (*ambiguous.answers, *wrong))]

@@ -11,8 +11,8 @@ from functools import lru_cache
 from math import log
 
 from disputatio.eval.builders.material import stands
-from disputatio.evidence.likeness import COPY, likeness
-from disputatio.text import normalise, stem
+from disputatio.reliability.similarity import COPY, likeness
+from disputatio.text import bare_words, squad_normalise, stem
 
 SAME = 0.85  # of the letters of two names that match, from which they are two spellings of one
 _ASKING = re.compile(
@@ -29,25 +29,25 @@ def covered(text: str, question: str, rarity: Mapping[str, float] | None = None)
     >>> covered("The mill at Lund is old.", "Who built the mill at Lund?")
     0.6666666666666666
     """
-    weights = {word: 1.0 if rarity is None else rarity.get(word, 1.0) for word in asked_words(question)}
-    said = _stems(text)
-    return sum(weight for word, weight in weights.items() if word in said) / max(sum(weights.values()), 1e-9)
+    weights = {word: 1.0 if rarity is None else rarity.get(word, 1.0) for word in content_words(question)}
+    stems = _stems(text)
+    return sum(weight for word, weight in weights.items() if word in stems) / max(sum(weights.values()), 1e-9)
 
 
 @lru_cache(maxsize=1 << 14)
-def asked_words(question: str) -> frozenset[str]:
+def content_words(question: str) -> frozenset[str]:
     """The stems of a question's words, those apart that any question has."""
-    return frozenset(stem(word) for word in normalise(question).split() if not _ASKING.fullmatch(word))
+    return frozenset(stem(word) for word in bare_words(question) if not _ASKING.fullmatch(word))
 
 
 @lru_cache(maxsize=1 << 14)
 def _stems(text: str) -> frozenset[str]:
-    return frozenset(stem(word) for word in normalise(text).split())
+    return frozenset(stem(word) for word in bare_words(text))
 
 
 def rarities(questions: Sequence[str]) -> dict[str, float]:
     """How rare each word is among questions, in [0, 1]; 1 if a single question has it (idf, scaled)."""
-    among = Counter(word for question in questions for word in asked_words(question))
+    among = Counter(word for question in questions for word in content_words(question))
     top = log(1 + len(questions))
     return {word: log(1 + len(questions) / count) / top for word, count in among.items()}
 
@@ -62,7 +62,7 @@ def names_subject(text: str, question: str) -> bool:
     (True, False)
     """
     words = re.findall(r"[\w’']+", question)[1:]
-    names = {stem(normalise(word)) for word in words if word[0].isupper() or word[0].isdigit()} - {""}
+    names = {stem(squad_normalise(word)) for word in words if word[0].isupper() or word[0].isdigit()} - {""}
     return 2 * len(names & _stems(text)) >= len(names)
 
 
@@ -73,11 +73,11 @@ def is_about(text: str, question: str, rarity: Mapping[str, float]) -> bool:
     >>> is_about("The first book was published.", "when was the first dsm published", rarity)
     False
     """
-    words = asked_words(question)
+    words = content_words(question)
     top = max((rarity.get(word, 1.0) for word in words), default=1.0)
     rarest = {word for word in words if rarity.get(word, 1.0) == top}
-    said = _stems(text)
-    return 2 * len(rarest & said) >= len(rarest) and names_subject(text, question)
+    stems = _stems(text)
+    return 2 * len(rarest & stems) >= len(rarest) and names_subject(text, question)
 
 
 def distinct(texts: Sequence[str], *, beside: Sequence[str] = ()) -> list[str]:
@@ -93,7 +93,7 @@ def distinct(texts: Sequence[str], *, beside: Sequence[str] = ()) -> list[str]:
     return kept
 
 
-def is_one_answer(one: str, other: str) -> bool:
+def is_one_answer(first: str, second: str) -> bool:
     """Whether two answers are one: one within the other, or two spellings of a name.
 
     >>> is_one_answer("Zoltán Korda", "Zoltan Korda"), is_one_answer("May 1921", "1921")
@@ -101,15 +101,15 @@ def is_one_answer(one: str, other: str) -> bool:
     >>> is_one_answer("1921", "1922"), is_one_answer("Ada Lund", "Bo Lund")
     (False, False)
     """
-    if stands(one, other) or stands(other, one):
+    if stands(first, second) or stands(second, first):
         return True
-    first, second = _letters(one), _letters(other)
-    if any(map(str.isdigit, first + second)):
-        return first == second
-    return SequenceMatcher(None, first, second).ratio() >= SAME
+    letters, other_letters = _letters(first), _letters(second)
+    if any(map(str.isdigit, letters + other_letters)):
+        return letters == other_letters
+    return SequenceMatcher(None, letters, other_letters).ratio() >= SAME
 
 
 def _letters(answer: str) -> str:
     """An answer without accents."""
-    apart = unicodedata.normalize("NFKD", normalise(answer))
+    apart = unicodedata.normalize("NFKD", squad_normalise(answer))
     return "".join(char for char in apart if not unicodedata.combining(char))

@@ -25,8 +25,9 @@ from disputatio.errors import InputError
 from disputatio.eval.builders.bearing import covered, distinct, is_one_answer, names_subject, rarities
 from disputatio.eval.builders.material import bears_any, stands
 from disputatio.eval.builders.rivals import rivals, swapped
-from disputatio.text import content_id, is_same_answer
+from disputatio.text import content_id
 from disputatio.types import Example
+from disputatio.values import same_answer
 
 LEVELS = (1, 2, 3)
 RIVALS = 30  # wrong answers tried before a question is given up
@@ -35,7 +36,7 @@ _CORRECT, _MISINFO = "correct", "misinfo"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class LabelledText:
     """A passage with its type and the answer that it tells.
 
     `made` if it is a copy with another answer, and `twin` if what it is a copy of stands beside it.
@@ -53,14 +54,14 @@ class Controlled:
     """A controlled set: rows of our plain format, each question at every level, and what was left out.
 
     `left_out` has, for each reason, the rows of the data set. Of the misinformation passages at the highest
-    level `own` are the data set's, `made` are copies with another answer, and `twins` are those of them of
-    which the copied passage stands beside them.
+    level `published` are the data set's, `made` are copies with another answer, and `twins` are those copies
+    that stand beside the passage they copy.
     """
 
     rows: tuple[Mapping[str, Any], ...]
     questions: int
     left_out: Mapping[str, Sequence[int]] = field(default_factory=dict)
-    own: int = 0
+    published: int = 0
     made: int = 0
     twins: int = 0
 
@@ -76,58 +77,60 @@ def controlled(
     lowest = 1 if kind == "imbalance" else 0
     if not levels or list(levels) != sorted(set(levels)) or levels[0] < lowest:
         raise InputError(f"levels {','.join(map(str, levels))}: rising numbers from {lowest}, as in 1,2,3")
-    if not all({"types", "answers"} <= set(one.metadata) for one in examples):
+    if not all({"types", "answers"} <= set(example.metadata) for example in examples):
         raise InputError("passages without types and answers: a data set of the format ramdocs is needed")
-    known = [(one.question, gold) for one in examples for gold in one.gold]
-    rarity = rarities([one.question for one in examples])
+    known = [(example.question, gold) for example in examples for gold in example.gold]
+    rarity = rarities([example.question for example in examples])
     rows: list[Mapping[str, Any]] = []
     left_out: dict[str, list[int]] = {}
-    chosen: list[Told] = []
+    chosen: list[LabelledText] = []
     questions = 0
-    for one in examples:
-        chance = random.Random(f"{seed}/{kind}/{one.row}")
+    for example in examples:
+        chance = random.Random(f"{seed}/{kind}/{example.row}")
         if kind == "imbalance":
-            found = _imbalanced(one, levels[-1], chance)
+            texts = _imbalanced(example, levels[-1], chance)
         else:
-            found = _misinformed(one, levels[-1], known, rarity, chance, seed)
-        if isinstance(found, str):
-            left_out.setdefault(found, []).append(one.row)
+            texts = _misinformed(example, levels[-1], known, rarity, chance, seed)
+        if isinstance(texts, str):
+            left_out.setdefault(texts, []).append(example.row)
             continue
         questions += 1
-        chosen += found
-        rows += _rows(one, kind, found, levels, chance)
+        chosen += texts
+        rows += _rows(example, kind, texts, levels, chance)
     if not rows:
-        told = "; ".join(f"{reason} ({len(which)})" for reason, which in left_out.items())
-        raise InputError(f"no question has what {kind} up to level {levels[-1]} takes: {told or 'no rows'}")
-    lies = [told for told in chosen if told.type == _MISINFO]
-    made = sum(told.made for told in lies)
+        reasons = "; ".join(f"{reason} ({len(which)})" for reason, which in left_out.items())
+        raise InputError(
+            f"no question has what {kind} up to level {levels[-1]} takes: {reasons or 'no rows'}"
+        )
+    lies = [labelled for labelled in chosen if labelled.type == _MISINFO]
+    made = sum(lie.made for lie in lies)
     return Controlled(
         rows=tuple(rows),
         questions=questions,
         left_out=left_out,
-        own=len(lies) - made,
+        published=len(lies) - made,
         made=made,
-        twins=sum(told.twin for told in lies),
+        twins=sum(lie.twin for lie in lies),
     )
 
 
-def supports(one: Example) -> dict[str, list[str]]:
+def supports(example: Example) -> dict[str, list[str]]:
     """For each right answer of a RAMDocs row the texts that bear it, and it alone, no two near copies.
 
     Those with the most of the question's words come first, so that less telling ones wait for higher levels.
     """
-    found: dict[str, list[str]] = {gold: [] for gold in one.gold}
-    told = zip(one.passages, one.metadata["types"], one.metadata["answers"], strict=True)
-    for passage, kind, answer in told:
-        gold = next((gold for gold in one.gold if is_same_answer(gold, answer)), None)
+    bearing: dict[str, list[str]] = {gold: [] for gold in example.gold}
+    labelled = zip(example.passages, example.metadata["types"], example.metadata["answers"], strict=True)
+    for passage, kind, answer in labelled:
+        gold = next((gold for gold in example.gold if same_answer(gold, answer)), None)
         if kind != _CORRECT or gold is None or not stands(passage.text, gold):
             continue
-        others = [other for other in (*one.gold, *one.wrong) if not is_same_answer(other, gold)]
-        if not bears_any(passage.text, others) and names_subject(passage.text, one.question):
-            found[gold].append(passage.text)
+        others = [other for other in (*example.gold, *example.wrong) if not same_answer(other, gold)]
+        if not bears_any(passage.text, others) and names_subject(passage.text, example.question):
+            bearing[gold].append(passage.text)
     return {
-        gold: distinct(sorted(texts, key=lambda text: -covered(text, one.question)))
-        for gold, texts in found.items()
+        gold: distinct(sorted(texts, key=lambda text: -covered(text, example.question)))
+        for gold, texts in bearing.items()
     }
 
 
@@ -135,55 +138,62 @@ def _pairs(bearing: Mapping[str, Sequence[str]], chance: random.Random) -> list[
     """The answers that passages bear, two by two, in an order of chance; no two spellings of one."""
     able = chance.sample([*bearing], len(bearing))
     pairs = combinations((answer for answer in able if bearing[answer]), 2)
-    return [(one, other) for one, other in pairs if not is_one_answer(one, other)]
+    return [(first, other) for first, other in pairs if not is_one_answer(first, other)]
 
 
-def _imbalanced(one: Example, most: int, chance: random.Random) -> list[Told] | str:
+def _imbalanced(example: Example, most: int, chance: random.Random) -> list[LabelledText] | str:
     """One passage for one answer and `most` for another; or the reason why there are none."""
-    bearing = supports(one)
+    bearing = supports(example)
     pairs = _pairs(bearing, chance)
     if not pairs:
         return "no two right answers that passages bear"
     for minor, major in (*pairs, *((major, minor) for minor, major in pairs)):
         if len(bearing[major]) >= most:
-            told = [(minor, bearing[minor][0]), *((major, text) for text in bearing[major][:most])]
-            return [Told(text=text, type=_CORRECT, answer=answer) for answer, text in told]
+            chosen = [(minor, bearing[minor][0]), *((major, text) for text in bearing[major][:most])]
+            return [LabelledText(text=text, type=_CORRECT, answer=answer) for answer, text in chosen]
     return f"no right answer with {most} passages of its own"
 
 
 def _misinformed(
-    one: Example,
+    example: Example,
     most: int,
     known: Sequence[tuple[str, str]],
     rarity: Mapping[str, float],
     chance: random.Random,
     seed: int,
-) -> list[Told] | str:
+) -> list[LabelledText] | str:
     """A passage for each of two answers and `most` for one wrong answer; or the reason why there are none.
 
     The data set's own misinformation comes first; more of it is made of right passages that are not used.
     """
-    bearing = supports(one)
+    bearing = supports(example)
     pairs = _pairs(bearing, chance)
     if not pairs:
         return "no two right answers that passages bear"
-    own: dict[str, list[str]] = {
-        wrong: [] for wrong in one.wrong if not any(is_one_answer(wrong, gold) for gold in one.gold)
+    misinformation: dict[str, list[str]] = {
+        wrong: [] for wrong in example.wrong if not any(is_one_answer(wrong, gold) for gold in example.gold)
     }
-    told = zip(one.passages, one.metadata["types"], one.metadata["answers"], strict=True)
-    for passage, kind, answer in told:
-        wrong = next((wrong for wrong in own if is_same_answer(wrong, answer)), None)
-        clean = names_subject(passage.text, one.question) and not bears_any(passage.text, one.gold)
+    labelled = zip(example.passages, example.metadata["types"], example.metadata["answers"], strict=True)
+    for passage, kind, answer in labelled:
+        wrong = next((wrong for wrong in misinformation if same_answer(wrong, answer)), None)
+        clean = names_subject(passage.text, example.question) and not bears_any(passage.text, example.gold)
         if kind == _MISINFO and wrong and clean and stands(passage.text, wrong):
-            own[wrong].append(passage.text)
-    listed = sorted(own, key=lambda wrong: -len(own[wrong]))
+            misinformation[wrong].append(passage.text)
+    listed = sorted(misinformation, key=lambda wrong: -len(misinformation[wrong]))
     for first, second, *used in (
         (*pair, *texts) for pair in pairs for texts in product(bearing[pair[0]][:2], bearing[pair[1]][:2])
     ):
-        spare = [text for gold in one.gold for text in bearing[gold] if text not in used]
+        spare = [text for gold in example.gold for text in bearing[gold] if text not in used]
         others = chain.from_iterable(
             islice(
-                rivals(one.question, gold, known, avoid=(*one.gold, *one.wrong), rarity=rarity, seed=seed),
+                rivals(
+                    example.question,
+                    gold,
+                    known,
+                    avoid=(*example.gold, *example.wrong),
+                    rarity=rarity,
+                    seed=seed,
+                ),
                 RIVALS,
             )
             for gold in (first, second)
@@ -191,18 +201,20 @@ def _misinformed(
         for wrong in (*listed, *others):
             if any(stands(text, wrong) for text in used):
                 continue
-            copies = (swapped(text, one.gold, wrong, question=one.question) for text in (*spare, *used))
-            found = [*own.get(wrong, []), *(text for text in copies if text is not None)]
+            copies = (
+                swapped(text, example.gold, wrong, question=example.question) for text in (*spare, *used)
+            )
+            candidates = [*misinformation.get(wrong, []), *(text for text in copies if text is not None)]
             # What is no copy of a valid passage comes first, and the others where it is not enough.
-            apart = distinct(found, beside=used)
-            lies = distinct([*apart, *found])[:most]
+            apart = distinct(candidates, beside=used)
+            lies = distinct([*apart, *candidates])[:most]
             if len(lies) == most:
                 valid = zip(used, (first, second), strict=True)
-                published = own.get(wrong, [])
+                published = misinformation.get(wrong, [])
                 return [
-                    *(Told(text=text, type=_CORRECT, answer=right) for text, right in valid),
+                    *(LabelledText(text=text, type=_CORRECT, answer=right) for text, right in valid),
                     *(
-                        Told(
+                        LabelledText(
                             text=text,
                             type=_MISINFO,
                             answer=wrong,
@@ -216,29 +228,29 @@ def _misinformed(
 
 
 def _rows(
-    one: Example, kind: Kind, told: Sequence[Told], levels: Sequence[int], chance: random.Random
+    example: Example, kind: Kind, texts: Sequence[LabelledText], levels: Sequence[int], chance: random.Random
 ) -> list[Mapping[str, Any]]:
     """A question at every level: each passage keeps its source and its place among the others."""
-    fixed = len(told) - levels[-1]
-    order = chance.sample(range(len(told)), len(told))
-    name = content_id("q", one.id, kind)
-    right = dict.fromkeys(each.answer for each in told if each.type == _CORRECT)
-    wrong = dict.fromkeys(each.answer for each in told if each.type == _MISINFO)
+    fixed = len(texts) - levels[-1]
+    order = chance.sample(range(len(texts)), len(texts))
+    name = content_id("q", example.id, kind)
+    right = dict.fromkeys(each.answer for each in texts if each.type == _CORRECT)
+    wrong = dict.fromkeys(each.answer for each in texts if each.type == _MISINFO)
     rows: list[Mapping[str, Any]] = []
     for level in levels:
         kept = [n for n in order if n < fixed + level]
         rows.append(
             {
                 "id": f"{name}-{level}",
-                "question": one.question,
+                "question": example.question,
                 "gold": [*right],
                 "wrong": [*wrong] if level else [],
                 "passages": [
                     {
-                        "text": told[n].text,
+                        "text": texts[n].text,
                         "source": f"doc{order.index(n) + 1}",
-                        "type": told[n].type,
-                        "answer": told[n].answer,
+                        "type": texts[n].type,
+                        "answer": texts[n].answer,
                     }
                     for n in kept
                 ],

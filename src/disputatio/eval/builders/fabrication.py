@@ -12,11 +12,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from disputatio.agents import parse_object
+from disputatio.agents.replies import parse_object
 from disputatio.errors import ReplyError
 from disputatio.eval.builders.material import FACTUAL, LIES, TEXTS, Lie, Material, bears_any, stands
 from disputatio.kit import Kit, chat
-from disputatio.text import fence, normalise, one_line
+from disputatio.text import bare_words, fence, one_line
 from disputatio.types import Prompt, Sampling
 
 SHORT = 4  # words of a wrong answer, at most
@@ -82,23 +82,26 @@ def fabricated(
     done: list[Material] = []
     for start in range(0, len(materials), AT_ONCE):
         done += _some(materials[start : start + AT_ONCE], kit, tries)
-        made = sum(one.made.get("generated", 0) for one in done)
+        made = sum(material.made.get("generated", 0) for material in done)
         say(f"{len(done)}/{len(materials)} questions, {made} texts by the model")
     return done
 
 
 def _some(materials: Sequence[Material], kit: Kit, tries: int) -> list[Material]:
-    wrong = [wrong_answers(one, given) for one, given in zip(materials, _wrong(materials, kit), strict=True)]
+    wrong = [
+        wrong_answers(material, offered)
+        for material, offered in zip(materials, _wrong(materials, kit), strict=True)
+    ]
     asks: list[tuple[Prompt, Callable[[str], bool]]] = []
-    for one, answers in zip(materials, wrong, strict=True):
-        asks += [_reword(one, n) for n in range(FACTUAL)]
-        asks += [_argue(one, answer, n) for answer in answers for n in range(TEXTS)]
+    for material, answers in zip(materials, wrong, strict=True):
+        asks += [_reword(material, n) for n in range(FACTUAL)]
+        asks += [_argue(material, answer, n) for answer in answers for n in range(TEXTS)]
     texts = iter(_write(asks, kit, tries))
     done = []
-    for one, answers in zip(materials, wrong, strict=True):
+    for material, answers in zip(materials, wrong, strict=True):
         factual = [next(texts) for _ in range(FACTUAL)]
         lies = [(answer, [next(texts) for _ in range(TEXTS)]) for answer in answers]
-        done.append(_merged(one, factual, lies))
+        done.append(_merged(material, factual, lies))
     return done
 
 
@@ -107,46 +110,50 @@ def _wrong(materials: Sequence[Material], kit: Kit) -> list[list[str]]:
     prompts = [
         chat(
             WRONG_SYSTEM,
-            WRONG_TASK.format(question=one_line(one.question), answer=one_line(one.gold[0]), n=LIES + _SPARE),
+            WRONG_TASK.format(
+                question=one_line(material.question), answer=one_line(material.gold[0]), n=LIES + _SPARE
+            ),
         )
-        for one in materials
+        for material in materials
     ]
     offered = []
-    for word in kit.complete("fabricator", prompts, Sampling(max_tokens=200, schema=ANSWERS_SCHEMA)):
+    for completion in kit.complete("fabricator", prompts, Sampling(max_tokens=200, schema=ANSWERS_SCHEMA)):
         try:
-            offered.append([str(one) for one in parse_object(word, ANSWERS_SCHEMA)["answers"]])
+            offered.append([str(answer) for answer in parse_object(completion, ANSWERS_SCHEMA)["answers"]])
         except ReplyError:
             offered.append([])
     return offered
 
 
-def wrong_answers(one: Material, offered: Sequence[str]) -> list[str]:
+def wrong_answers(material: Material, offered: Sequence[str]) -> list[str]:
     """Of the answers offered those that will do, at most nine: short, wrong, told apart, not asked with."""
     kept: list[str] = []
     for answer in (one_line(each).strip(" .") for each in offered):
-        clash = (*one.gold, *kept)
-        if not 0 < len(normalise(answer).split()) <= SHORT or stands(one.question, answer):
+        clash = (*material.gold, *kept)
+        if not 0 < len(bare_words(answer)) <= SHORT or stands(material.question, answer):
             continue
-        if bears_any(" ".join(one.factual), [answer]):
+        if bears_any(" ".join(material.factual), [answer]):
             continue
         if not any(stands(answer, other) or stands(other, answer) for other in clash):
             kept.append(answer)
     return kept[:LIES]
 
 
-def _reword(one: Material, n: int) -> tuple[Prompt, Callable[[str], bool]]:
-    text = one.factual[n % len(one.factual)]
-    answer = next((gold for gold in one.gold if stands(text, gold)), one.gold[0])
+def _reword(material: Material, n: int) -> tuple[Prompt, Callable[[str], bool]]:
+    text = material.factual[n % len(material.factual)]
+    answer = next((gold for gold in material.gold if stands(text, gold)), material.gold[0])
     task = REWORD_TASK.format(
-        passage=fence("passage", text), question=one_line(one.question), answer=answer, n=n + 1
+        passage=fence("passage", text), question=one_line(material.question), answer=answer, n=n + 1
     )
-    lies = [lie.answer for lie in one.lies]
-    return chat(REWORD_SYSTEM, task), lambda told: bears_any(told, one.gold) and not bears_any(told, lies)
+    lies = [lie.answer for lie in material.lies]
+    return chat(
+        REWORD_SYSTEM, task
+    ), lambda text: bears_any(text, material.gold) and not bears_any(text, lies)
 
 
-def _argue(one: Material, answer: str, n: int) -> tuple[Prompt, Callable[[str], bool]]:
-    task = ARGUE_TASK.format(question=one_line(one.question), answer=answer, n=n + 1)
-    return chat(ARGUE_SYSTEM, task), lambda told: stands(told, answer) and not bears_any(told, one.gold)
+def _argue(material: Material, answer: str, n: int) -> tuple[Prompt, Callable[[str], bool]]:
+    task = ARGUE_TASK.format(question=one_line(material.question), answer=answer, n=n + 1)
+    return chat(ARGUE_SYSTEM, task), lambda text: stands(text, answer) and not bears_any(text, material.gold)
 
 
 def _write(asks: Sequence[tuple[Prompt, Callable[[str], bool]]], kit: Kit, tries: int) -> list[str]:
@@ -155,11 +162,11 @@ def _write(asks: Sequence[tuple[Prompt, Callable[[str], bool]]], kit: Kit, tries
     for turn in range(tries):
         left = [n for n, text in enumerate(texts) if not text]
         sampling = Sampling(max_tokens=160, temperature=0.7, seed=turn, schema=TEXT_SCHEMA)
-        for n, word in zip(
+        for n, completion in zip(
             left, kit.complete("fabricator", [asks[n][0] for n in left], sampling), strict=True
         ):
             try:
-                text = one_line(parse_object(word, TEXT_SCHEMA)["text"])
+                text = one_line(parse_object(completion, TEXT_SCHEMA)["text"])
             except ReplyError:
                 continue
             if len(text) <= _LONGEST and asks[n][1](text):
@@ -167,23 +174,25 @@ def _write(asks: Sequence[tuple[Prompt, Callable[[str], bool]]], kit: Kit, tries
     return texts
 
 
-def _merged(one: Material, factual: Sequence[str], lies: Sequence[tuple[str, Sequence[str]]]) -> Material:
+def _merged(
+    material: Material, factual: Sequence[str], lies: Sequence[tuple[str, Sequence[str]]]
+) -> Material:
     """The material with what the model made, each text once, filled up with what it held."""
-    told = [Lie(answer=answer, texts=tuple(texts)) for answer, texts in lies if all(texts)]
-    told = [lie for lie in told if len(set(lie.texts)) == TEXTS]
+    complete = [Lie(answer=answer, texts=tuple(texts)) for answer, texts in lies if all(texts)]
+    complete = [lie for lie in complete if len(set(lie.texts)) == TEXTS]
     fill = [
         lie
-        for lie in one.lies
-        if not any(stands(lie.answer, own.answer) or stands(own.answer, lie.answer) for own in told)
+        for lie in material.lies
+        if not any(stands(lie.answer, other.answer) or stands(other.answer, lie.answer) for other in complete)
     ]
-    chosen = [*told, *fill][:LIES]
+    chosen = [*complete, *fill][:LIES]
     wrong = [lie.answer for lie in chosen]
     good = [text for text in dict.fromkeys(factual) if text and not bears_any(text, wrong)]
-    texts = [*good, *(text for text in one.factual if text not in good)][:FACTUAL]
-    generated = len(good) + TEXTS * len(told)
+    texts = [*good, *(text for text in material.factual if text not in good)][:FACTUAL]
+    generated = len(good) + TEXTS * len(complete)
     total = len(texts) + TEXTS * len(chosen)
     return replace(
-        one,
+        material,
         factual=tuple(texts),
         lies=tuple(chosen),
         made={"generated": generated, "kept": total - generated},

@@ -15,7 +15,7 @@ from statistics import fmean
 from typing import Any
 
 from disputatio.errors import InputError
-from disputatio.text import is_same_answer
+from disputatio.values import same_answer
 
 Shares = Mapping[int, float]
 ANSWERS: Shares = {1: 0.23, 2: 0.34, 3: 0.43}  # right answers of a question: 2.20
@@ -62,11 +62,13 @@ class Quota:
         `add` is then told what came of it.
         """
         count = self._drawn.total() + 1
-        levels = [one for one in sorted(self._shares) if most is None or one <= most] or [min(self._shares)]
-        owed = [max(self._shares.get(one, 0.0) * count - self._drawn[one], 0.0) for one in levels]
+        levels = [level for level in sorted(self._shares) if most is None or level <= most] or [
+            min(self._shares)
+        ]
+        owed = [max(self._shares.get(level, 0.0) * count - self._drawn[level], 0.0) for level in levels]
         if not any(owed):
             # Nothing of what can be had is owed: take what is least in excess.
-            excess = [self._drawn[one] - self._shares.get(one, 0.0) * count for one in levels]
+            excess = [self._drawn[level] - self._shares.get(level, 0.0) * count for level in levels]
             return levels[excess.index(min(excess))]
         return self._chance.choices(levels, owed)[0]
 
@@ -82,25 +84,25 @@ def wanted(shares: Shares, total: int) -> dict[int, int]:
     {1: 2, 2: 4, 3: 4}
     """
     exact = {level: share / sum(shares.values()) * total for level, share in shares.items()}
-    given = {level: int(number) for level, number in exact.items()}
-    rest = sorted(exact, key=lambda level: given[level] - exact[level])
-    for level in rest[: total - sum(given.values())]:
-        given[level] += 1
-    return given
+    counts = {level: int(number) for level, number in exact.items()}
+    rest = sorted(exact, key=lambda level: counts[level] - exact[level])
+    for level in rest[: total - sum(counts.values())]:
+        counts[level] += 1
+    return counts
 
 
 def statistics(rows: Sequence[Mapping[str, Any]]) -> tuple[Statistic, ...]:
     """The eight figures of a set of RAMDocs' format, each beside the paper's."""
 
     def each(kind: str) -> list[int]:
-        return [sum(one["type"] == kind for one in row["documents"]) for row in rows]
+        return [sum(document["type"] == kind for document in row["documents"]) for row in rows]
 
     def borne(key: str, kind: str) -> Iterable[int]:
         for row in rows:
-            told = [one["answer"] for one in row["documents"] if one["type"] == kind]
-            yield from (sum(is_same_answer(answer, one) for one in told) for answer in row[key])
+            answers = [document["answer"] for document in row["documents"] if document["type"] == kind]
+            yield from (sum(same_answer(answer, other) for other in answers) for answer in row[key])
 
-    found = (
+    measures = (
         ("passages a question", 5.53, [len(row["documents"]) for row in rows]),
         ("of them correct", 3.84, each(CORRECT)),
         ("of them misinformation", 0.61, each(MISINFO)),
@@ -111,14 +113,14 @@ def statistics(rows: Sequence[Mapping[str, Any]]) -> tuple[Statistic, ...]:
         ("passages a wrong answer", 0.73, borne("wrong_answers", MISINFO)),
     )
     return tuple(
-        Statistic(name=name, target=target, numbers=tuple(numbers)) for name, target, numbers in found
+        Statistic(name=name, target=target, numbers=tuple(numbers)) for name, target, numbers in measures
     )
 
 
-def table(found: Sequence[Statistic]) -> list[str]:
+def table(measures: Sequence[Statistic]) -> list[str]:
     """Lines for a reader: the mean, the target, and how often each number occurs."""
     lines = [f"{'':26} {'built':>6} {'target':>6}   how often each number occurs"]
-    for one in found:
-        often = "  ".join(f"{number}: {count}" for number, count in one.counts.items())
-        lines.append(f"{one.name:26} {one.mean:6.2f} {one.target:6.2f}   {often}")
+    for measure in measures:
+        often = "  ".join(f"{number}: {count}" for number, count in measure.counts.items())
+        lines.append(f"{measure.name:26} {measure.mean:6.2f} {measure.target:6.2f}   {often}")
     return lines

@@ -42,13 +42,13 @@ def read_single(spec: str) -> list[Material]:
         return read_material(spec)
     return [
         Material(
-            id=content_id("q", one.question),
-            question=one.question,
-            gold=one.senses[0].answers,
-            factual=tuple(passage.text for passage in one.passages),
+            id=content_id("q", ambiguous.question),
+            question=ambiguous.question,
+            gold=ambiguous.senses[0].answers,
+            factual=tuple(passage.text for passage in ambiguous.passages),
         )
-        for one in read_ambiguous(spec)
-        if len(one.senses) == 1
+        for ambiguous in read_ambiguous(spec)
+        if len(ambiguous.senses) == 1
     ]
 
 
@@ -59,33 +59,33 @@ def contradict(
 
     The origins' names become the rows' `subset`. Raises `InputError` where there are none or too few.
     """
-    everything = [(name, one) for name, those in origins.items() for one in those]
-    known = [(one.question, one.gold[0]) for _, one in everything if one.gold]
-    rarity = rarities([one.question for _, one in everything])
+    everything = [(name, material) for name, those in origins.items() for material in those]
+    known = [(material.question, material.gold[0]) for _, material in everything if material.gold]
+    rarity = rarities([material.question for _, material in everything])
     chance = random.Random(f"{seed}/pairs")
     rows: dict[str, tuple[Mapping[str, Any], str]] = {}
     left_out: dict[str, int] = {}
-    for name, one in everything:
-        if one.id in rows:
+    for name, material in everything:
+        if material.id in rows:
             continue
-        found = _pair(one, known, rarity, seed, given=name in ORIGINS and name != NQ)
-        if isinstance(found, str):
-            left_out[found] = left_out.get(found, 0) + 1
+        pair = _pair(material, known, rarity, seed, has_lies=name in ORIGINS and name != NQ)
+        if isinstance(pair, str):
+            left_out[pair] = left_out.get(pair, 0) + 1
             continue
-        original, contrary, answers, how = found
+        original, contrary, answers, how = pair
         documents = chance.sample([original, contrary], 2)
         row = {
-            "qid": one.id,
-            "question": one.question,
+            "qid": material.id,
+            "question": material.question,
             "context": "\n\n".join(f"Document: {text}" for text in documents),
             "answers": [*answers],
             "subset": name,
         }
-        rows[one.id] = (row, how)
+        rows[material.id] = (row, how)
     if not rows or len(rows) < (questions or 0):
-        told = "; ".join(f"{reason} ({count})" for reason, count in left_out.items())
+        reasons = "; ".join(f"{reason} ({count})" for reason, count in left_out.items())
         raise InputError(
-            f"{len(rows)} pairs can be built, not {questions or 'any'}: {told or 'no questions'}"
+            f"{len(rows)} pairs can be built, not {questions or 'any'}: {reasons or 'no questions'}"
         )
     kept = [*rows.values()] if questions is None else chance.sample([*rows.values()], questions)
     made: dict[str, int] = {}
@@ -95,31 +95,39 @@ def contradict(
 
 
 def _pair(
-    one: Material, known: Sequence[tuple[str, str]], rarity: Mapping[str, float], seed: int, *, given: bool
+    material: Material,
+    known: Sequence[tuple[str, str]],
+    rarity: Mapping[str, float],
+    seed: int,
+    *,
+    has_lies: bool,
 ) -> tuple[str, str, tuple[str, str], str] | str:
     """The right document, the other one, the answer of each, and where the other is from; or why none.
 
-    `given` where the data set says that the texts answer the question; else they must look as if they did.
+    `has_lies` where the data set says that the texts answer the question; else they must look as if they did.
     """
-    told = [(text, _name(text, one.gold)) for text in distinct(_on_one_line(one.factual))]
+    named = [(text, _name(text, material.gold)) for text in distinct(_on_one_line(material.factual))]
     bearing = [
         (text, answer)
-        for text, answer in told
+        for text, answer in named
         if answer
-        if given
-        or (is_about(text, one.question, rarity) and seems_to_answer(text, answer, one.question, rarity))
+        if has_lies
+        or (
+            is_about(text, material.question, rarity)
+            and seems_to_answer(text, answer, material.question, rarity)
+        )
     ]
     if not bearing:
         return "no passage that bears its answer and is about it"
     original, right = bearing[0]
-    for text, wrong, how in _contrary(one, [text for text, _ in bearing], right, known, rarity, seed):
-        if not stands(original, wrong) and not bears_any(text, one.gold):
+    for text, wrong, how in _contrary(material, [text for text, _ in bearing], right, known, rarity, seed):
+        if not stands(original, wrong) and not bears_any(text, material.gold):
             return original, text, (right, wrong), how
     return "no other answer that its passages could tell"
 
 
 def _contrary(
-    one: Material,
+    material: Material,
     bearing: Sequence[str],
     right: str,
     known: Sequence[tuple[str, str]],
@@ -127,15 +135,19 @@ def _contrary(
     seed: int,
 ) -> Iterator[tuple[str, str, str]]:
     """Documents for wrong answers, each with its answer and where it is from, the most natural first."""
-    for lie in one.lies:
-        if not any(is_one_answer(lie.answer, gold) for gold in one.gold):
+    for lie in material.lies:
+        if not any(is_one_answer(lie.answer, gold) for gold in material.gold):
             for text in _on_one_line(lie.texts):
                 if stands(text, lie.answer):
                     yield text, lie.answer, GIVEN
-    others = [*islice(rivals(one.question, right, known, avoid=one.gold, rarity=rarity, seed=seed), RIVALS)]
+    others = [
+        *islice(
+            rivals(material.question, right, known, avoid=material.gold, rarity=rarity, seed=seed), RIVALS
+        )
+    ]
     for text in (*bearing[1:], bearing[0]):
         for wrong in others:
-            copy = swapped(text, one.gold, wrong, question=one.question)
+            copy = swapped(text, material.gold, wrong, question=material.question)
             if copy is not None:
                 yield copy, wrong, SAME if text == bearing[0] else OTHER
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from disputatio.text import normalise
+from disputatio.text import squad_normalise
 
 FACTUAL, LIES, TEXTS = 9, 9, 3  # texts that bear the truth, wrong answers, texts a wrong answer (appendix G)
 
@@ -33,17 +33,17 @@ class Material:
 
     def faults(self) -> list[str]:
         """What is wrong: a factual text must bear a right answer, a false one its own and no right one."""
-        bare = [n for n, one in enumerate(self.factual) if not bears_any(one, self.gold)]
+        bare = [n for n, text in enumerate(self.factual) if not bears_any(text, self.gold)]
         wrong = [f"factual text {n}: bears no right answer" for n in bare]
         for lie in self.lies:
-            if bears_any(lie.answer, self.gold) or any(stands(one, lie.answer) for one in self.gold):
+            if bears_any(lie.answer, self.gold) or any(stands(answer, lie.answer) for answer in self.gold):
                 wrong.append(f"{lie.answer!r}: is a right answer")
-            for n, one in enumerate(lie.texts):
-                if not stands(one, lie.answer):
+            for n, text in enumerate(lie.texts):
+                if not stands(text, lie.answer):
                     wrong.append(f"{lie.answer!r}, text {n}: does not bear it")
-                if bears_any(one, self.gold):
+                if bears_any(text, self.gold):
                     wrong.append(f"{lie.answer!r}, text {n}: bears a right answer")
-        forms = [normalise(one.answer) for one in self.lies]
+        forms = [squad_normalise(lie.answer) for lie in self.lies]
         if len(set(forms)) < len(forms):
             wrong.append("a wrong answer stands twice")
         return wrong
@@ -55,11 +55,11 @@ def bears_any(text: str, answers: Sequence[str]) -> bool:
     >>> bears_any("Opened in 1921.", ["1921", "May 1921"])
     True
     """
-    return any(stands(text, one) for one in answers)
+    return any(stands(text, answer) for answer in answers)
 
 
 def stands(text: str, answer: str) -> bool:
-    """`text.contains_words`, with the normal forms kept: the same texts are compared with many answers.
+    """`text.squad_contains`, with the normal forms kept: the same texts are compared with many answers.
 
     >>> stands("Born in Kansas City.", "kansas"), stands("Arkansas", "Kansas"), stands("anything", "")
     (True, False, False)
@@ -70,4 +70,4 @@ def stands(text: str, answer: str) -> bool:
 
 @lru_cache(maxsize=1 << 16)
 def _form(text: str) -> str:
-    return normalise(text)
+    return squad_normalise(text)

@@ -34,7 +34,7 @@ from disputatio.eval.builders.figure5 import (
 from disputatio.eval.builders.material import stands
 from disputatio.eval.builders.rivals import rivals, swapped
 from disputatio.protocols import Retriever
-from disputatio.text import bears
+from disputatio.values import bears
 
 T = TypeVar("T")
 
@@ -58,16 +58,16 @@ class Mixture:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Found:
+class _Buildable:
     """A question with its readings that passages bear, and texts without any answer."""
 
-    asked: Ambiguous
+    origin: Ambiguous
     bearing: tuple[Borne, ...]
     noise: tuple[str, ...]
 
 
 def mix(
-    asked: Sequence[Ambiguous],
+    ambiguous: Sequence[Ambiguous],
     search: Callable[[Ambiguous], Retriever],
     *,
     questions: int | None = None,
@@ -86,17 +86,21 @@ def mix(
     """
     left_out: dict[str, list[int]] = {}
     able = []
-    rarity = rarities([one.question for one in asked])
-    for n, one in enumerate(asked):
+    rarity = rarities([question.question for question in ambiguous])
+    for n, question in enumerate(ambiguous):
         progress(n)
-        found = _find(one, search, depth, rarity) if one.senses else "no short answer that a text could show"
-        if isinstance(found, str):
-            left_out.setdefault(found, []).append(one.row)
+        buildable = (
+            _find(question, search, depth, rarity)
+            if question.senses
+            else "no short answer that a text could show"
+        )
+        if isinstance(buildable, str):
+            left_out.setdefault(buildable, []).append(question.row)
         else:
-            able.append(found)
+            able.append(buildable)
     if not able:
-        told = "; ".join(f"{reason} ({len(rows)})" for reason, rows in left_out.items())
-        raise InputError(f"nothing can be built: {told or 'no questions'}")
+        reasons = "; ".join(f"{reason} ({len(rows)})" for reason, rows in left_out.items())
+        raise InputError(f"nothing can be built: {reasons or 'no questions'}")
     chance = random.Random(f"{seed}/mixture")
     chosen, short = _choose(able, len(able) if questions is None else questions, answers, chance)
     quotas = {
@@ -104,60 +108,64 @@ def mix(
         MISINFO: Quota(misinformation, chance),
         NOISY: Quota(noisy, chance),
     }
-    known = [(sense.question, sense.answers[0]) for one in asked for sense in one.senses]
+    known = [(sense.question, sense.answers[0]) for question in ambiguous for sense in question.senses]
     rows, twins = [], 0
     for each, number in chosen:
         row, copied = _row(each, number, quotas, known, rarity, chance, seed)
         rows.append(row)
         twins += copied
     for kind, shares in ((MISINFO, misinformation), (NOISY, noisy)):
-        told = sum(document["type"] == kind for row in rows for document in row["documents"])
-        owed = round(sum(level * count for level, count in wanted(shares, len(rows)).items())) - told
+        made = sum(document["type"] == kind for row in rows for document in row["documents"])
+        owed = round(sum(level * count for level, count in wanted(shares, len(rows)).items())) - made
         if owed > 0:
             short[f"passages of type {kind}"] = owed
     return Mixture(rows=tuple(rows), left_out=left_out, short=short, twins=twins)
 
 
 def _find(
-    one: Ambiguous, search: Callable[[Ambiguous], Retriever], depth: int, rarity: Mapping[str, float]
-) -> _Found | str:
+    question: Ambiguous, search: Callable[[Ambiguous], Retriever], depth: int, rarity: Mapping[str, float]
+) -> _Buildable | str:
     """What the search gives for a question; or why nothing can be built of it."""
-    hits = look_up(one, search(one), depth)
-    bearing = borne(one, hits, rarity)
+    hits = look_up(question, search(question), depth)
+    bearing = borne(question, hits, rarity)
     if not bearing:
         return "no passage found that bears one of its answers alone"
-    return _Found(asked=one, bearing=tuple(bearing), noise=tuple(distinct(noise(one, hits))))
+    return _Buildable(origin=question, bearing=tuple(bearing), noise=tuple(distinct(noise(question, hits))))
 
 
 def _choose(
-    able: Sequence[_Found], total: int, shares: Shares, chance: random.Random
-) -> tuple[list[tuple[_Found, int]], dict[str, int]]:
+    able: Sequence[_Buildable], total: int, shares: Shares, chance: random.Random
+) -> tuple[list[tuple[_Buildable, int]], dict[str, int]]:
     """Questions with how many answers each gets, in the order of the origin; and what there is too little of.
 
     Those with most answers are used up for most answers first; what then is missing is filled with fewer.
     """
     line = chance.sample(able, len(able))
     wish = wanted(shares, min(total, len(able)))
-    chosen: dict[int, tuple[_Found, int]] = {}
+    chosen: dict[int, tuple[_Buildable, int]] = {}
     short: dict[str, int] = {}
     for level in sorted(wish, reverse=True):
-        fit = [one for one in line if one.asked.row not in chosen and len(one.bearing) >= level]
-        for one in fit[: wish[level]]:
-            chosen[one.asked.row] = (one, level)
+        fit = [
+            buildable
+            for buildable in line
+            if buildable.origin.row not in chosen and len(buildable.bearing) >= level
+        ]
+        for buildable in fit[: wish[level]]:
+            chosen[buildable.origin.row] = (buildable, level)
         if len(fit) < wish[level]:
             short[f"questions with {level} answers"] = wish[level] - len(fit)
-    for one in line:
+    for buildable in line:
         if len(chosen) >= min(total, len(able)):
             break
-        if one.asked.row not in chosen:
-            chosen[one.asked.row] = (one, min(len(one.bearing), max(wish)))
+        if buildable.origin.row not in chosen:
+            chosen[buildable.origin.row] = (buildable, min(len(buildable.bearing), max(wish)))
     if total > len(able):
         short["questions"] = total - len(able)
     return [chosen[row] for row in sorted(chosen)], short
 
 
 def _row(
-    one: _Found,
+    buildable: _Buildable,
     number: int,
     quotas: Mapping[str, Quota],
     known: Sequence[tuple[str, str]],
@@ -166,7 +174,7 @@ def _row(
     seed: int,
 ) -> tuple[Mapping[str, Any], int]:
     """A row, and how many of its copies stand beside what they are a copy of."""
-    right = chance.sample(one.bearing, number)
+    right = chance.sample(buildable.bearing, number)
     documents: list[dict[str, str]] = []
     spare: list[tuple[Borne, str]] = []
     lying = reserve = quotas[MISINFO].draw()
@@ -178,22 +186,24 @@ def _row(
         quotas[CORRECT].add(count)
         documents += [{"text": text, "type": CORRECT, "answer": bearing.answer} for text in texts[:count]]
         spare += [(bearing, text) for text in texts[count:]]
-    spare += [(other, text) for other in one.bearing if other not in right for text in distinct(other.texts)]
+    spare += [
+        (other, text) for other in buildable.bearing if other not in right for text in distinct(other.texts)
+    ]
     used = [(bearing, bearing.texts[0]) for bearing in right]
     originals = [*_mixed(spare, chance)[: 3 * lying], *_mixed(used, chance)]
-    lies = _lies(one, originals, lying, known, rarity, chance, seed)
+    lies = _lies(buildable, originals, lying, known, rarity, chance, seed)
     quotas[MISINFO].add(len(lies))
     copied = {text for _, text in used}
     wrong = [*dict.fromkeys(lie["answer"] for lie, _ in lies)]
     count = quotas[NOISY].draw()
-    clean = [text for text in one.noise if not any(bears(text, answer) for answer in wrong)]
+    clean = [text for text in buildable.noise if not any(bears(text, answer) for answer in wrong)]
     # What the search ranks first is nearest to the question, and so the harder noise.
     texts = chance.sample(clean[: 3 * count], min(count, len(clean)))
     quotas[NOISY].add(len(texts))
     documents += [lie for lie, _ in lies]
     documents += [{"text": text, "type": NOISY, "answer": "unknown"} for text in texts]
     row = {
-        "question": one.asked.question,
+        "question": buildable.origin.question,
         "documents": _mixed(documents, chance),
         "disambig_entity": [bearing.sense.entity or bearing.sense.question for bearing in right],
         "gold_answers": [bearing.answer for bearing in right],
@@ -203,7 +213,7 @@ def _row(
 
 
 def _lies(
-    one: _Found,
+    buildable: _Buildable,
     originals: Sequence[tuple[Borne, str]],
     count: int,
     known: Sequence[tuple[str, str]],
@@ -216,21 +226,26 @@ def _lies(
     for bearing, text in originals:
         if len(lies) == count:
             break
-        told = [lie["answer"] for lie, _ in lies]
-        again = told[:1] if chance.random() < AGAIN else []
+        answers = [lie["answer"] for lie, _ in lies]
+        again = answers[:1] if chance.random() < AGAIN else []
         others = rivals(
-            bearing.sense.question, bearing.answer, known, avoid=one.asked.answers, rarity=rarity, seed=seed
+            bearing.sense.question,
+            bearing.answer,
+            known,
+            avoid=buildable.origin.answers,
+            rarity=rarity,
+            seed=seed,
         )
         for wrong in (*again, *islice(others, RIVALS)):
-            copy = swapped(text, one.asked.answers, wrong, question=one.asked.question)
-            if copy is not None and not any(stands(own, wrong) for own in _texts(one)):
+            copy = swapped(text, buildable.origin.answers, wrong, question=buildable.origin.question)
+            if copy is not None and not any(stands(other, wrong) for other in _texts(buildable)):
                 lies.append(({"text": copy, "type": MISINFO, "answer": wrong}, text))
                 break
     return lies
 
 
-def _texts(one: _Found) -> list[str]:
-    return [text for bearing in one.bearing for text in bearing.texts]
+def _texts(buildable: _Buildable) -> list[str]:
+    return [text for bearing in buildable.bearing for text in bearing.texts]
 
 
 def _mixed(those: Sequence[T], chance: random.Random) -> list[T]:

@@ -19,7 +19,7 @@ from typing import Any, Literal, get_args
 from disputatio.errors import InputError
 from disputatio.eval.builders.material import TEXTS, Material, bears_any
 from disputatio.eval.builders.row_file import write_lines
-from disputatio.store.in_hand import InHand
+from disputatio.store.in_memory import InMemory
 from disputatio.text import content_id
 from disputatio.types import Example, Passage, Source
 
@@ -72,8 +72,8 @@ def pick(origins: Sequence[Sequence[Material]], *, estimate: int, test: int, see
     """
     line: dict[str, Material] = {}
     for n, origin in enumerate(origins):
-        for one in random.Random(f"{seed}/origin {n}").sample(origin, len(origin)):
-            line.setdefault(one.id, one)
+        for material in random.Random(f"{seed}/origin {n}").sample(origin, len(origin)):
+            line.setdefault(material.id, material)
     chosen = list(line.values())
     if len(chosen) < estimate + test:
         raise InputError(
@@ -104,82 +104,100 @@ def build(
             f"coverage {coverage:g}, {nearest} nearest and {estimate} of {len(materials)} questions to "
             "estimate on: coverage lies above 0 and up to 1, the others are not negative"
         )
-    for one in materials:
-        if not one.factual or not one.lies or one.faults():
-            raise InputError(f"{one.question}: {'; '.join(one.faults()) or 'no texts of both kinds'}")
+    for material in materials:
+        if not material.factual or not material.lies or material.faults():
+            raise InputError(
+                f"{material.question}: {'; '.join(material.faults()) or 'no texts of both kinds'}"
+            )
     truths = true_reliabilities(sources, prior, adversaries=adversaries, seed=seed)
     made = tuple(
         Source(name=f"source{n:02}", owner=f"source{n:02}", reliability=p) for n, p in enumerate(truths, 1)
     )
-    told: dict[str, dict[str, list[tuple[Passage, str]]]] = {
-        one.id: {source.name: _told(one, source, coverage, seed) for source in made} for one in materials
+    by_question: dict[str, dict[str, list[tuple[Passage, str]]]] = {
+        material.id: {source.name: _passages_of(material, source, coverage, seed) for source in made}
+        for material in materials
     }
-    everything = [one for by_source in told.values() for said in by_source.values() for one, _ in said]
-    distinct = tuple({one.id: one for one in everything}.values())
-    held = InHand(distinct)
+    everything = [
+        passage
+        for by_source in by_question.values()
+        for stated in by_source.values()
+        for passage, _ in stated
+    ]
+    distinct = tuple({passage.id: passage for passage in everything}.values())
+    retriever = InMemory(distinct)
     examples = [
-        _example(one, row, told[one.id], held, nearest, ESTIMATE if row < estimate else TEST)
-        for row, one in enumerate(materials)
+        _example(
+            material, row, by_question[material.id], retriever, nearest, ESTIMATE if row < estimate else TEST
+        )
+        for row, material in enumerate(materials)
     ]
     return MultiSource(sources=made, passages=distinct, examples=tuple(examples))
 
 
-def _told(one: Material, source: Source, coverage: float, seed: int) -> list[tuple[Passage, str]]:
+def _passages_of(material: Material, source: Source, coverage: float, seed: int) -> list[tuple[Passage, str]]:
     """What a source has on a question: passages, each with the answer it bears; maybe none."""
-    chance = random.Random(f"{seed}/{source.name}/{one.id}")
+    chance = random.Random(f"{seed}/{source.name}/{material.id}")
     covers, honest = chance.random() < coverage, chance.random() < (source.reliability or 0.0)
     if not covers:
         return []
     if honest:
-        answer, texts = "", chance.sample(one.factual, min(TEXTS, len(one.factual)))
+        answer, texts = "", chance.sample(material.factual, min(TEXTS, len(material.factual)))
     else:
-        lie = chance.choice(one.lies)
+        lie = chance.choice(material.lies)
         answer, texts = lie.answer, [*lie.texts]
     return [
         (
             Passage(
                 text=text,
-                id=content_id("p", source.name, one.id, text),
+                id=content_id("p", source.name, material.id, text),
                 source=source.name,
                 owner=source.owner,
-                title=one.title,
+                title=material.title,
                 metadata={TRUE: f"{source.reliability}"},
             ),
-            answer or next(gold for gold in one.gold if bears_any(text, [gold])),
+            answer or next(gold for gold in material.gold if bears_any(text, [gold])),
         )
         for text in texts
     ]
 
 
 def _example(
-    one: Material,
+    material: Material,
     row: int,
-    told: Mapping[str, Sequence[tuple[Passage, str]]],
-    held: InHand,
+    by_source: Mapping[str, Sequence[tuple[Passage, str]]],
+    retriever: InMemory,
     nearest: int,
     split: str,
 ) -> Example:
     """A question with what each source has on it and, after that, what else it would find."""
-    own = {passage.id: answer for said in told.values() for passage, answer in said}
-    false = {passage.id for said in told.values() for passage, answer in said if answer not in one.gold}
-    found: list[Passage] = [passage for said in told.values() for passage, _ in said]
+    answers = {passage.id: answer for stated in by_source.values() for passage, answer in stated}
+    false = {
+        passage.id
+        for stated in by_source.values()
+        for passage, answer in stated
+        if answer not in material.gold
+    }
+    passages: list[Passage] = [passage for stated in by_source.values() for passage, _ in stated]
     if nearest:
-        hits = held.search(one.question, per_source=nearest, exclude=[*own])
-        found += [hit.passage for hit in hits if not bears_any(hit.passage.text, one.gold)]
-    order = {name: n for n, name in enumerate(told)}
-    found.sort(key=lambda passage: order[passage.source])
-    types = ["misinformation" if p.id in false else "factual" if p.id in own else "irrelevant" for p in found]
+        hits = retriever.search(material.question, per_source=nearest, exclude=[*answers])
+        passages += [hit.passage for hit in hits if not bears_any(hit.passage.text, material.gold)]
+    order = {name: n for n, name in enumerate(by_source)}
+    passages.sort(key=lambda passage: order[passage.source])
+    types = [
+        "misinformation" if p.id in false else "factual" if p.id in answers else "irrelevant"
+        for p in passages
+    ]
     return Example(
-        id=one.id,
+        id=material.id,
         row=row,
-        question=one.question,
-        gold=one.gold,
-        wrong=tuple(lie.answer for lie in one.lies),
-        passages=tuple(replace(passage, document="", start=0, end=0) for passage in found),
+        question=material.question,
+        gold=material.gold,
+        wrong=tuple(lie.answer for lie in material.lies),
+        passages=tuple(replace(passage, document="", start=0, end=0) for passage in passages),
         metadata={
             "dataset": "multisource",
             "types": tuple(types),
-            "answers": tuple(own.get(passage.id, "") for passage in found),
+            "answers": tuple(answers.get(passage.id, "") for passage in passages),
             "split": split,
             "strata": {"split": split},
         },
@@ -196,35 +214,40 @@ def write(built: MultiSource, folder: Path, *, about: Mapping[str, Any]) -> None
     try:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "about.json").unlink(missing_ok=True)
-        write_lines(folder / "passages.jsonl", [_passage_row(one) for one in built.passages])
+        write_lines(folder / "passages.jsonl", [_passage_row(passage) for passage in built.passages])
         for split in (ESTIMATE, TEST):
-            rows = [example_row(one) for one in built.examples if one.metadata["split"] == split]
+            rows = [example_row(example) for example in built.examples if example.metadata["split"] == split]
             write_lines(folder / f"{split}.jsonl", rows)
-        told = {**about, "reliabilities": {one.name: one.reliability for one in built.sources}}
-        (folder / "about.json").write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
+        content = {**about, "reliabilities": {source.name: source.reliability for source in built.sources}}
+        (folder / "about.json").write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
     except OSError as error:
         raise InputError(f"{folder}: {error.strerror or error}") from error
 
 
-def example_row(one: Example) -> dict[str, Any]:
+def example_row(example: Example) -> dict[str, Any]:
     """An example as a row of the format `multisource`."""
     return {
-        "id": one.id,
-        "question": one.question,
-        "gold": [*one.gold],
-        "wrong": [*one.wrong],
-        "split": one.metadata["split"],
+        "id": example.id,
+        "question": example.question,
+        "gold": [*example.gold],
+        "wrong": [*example.wrong],
+        "split": example.metadata["split"],
         "passages": [
             {**_passage_row(passage), "type": kind, "answer": answer}
             for passage, kind, answer in zip(
-                one.passages, one.metadata["types"], one.metadata["answers"], strict=True
+                example.passages, example.metadata["types"], example.metadata["answers"], strict=True
             )
         ],
     }
 
 
-def _passage_row(one: Passage) -> dict[str, Any]:
-    row: dict[str, Any] = {"id": one.id, "source": one.source, "owner": one.owner, "text": one.text}
-    if one.title:
-        row["title"] = one.title
-    return {**row, "metadata": dict(one.metadata)}
+def _passage_row(passage: Passage) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "id": passage.id,
+        "source": passage.source,
+        "owner": passage.owner,
+        "text": passage.text,
+    }
+    if passage.title:
+        row["title"] = passage.title
+    return {**row, "metadata": dict(passage.metadata)}

@@ -15,7 +15,7 @@ from disputatio.errors import InputError, UnknownName
 from disputatio.eval.builders.material import TEXTS, Lie, Material, bears_any, stands
 from disputatio.eval.builders.substitution import DATE, NAME, NUMBER, kind_of, replaced
 from disputatio.eval.data.rows import read_text
-from disputatio.text import content_id, normalise
+from disputatio.text import bare_words, content_id, squad_normalise
 from disputatio.types import Passage
 
 T = TypeVar("T")
@@ -53,18 +53,18 @@ def conflictnq(row: Mapping[str, Any]) -> Material | None:
     of it that the real passages bear and the question does not name; the fabricated one likewise.
     """
     question = row["cleaned_question"]
-    real = tuple(_plain(one["passage"]) for one in row["real_passages"])
-    fake = tuple(_plain(one["passage"]) for one in row["fake_passages"])
+    real = tuple(_plain(passage["passage"]) for passage in row["real_passages"])
+    fake = tuple(_plain(passage["passage"]) for passage in row["fake_passages"])
     if _OPEN.search(question):
         return None
     gold = key_answers(row["real_short_answer"], question, " ".join(real))
     if not gold or (_LOOSE.search(question) and (len(gold) > 1 or " " not in gold[0])):
         return None
     lies = []
-    false = [one for one in fake if not bears_any(one, gold)]
+    false = [text for text in fake if not bears_any(text, gold)]
     for answer in key_answers(row["fake_short_answer"], question, " ".join(fake))[:1]:
-        bearing = tuple(one for one in false if stands(one, answer))
-        if len(bearing) >= TEXTS and len(normalise(answer).split()) <= 4 and not stands(gold[0], answer):
+        bearing = tuple(text for text in false if stands(text, answer))
+        if len(bearing) >= TEXTS and len(bare_words(answer)) <= 4 and not stands(gold[0], answer):
             lies.append(Lie(answer=answer, texts=bearing[:TEXTS]))
     return Material(
         id=content_id("q", question),
@@ -78,9 +78,13 @@ def conflictnq(row: Mapping[str, Any]) -> Material | None:
 
 def nq_with_passages(row: Mapping[str, Any]) -> Material | None:
     """A row of NQ with retrieved passages: those that bear a golden answer are the factual ones."""
-    gold = tuple(dict.fromkeys(one.strip() for one in row["golden_answers"] if normalise(one)))
-    bearing = [one for one in row["passages"] if one.get("has_answer") and bears_any(one["text"], gold)]
-    short = [one for one in gold if len(normalise(one).split()) <= 5]
+    gold = tuple(dict.fromkeys(answer.strip() for answer in row["golden_answers"] if squad_normalise(answer)))
+    bearing = [
+        passage
+        for passage in row["passages"]
+        if passage.get("has_answer") and bears_any(passage["text"], gold)
+    ]
+    short = [answer for answer in gold if len(bare_words(answer)) <= 5]
     if not bearing or not short or bears_any(row["question"], gold):
         return None
     return Material(
@@ -88,7 +92,7 @@ def nq_with_passages(row: Mapping[str, Any]) -> Material | None:
         question=row["question"],
         gold=gold,
         title=_plain(bearing[0].get("title", "")).strip('"'),
-        factual=tuple(_plain(one["text"]) for one in bearing),
+        factual=tuple(_plain(passage["text"]) for passage in bearing),
     )
 
 
@@ -96,34 +100,34 @@ def poisonedrag(row: Mapping[str, Any]) -> Material | None:
     """A row of PoisonedRAG: its poisoned passages are a lie, and, corrected, factual texts."""
     question, right, target = row["question"], str(row["correct answer"]), str(row["incorrect answer"])
     gold = (right.strip(" ."),)
-    if not normalise(right) or len(normalise(right).split()) > 5 or bears_any(question, [*gold, target]):
+    if not squad_normalise(right) or len(bare_words(right)) > 5 or bears_any(question, [*gold, target]):
         return None
     if stands(target, right) or stands(right, target):
         return None
-    false = [text for one in row["adv_texts"] if stands(text := _plain(one), target)]
-    false = [one for one in false if not bears_any(one, gold)]
+    false = [text for adversarial in row["adv_texts"] if stands(text := _plain(adversarial), target)]
+    false = [text for text in false if not bears_any(text, gold)]
     if len(false) < TEXTS:
         return None
     return Material(
         id=content_id("q", question),
         question=question,
         gold=gold,
-        factual=tuple(replaced(one, target, gold[0]) for one in false),
+        factual=tuple(replaced(text, target, gold[0]) for text in false),
         lies=(Lie(answer=target.strip(" ."), texts=tuple(false[:TEXTS])),),
     )
 
 
 ORIGINS: Mapping[str, Callable[[Mapping[str, Any]], Material | None]] = {
-    one.__name__: one for one in (conflictnq, nq_with_passages, poisonedrag)
+    reader.__name__: reader for reader in (conflictnq, nq_with_passages, poisonedrag)
 }
 
 
 def nq_passages(path: Path) -> list[Passage]:
     """All retrieved passages of an `nq_with_passages` file, with titles; raises as `read_material` does."""
     return [
-        Passage(text=_plain(one["text"]), title=_plain(one.get("title", "")).strip('"'))
+        Passage(text=_plain(passage["text"]), title=_plain(passage.get("title", "")).strip('"'))
         for passages in _rows(path, "nq_with_passages", lambda row: row["passages"])
-        for one in passages
+        for passage in passages
     ]
 
 
@@ -139,11 +143,11 @@ def read_material(spec: str) -> list[Material]:
         raise InputError(f"{spec}: say which file, as in {name}:PATH")
     if Path(path).is_dir():
         raise InputError(f"{path}: a folder; name the file of rows in it, as in {name}:{Path(path) / 'FILE'}")
-    found: dict[str, Material] = {}
-    for one in _rows(Path(path), name, ORIGINS[name]):
-        if one is not None:
-            found.setdefault(normalise(one.question), one)
-    return list(found.values())
+    materials: dict[str, Material] = {}
+    for row in _rows(Path(path), name, ORIGINS[name]):
+        if row is not None:
+            materials.setdefault(squad_normalise(row.question), row)
+    return list(materials.values())
 
 
 def _rows(path: Path, name: str, read: Callable[[Any], T]) -> Iterator[T]:
@@ -169,23 +173,29 @@ def key_answers(answer: str, question: str, text: str) -> tuple[str, ...]:
     ('the crew',)
     """
     whole = answer.strip(" .")
-    if len(normalise(whole).split()) <= 5 and stands(text, whole) and not stands(question, whole):
+    if len(bare_words(whole)) <= 5 and stands(text, whole) and not stands(question, whole):
         return (whole,)
-    asked = set(normalise(question).split())
+    question_words = set(bare_words(question))
     kept: list[str] = []
     for part in _spans(whole):
         bare = _FIRST.sub("", part)
-        words = normalise(bare).split()
+        words = bare_words(bare)
         typed = kind_of("", bare) != "phrase" and _is_asked_for(question, bare)
-        if words and typed and not set(words) <= asked and stands(text, bare) and _is_name(bare, text):
+        if (
+            words
+            and typed
+            and not set(words) <= question_words
+            and stands(text, bare)
+            and _is_name(bare, text)
+        ):
             kept.append(bare)
-    kept.sort(key=lambda one: -len(normalise(one).split()))
+    kept.sort(key=lambda form: -len(bare_words(form)))
     distinct: list[str] = []
-    for one in kept:
-        if not any(stands(other, one) for other in distinct):
-            distinct.append(one)
+    for form in kept:
+        if not any(stands(other, form) for other in distinct):
+            distinct.append(form)
     # Names and dates answer different questions: what is not of the type of the longest is left out.
-    return tuple(one for one in distinct if kind_of("", one) == kind_of("", distinct[0]))[:4]
+    return tuple(form for form in distinct if kind_of("", form) == kind_of("", distinct[0]))[:4]
 
 
 def _spans(answer: str) -> Iterator[str]:

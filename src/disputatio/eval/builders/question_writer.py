@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from disputatio.agents import parse_object
+from disputatio.agents.replies import parse_object
 from disputatio.errors import ReplyError
 from disputatio.kit import Kit, chat
 from disputatio.text import fence, one_line
@@ -98,17 +98,17 @@ def write_facts(passages: Sequence[Passage], hints: Sequence[str], kit: Kit) -> 
     Raises `LLMError`.
     """
     prompts = [
-        chat(FACT_SYSTEM, FACT_TASK.format(passage=_shown(one), hint=hint))
-        for one, hint in zip(passages, hints, strict=True)
+        chat(FACT_SYSTEM, FACT_TASK.format(passage=_shown(passage), hint=hint))
+        for passage, hint in zip(passages, hints, strict=True)
     ]
-    found: list[tuple[str, str] | str] = []
+    facts: list[tuple[str, str] | str] = []
     for fields in _asked(prompts, FACT_SCHEMA, kit):
-        found.append(
+        facts.append(
             fields
             if isinstance(fields, str)
             else (one_line(fields["question"]), one_line(fields["answer"]).strip(" ."))
         )
-    return found
+    return facts
 
 
 def hint_of(kind: str, question: str) -> str:
@@ -116,15 +116,15 @@ def hint_of(kind: str, question: str) -> str:
     return f"{_HINTS[kind].format(question=one_line(question))} {_BY_NAME}"
 
 
-def word(
+def word_questions(
     questions: Sequence[Sequence[str]], categories: Sequence[Mapping[str, str]], kit: Kit
 ) -> list[tuple[str] | str]:
     """One question, worded by its categories, of each list of questions, in one batch; or why none."""
     prompts = []
     for some, kinds in zip(questions, categories, strict=True):
-        told = {name: _WORDED[name][value] for name, value in kinds.items()}
-        listed = "\n".join(f"Question: {one_line(one)}" for one in some)
-        prompts.append(chat(WORDING_SYSTEM, WORDING_TASK.format(questions=listed, **told)))
+        worded = {name: _WORDED[name][value] for name, value in kinds.items()}
+        listed = "\n".join(f"Question: {one_line(question)}" for question in some)
+        prompts.append(chat(WORDING_SYSTEM, WORDING_TASK.format(questions=listed, **worded)))
     return [
         fields if isinstance(fields, str) else (one_line(fields["question"]),)
         for fields in _asked(prompts, WORDING_SCHEMA, kit)
@@ -133,8 +133,8 @@ def word(
 
 def prompts_hash() -> str:
     """A hash over all that the writer is told."""
-    told = (FACT_SYSTEM, FACT_TASK, WORDING_SYSTEM, WORDING_TASK, repr(_HINTS), repr(_WORDED))
-    return hashlib.sha256("\x1f".join(told).encode()).hexdigest()[:16]
+    parts = (FACT_SYSTEM, FACT_TASK, WORDING_SYSTEM, WORDING_TASK, repr(_HINTS), repr(_WORDED))
+    return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:16]
 
 
 def _shown(passage: Passage) -> str:

@@ -15,7 +15,7 @@ from functools import lru_cache
 from disputatio.eval.builders.bearing import covered
 from disputatio.eval.builders.material import bears_any, stands
 from disputatio.eval.builders.substitution import MONTHS, kind_of, mentions, near_figure, surnames
-from disputatio.text import content_id, normalise, stem
+from disputatio.text import bare_words, content_id, squad_normalise, stem
 
 WORDS = 5  # a wrong answer has at most so many
 ALIKE = 0.5  # of the words of two questions that both have, from which one's answer is of the other's type
@@ -54,19 +54,19 @@ def rivals(
     """
     kind = _type(question, answer)
     barred = [*avoid, answer]
-    given: set[str] = set()
-    found = (
+    used: set[str] = set()
+    candidates = (
         (figure for n in range(40) if _told_already(figure := _figure(answer, kind, seed, n)))
         if kind in ("date", "number")
         else _of_others(question, answer, kind, known, rarity, seed)
     )
-    for one in found:
-        form = normalise(one)
-        if form in given or stands(question, one):
+    for candidate in candidates:
+        form = squad_normalise(candidate)
+        if form in used or stands(question, candidate):
             continue
-        if not any(stands(one, other) or stands(other, one) for other in barred):
-            given.add(form)
-            yield one
+        if not any(stands(candidate, other) or stands(other, candidate) for other in barred):
+            used.add(form)
+            yield candidate
 
 
 def _of_others(
@@ -80,16 +80,20 @@ def _of_others(
     """The answers of other questions, nearest question first; equals in an order of chance."""
     capital = answer[:1].isupper()
     ranked = []
-    for asked, told in known:
-        likeness = alike(question, asked)
-        if len(told.split()) > WORDS or told[:1].isupper() != capital or _type(asked, told) != kind:
+    for other_question, other_answer in known:
+        likeness = alike(question, other_question)
+        if (
+            len(other_answer.split()) > WORDS
+            or other_answer[:1].isupper() != capital
+            or _type(other_question, other_answer) != kind
+        ):
             continue
         if kind in ("phrase", "name") and likeness < ALIKE:  # a type that no question word tells
             continue
-        if rarity is not None and covered(asked, question, rarity) >= SUBJECT:
+        if rarity is not None and covered(other_question, question, rarity) >= SUBJECT:
             continue
-        ranked.append((-likeness, content_id("r", str(seed), question, told), told))
-    yield from (told for _, _, told in sorted(ranked))
+        ranked.append((-likeness, content_id("r", str(seed), question, other_answer), other_answer))
+    yield from (answer for _, _, answer in sorted(ranked))
 
 
 def _type(question: str, answer: str) -> str:
@@ -99,19 +103,19 @@ def _type(question: str, answer: str) -> str:
     return "name" if kind == "person" and lone else kind
 
 
-def alike(one: str, other: str) -> float:
+def alike(first: str, second: str) -> float:
     """The share of the words of two questions that both have, in [0, 1] (Jaccard).
 
     >>> alike("Who is Ada?", "Who is Bo?")
     0.5
     """
-    first, second = _words(one), _words(other)
-    return len(first & second) / max(len(first | second), 1)
+    words, other_words = _words(first), _words(second)
+    return len(words & other_words) / max(len(words | other_words), 1)
 
 
 @lru_cache(maxsize=1 << 14)
 def _words(question: str) -> frozenset[str]:
-    return frozenset(normalise(question).split())
+    return frozenset(bare_words(question))
 
 
 def _figure(answer: str, kind: str, seed: int, n: int) -> str:
@@ -152,27 +156,27 @@ def swapped(text: str, right: Sequence[str], wrong: str, *, question: str = "") 
     """
     if stands(text, wrong):
         return None
-    told = text
-    for one in sorted(right, key=len, reverse=True):
-        if not stands(told, one):
+    copy = text
+    for answer in sorted(right, key=len, reverse=True):
+        if not stands(copy, answer):
             continue
-        if form_of(one) != form_of(wrong) or _in_a_span(told, one):
+        if form_of(answer) != form_of(wrong) or _in_a_span(copy, answer):
             return None
-        if one[:1].isupper() and _in_a_name(told, one):
+        if answer[:1].isupper() and _in_a_name(copy, answer):
             return None
-        told = mentions(one).sub(lambda match: _as_written(match[0], wrong), told)
-        told = surnames(told, one, wrong)
+        copy = mentions(answer).sub(lambda match: _as_written(match[0], wrong), copy)
+        copy = surnames(copy, answer, wrong)
     mark = re.escape(wrong)
     again = rf"(?:,? and |, (?:and )?| or ){mark}(?!\w)"
-    told = re.sub(rf"(?<!\w)({mark})(?:{again})+", r"\1", told)
-    told = re.sub(
+    copy = re.sub(rf"(?<!\w)({mark})(?:{again})+", r"\1", copy)
+    copy = re.sub(
         rf"\b([Aa])n?(\s+)(?={mark}(?!\w))",
         lambda match: match[1] + ("n" if _VOWEL.match(wrong) else "") + match[2],
-        told,
+        copy,
     )
-    if not stands(told, wrong) or bears_any(told, right) or _left(told, right, wrong, question):
+    if not stands(copy, wrong) or bears_any(copy, right) or _left(copy, right, wrong, question):
         return None
-    return told
+    return copy
 
 
 def form_of(answer: str) -> str:
@@ -184,7 +188,7 @@ def form_of(answer: str) -> str:
     kind = kind_of("", answer)
     if kind == "date":
         months = re.findall(r"[^\W\d]{3,}", answer)
-        figures = [one for one in re.findall(r"\d+", answer) if len(one) < 4]
+        figures = [figure for figure in re.findall(r"\d+", answer) if len(figure) < 4]
         return ("day" if figures else "month") if months else "year"
     return kind
 
@@ -212,12 +216,12 @@ def _in_a_span(text: str, figure: str) -> bool:
 
 def _left(text: str, right: Sequence[str], wrong: str, question: str) -> bool:
     """Whether a telling word of a right answer stays: one of four letters or more, or the year of a date."""
-    innocent = {stem(word) for word in normalise(f"{wrong} {question}").split()}
+    innocent = {stem(word) for word in bare_words(f"{wrong} {question}")}
     telling = (
         word
-        for one in right
-        for word in normalise(one).split()
+        for answer in right
+        for word in bare_words(answer)
         if (word.isalpha() and len(word) > 3 and word.title() not in MONTHS) or _YEAR.fullmatch(word)
     )
     words = {stem(word) for word in telling}
-    return bool((words - innocent) & {stem(word) for word in normalise(text).split()})
+    return bool((words - innocent) & {stem(word) for word in bare_words(text)})

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from disputatio.eval.builders.material import FACTUAL, LIES, TEXTS, Lie, Material, bears_any, stands
-from disputatio.text import normalise, sentences
+from disputatio.text import sentences, squad_normalise
 
 LONG, FEW = 50, 12  # words of a text, at most and as good as too few
 MONTHS = (
@@ -45,16 +45,16 @@ def kind_of(question: str, answer: str) -> str:
     >>> kind_of("What lives there?", "a fox"), kind_of("Where is it?", "Oslo")
     ('phrase', 'place')
     """
-    asked = question.casefold().lstrip()
+    lowered = question.casefold().lstrip()
     if DATE.search(answer):
         return "date"
     if any(map(str.isdigit, answer)):
         return "number"
     if not any(word[:1].isupper() for word in answer.split()):
         return "phrase"
-    if re.match(r"(?:who|whom|whose)\b", asked):
+    if re.match(r"(?:who|whom|whose)\b", lowered):
         return "person"
-    return "place" if re.match(r"(?:\w+ )?where\b", asked) else "name"
+    return "place" if re.match(r"(?:\w+ )?where\b", lowered) else "name"
 
 
 def replaced(text: str, old: str, new: str) -> str:
@@ -78,7 +78,7 @@ def windows(texts: Sequence[str], gold: Sequence[str]) -> list[str]:
 
     From each sentence that bears one: alone, with those before it, with those after it.
     """
-    found: dict[str, str] = {}
+    distinct_cuts: dict[str, str] = {}
     cuts = [(0, 0), (0, 1), (1, 0), (1, 1), (0, 2), (2, 0), (2, 1), (1, 2), (0, 3), (3, 0)]
     for before, after in cuts:
         for text in texts:
@@ -89,11 +89,11 @@ def windows(texts: Sequence[str], gold: Sequence[str]) -> list[str]:
                 first, last = spans[max(n - before, 0)][0], spans[min(n + after, len(spans) - 1)][1]
                 cut = _around(text[first:last], text[start:end], gold)
                 if bears_any(cut, gold):
-                    found.setdefault(normalise(cut), cut)
+                    distinct_cuts.setdefault(squad_normalise(cut), cut)
     # What says little, or names several right answers, comes last.
     return sorted(
-        found.values(),
-        key=lambda cut: (len(cut.split()) < FEW, sum(stands(cut, one) for one in gold) > 1),
+        distinct_cuts.values(),
+        key=lambda cut: (len(cut.split()) < FEW, sum(stands(cut, answer) for answer in gold) > 1),
     )
 
 
@@ -138,25 +138,32 @@ def substituted(materials: Sequence[Material], *, seed: int = 0) -> list[Materia
     right one where there are too few. A question for which no nine lies can be made is left out.
     """
     pools: dict[str, dict[str, str]] = {}
-    for one in materials:
-        for answer in (*one.gold[:1], *(lie.answer for lie in one.lies)):
-            pools.setdefault(kind_of(one.question, answer), {}).setdefault(normalise(answer), answer)
-    done = (_substituted(one, pools, random.Random(f"{seed}/{one.id}")) for one in materials)
-    return [one for one in done if one is not None and not one.faults()]
+    for material in materials:
+        for answer in (*material.gold[:1], *(lie.answer for lie in material.lies)):
+            pools.setdefault(kind_of(material.question, answer), {}).setdefault(
+                squad_normalise(answer), answer
+            )
+    done = (_substituted(material, pools, random.Random(f"{seed}/{material.id}")) for material in materials)
+    return [material for material in done if material is not None and not material.faults()]
 
 
 def _substituted(
-    one: Material, pools: Mapping[str, Mapping[str, str]], chance: random.Random
+    material: Material, pools: Mapping[str, Mapping[str, str]], chance: random.Random
 ) -> Material | None:
-    cuts = windows(one.factual, one.gold)
-    title = "" if bears_any(one.title, one.gold) else one.title
-    given = [lie for lie in one.lies if not bears_any(" ".join([one.question, title, *cuts]), [lie.answer])]
-    chosen = [*given]
+    cuts = windows(material.factual, material.gold)
+    title = "" if bears_any(material.title, material.gold) else material.title
+    fitting = [
+        lie
+        for lie in material.lies
+        if not bears_any(" ".join([material.question, title, *cuts]), [lie.answer])
+    ]
+    chosen = [*fitting]
     rivals = [
         answer
-        for answer in _rivals(one, pools, chance)
+        for answer in _rivals(material, pools, chance)
         if not any(
-            stands(text, answer) or stands(answer, text) for text in (one.question, title, *cuts, *one.gold)
+            stands(text, answer) or stands(answer, text)
+            for text in (material.question, title, *cuts, *material.gold)
         )
     ]
     for answer in rivals:
@@ -164,29 +171,31 @@ def _substituted(
             break
         if any(stands(lie.answer, answer) or stands(answer, lie.answer) for lie in chosen):
             continue
-        texts = _variants(_false(cuts, one.gold, answer), TEXTS)
+        texts = _variants(_false(cuts, material.gold, answer), TEXTS)
         if len(texts) == TEXTS:
             chosen.append(Lie(answer=answer, texts=tuple(texts)))
     factual = _variants(cuts, FACTUAL)
     if len(chosen) < LIES or len(factual) < FACTUAL:
         return None
     return Material(
-        id=one.id,
-        question=one.question,
-        gold=one.gold,
+        id=material.id,
+        question=material.question,
+        gold=material.gold,
         title=title,
         factual=tuple(factual),
         lies=tuple(chosen[:LIES]),
-        made={"given": TEXTS * len(given), "substituted": FACTUAL + TEXTS * (LIES - len(given))},
+        made={"given": TEXTS * len(fitting), "substituted": FACTUAL + TEXTS * (LIES - len(fitting))},
     )
 
 
-def _rivals(one: Material, pools: Mapping[str, Mapping[str, str]], chance: random.Random) -> Iterator[str]:
+def _rivals(
+    material: Material, pools: Mapping[str, Mapping[str, str]], chance: random.Random
+) -> Iterator[str]:
     """Wrong answers of the right one's type: other questions' answers, figures near it, then any name."""
-    kind = kind_of(one.question, one.gold[0])
+    kind = kind_of(material.question, material.gold[0])
     if kind in ("date", "number"):
-        figures = (near_figure(one.gold[0], kind, chance) for _ in range(60))
-        near = [figure for figure in figures if figure != one.gold[0]]
+        figures = (near_figure(material.gold[0], kind, chance) for _ in range(60))
+        near = [figure for figure in figures if figure != material.gold[0]]
         yield from dict.fromkeys(near)
     yield from _shuffled(pools.get(kind, {}), chance)
     if kind in ("person", "place", "name"):
@@ -214,9 +223,9 @@ def near_figure(figure: str, kind: str, chance: random.Random) -> str:
         return str(max(1, value + chance.choice([-1, 1]) * chance.randint(1, max(2, min(value, 900) // 2))))
 
     if kind == "date":
-        told = re.sub(r"\b(?:1\d|20)\d\d\b", year, figure)
-        told = re.sub("|".join(MONTHS), lambda _: chance.choice(MONTHS), told)
-        return re.sub(r"\b\d{1,2}\b", lambda _: str(chance.randint(1, 28)), told)
+        shifted = re.sub(r"\b(?:1\d|20)\d\d\b", year, figure)
+        shifted = re.sub("|".join(MONTHS), lambda _: chance.choice(MONTHS), shifted)
+        return re.sub(r"\b\d{1,2}\b", lambda _: str(chance.randint(1, 28)), shifted)
     return re.sub(r"\d+", digits, figure, count=1)
 
 
@@ -226,14 +235,14 @@ def _false(cuts: Sequence[str], gold: Sequence[str], answer: str) -> list[str]:
     >>> _false(["By Ada, Bo and Cy."], ["Ada", "Bo", "Cy"], "Di")
     ['By Di.']
     """
-    told = []
+    changed = []
     for cut in cuts:
         text = cut
-        for one in sorted(gold, key=len, reverse=True):
-            text = surnames(replaced(text, one, answer), one, answer)
+        for right in sorted(gold, key=len, reverse=True):
+            text = surnames(replaced(text, right, answer), right, answer)
         again = rf"(?:,? and |, (?:and )?| or ){re.escape(answer)}(?!\w)"
-        told.append(re.sub(rf"(?<!\w)({re.escape(answer)})(?:{again})+", r"\1", text))
-    return [one for one in told if stands(one, answer) and not bears_any(one, gold)]
+        changed.append(re.sub(rf"(?<!\w)({re.escape(answer)})(?:{again})+", r"\1", text))
+    return [text for text in changed if stands(text, answer) and not bears_any(text, gold)]
 
 
 def surnames(text: str, old: str, new: str) -> str:

@@ -18,11 +18,12 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
+from disputatio.dates import stated_date
 from disputatio.errors import InputError, UnknownName
-from disputatio.eval.builders.question_writer import FIRST, hint_of, word, write_facts
+from disputatio.eval.builders.question_writer import FIRST, hint_of, word_questions, write_facts
 from disputatio.kit import Kit
 from disputatio.protocols import Retriever
-from disputatio.text import contains_words, find_quote, is_unknown, normalise, one_line
+from disputatio.text import bare_words, find_quote, is_unknown, one_line, squad_contains, squad_normalise
 from disputatio.types import Passage
 
 Mix = Mapping[str, Mapping[str, float]]
@@ -81,7 +82,7 @@ class Synthetic:
 
 
 @dataclass(slots=True)
-class _Asked:
+class _Draft:
     """A question that is being made: its dice are its own, so that others do not matter to it."""
 
     n: int
@@ -104,20 +105,20 @@ def synthetic(
     The kit's retriever finds related passages. Raises `LLMError`, `InputError` where the index has no
     passage that is long enough.
     """
-    known = {normalise(one) for one in seen}
+    known = {squad_normalise(question) for question in seen}
     for start in range(0, len(numbers), AT_ONCE):
         waiting = [
-            _Asked(n=n, categories=categories(n, mix, seed), dice=random.Random(f"{seed}:{n}:evidence"))
+            _Draft(n=n, categories=categories(n, mix, seed), dice=random.Random(f"{seed}:{n}:evidence"))
             for n in numbers[start : start + AT_ONCE]
         ]
         done: dict[int, Synthetic] = {}
         for turn in range(1, TRIES + 1):
-            left = [one for one in waiting if not (one.n in done and done[one.n].question)]
-            for one in left:
-                one.evidence = _evidence(one, draw, kit.retriever)
+            left = [draft for draft in waiting if not (draft.n in done and done[draft.n].question)]
+            for draft in left:
+                draft.evidence = _evidence(draft, draw, kit.retriever)
             for made in _write(left, kit, turn, known):
                 done[made.n] = made
-        yield from (done[one.n] for one in waiting)
+        yield from (done[draft.n] for draft in waiting)
 
 
 def categories(n: int, mix: Mix, seed: int) -> dict[str, str]:
@@ -140,13 +141,13 @@ def mixed(changes: Sequence[str]) -> dict[str, dict[str, float]]:
     """
     mix = {name: dict(shares) for name, shares in MIX.items()}
     for change in changes:
-        name, equals, told = change.partition("=")
+        name, equals, shares_text = change.partition("=")
         if not equals:
             raise InputError(f"--mix {change}: write CATEGORY=VALUE:SHARE,VALUE:SHARE")
         if name not in MIX:
             raise UnknownName("category", name, MIX)
         shares: dict[str, float] = {}
-        for part in told.split(","):
+        for part in shares_text.split(","):
             value, colon, share = part.strip().rpartition(":")
             if value not in MIX[name]:
                 raise UnknownName(f"value of {name}", value or part, MIX[name])
@@ -162,10 +163,10 @@ def mixed(changes: Sequence[str]) -> dict[str, dict[str, float]]:
     return mix
 
 
-def row_of(one: Synthetic) -> dict[str, Any]:
+def row_of(made: Synthetic) -> dict[str, Any]:
     """A question as a row that `jsonl` data sets have, with its categories and where its answers stand."""
     evidence = []
-    for answer, passage in zip(one.answers, one.passages, strict=True):
+    for answer, passage in zip(made.answers, made.passages, strict=True):
         span = find_quote(passage.text, answer)
         start, end = span or (0, 0)
         evidence.append(
@@ -178,10 +179,10 @@ def row_of(one: Synthetic) -> dict[str, Any]:
             }
         )
     return {
-        "n": one.n,
-        "question": one.question,
-        "gold": list(one.answers),
-        "categories": dict(one.categories),
+        "n": made.n,
+        "question": made.question,
+        "gold": list(made.answers),
+        "categories": dict(made.categories),
         "evidence": evidence,
         "passages": [
             {
@@ -192,23 +193,23 @@ def row_of(one: Synthetic) -> dict[str, Any]:
                     ("id", passage.id),
                     ("title", passage.title),
                     ("url", passage.url),
-                    ("date", passage.date),
+                    ("date", stated_date(passage)),
                 )
                 if value
             }
-            for passage in {passage.id: passage for passage in one.passages}.values()
+            for passage in {passage.id: passage for passage in made.passages}.values()
         ],
     }
 
 
 def summary(made: Sequence[Synthetic]) -> dict[str, Any]:
     """How many questions came of it, of which kinds, and what the others lacked."""
-    good = [one for one in made if one.question]
+    good = [question for question in made if question.question]
     return {
         "questions": len(good),
-        "failed": dict(Counter(one.fault for one in made if not one.question)),
+        "failed": dict(Counter(question.fault for question in made if not question.question)),
         "categories": {
-            name: dict(Counter(one.categories[name] for one in good))
+            name: dict(Counter(question.categories[name] for question in good))
             for name in (good[0].categories if good else ())
         },
     }
@@ -222,7 +223,7 @@ def fault_of(made: Synthetic, seen: Collection[str] = ()) -> str:
     for answer, passage in zip(made.answers, made.passages, strict=True):
         if fault := _unfit(answer, passage):
             return fault
-        if contains_words(made.question, answer):
+        if squad_contains(made.question, answer):
             return "it gives an answer away"
     if _SPEAKS_OF_TEXT.search(made.question):
         return "it speaks of the passages"
@@ -232,66 +233,82 @@ def fault_of(made: Synthetic, seen: Collection[str] = ()) -> str:
         return f"it has not the length of a question that is {formulation}"
     if "natural" in formulation and not made.question.rstrip().endswith(("?", ".", "？")):
         return "it is no natural question"
-    if normalise(made.question) in seen:
+    if squad_normalise(made.question) in seen:
         return "it was asked already"
     return ""
 
 
 def _unfit(answer: str, passage: Passage) -> str:
     """Why an answer will not do; empty when it is short and stands in its passage."""
-    if is_unknown(answer) or not 0 < len(normalise(answer).split()) <= _MOST_WORDS:
+    if is_unknown(answer) or not 0 < len(bare_words(answer)) <= _MOST_WORDS:
         return "an answer is not short"
     return "" if find_quote(passage.text, answer) else "an answer does not stand in its passage"
 
 
-def _write(asked: Sequence[_Asked], kit: Kit, turn: int, known: set[str]) -> Iterator[Synthetic]:
+def _write(drafts: Sequence[_Draft], kit: Kit, turn: int, known: set[str]) -> Iterator[Synthetic]:
     """A try at each question: first facts, second facts, wordings, a batch each; what passes is known."""
-    faults: dict[int, str] = {one.n: "no related passage was found" for one in asked if not one.evidence}
-    facts: dict[int, list[tuple[str, str]]] = {one.n: [] for one in asked}
+    faults: dict[int, str] = {
+        draft.n: "no related passage was found" for draft in drafts if not draft.evidence
+    }
+    facts: dict[int, list[tuple[str, str]]] = {draft.n: [] for draft in drafts}
     for place in (0, 1):
-        ready = [one for one in asked if one.n not in faults and len(one.evidence) > place]
-        hints = [hint_of(one.categories["answer"], facts[one.n][0][0]) if place else FIRST for one in ready]
-        found = write_facts([one.evidence[place] for one in ready], hints, kit)
-        for one, fact in zip(ready, found, strict=True):
-            fault = fact if isinstance(fact, str) else _unfit(fact[1], one.evidence[place])
+        ready = [draft for draft in drafts if draft.n not in faults and len(draft.evidence) > place]
+        hints = [
+            hint_of(draft.categories["answer"], facts[draft.n][0][0]) if place else FIRST for draft in ready
+        ]
+        outcomes = write_facts([draft.evidence[place] for draft in ready], hints, kit)
+        for draft, fact in zip(ready, outcomes, strict=True):
+            fault = fact if isinstance(fact, str) else _unfit(fact[1], draft.evidence[place])
             if fault:
-                faults[one.n] = fault
+                faults[draft.n] = fault
             elif not isinstance(fact, str):
-                facts[one.n].append(fact)
-        for one in ready if place else ():
-            if one.n not in faults and len({normalise(told) for told, _ in facts[one.n]}) == 1:
-                faults[one.n] = "both questions are one"
-    ready = [one for one in asked if one.n not in faults]
-    worded = word(
-        [[question for question, _ in facts[one.n]] for one in ready], [one.categories for one in ready], kit
+                facts[draft.n].append(fact)
+        for draft in ready if place else ():
+            if (
+                draft.n not in faults
+                and len({squad_normalise(question) for question, _ in facts[draft.n]}) == 1
+            ):
+                faults[draft.n] = "both questions are one"
+    ready = [draft for draft in drafts if draft.n not in faults]
+    worded = word_questions(
+        [[question for question, _ in facts[draft.n]] for draft in ready],
+        [draft.categories for draft in ready],
+        kit,
     )
-    questions = {one.n: told for one, told in zip(ready, worded, strict=True)}
-    for one in asked:
-        told = questions.get(one.n, faults.get(one.n, ""))
+    questions = {draft.n: wording for draft, wording in zip(ready, worded, strict=True)}
+    for draft in drafts:
+        wording = questions.get(draft.n, faults.get(draft.n, ""))
         made = Synthetic(
-            n=one.n, categories=one.categories, tries=turn, fault=told if isinstance(told, str) else ""
+            n=draft.n,
+            categories=draft.categories,
+            tries=turn,
+            fault=wording if isinstance(wording, str) else "",
         )
-        if isinstance(told, str):
+        if isinstance(wording, str):
             yield made
             continue
-        answers = tuple(answer for _, answer in facts[one.n])
-        whole = replace(made, question=told[0], answers=answers, passages=one.evidence)
+        answers = tuple(answer for _, answer in facts[draft.n])
+        whole = replace(made, question=wording[0], answers=answers, passages=draft.evidence)
         if fault := fault_of(whole, known):
             yield replace(made, fault=fault)
         else:
-            known.add(normalise(whole.question))
+            known.add(squad_normalise(whole.question))
             yield whole
 
 
-def _evidence(one: _Asked, draw: Draw, retriever: Retriever | None) -> tuple[Passage, ...]:
+def _evidence(draft: _Draft, draw: Draw, retriever: Retriever | None) -> tuple[Passage, ...]:
     """One passage, or two of different documents on related things; nothing where no second is near."""
     first = next(
-        (each for each in (draw(one.dice) for _ in range(_DRAWS)) if _SHORTEST <= len(each.text) <= _LONGEST),
+        (
+            each
+            for each in (draw(draft.dice) for _ in range(_DRAWS))
+            if _SHORTEST <= len(each.text) <= _LONGEST
+        ),
         None,
     )
     if first is None:
         raise InputError(f"none of {_DRAWS} passages drawn has {_SHORTEST} to {_LONGEST} characters")
-    if one.categories["answer"] == "factoid":
+    if draft.categories["answer"] == "factoid":
         return (first,)
     if retriever is None:
         return ()
@@ -302,7 +319,7 @@ def _evidence(one: _Asked, draw: Draw, retriever: Retriever | None) -> tuple[Pas
         if hit.passage.id != first.id
         and (hit.passage.document != first.document or not first.document)
         and _SHORTEST <= len(hit.passage.text) <= _LONGEST
-        and normalise(hit.passage.text) != normalise(first.text)
+        and squad_normalise(hit.passage.text) != squad_normalise(first.text)
         and not hit.duplicate_of
     ]
-    return (first, one.dice.choice(near[:3])) if near else ()
+    return (first, draft.dice.choice(near[:3])) if near else ()

@@ -54,14 +54,16 @@ def synthesize(
         if row["n"] < questions:
             reasons[row["fault"]] = reasons.get(row["fault"], 0) + 1
     seen = [row["question"] for row in rows]
-    for one in synthetic(left, kit, draw_from(index), mix=mix, seed=seed, seen=seen) if left else ():
-        if one.question:
-            _append(out, row_of(one))
+    for question in synthetic(left, kit, draw_from(index), mix=mix, seed=seed, seen=seen) if left else ():
+        if question.question:
+            _append(out, row_of(question))
             count += 1
         else:
-            _append(failures, {"n": one.n, "categories": dict(one.categories), "fault": one.fault})
-            reasons[one.fault] = reasons.get(one.fault, 0) + 1
-        say(one)
+            _append(
+                failures, {"n": question.n, "categories": dict(question.categories), "fault": question.fault}
+            )
+            reasons[question.fault] = reasons.get(question.fault, 0) + 1
+        say(question)
     return count, reasons
 
 
@@ -71,7 +73,7 @@ def draw_from(index: Index) -> Draw:
     live = (
         []
         if view is None
-        else [_live(dead, one.rows) for one, dead in zip(view.segments, view.dead, strict=True)]
+        else [_live(dead, segment.rows) for segment, dead in zip(view.segments, view.dead, strict=True)]
     )
     ends = np.cumsum([len(rows) for rows in live], dtype=np.int64)
     if view is None or not len(ends) or not ends[-1]:

@@ -45,7 +45,7 @@ def corpus(spec: str) -> Iterator[dict[str, str]]:
             yield {
                 "text": passage.text,
                 "source": passage.source,
-                **{key: word for key, word in known.items() if word},
+                **{key: value for key, value in known.items() if value},
                 "id": str(example.metadata.get("document", passage.id)),
             }
     if not seen:
@@ -68,7 +68,7 @@ def _pages(path: Path) -> Iterator[dict[str, str]]:
 def _documents(folder: Path) -> Iterator[dict[str, str]]:
     """The documents of a folder of BEIR; one without a text is its title."""
     files = [folder / name for name in ("corpus.jsonl", "corpus.jsonl.gz")]
-    for row, place in _objects(next((one for one in files if one.is_file()), files[0])):
+    for row, place in _objects(next((file for file in files if file.is_file()), files[0])):
         name, title = string(row, "_id", place), optional(row, "title", place)
         text = optional(row, "text", place).strip() or title
         if text.strip():

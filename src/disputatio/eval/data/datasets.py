@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from disputatio.errors import InputError, UnknownName
-from disputatio.eval.data.files import Found, files_of, read_rows
+from disputatio.eval.data.files import FileRow, files_of, read_rows
 from disputatio.eval.data.formats.catalogue import FORMATS
 from disputatio.eval.data.formats.format import Format
 from disputatio.eval.data.formats.shapes import hint
@@ -41,7 +41,7 @@ class Identity:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Asked:
+class _Request:
     """What `NAME:PATH#PART` names: `path` is where it lies, `label` what tables call it."""
 
     form: Format
@@ -72,67 +72,68 @@ def described(form: Format) -> dict[str, Any]:
     }
 
 
-def load(spec: str, *, limit: int | None = None, rows: Path | None = None) -> list[Example]:
+def load(spec: str, *, limit: int | None = None, rows: Path | Sequence[int] | None = None) -> list[Example]:
     """The examples of `NAME:PATH` or `NAME:PATH#PART`, in the order of the file.
 
-    `rows` is a file of row numbers from 0, one a line, whose order is kept; `limit` keeps the first
+    `rows` are row numbers from 0, or a file of them, one a line; their order is kept. `limit` keeps the first
     so many. Raises `UnknownName` for the name or the part, and `InputError` naming file and row for a
     file that cannot be read, rows that are not what the format promises (all are counted), or a row that
     is not there; `DownloadError` where a hub's file cannot be had.
     """
-    asked = _asked(spec)
-    wanted = None if rows is None else _row_numbers(rows)
+    request = _parsed(spec)
+    wanted = None if rows is None else row_numbers(rows)
     if limit is not None and limit < 1:
         raise InputError(f"a limit of {limit} leaves no rows")
     examples: dict[int, Example] = {}
     parts: set[str] = set()
     bad: dict[int, InputError] = {}
     seen = 0
-    for found, facts in _with_facts(asked):
+    for file_row, facts in _with_facts(request):
         if wanted is None and limit is not None and len(examples) == limit:
             break
-        if wanted is not None and found.row not in wanted:
+        if wanted is not None and file_row.row not in wanted:
             continue
         seen += 1
         try:
-            example = _example(found, asked, facts)
+            example = _example(file_row, request, facts)
         except InputError as error:
-            if seen == 1 and (other := _whose(found, asked.form)):
+            if seen == 1 and (other := _whose(file_row, request.form)):
                 raise InputError(f"{error}{other}") from error
-            bad[found.row] = error
+            bad[file_row.row] = error
             continue
         parts.add(str(example.metadata.get("part", "")))
-        if not asked.part or example.metadata.get("part") == asked.part:
-            examples[found.row] = example
+        if not request.part or example.metadata.get("part") == request.part:
+            examples[file_row.row] = example
     if bad:
         raise _refusal(bad, seen)
-    if asked.part and parts and asked.part not in parts:
-        raise UnknownName(f"part of {asked.path}", asked.part, parts)
+    if request.part and parts and request.part not in parts:
+        raise UnknownName(f"part of {request.path}", request.part, parts)
     for row, at in (wanted or {}).items():
         if row not in examples:
-            what = f"part {asked.part} of {asked.path}" if asked.part else str(asked.path)
-            raise InputError(f"{rows}:{at}: {what} has no row {row} (rows count from 0)")
+            what = f"part {request.part} of {request.path}" if request.part else str(request.path)
+            where = f"{rows}:{at}: " if isinstance(rows, Path) else ""
+            raise InputError(f"{where}{what} has no row {row} (rows count from 0)")
     if not examples:
-        raise InputError(f"{asked.path}: no rows")
+        raise InputError(f"{request.path}: no rows")
     ordered = list(examples) if wanted is None else list(wanted)
     return [examples[row] for row in ordered[:limit]]
 
 
 def identify(spec: str) -> Identity:
     """Which file `NAME:PATH` is; raises as `load` does."""
-    asked = _asked(spec)
+    request = _parsed(spec)
     digest = hashlib.sha256()
-    files = files_of(asked.form, asked.path, asked.part)
-    beside = [files[0].parent / one for one in asked.form.beside]
-    for one in [*files, *(file for file in beside if file.is_file())]:
+    files = files_of(request.form, request.path, request.part)
+    beside = [files[0].parent / name for name in request.form.beside]
+    for path in [*files, *(file for file in beside if file.is_file())]:
         try:
-            with one.open("rb") as file:
+            with path.open("rb") as file:
                 while block := file.read(1 << 20):
                     digest.update(block)
         except OSError as error:
-            raise InputError(f"{one}: {error.strerror or error}") from error
-    form = asked.form
-    return Identity(name=asked.label, sha256=digest.hexdigest(), metrics=form.metrics, judged=form.judged)
+            raise InputError(f"{path}: {error.strerror or error}") from error
+    form = request.form
+    return Identity(name=request.label, sha256=digest.hexdigest(), metrics=form.metrics, judged=form.judged)
 
 
 def check(examples: Sequence[Example], *, searched: bool = False) -> list[str]:
@@ -192,8 +193,8 @@ def _again(examples: Sequence[Example]) -> list[int]:
 
 def _content(example: Example) -> tuple[str, ...]:
     """What tells an example from another that asks the same: its passages, and what is said of them."""
-    told = (str(example.metadata.get(key)) for key in ("part", "claim", "answer"))
-    return (*told, *(passage.text for passage in example.passages))
+    fields = (str(example.metadata.get(key)) for key in ("part", "claim", "answer"))
+    return (*fields, *(passage.text for passage in example.passages))
 
 
 def _listed(rows: Sequence[int]) -> str:
@@ -206,7 +207,7 @@ def _listed(rows: Sequence[int]) -> str:
 
 
 # --- reading ------------------------------------------------------------------------------------
-def _asked(spec: str) -> _Asked:
+def _parsed(spec: str) -> _Request:
     """The format, the file and the part that `NAME:PATH#PART` names; a hub's file is fetched."""
     name, colon, path = spec.partition(":")
     if name not in FORMATS:
@@ -223,37 +224,37 @@ def _asked(spec: str) -> _Asked:
         raise UnknownName(f"part of {name}", part, form.views)
     label = f"{name}:{file if file.startswith(PREFIX) else Path(file).absolute().name}"
     path_there = fetched(file, form.files, form.beside) if file.startswith(PREFIX) else Path(file)
-    return _Asked(form=form, path=path_there, part=part, label=label + (f"#{part}" if part else ""))
+    return _Request(form=form, path=path_there, part=part, label=label + (f"#{part}" if part else ""))
 
 
-def _with_facts(asked: _Asked) -> Iterable[tuple[Found, Mapping[str, Any]]]:
+def _with_facts(request: _Request) -> Iterable[tuple[FileRow, Mapping[str, Any]]]:
     """The rows as they are found, with what their format finds in all rows of their file."""
-    if asked.form.gather is None:
-        for found in read_rows(asked.form, asked.path, asked.part):
-            yield found, {}
+    if request.form.gather is None:
+        for file_row in read_rows(request.form, request.path, request.part):
+            yield file_row, {}
         return
-    by_file: dict[Path, list[Found]] = {}
-    for found in read_rows(asked.form, asked.path, asked.part):
-        by_file.setdefault(found.path, []).append(found)
+    by_file: dict[Path, list[FileRow]] = {}
+    for file_row in read_rows(request.form, request.path, request.part):
+        by_file.setdefault(file_row.path, []).append(file_row)
     for path, rows in by_file.items():
-        facts = asked.form.gather([one for one in map(_whole_row, rows) if one is not None], path)
-        for found in rows:
-            yield found, facts
+        facts = request.form.gather([row for row in map(_whole_row, rows) if row is not None], path)
+        for file_row in rows:
+            yield file_row, facts
 
 
-def _whole_row(found: Found) -> Mapping[str, Any] | None:
+def _whole_row(file_row: FileRow) -> Mapping[str, Any] | None:
     """A row as an object, None where it is none; that is said when the row is read."""
     try:
-        return found.read("")
+        return file_row.read("")
     except InputError:
         return None
 
 
-def _example(found: Found, asked: _Asked, facts: Mapping[str, Any]) -> Example:
+def _example(file_row: FileRow, request: _Request, facts: Mapping[str, Any]) -> Example:
     """A row as the loader reads it."""
-    form = asked.form
-    row = found.read(form.name)
-    place = found.place(asked.label, part=asked.part, facts=facts)
+    form = request.form
+    row = file_row.read(form.name)
+    place = file_row.place(request.label, part=request.part, facts=facts)
     if not form.knows(row):
         keys = min(form.shapes, key=lambda keys: sum(key not in row for key in keys))
         lacking = next(key for key in keys if key not in row)
@@ -261,10 +262,10 @@ def _example(found: Found, asked: _Asked, facts: Mapping[str, Any]) -> Example:
     return form.loader(row, place)
 
 
-def _whose(found: Found, form: Format) -> str:
+def _whose(file_row: FileRow, form: Format) -> str:
     """Which other loader would read a row, in words behind an error: then there is no use to read on."""
-    row = _whole_row(found)
-    return "" if row is None else hint(row, found.path, form, above=form.knows(row))
+    row = _whole_row(file_row)
+    return "" if row is None else hint(row, file_row.path, form, above=form.knows(row))
 
 
 def _refusal(bad: Mapping[int, InputError], seen: int) -> InputError:
@@ -278,18 +279,20 @@ def _refusal(bad: Mapping[int, InputError], seen: int) -> InputError:
     )
 
 
-def _row_numbers(path: Path) -> dict[int, int]:
-    """Row numbers in the order of the file, each with the line (from 1) that names it."""
+def row_numbers(path: Path | Sequence[int]) -> dict[int, int]:
+    """Row numbers in the order given, each with the line (from 1) of the file that names it."""
+    if not isinstance(path, Path):
+        return {number: at for at, number in enumerate(path, 1)}
     numbers: dict[int, int] = {}
     for at, line in enumerate(read_text(path).split("\n"), 1):
-        word = line.strip()
-        if not word:
+        text = line.strip()
+        if not text:
             continue
-        if not (word.isascii() and word.isdigit()):
-            raise InputError(f"{path}:{at}: {word[:40]!r} is not a row number")
-        if int(word) in numbers:
-            raise InputError(f"{path}:{at}: row {word} stands twice, first on line {numbers[int(word)]}")
-        numbers[int(word)] = at
+        if not (text.isascii() and text.isdigit()):
+            raise InputError(f"{path}:{at}: {text[:40]!r} is not a row number")
+        if int(text) in numbers:
+            raise InputError(f"{path}:{at}: row {text} stands twice, first on line {numbers[int(text)]}")
+        numbers[int(text)] = at
     if not numbers:
         raise InputError(f"{path}: no row numbers")
     return numbers

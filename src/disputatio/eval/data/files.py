@@ -29,7 +29,7 @@ _GZIP, _PARQUET = b"\x1f\x8b", b"PAR1"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class FileRow:
     """A row before it is read: an object, or the text of its line.
 
     `row` is its number in the data set, from 0, `line` its line in its file, where it has one.
@@ -75,25 +75,29 @@ def files_of(form: Format, path: Path, part: str = "") -> list[Path]:
     """
     if not path.is_dir():
         return [path]
-    known = {one for pattern in form.files for one in path.glob(pattern) if one.is_file()}
-    if part and (named := sorted(one for one in known if one.name.partition(".")[0] == part)):
+    known = {file for pattern in form.files for file in path.glob(pattern) if file.is_file()}
+    if part and (named := sorted(file for file in known if file.name.partition(".")[0] == part)):
         return named
     for pattern in form.files:
-        found = sorted(one for one in path.glob(pattern) if one.is_file())
-        if found:
-            return found
+        matching = sorted(file for file in path.glob(pattern) if file.is_file())
+        if matching:
+            return matching
     some = sorted(
-        one for at in (path, path / "data") if at.is_dir() for one in at.iterdir() if _suffix(one) in SUFFIXES
+        file
+        for at in (path, path / "data")
+        if at.is_dir()
+        for file in at.iterdir()
+        if _suffix(file) in SUFFIXES
     )
     if len(some) == 1:
         return some
-    names = ", ".join(one.relative_to(path).as_posix() for one in some[:8]) + (", ..." if some[8:] else "")
+    names = ", ".join(file.relative_to(path).as_posix() for file in some[:8]) + (", ..." if some[8:] else "")
     if not some:
         raise InputError(f"{path}: a folder without a file of rows ({', '.join(SUFFIXES)}, also .gz)")
     raise InputError(f"{path}: a folder with several files of rows, name one: {names}")
 
 
-def read_rows(form: Format, path: Path, part: str = "") -> Iterator[Found]:
+def read_rows(form: Format, path: Path, part: str = "") -> Iterator[FileRow]:
     """The rows of a data set's files, numbered from 0 over all of them; a line keeps its line's number.
 
     Raises `InputError` naming the file that cannot be read, and `MissingDependency` for parquet.
@@ -103,7 +107,7 @@ def read_rows(form: Format, path: Path, part: str = "") -> Iterator[Found]:
         last = -1
         for number, (name, line, raw) in enumerate(_rows(form, file)):
             last = number if line is None or _is_table(form, file) else line
-            yield Found(path=file, row=start + last, raw=raw, name=name, line=line)
+            yield FileRow(path=file, row=start + last, raw=raw, name=name, line=line)
         start += last + 1
 
 
@@ -185,9 +189,11 @@ def _whole(form: Format, path: Path, whole: Any) -> Iterator[Row]:
         for name, row in form.whole(whole, path):
             yield name, None, row
         return
-    held = whole if isinstance(whole, list) else next((whole[key] for key in _WRAPPERS if key in whole), None)
-    if isinstance(held, list):
-        for number, row in enumerate(held):
+    listed = (
+        whole if isinstance(whole, list) else next((whole[key] for key in _WRAPPERS if key in whole), None)
+    )
+    if isinstance(listed, list):
+        for number, row in enumerate(listed):
             inner = row.get("row") if isinstance(row, dict) and isinstance(row.get("row"), dict) else row
             yield f"row {number}", None, inner
         return

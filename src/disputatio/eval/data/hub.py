@@ -37,10 +37,10 @@ def parse(name: str) -> tuple[str, str, str]:
     >>> parse("hf:HanNight/RAMDocs/RAMDocs_test.jsonl"), parse("hf:o/n@v1")
     (('HanNight/RAMDocs', 'main', 'RAMDocs_test.jsonl'), ('o/n', 'v1', ''))
     """
-    found = _NAME.fullmatch(name)
-    if not found or ".." in (found["file"] or "").split("/"):
+    match = _NAME.fullmatch(name)
+    if not match or ".." in (match["file"] or "").split("/"):
         raise InputError(f"{name}: write hf:OWNER/NAME or hf:OWNER/NAME/FILE")
-    return found["repo"], found["revision"] or "main", found["file"] or ""
+    return match["repo"], match["revision"] or "main", match["file"] or ""
 
 
 def wanted(files: Sequence[str], patterns: Sequence[str], name: str) -> list[str]:
@@ -55,11 +55,13 @@ def wanted(files: Sequence[str], patterns: Sequence[str], name: str) -> list[str
     """
     for pattern in patterns:
         fit = sorted(
-            one for one in files if one.count("/") == pattern.count("/") and fnmatchcase(one, pattern)
+            file for file in files if file.count("/") == pattern.count("/") and fnmatchcase(file, pattern)
         )
         if fit:
             return fit
-    some = sorted(one for one in files if PurePosixPath(one.removesuffix(".gz")).suffix.lower() in _SUFFIXES)
+    some = sorted(
+        file for file in files if PurePosixPath(file.removesuffix(".gz")).suffix.lower() in _SUFFIXES
+    )
     if len(some) == 1:
         return some
     if not some:
@@ -80,8 +82,8 @@ def fetched(name: str, patterns: tuple[str, ...] = (), beside: tuple[str, ...] =
     if beside:
         folder = PurePosixPath(files[0]).parent
         there = set(listing())
-        files += [one for one in ((folder / more).as_posix() for more in beside) if one in there]
-    paths = [fetch(one) for one in files]
+        files += [file for file in ((folder / more).as_posix() for more in beside) if file in there]
+    paths = [fetch(file) for file in files]
     return paths[0] if file else paths[0].parents[files[0].count("/")]
 
 

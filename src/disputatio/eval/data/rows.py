@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from disputatio.errors import InputError
-from disputatio.text import content_id, normalise
+from disputatio.text import content_id, squad_normalise
 from disputatio.types import Passage
 
 _LONGEST_LITERAL = 1 << 20  # characters of a list that stands in one cell
@@ -56,32 +56,32 @@ def read_text(path: Path) -> str:
 
 def string(row: Mapping[str, Any], key: str, place: Place, at: str = "") -> str:
     """A field that must be text, and not empty."""
-    found = value(row, key, place, at)
-    if not isinstance(found, str) or not found.strip():
+    content = value(row, key, place, at)
+    if not isinstance(content, str) or not content.strip():
         raise place.wrong(f"{at}{key} must be text, and not empty")
-    return found
+    return content
 
 
 def optional(row: Mapping[str, Any], key: str, place: Place, at: str = "") -> str:
     """A field that may be text, null or missing."""
-    found = row.get(key)
-    if found is not None and not isinstance(found, str):
+    content = row.get(key)
+    if content is not None and not isinstance(content, str):
         raise place.wrong(f"{at}{key} must be text")
-    return found or ""
+    return content or ""
 
 
-def word(row: Mapping[str, Any], key: str) -> str:
+def scalar_text(row: Mapping[str, Any], key: str) -> str:
     """A field that says something in a word or a number, empty where it does not."""
-    found = row.get(key)
-    return str(found).strip() if isinstance(found, str | int | float) else ""
+    content = row.get(key)
+    return str(content).strip() if isinstance(content, str | int | float) else ""
 
 
 def number(row: Mapping[str, Any], key: str, place: Place) -> float:
     """A field that must be a number."""
-    found = value(row, key, place)
-    if isinstance(found, bool) or not isinstance(found, int | float) or not math.isfinite(found):
+    content = value(row, key, place)
+    if isinstance(content, bool) or not isinstance(content, int | float) or not math.isfinite(content):
         raise place.wrong(f"{key} must be a number")
-    return float(found)
+    return float(content)
 
 
 def items(row: Mapping[str, Any], key: str, kind: type, place: Place) -> list[Any]:
@@ -90,12 +90,12 @@ def items(row: Mapping[str, Any], key: str, kind: type, place: Place) -> list[An
     Two spellings are read as well: a list of objects told by columns, {"a": [...], "b": [...]}, as a
     parquet file has it, and a list written out in a text, as a table has it.
     """
-    found = literal(value(row, key, place))
-    if kind is dict and isinstance(found, dict):
-        found = by_columns(found)
-    if not isinstance(found, list) or not all(isinstance(item, kind) for item in found):
+    content = literal(value(row, key, place))
+    if kind is dict and isinstance(content, dict):
+        content = by_columns(content)
+    if not isinstance(content, list) or not all(isinstance(item, kind) for item in content):
         raise place.wrong(f"{key} must be a list of {'objects' if kind is dict else 'texts'}")
-    return found
+    return content
 
 
 def by_columns(columns: Mapping[str, Any]) -> list[dict[str, Any]] | None:
@@ -104,25 +104,25 @@ def by_columns(columns: Mapping[str, Any]) -> list[dict[str, Any]] | None:
     >>> by_columns({"title": ["a", "b"], "text": ["x", "y"]})
     [{'title': 'a', 'text': 'x'}, {'title': 'b', 'text': 'y'}]
     """
-    lists = {key: found for key, found in columns.items() if isinstance(found, list)}
-    if len({len(found) for found in lists.values()}) != 1:
+    lists = {key: column for key, column in columns.items() if isinstance(column, list)}
+    if len({len(column) for column in lists.values()}) != 1:
         return None
     return [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)]
 
 
-def literal(found: Any) -> Any:
+def literal(cell: Any) -> Any:
     """What a text writes out, where it writes out a list or an object; anything else as it is.
 
     >>> literal('["a", "b"]'), literal("['a']"), literal("[a] b")
     (['a', 'b'], ['a'], '[a] b')
     """
-    if not isinstance(found, str) or len(found) > _LONGEST_LITERAL:
-        return found
-    text = found.strip()
+    if not isinstance(cell, str) or len(cell) > _LONGEST_LITERAL:
+        return cell
+    text = cell.strip()
     if not (text.startswith("[") and text.endswith("]")) and not (
         text.startswith("{") and text.endswith("}")
     ):
-        return found
+        return cell
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -132,7 +132,7 @@ def literal(found: Any) -> Any:
             warnings.simplefilter("ignore")
             return ast.literal_eval(text)
     except (ValueError, SyntaxError, RecursionError, MemoryError):
-        return found
+        return cell
 
 
 def value(row: Mapping[str, Any], key: str, place: Place, at: str = "") -> Any:
@@ -147,16 +147,16 @@ def answers(row: Mapping[str, Any], key: str, place: Place) -> tuple[str, ...]:
     return distinct(items(row, key, str, place))
 
 
-def distinct(given: list[Any] | tuple[Any, ...]) -> tuple[str, ...]:
+def distinct(values: list[Any] | tuple[Any, ...]) -> tuple[str, ...]:
     """The texts of a list, each once (as they compare), in order, without empty ones.
 
     >>> distinct(["UK", "the UK.", " ", "Britain"])
     ('UK', 'Britain')
     """
     unique: dict[str, str] = {}
-    for one in given:
-        if isinstance(one, str):
-            unique.setdefault(normalise(one), one)
+    for value in values:
+        if isinstance(value, str):
+            unique.setdefault(squad_normalise(value), value)
     unique.pop("", None)
     return tuple(unique.values())
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from disputatio.eval.running.journal import reading
+from disputatio.eval.running.run_log import reading
 
 Pair = tuple[str, str]  # entrant's label, example's id
 
@@ -16,8 +16,8 @@ def read_confidences(out: Path) -> dict[Pair, float | None]:
     """The confidence of every answer that was recorded, None where it states none."""
     query = "SELECT entrant, example, json_extract(answer, '$.confidence') FROM records WHERE state = 'done'"
     return {
-        (entrant, example): None if told is None else float(told)
-        for entrant, example, told in _read(out, query)
+        (entrant, example): None if confidence is None else float(confidence)
+        for entrant, example, confidence in _read(out, query)
     }
 
 

@@ -12,7 +12,7 @@ from disputatio.eval.metrics import answer_set
 from disputatio.eval.reporting.answers import read_answers
 from disputatio.eval.reporting.headline import deciding
 from disputatio.eval.reporting.pairs import rounded
-from disputatio.eval.running.journal import Contents, Entry, read_journal, read_trace
+from disputatio.eval.running.run_log import Contents, Entry, read_journal, read_trace
 from disputatio.eval.statistics import RESAMPLES, mcnemar, paired_difference
 
 KINDS = ("one_better", "other_better", "level", "unscored")
@@ -30,7 +30,7 @@ class Side:
     @property
     def entries(self) -> dict[str, Entry]:
         """The newest entry on each question."""
-        return {one.record.example: one for one in self.journal.entries if one.entrant == self.label}
+        return {entry.record.example: entry for entry in self.journal.entries if entry.entrant == self.label}
 
 
 def sides(folders: Sequence[Path], strategies: str | None) -> tuple[Side, Side]:
@@ -67,43 +67,43 @@ def sides(folders: Sequence[Path], strategies: str | None) -> tuple[Side, Side]:
     for name, known, folder in zip(named, labels, folders, strict=True):
         if name not in known:
             raise InputError(f"{folder}: no strategy {name}; it has {_listed(known)}")
-    one, other = (
+    first, second = (
         Side(folder=folder, label=name, journal=journal)
         for folder, name, journal in zip(folders, named, journals, strict=True)
     )
-    return one, other
+    return first, second
 
 
-def compare(one: Side, other: Side, *, metric: str | None = None) -> dict[str, Any]:
+def compare(first: Side, second: Side, *, metric: str | None = None) -> dict[str, Any]:
     """What two have in common and where they differ, as JSON values.
 
     Questions are the same when their ids are: a hash of the row. Raises `InputError` where there is none.
     """
-    first, second = one.entries, other.entries
-    shared = [key for key in one.journal.examples if key in first and key in second]
+    first_entries, second_entries = first.entries, second.entries
+    shared = [key for key in first.journal.examples if key in first_entries and key in second_entries]
     if not shared:
         raise InputError(
-            f"no question in common: {one.folder} has {_listed(one.journal.manifest.datasets)}, "
-            f"{other.folder} has {_listed(other.journal.manifest.datasets)}"
+            f"no question in common: {first.folder} has {_listed(first.journal.manifest.datasets)}, "
+            f"{second.folder} has {_listed(second.journal.manifest.datasets)}"
         )
-    names = [name for name in _measured(first, shared) if name in _measured(second, shared)]
+    names = [name for name in _measured(first_entries, shared) if name in _measured(second_entries, shared)]
     decides = deciding(names, metric)
-    values = [(_score(first[key], decides), _score(second[key], decides)) for key in shared]
-    ones, others = [a for a, _ in values], [b for _, b in values]
-    seed = one.journal.manifest.seed
-    gap = paired_difference(ones, others, resamples=RESAMPLES, seed=seed)
-    test = mcnemar(ones, others) if gap.n else None
-    differing = {key for key in shared if _differ(first[key], second[key])}
+    values = [(_score(first_entries[key], decides), _score(second_entries[key], decides)) for key in shared]
+    first_scores, second_scores = [a for a, _ in values], [b for _, b in values]
+    seed = first.journal.manifest.seed
+    gap = paired_difference(first_scores, second_scores, resamples=RESAMPLES, seed=seed)
+    test = mcnemar(first_scores, second_scores) if gap.n else None
+    differing = {key for key in shared if _differ(first_entries[key], second_entries[key])}
     kinds = {key: _kind(*pair) for key, pair in zip(shared, values, strict=True) if key in differing}
-    answers = [read_answers(side.folder, side.label) for side in (one, other)]
+    answers = [read_answers(side.folder, side.label) for side in (first, second)]
     return {
-        "one": _side(one),
-        "other": _side(other),
-        "unlike": _unlike(one, other),
+        "one": _side(first),
+        "other": _side(second),
+        "unlike": _unlike(first, second),
         "metric": decides,
         "shared": len(shared),
         "differ": len(differing),
-        "kinds": {kind: sum(found == kind for found in kinds.values()) for kind in KINDS},
+        "kinds": {kind: sum(value == kind for value in kinds.values()) for kind in KINDS},
         "difference": {
             "n": gap.n,
             "mean": rounded(gap.mean),
@@ -115,50 +115,55 @@ def compare(one: Side, other: Side, *, metric: str | None = None) -> dict[str, A
         "questions": [
             {
                 "example": key,
-                "dataset": one.journal.examples[key]["dataset"],
-                "row": one.journal.examples[key]["row"],
-                "question": next((held[key]["question"] for held in answers if key in held), ""),
-                "gold": list(one.journal.examples[key]["gold"]),
-                "wrong": list(one.journal.examples[key]["wrong"]),
+                "dataset": first.journal.examples[key]["dataset"],
+                "row": first.journal.examples[key]["row"],
+                "question": _question(answers, key),
+                "gold": list(first.journal.examples[key]["gold"]),
+                "wrong": list(first.journal.examples[key]["wrong"]),
                 "kind": kinds[key],
-                "one": _word(one, first[key], answers[0].get(key)),
-                "other": _word(other, second[key], answers[1].get(key)),
+                "one": _side_answer(first, first_entries[key], answers[0].get(key)),
+                "other": _side_answer(second, second_entries[key], answers[1].get(key)),
             }
             for key in sorted(differing, key=lambda key: (KINDS.index(kinds[key]), shared.index(key)))
         ],
     }
 
 
-def _word(side: Side, entry: Entry, answer: Mapping[str, Any] | None) -> dict[str, Any]:
-    """What one strategy said to a question, with its positions and its trace."""
-    record, told = entry.record, answer or {}
+def _question(answers: Sequence[Mapping[str, Any]], key: str) -> str:
+    """The text of a question, out of the first side's answers that has it."""
+    return next((str(side_answers[key]["question"]) for side_answers in answers if key in side_answers), "")
+
+
+def _side_answer(side: Side, entry: Entry, answer: Mapping[str, Any] | None) -> dict[str, Any]:
+    """What one strategy answered to a question, with its positions and its trace."""
+    record, fields = entry.record, answer or {}
     return {
         "answers": list(record.answers),
         "abstained": record.abstained,
         "fault": record.fault,
         "scores": dict(record.scores),
-        "confidence": told.get("confidence"),
-        "text": told.get("text", ""),
-        "explanation": told.get("explanation", ""),
-        "conflict": told.get("conflict", {}).get("kind"),
+        "confidence": fields.get("confidence"),
+        "text": fields.get("text", ""),
+        "explanation": fields.get("explanation", ""),
+        "conflict": fields.get("conflict", {}).get("kind"),
         "positions": [
-            {name: one[name] for name in ("answer", "subject", "verdict", "reason", "sources")}
-            for one in told.get("conflict", {}).get("positions", ())
+            {name: position[name] for name in ("answer", "subject", "verdict", "reason", "sources")}
+            for position in fields.get("conflict", {}).get("positions", ())
         ],
         "calls": record.usage.calls,
         "tokens": record.usage.prompt_tokens + record.usage.completion_tokens,
         "seconds": record.seconds,
         "rounds": record.rounds,
         "replies": [
-            {name: one[name] for name in ("round", "answer", "quote", "explanation", "fault")}
-            for one in told.get("replies", ())
+            {name: reply[name] for name in ("round", "answer", "quote", "explanation", "fault")}
+            for reply in fields.get("replies", ())
         ],
         "trace": read_trace(side.folder, side.label, record.example),
     }
 
 
 def _side(side: Side) -> dict[str, Any]:
-    entrant = next(one for one in side.journal.entrants if one.label == side.label)
+    entrant = next(entrant for entrant in side.journal.entrants if entrant.label == side.label)
     manifest = side.journal.manifest
     return {
         "folder": str(side.folder),
@@ -172,20 +177,20 @@ def _side(side: Side) -> dict[str, Any]:
     }
 
 
-def _unlike(one: Side, other: Side) -> list[str]:
+def _unlike(first: Side, second: Side) -> list[str]:
     """The settings in which the two differ, beside who they are."""
-    first, second = _side(one), _side(other)
-    found = [
-        f"{name}: {first[name]} against {second[name]}"
+    first_settings, second_settings = _side(first), _side(second)
+    differences = [
+        f"{name}: {first_settings[name]} against {second_settings[name]}"
         for name in ("strategy", "prompts", "model", "engine", "seed")
-        if first[name] != second[name]
+        if first_settings[name] != second_settings[name]
     ]
-    options = sorted({*first["options"], *second["options"]})
-    for name in options if first["strategy"] == second["strategy"] else ():
-        a, b = first["options"].get(name), second["options"].get(name)
+    options = sorted({*first_settings["options"], *second_settings["options"]})
+    for name in options if first_settings["strategy"] == second_settings["strategy"] else ():
+        a, b = first_settings["options"].get(name), second_settings["options"].get(name)
         if a != b:
-            found.append(f"{name}: {a} against {b}")
-    return found
+            differences.append(f"{name}: {a} against {b}")
+    return differences
 
 
 def _measured(entries: Mapping[str, Entry], keys: Sequence[str]) -> list[str]:
@@ -196,24 +201,24 @@ def _score(entry: Entry, metric: str | None) -> float | None:
     return entry.record.scores.get(metric) if entry.state == "done" and metric is not None else None
 
 
-def _differ(one: Entry, other: Entry) -> bool:
-    a, b = one.record, other.record
+def _differ(first: Entry, second: Entry) -> bool:
+    a, b = first.record, second.record
     return (
-        (one.state == "done") != (other.state == "done")
+        (first.state == "done") != (second.state == "done")
         or a.abstained != b.abstained
         or a.scores != b.scores
         or set(answer_set(a.answers)) != set(answer_set(b.answers))
     )
 
 
-def _kind(one: float | None, other: float | None) -> str:
+def _kind(first: float | None, second: float | None) -> str:
     """
     >>> _kind(1.0, 0.0), _kind(0.0, 0.0), _kind(None, 1.0)
     ('one_better', 'level', 'unscored')
     """
-    if one is None or other is None:
+    if first is None or second is None:
         return "unscored"
-    return "level" if one == other else "one_better" if one > other else "other_better"
+    return "level" if first == second else "one_better" if first > second else "other_better"
 
 
 def _listed(names: Sequence[str] | Mapping[str, Any]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from disputatio.eval.judge import METRICS
-from disputatio.eval.reporting.markup import document, words
+from disputatio.eval.reporting.markup import document, escaped
 from disputatio.eval.reporting.wording import (
     SCORES,
     TITLES,
@@ -24,59 +24,59 @@ _HEADS = {
     "level": "Other answers, the same score",
     "unscored": "A failure, or no score",
 }
-_TOLD = ("at", "event")  # fields of an event that stand before the others
+_SHOWN_FIRST = ("at", "event")  # fields of an event that stand before the others
 
 
-def names(found: Mapping[str, Any]) -> tuple[str, str]:
+def names(comparison: Mapping[str, Any]) -> tuple[str, str]:
     """What the two are called: their labels, with the folders where these are the same."""
-    one, other = found["one"], found["other"]
-    if one["label"] != other["label"]:
-        return one["label"], other["label"]
-    return f"{one['label']} ({one['folder']})", f"{other['label']} ({other['folder']})"
+    first, second = comparison["one"], comparison["other"]
+    if first["label"] != second["label"]:
+        return first["label"], second["label"]
+    return f"{first['label']} ({first['folder']})", f"{second['label']} ({second['folder']})"
 
 
-def outcome(found: Mapping[str, Any]) -> list[str]:
+def outcome(comparison: Mapping[str, Any]) -> list[str]:
     """The comparison in a few sentences."""
-    one, other = names(found)
-    kinds, gap, metric = found["kinds"], found["difference"], found["metric"]
-    told = [
-        f"They differ on {found['differ']} of {found['shared']} questions that both were asked: {one} is "
-        f"better on {kinds['one_better']}, {other} on {kinds['other_better']}; on {kinds['level']} more the "
-        "answers differ and the score does not."
+    first, second = names(comparison)
+    kinds, gap, metric = comparison["kinds"], comparison["difference"], comparison["metric"]
+    lines = [
+        f"They differ on {comparison['differ']} of {comparison['shared']} questions that both were asked: "
+        f"{first} is better on {kinds['one_better']}, {second} on {kinds['other_better']}; "
+        f"on {kinds['level']} more the answers differ and the score does not."
     ]
     if kinds["unscored"]:
-        told.append(f"On {kinds['unscored']} of these, one failed or has no score.")
+        lines.append(f"On {kinds['unscored']} of these, one failed or has no score.")
     if metric and gap["mean"] is not None:
         test = gap["mcnemar"]
         p = f"McNemar, exact, {p_value(test['p'])}" if test else f"paired bootstrap, {p_value(gap['p'])}"
-        told.append(
-            f"{TITLES[metric]}, {one} − {other}: {figure(metric, gap['mean'])}{unit(metric)} "
+        lines.append(
+            f"{TITLES[metric]}, {first} − {second}: {figure(metric, gap['mean'])}{unit(metric)} "
             f"{interval(metric, gap['ci'])} on {gap['n']} questions ({p})."
         )
-    if found["unlike"]:
-        told.append(f"Settings that differ: {'; '.join(found['unlike'])}.")
-    return told
+    if comparison["unlike"]:
+        lines.append(f"Settings that differ: {'; '.join(comparison['unlike'])}.")
+    return lines
 
 
-def comparison_page(found: Mapping[str, Any]) -> str:
+def comparison_page(comparison: Mapping[str, Any]) -> str:
     """The whole comparison as HTML; long traces are folded."""
-    one, other = names(found)
-    body = [f"<h1>{words(one)} and {words(other)}</h1>"]
-    body += [f"<p>{words(line)}</p>" for line in outcome(found)]
+    first, second = names(comparison)
+    body = [f"<h1>{escaped(first)} and {escaped(second)}</h1>"]
+    body += [f"<p>{escaped(line)}</p>" for line in outcome(comparison)]
     last = ""
-    for question in found["questions"]:
+    for question in comparison["questions"]:
         if question["kind"] != last:
             last = question["kind"]
-            body.append(f"<h2>{words(_HEADS[last].format(one=one, other=other))}</h2>")
+            body.append(f"<h2>{escaped(_HEADS[last].format(one=first, other=second))}</h2>")
         body += [
-            f"<h3>{words(question['question'] or 'a question without an answer')}</h3>",
-            f'<p class="soft">{words(_listed(question))}</p>',
+            f"<h3>{escaped(question['question'] or 'a question without an answer')}</h3>",
+            f'<p class="soft">{escaped(_listed(question))}</p>',
             '<div class="both">',
-            _side(one, question["one"], found["metric"]),
-            _side(other, question["other"], found["metric"]),
+            _side(first, question["one"], comparison["metric"]),
+            _side(second, question["other"], comparison["metric"]),
             "</div>",
         ]
-    return document(f"{one} and {other}", body)
+    return document(f"{first} and {second}", body)
 
 
 def _listed(question: Mapping[str, Any]) -> str:
@@ -85,24 +85,24 @@ def _listed(question: Mapping[str, Any]) -> str:
     return f"{question['dataset']}, row {question['row']}. Right: {right}. Wrong: {wrong}."
 
 
-def said(word: Mapping[str, Any]) -> str:
+def answer_text(side: Mapping[str, Any]) -> str:
     """What a side answered, or why it did not."""
-    if word["fault"]:
-        return f"failed: {word['fault']}"
-    return "; ".join(word["answers"]) or f"abstained: {word['abstained']}"
+    if side["fault"]:
+        return f"failed: {side['fault']}"
+    return "; ".join(side["answers"]) or f"abstained: {side['abstained']}"
 
 
-def figures(word: Mapping[str, Any]) -> str:
+def figures(side: Mapping[str, Any]) -> str:
     """A side's scores and cost in one line."""
     scores = [
-        f"{TITLES[name]} {figure(name, word['scores'][name])}"
+        f"{TITLES[name]} {figure(name, side['scores'][name])}"
         for name in (*SCORES, *METRICS)
-        if word["scores"].get(name) is not None
+        if side["scores"].get(name) is not None
     ]
-    if word["confidence"] is not None:
-        scores.append(f"confidence {share(word['confidence'])}")
-    calls = f"{word['calls']} call{'' if word['calls'] == 1 else 's'}"
-    cost = f"{calls}, {thousands(word['tokens'])} tokens, {word['seconds']:.1f} s"
+    if side["confidence"] is not None:
+        scores.append(f"confidence {share(side['confidence'])}")
+    calls = f"{side['calls']} call{'' if side['calls'] == 1 else 's'}"
+    cost = f"{calls}, {thousands(side['tokens'])} tokens, {side['seconds']:.1f} s"
     return "; ".join([*scores, cost])
 
 
@@ -113,25 +113,25 @@ def event_line(event: Mapping[str, Any]) -> str:
     '0.51 s complete: role agent, calls 3'
     """
     at = f"{event['at']:g} s " if "at" in event else ""
-    rest = ", ".join(f"{key} {value}" for key, value in event.items() if key not in _TOLD)
+    rest = ", ".join(f"{key} {value}" for key, value in event.items() if key not in _SHOWN_FIRST)
     return f"{at}{event.get('event', 'step')}{': ' if rest else ''}{rest}"
 
 
-def _side(name: str, word: Mapping[str, Any], metric: str | None) -> str:
-    score = word["scores"].get(metric) if metric else None
+def _side(name: str, side: Mapping[str, Any], metric: str | None) -> str:
+    score = side["scores"].get(metric) if metric else None
     mood = "" if score is None else " right" if score >= 1 else " wrong"
     body = [
-        f'<div class="side{mood}"><h4>{words(name)}</h4>',
-        f'<p class="answer">{words(said(word))}</p>',
-        f'<p class="soft">{words(figures(word))}</p>',
+        f'<div class="side{mood}"><h4>{escaped(name)}</h4>',
+        f'<p class="answer">{escaped(answer_text(side))}</p>',
+        f'<p class="soft">{escaped(figures(side))}</p>',
     ]
-    if word["positions"]:
-        told = "".join(f"<li>{words(position_line(one))}</li>" for one in word["positions"])
-        body.append(f"<p>Positions (conflict: {words(word['conflict'])}):</p><ul>{told}</ul>")
-    if word["explanation"]:
-        body.append(f"<p>{words(word['explanation'])}</p>")
-    body += _folded("Replies", [reply_line(one) for one in word["replies"]])
-    body += _folded("Trace", [event_line(one) for one in word["trace"]])
+    if side["positions"]:
+        items = "".join(f"<li>{escaped(position_line(position))}</li>" for position in side["positions"])
+        body.append(f"<p>Positions (conflict: {escaped(side['conflict'])}):</p><ul>{items}</ul>")
+    if side["explanation"]:
+        body.append(f"<p>{escaped(side['explanation'])}</p>")
+    body += _folded("Replies", [reply_line(reply) for reply in side["replies"]])
+    body += _folded("Trace", [event_line(event) for event in side["trace"]])
     return "\n".join([*body, "</div>"])
 
 
@@ -151,5 +151,5 @@ def reply_line(reply: Mapping[str, Any]) -> str:
 def _folded(title: str, lines: Sequence[str]) -> list[str]:
     if not lines:
         return []
-    told = "".join(f"<li>{words(line)}</li>" for line in lines)
-    return [f"<details><summary>{words(title)} ({len(lines)})</summary><ol>{told}</ol></details>"]
+    items = "".join(f"<li>{escaped(line)}</li>" for line in lines)
+    return [f"<details><summary>{escaped(title)} ({len(lines)})</summary><ol>{items}</ol></details>"]

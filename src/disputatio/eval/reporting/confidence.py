@@ -26,7 +26,7 @@ BINS = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Given:
+class ScoredAnswer:
     """One answer: its score in [0, 1] and its confidence in [0, 1], None where none was stated."""
 
     score: float
@@ -55,14 +55,14 @@ class Bin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Curve:
-    """How the risk grows with the coverage, over `asked` questions of which `answered` got an answer.
+    """How the risk grows with the coverage, over `questions` questions of which `answered` got an answer.
 
     `points` are (coverage, risk, confidence of the last let in), by rising coverage. `area` is the mean over
     the answers of the risk at the coverage that lets them in (AURC, Geifman and El-Yaniv 2017); `ece` the
     expected calibration error over ten bins of equal width (Guo et al. 2017). None without a confidence.
     """
 
-    asked: int
+    questions: int
     answered: int
     unsure: int
     points: tuple[tuple[float, float, float | None], ...]
@@ -71,30 +71,36 @@ class Curve:
     bins: tuple[Bin, ...]
 
 
-def risk_coverage(given: Sequence[Given], *, asked: int, resamples: int = RESAMPLES, seed: int = 0) -> Curve:
-    """The curve of the answers that were given to `asked` questions.
+def risk_coverage(
+    scored: Sequence[ScoredAnswer], *, questions: int, resamples: int = RESAMPLES, seed: int = 0
+) -> Curve:
+    """The curve of the answers that were given to `questions` questions.
 
-    >>> sure = [Given(score=1.0, confidence=0.9), Given(score=0.0, confidence=0.6)]
-    >>> risk_coverage(sure, asked=4).points
+    >>> sure = [ScoredAnswer(score=1.0, confidence=0.9), ScoredAnswer(score=0.0, confidence=0.6)]
+    >>> risk_coverage(sure, questions=4).points
     ((0.25, 0.0, 0.9), (0.5, 0.5, 0.6))
     """
-    stated = [one.confidence for one in given if one.confidence is not None]
-    unsure = len(given) - len(stated)
-    if unsure or not given:
-        end = ((len(given) / asked, 1 - sum(one.score for one in given) / len(given), None),) if given else ()
-        return Curve(
-            asked=asked, answered=len(given), unsure=unsure, points=end, area=None, ece=None, bins=()
+    stated = [answer.confidence for answer in scored if answer.confidence is not None]
+    unsure = len(scored) - len(stated)
+    if unsure or not scored:
+        end = (
+            ((len(scored) / questions, 1 - sum(answer.score for answer in scored) / len(scored), None),)
+            if scored
+            else ()
         )
-    ordered = sorted(zip(stated, (one.score for one in given), strict=True), reverse=True)
+        return Curve(
+            questions=questions, answered=len(scored), unsure=unsure, points=end, area=None, ece=None, bins=()
+        )
+    ordered = sorted(zip(stated, (answer.score for answer in scored), strict=True), reverse=True)
     ends = [len(list(group)) for _, group in groupby(ordered, key=lambda pair: pair[0])]
     points, seen, errors = [], 0, 0.0
     for size in ends:
         errors += sum(1 - score for _, score in ordered[seen : seen + size])
         seen += size
-        points.append((seen / asked, errors / seen, ordered[seen - 1][0]))
+        points.append((seen / questions, errors / seen, ordered[seen - 1][0]))
     return Curve(
-        asked=asked,
-        answered=len(given),
+        questions=questions,
+        answered=len(scored),
         unsure=0,
         points=tuple(points),
         area=_figure(_areas, ordered, resamples, seed),
@@ -114,8 +120,8 @@ def _figure(measure: _Measure, pairs: _Pairs, resamples: int, seed: int) -> Figu
     value = float(measure(np.ones((1, len(pairs))), pairs)[0])
     if len(pairs) < 2:
         return Figure(value=value)
-    found = [measure(block, pairs) for block in drawn(len(pairs), resamples=resamples, seed=seed)]
-    low, high = np.quantile(np.concatenate(found), [0.025, 0.975])
+    values = [measure(block, pairs) for block in drawn(len(pairs), resamples=resamples, seed=seed)]
+    low, high = np.quantile(np.concatenate(values), [0.025, 0.975])
     return Figure(value=value, low=float(low), high=float(high))
 
 
@@ -144,20 +150,20 @@ def _errors(weights: NDArray[np.float64], pairs: _Pairs) -> NDArray[np.float64]:
 
 
 def _bins(pairs: _Pairs) -> tuple[Bin, ...]:
-    found = []
+    bins = []
     for number in range(BINS):
-        held = [pair for pair in pairs if _bin(pair[0]) == number]
-        if held:
-            found.append(
+        members = [pair for pair in pairs if _bin(pair[0]) == number]
+        if members:
+            bins.append(
                 Bin(
                     low=number / BINS,
                     high=(number + 1) / BINS,
-                    n=len(held),
-                    confidence=sum(confidence for confidence, _ in held) / len(held),
-                    score=sum(score for _, score in held) / len(held),
+                    n=len(members),
+                    confidence=sum(confidence for confidence, _ in members) / len(members),
+                    score=sum(score for _, score in members) / len(members),
                 )
             )
-    return tuple(found)
+    return tuple(bins)
 
 
 def _bin(confidence: float) -> int:

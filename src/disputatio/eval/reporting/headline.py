@@ -51,9 +51,9 @@ def front(strategies: Sequence[Mapping[str, Any]], metric: str) -> list[str]:
     ['a', 'b']
     """
     points = [
-        (spent, -float(one[metric]), str(one["strategy"]))
-        for one in strategies
-        if (spent := tokens(one)) is not None and one[metric] is not None
+        (spent, -float(strategy[metric]), str(strategy["strategy"]))
+        for strategy in strategies
+        if (spent := tokens(strategy)) is not None and strategy[metric] is not None
     ]
     beaten = {
         name
@@ -74,10 +74,14 @@ def headline(
     `strategies` and `lines` are those of a report's data set. `level` names the rivals that the leader cannot
     be told apart from.
     """
-    scored = [one for one in strategies if metric and not one["withheld"] and one[metric] is not None]
+    scored = [
+        strategy
+        for strategy in strategies
+        if metric and not strategy["withheld"] and strategy[metric] is not None
+    ]
     if not scored or metric is None:
         return None
-    ranked = sorted(scored, key=lambda one: (-one[metric], tokens(one) or 0.0))
+    ranked = sorted(scored, key=lambda strategy: (-strategy[metric], tokens(strategy) or 0.0))
     leader = ranked[0]
     rivals = _rivals(leader, ranked[1:], lines, metric)
     return {
@@ -91,7 +95,7 @@ def headline(
         "tokens": rounded(tokens(leader)),
         "calls": leader["calls"],
         "rivals": rivals,
-        "level": [one["strategy"] for one in rivals if not one["beyond_chance"]],
+        "level": [rival["strategy"] for rival in rivals if not rival["beyond_chance"]],
         "front": front(scored, metric),
     }
 
@@ -103,27 +107,27 @@ def _rivals(
     metric: str,
 ) -> list[dict[str, Any]]:
     """The others by falling score: how far they are behind, and at what share of their tokens."""
-    pairs = [between(lines, leader["strategy"], one["strategy"], metric) for one in others]
+    pairs = [between(lines, leader["strategy"], other["strategy"], metric) for other in others]
     tested = [pair for pair in pairs if pair is not None and pair["p"] is not None]
     adjusted = dict(
         zip((pair["other"] for pair in tested), holm([p_of(pair) for pair in tested]), strict=True)
     )
-    found = []
-    for one, pair in zip(others, pairs, strict=True):
-        spent = between(lines, leader["strategy"], one["strategy"], "tokens")
-        p = adjusted.get(one["strategy"])
-        found.append(
+    rivals = []
+    for other, pair in zip(others, pairs, strict=True):
+        spent = between(lines, leader["strategy"], other["strategy"], "tokens")
+        p = adjusted.get(other["strategy"])
+        rivals.append(
             {
-                "strategy": one["strategy"],
-                "score": one[metric],
+                "strategy": other["strategy"],
+                "score": other[metric],
                 "ahead": pair and pair["difference"],
                 "ci": pair and pair["ci"],
                 "n": pair["n"] if pair else 0,
                 "test": "McNemar, exact" if pair and pair["mcnemar"] else "paired bootstrap",
                 "p": rounded(p),
                 "beyond_chance": p is not None and p < CHANCE,
-                "tokens": rounded(tokens(one)),
+                "tokens": rounded(tokens(other)),
                 "tokens_ratio": spent and spent["ratio"],
             }
         )
-    return found
+    return rivals

@@ -10,7 +10,7 @@ from typing import Any
 
 from disputatio.eval.judge import METRICS
 from disputatio.eval.reporting.headline import tokens
-from disputatio.eval.reporting.markup import document, grid, words
+from disputatio.eval.reporting.markup import document, escaped, grid
 from disputatio.eval.reporting.plots import (
     COLOURS,
     NAMED,
@@ -40,52 +40,56 @@ Lines = Sequence[Mapping[str, Any]]
 SHOWN = 6  # strategies in a plot that has several values of each; the best by the deciding metric
 
 
-def page(found: Mapping[str, Any]) -> str:
+def page(report: Mapping[str, Any]) -> str:
     """The whole report as HTML."""
     body = [
         "<h1>Evaluation</h1>",
-        f'<p class="soft">{words(found["model"])}; {words(found["engine"] or "engine not stated")}</p>',
+        f'<p class="soft">{escaped(report["model"])}; {escaped(report["engine"] or "engine not stated")}</p>',
     ]
-    if told := so_far(found["progress"]):
-        body.append(f'<p class="sofar"><b>{words(told)}</b></p>')
-    for part in found["datasets"]:
+    if unfinished := so_far(report["progress"]):
+        body.append(f'<p class="sofar"><b>{escaped(unfinished)}</b></p>')
+    for part in report["datasets"]:
         body += _dataset(part)
     body += ["<h2>What the figures rest on</h2>", "<ul>"]
-    body += [f"<li>{words(line)}</li>" for line in setting(found)]
+    body += [f"<li>{escaped(line)}</li>" for line in setting(report)]
     body.append("</ul>")
-    names = ", ".join(part["dataset"] for part in found["datasets"])
+    names = ", ".join(part["dataset"] for part in report["datasets"])
     return document(f"Evaluation: {names}", body)
 
 
 def _dataset(part: Mapping[str, Any]) -> list[str]:
     lead = part["headline"]
     numbers = _numbers(part)
-    body = [f"<section><h2>{words(part['dataset'])}</h2>", *_lead(lead, part["strategies"])]
+    body = [f"<section><h2>{escaped(part['dataset'])}</h2>", *_lead(lead, part["strategies"])]
     if lead is not None:
-        shown = [_figure(*one) for one in (_ranking(part, numbers), _costs(part, numbers)) if one]
+        shown = [_figure(*drawn) for drawn in (_ranking(part, numbers), _costs(part, numbers)) if drawn]
         body += ['<div class="figures">', *shown, "</div>"]
-    found = tables(part)
-    for table in found[:1]:
-        body += [f"<h3>{words(table.title)}</h3>", grid(table)]
+    all_tables = tables(part)
+    for table in all_tables[:1]:
+        body += [f"<h3>{escaped(table.title)}</h3>", grid(table)]
     if strata := _strata(part, numbers):
         body += ["<h3>By kind of question</h3>", '<div class="figures">', *strata, "</div>"]
     if confident := _confidence(part, numbers):
         body += ["<h3>What confidence is worth</h3>", '<div class="figures">', *confident, "</div>"]
     body.append("<h3>All figures</h3>")
-    for table in found[1:]:
-        note = f"<p><small>{words(table.note)}</small></p>" if table.note else ""
-        body.append(f"<details><summary>{words(table.title)}</summary>{note}{grid(table)}</details>")
-    body += [f"<p><small>{words(line)}</small></p>" for line in basis(part)]
+    for table in all_tables[1:]:
+        note = f"<p><small>{escaped(table.note)}</small></p>" if table.note else ""
+        body.append(f"<details><summary>{escaped(table.title)}</summary>{note}{grid(table)}</details>")
+    body += [f"<p><small>{escaped(line)}</small></p>" for line in basis(part)]
     body.append("</section>")
     return body
 
 
 def _lead(lead: Mapping[str, Any] | None, strategies: Lines) -> list[str]:
     """The finding: a verdict in large letters, then score, distance and cost side by side."""
-    body = ['<div class="lead">', f'<p class="verdict">{words(verdict(lead))}</p>']
+    body = ['<div class="lead">', f'<p class="verdict">{escaped(verdict(lead))}</p>']
     if lead is None:
-        told = [f"{one['strategy']}: {one['withheld']}" for one in strategies if one["withheld"]]
-        return [*body, *(f"<p>{words(line)}</p>" for line in told), "</div>"]
+        lines = [
+            f"{strategy['strategy']}: {strategy['withheld']}"
+            for strategy in strategies
+            if strategy["withheld"]
+        ]
+        return [*body, *(f"<p>{escaped(line)}</p>" for line in lines), "</div>"]
     metric = lead["metric"]
     tiles = [
         (
@@ -100,8 +104,8 @@ def _lead(lead: Mapping[str, Any] | None, strategies: Lines) -> list[str]:
     else:
         tiles.append((cost, "a question, read and written; there is nothing to compare with"))
     body.append('<div class="tiles">')
-    body += [f'<div class="tile"><b>{words(big)}</b> {words(small)}</div>' for big, small in tiles]
-    body += ["</div>", "<ul>", *(f"<li>{words(line)}</li>" for line in remarks(lead, strategies)), "</ul>"]
+    body += [f'<div class="tile"><b>{escaped(big)}</b> {escaped(small)}</div>' for big, small in tiles]
+    body += ["</div>", "<ul>", *(f"<li>{escaped(line)}</li>" for line in remarks(lead, strategies)), "</ul>"]
     return [*body, "</div>"]
 
 
@@ -131,8 +135,8 @@ def _beside(rival: Mapping[str, Any]) -> str:
 def _numbers(part: Mapping[str, Any]) -> dict[str, int]:
     """The strategies by rank, each with the number that gives its colour and shape."""
     lead = part["headline"]
-    ranked = [lead["leader"], *(one["strategy"] for one in lead["rivals"])] if lead else []
-    others = [one["strategy"] for one in part["strategies"] if one["strategy"] not in ranked]
+    ranked = [lead["leader"], *(rival["strategy"] for rival in lead["rivals"])] if lead else []
+    others = [strategy["strategy"] for strategy in part["strategies"] if strategy["strategy"] not in ranked]
     return {name: at for at, name in enumerate([*ranked, *others])}
 
 
@@ -150,7 +154,7 @@ def _ranking(part: Mapping[str, Any], numbers: Mapping[str, int]) -> tuple[str, 
 
 def _costs(part: Mapping[str, Any], numbers: Mapping[str, int]) -> tuple[str, str, str] | None:
     metric = part["metric"]
-    marks = [mark for mark in _marks(part, numbers) if mark.words]
+    marks = [mark for mark in _marks(part, numbers) if mark.caption]
     if not marks:
         return None
     drawing = scatter(
@@ -161,29 +165,29 @@ def _costs(part: Mapping[str, Any], numbers: Mapping[str, int]) -> tuple[str, st
         beside=f"{TITLES[metric]}{unit(metric)}",
         per_cent=metric not in METRICS,
     )
-    told = (
+    caption = (
         "Bold and joined: no other is better in both (the Pareto front). Up and to the left is better. "
         f"Each on {part['same_rows']} questions; whiskers are 95 % intervals."
         + (" The others go by the marks of the list beside." if len(marks) > NAMED else "")
     )
-    return f"{TITLES[metric]} against tokens", drawing, words(told)
+    return f"{TITLES[metric]} against tokens", drawing, escaped(caption)
 
 
 def _marks(part: Mapping[str, Any], numbers: Mapping[str, int]) -> list[Mark]:
     metric, leader = part["metric"], part["headline"]["leader"]
     marks = []
-    for one in sorted(part["strategies"], key=lambda one: numbers[one["strategy"]]):
-        if one[metric] is not None:
-            spent = tokens(one)
+    for strategy in sorted(part["strategies"], key=lambda strategy: numbers[strategy["strategy"]]):
+        if strategy[metric] is not None:
+            spent = tokens(strategy)
             marks.append(
                 Mark(
-                    name=one["strategy"],
-                    number=numbers[one["strategy"]],
-                    value=one[metric],
-                    span=one["ci"].get(metric),
+                    name=strategy["strategy"],
+                    number=numbers[strategy["strategy"]],
+                    value=strategy[metric],
+                    span=strategy["ci"].get(metric),
                     x=spent or 0.0,
-                    words="" if spent is None else f"{thousands(spent)} tokens",
-                    strong=one["strategy"] == leader,
+                    caption="" if spent is None else f"{thousands(spent)} tokens",
+                    strong=strategy["strategy"] == leader,
                 )
             )
     return marks
@@ -195,33 +199,33 @@ def _strata(part: Mapping[str, Any], numbers: Mapping[str, int]) -> list[str]:
     if metric is None:
         return []
     best = sorted(
-        {one["strategy"] for one in part["strata"] if one.get(metric) is not None}, key=numbers.__getitem__
+        {line["strategy"] for line in part["strata"] if line.get(metric) is not None}, key=numbers.__getitem__
     )[:SHOWN]
     shown = []
-    for stratum in dict.fromkeys(one["stratum"] for one in part["strata"]):
-        lines = [one for one in part["strata"] if one["stratum"] == stratum]
-        values = list(dict.fromkeys(one["value"] for one in lines))
-        held = {(one["strategy"], one["value"]): one for one in lines if one.get(metric) is not None}
-        if len(values) < 2 or not held:
+    for stratum in dict.fromkeys(line["stratum"] for line in part["strata"]):
+        lines = [line for line in part["strata"] if line["stratum"] == stratum]
+        values = list(dict.fromkeys(line["value"] for line in lines))
+        by_value = {(line["strategy"], line["value"]): line for line in lines if line.get(metric) is not None}
+        if len(values) < 2 or not by_value:
             continue
         marks = [
             [
                 Mark(
                     name=name,
                     number=numbers[name],
-                    value=one[metric],
-                    span=one["ci"].get(metric),
-                    words=f"{figure(metric, one[metric])} {interval(metric, one['ci'].get(metric))}, "
-                    f"n {one['n']}, failed {one['failed']}, abstained {one['abstained']}",
+                    value=line[metric],
+                    span=line["ci"].get(metric),
+                    caption=f"{figure(metric, line[metric])} {interval(metric, line['ci'].get(metric))}, "
+                    f"n {line['n']}, failed {line['failed']}, abstained {line['abstained']}",
                 )
-                if (one := held.get((name, value)))
+                if (line := by_value.get((name, value)))
                 else None
                 for value in values
             ]
             for name in best
         ]
         counts = ", ".join(
-            f"{value} ({next(one['n'] for one in lines if one['value'] == value)})" for value in values
+            f"{value} ({next(line['n'] for line in lines if line['value'] == value)})" for value in values
         )
         drawing = kinds(
             values,
@@ -232,21 +236,21 @@ def _strata(part: Mapping[str, Any], numbers: Mapping[str, int]) -> list[str]:
             per_cent=metric not in METRICS,
         )
         left_out = f" The best {SHOWN} are drawn, all are in the table." if len(numbers) > SHOWN else ""
-        told = words(f"Questions: {counts}.{left_out}") + _key(part, numbers, best)
-        shown.append(_figure(f"By {stratum}", drawing, told))
+        caption = escaped(f"Questions: {counts}.{left_out}") + _key(part, numbers, best)
+        shown.append(_figure(f"By {stratum}", drawing, caption))
     return shown
 
 
 def _confidence(part: Mapping[str, Any], numbers: Mapping[str, int]) -> list[str]:
     """Risk against coverage for all, and calibration for those that state a confidence."""
     lines = sorted(
-        (one for one in part["confidence"] if one["points"]), key=lambda one: numbers[one["strategy"]]
+        (line for line in part["confidence"] if line["points"]), key=lambda line: numbers[line["strategy"]]
     )[:COLOURS]
-    stated = [one for one in lines if one["area"]]
+    stated = [line for line in lines if line["area"]]
     if not stated:
         return []
     metric = TITLES[part["metric"]]
-    risks = {one["strategy"]: [(point[0], point[1]) for point in one["points"]] for one in lines}
+    risks = {line["strategy"]: [(point[0], point[1]) for point in line["points"]] for line in lines}
     drawing = curves(
         risks,
         numbers,
@@ -254,16 +258,20 @@ def _confidence(part: Mapping[str, Any], numbers: Mapping[str, int]) -> list[str
         below="coverage: questions answered, %",
         beside=f"risk: 100 − {metric} of the answers, %",
     )
-    told = (
+    caption = (
         "From the left, answers are let in by falling confidence; lower is better, and the mark is where all "
         "that was answered is in. A mark alone states none, or one for all. AURC is the mean on the way: "
     )
-    told += "; ".join(
-        f"{one['strategy']} {share(one['area']['value'])} {interval('em', one['area']['ci'])}"
-        for one in stated
+    caption += "; ".join(
+        f"{line['strategy']} {share(line['area']['value'])} {interval('em', line['area']['ci'])}"
+        for line in stated
     )
-    shown = [_figure("Risk against coverage", drawing, words(f"{told}.") + _key(part, numbers, list(risks)))]
-    bins = {one["strategy"]: [(held["confidence"], held["score"]) for held in one["bins"]] for one in stated}
+    shown = [
+        _figure("Risk against coverage", drawing, escaped(f"{caption}.") + _key(part, numbers, list(risks)))
+    ]
+    bins = {
+        line["strategy"]: [(tenth["confidence"], tenth["score"]) for tenth in line["bins"]] for line in stated
+    }
     drawing = curves(
         bins,
         numbers,
@@ -272,28 +280,28 @@ def _confidence(part: Mapping[str, Any], numbers: Mapping[str, int]) -> list[str
         beside=f"{metric} of these answers, %",
         diagonal=True,
     )
-    told = "On the dashed line, confidence is what it says. Expected calibration error: " + "; ".join(
-        f"{one['strategy']} {share(one['ece']['value'])} {interval('em', one['ece']['ci'])} "
-        f"({one['answered']} answers)"
-        for one in stated
+    caption = "On the dashed line, confidence is what it says. Expected calibration error: " + "; ".join(
+        f"{line['strategy']} {share(line['ece']['value'])} {interval('em', line['ece']['ci'])} "
+        f"({line['answered']} answers)"
+        for line in stated
     )
-    shown.append(_figure("Calibration", drawing, words(f"{told}.") + _key(part, numbers, list(bins))))
+    shown.append(_figure("Calibration", drawing, escaped(f"{caption}.") + _key(part, numbers, list(bins))))
     return shown
 
 
 def _figure(title: str, drawing: str, caption: str) -> str:
     """A plot with its title; the caption is markup."""
-    return f"<figure><h4>{words(title)}</h4>\n{drawing}\n<figcaption>{caption}</figcaption></figure>"
+    return f"<figure><h4>{escaped(title)}</h4>\n{drawing}\n<figcaption>{caption}</figcaption></figure>"
 
 
 def _key(part: Mapping[str, Any], numbers: Mapping[str, int], names: Sequence[str]) -> str:
     """Which mark is whose, and on how many questions each figure rests."""
-    counts = {one["strategy"]: one for one in part["strategies"]}
+    counts = {strategy["strategy"]: strategy for strategy in part["strategies"]}
     items = []
     for name in dict.fromkeys(names):
-        one = counts[name]
+        strategy = counts[name]
         number = numbers[name]
         mark = f'<i class="s{number % COLOURS}">{SHAPES[shape_of(number)]}</i>'
-        told = f"{name} (n {one['n']}, failed {one['failed']}, abstained {one['abstained']})"
-        items.append(f"<li>{mark} {words(told)}</li>")
+        text = f"{name} (n {strategy['n']}, failed {strategy['failed']}, abstained {strategy['abstained']})"
+        items.append(f"<li>{mark} {escaped(text)}</li>")
     return f'<ul class="key">{"".join(items)}</ul>'

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from disputatio.eval.judge import METRICS
-from disputatio.eval.running.journal import Entry
+from disputatio.eval.running.run_log import Entry
 from disputatio.eval.statistics import Difference, holm, mcnemar, paired_differences
 from disputatio.types import Record
 
@@ -29,8 +29,8 @@ def differences(
     """
     columns = [
         column
-        for one, other in itertools.combinations(labels, 2)
-        for column in _columns(one, other, rows, names)
+        for first, second in itertools.combinations(labels, 2)
+        for column in _columns(first, second, rows, names)
     ]
     gaps = paired_differences([column[3:] for column in columns], resamples=resamples, seed=seed)
     lines = [_line(*column, gap, names) for column, gap in zip(columns, gaps, strict=True)]
@@ -46,18 +46,18 @@ def p_of(line: Mapping[str, Any]) -> float:
     return float(line["p"] if line["mcnemar"] is None else line["mcnemar"]["p"])
 
 
-def between(lines: Sequence[Mapping[str, Any]], one: str, other: str, name: str) -> dict[str, Any] | None:
-    """The line of a pair as `one` minus `other`, whichever way round it was made; None without one."""
+def between(lines: Sequence[Mapping[str, Any]], first: str, second: str, name: str) -> dict[str, Any] | None:
+    """The line of a pair as `first` minus `second`, whichever way round it was made; None without one."""
     for line in lines:
-        if line["metric"] != name or {line["one"], line["other"]} != {one, other}:
+        if line["metric"] != name or {line["one"], line["other"]} != {first, second}:
             continue
-        if line["one"] == one:
+        if line["one"] == first:
             return dict(line)
         gap, span, test = line["difference"], line["ci"], line["mcnemar"]
         return {
             **line,
-            "one": one,
-            "other": other,
+            "one": first,
+            "other": second,
             "difference": None if gap is None else 0.0 - gap,
             "ci": span and [0.0 - span[1], 0.0 - span[0]],
             "ratio": rounded(1 / line["ratio"]) if line["ratio"] else None,
@@ -84,41 +84,47 @@ _Values = list[float | None]
 
 
 def _columns(
-    one: str, other: str, rows: Rows, names: Sequence[str]
+    first: str, second: str, rows: Rows, names: Sequence[str]
 ) -> Iterator[tuple[str, str, str, _Values, _Values]]:
     """The two, a metric or cost, and its values on every row that both have answered."""
     shared = [
-        (rows[one][key].record, rows[other][key].record)
-        for key in rows[one]
-        if rows[one][key].state == "done" and key in rows[other] and rows[other][key].state == "done"
+        (rows[first][key].record, rows[second][key].record)
+        for key in rows[first]
+        if rows[first][key].state == "done" and key in rows[second] and rows[second][key].state == "done"
     ]
     for name in COMPARED:
         if name in names:
             yield (
-                one,
-                other,
+                first,
+                second,
                 name,
                 [a.scores.get(name) for a, _ in shared],
                 [b.scores.get(name) for _, b in shared],
             )
         elif name in ("tokens", "seconds"):
             read = cost(name)
-            yield one, other, name, [read(a) for a, _ in shared], [read(b) for _, b in shared]
+            yield first, second, name, [read(a) for a, _ in shared], [read(b) for _, b in shared]
 
 
 def _line(
-    one: str, other: str, name: str, first: _Values, second: _Values, found: Difference, names: Sequence[str]
+    first: str,
+    second: str,
+    name: str,
+    first_values: _Values,
+    second_values: _Values,
+    gap: Difference,
+    names: Sequence[str],
 ) -> dict[str, Any]:
-    test = mcnemar(first, second) if name in names and found.n else None
+    test = mcnemar(first_values, second_values) if name in names and gap.n else None
     return {
-        "one": one,
-        "other": other,
+        "one": first,
+        "other": second,
         "metric": name,
-        "n": found.n,
-        "difference": rounded(found.mean),
-        "ci": None if found.low is None else [rounded(found.low), rounded(found.high)],
-        "p": rounded(found.p),
+        "n": gap.n,
+        "difference": rounded(gap.mean),
+        "ci": None if gap.low is None else [rounded(gap.low), rounded(gap.high)],
+        "p": rounded(gap.p),
         "p_holm": None,
-        "ratio": None if name in names else rounded(found.ratio),
+        "ratio": None if name in names else rounded(gap.ratio),
         "mcnemar": test and {"one_only": test.one_only, "other_only": test.other_only, "p": rounded(test.p)},
     }

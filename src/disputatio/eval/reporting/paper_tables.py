@@ -26,13 +26,13 @@ MISSING = "missing"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
-    """One data set of one run: its report, the words that say what it is, and who was run on it."""
+class TableSource:
+    """One data set of one run: its report, the parts of its name, and who was run on it."""
 
     folder: Path
     model: str
-    words: frozenset[str]
-    found: Mapping[str, Any]
+    name_parts: frozenset[str]
+    dataset: Mapping[str, Any]
     entrants: Mapping[str, Mapping[str, Any]]
 
 
@@ -40,7 +40,7 @@ class Part:
 class Cell:
     """One of our figures in a paper's unit: `None` with a reason where it was run and has no score."""
 
-    part: Part
+    part: TableSource
     label: str
     value: float | None
     low: float | None = None
@@ -62,19 +62,19 @@ def paper_tables(paper: str, folders: Sequence[Path]) -> dict[str, Any]:
     return {
         "paper": paper,
         "source": known[paper]["source"],
-        "tables": [_table(told, parts) for told in known[paper]["tables"]],
+        "tables": [_table(table, parts) for table in known[paper]["tables"]],
     }
 
 
-def markdown(found: Mapping[str, Any]) -> str:
+def markdown(results: Mapping[str, Any]) -> str:
     """The tables as Markdown, ending with a newline."""
-    lines = [f"# {found['source']}", ""]
+    lines = [f"# {results['source']}", ""]
     lines += [
         "The paper's rows come first, then ours with 95 % intervals and the number of questions. "
         f"A dash is a figure that the paper does not give; `{MISSING}` one that was not run here.",
         "",
     ]
-    for table in found["tables"]:
+    for table in results["tables"]:
         head = [table["group"], table["method"], *table["columns"]]
         shown = Table(title=f"{table['id']}: {table['title']}", head=head, rows=table["lines"])
         lines += [f"## {shown.title}", "", *grid(shown), ""]
@@ -84,49 +84,49 @@ def markdown(found: Mapping[str, Any]) -> str:
 
 
 # --- ours ---------------------------------------------------------------------------------------
-def _parts(folder: Path) -> Iterator[Part]:
-    found = report(folder)
-    for one in found["datasets"]:
-        name = f"{folder.absolute().name} {one['dataset']}"
-        yield Part(
+def _parts(folder: Path) -> Iterator[TableSource]:
+    results = report(folder)
+    for dataset in results["datasets"]:
+        name = f"{folder.absolute().name} {dataset['dataset']}"
+        yield TableSource(
             folder=folder,
-            model=found["model"],
-            words=frozenset(re.split(r"[^a-z0-9]+", name.casefold())),
-            found=one,
-            entrants={entrant["label"]: entrant for entrant in found["entrants"]},
+            model=results["model"],
+            name_parts=frozenset(re.split(r"[^a-z0-9]+", name.casefold())),
+            dataset=dataset,
+            entrants={entrant["label"]: entrant for entrant in results["entrants"]},
         )
 
 
-def _cell(told: Mapping[str, Any], method: Mapping[str, Any], column: int, group: str | None,
-          parts: Sequence[Part]) -> Cell | None:  # fmt: skip
+def _cell(table: Mapping[str, Any], method: Mapping[str, Any], column: int, group: str | None,
+          parts: Sequence[TableSource]) -> Cell | None:  # fmt: skip
     """Our figure for a method in a column of a group.
 
     Of several the one that goes by its strategy's own name, then the one in the run that has the most of the
     table's methods, so that a column is of one run where it can be, then the one on the most questions.
     """
-    about = told["columns"][column]
-    wanted = [about.get("words", ()), told.get("groups", {}).get(group, ())]
-    scale = about.get("scale", told["scale"])
-    found = []
+    about = table["columns"][column]
+    wanted = [about.get("words", ()), table.get("groups", {}).get(group, ())]
+    scale = about.get("scale", table["scale"])
+    cells = []
     for part in parts:
-        if any(words and not part.words & set(words) for words in wanted):
+        if any(terms and not part.name_parts & set(terms) for terms in wanted):
             continue
-        if part.words & set(about.get("without", ())):
+        if part.name_parts & set(about.get("without", ())):
             continue
-        for one in part.found["strategies"]:
-            if _is(method, part.entrants[one["strategy"]]):
-                found.append(_measured(part, one, about.get("metric", ""), scale))
-    own = {method["strategy"], method.get("also", {}).get("strategy")}
+        for line in part.dataset["strategies"]:
+            if _is(method, part.entrants[line["strategy"]]):
+                cells.append(_measured(part, line, about.get("metric", ""), scale))
+    names = {method["strategy"], method.get("also", {}).get("strategy")}
 
     def rank(cell: Cell) -> tuple[bool, bool, int, int]:
-        return cell.value is not None, cell.label in own, _company(told, cell.part), cell.n
+        return cell.value is not None, cell.label in names, _company(table, cell.part), cell.n
 
-    return max(found, key=rank, default=None)
+    return max(cells, key=rank, default=None)
 
 
-def _company(told: Mapping[str, Any], part: Part) -> int:
+def _company(table: Mapping[str, Any], part: TableSource) -> int:
     """How many of a table's methods a run has."""
-    return sum(any(_is(one, entrant) for entrant in part.entrants.values()) for one in told["methods"])
+    return sum(any(_is(method, entrant) for entrant in part.entrants.values()) for method in table["methods"])
 
 
 def _is(method: Mapping[str, Any], entrant: Mapping[str, Any]) -> bool:
@@ -141,74 +141,74 @@ def _is(method: Mapping[str, Any], entrant: Mapping[str, Any]) -> bool:
     )
 
 
-def _measured(part: Part, one: Mapping[str, Any], metric: str, scale: float) -> Cell:
-    if one["withheld"]:
-        return Cell(part=part, label=one["strategy"], value=None, why="withheld: faults")
+def _measured(part: TableSource, line: Mapping[str, Any], metric: str, scale: float) -> Cell:
+    if line["withheld"]:
+        return Cell(part=part, label=line["strategy"], value=None, why="withheld: faults")
     if metric == "tokens":
-        value, span = tokens(one), None
+        value, span = tokens(line), None
     elif metric in ("ra", "iters"):
-        value, span = (one["adaptive"] or {}).get(metric), None
+        value, span = (line["adaptive"] or {}).get(metric), None
     else:
-        value, span = one.get(metric), one["ci"].get(metric)
+        value, span = line.get(metric), line["ci"].get(metric)
     if value is None:
-        return Cell(part=part, label=one["strategy"], value=None, n=one["n"], why=f"no {metric}")
+        return Cell(part=part, label=line["strategy"], value=None, n=line["n"], why=f"no {metric}")
     low, high = span or (None, None)
     return Cell(
         part=part,
-        label=one["strategy"],
+        label=line["strategy"],
         value=scale * value,
         low=None if low is None else scale * low,
         high=None if high is None else scale * high,
-        n=one["n"],
+        n=line["n"],
     )
 
 
 # --- one table ----------------------------------------------------------------------------------
-def _table(told: Mapping[str, Any], parts: Sequence[Part]) -> dict[str, Any]:
-    groups: list[str | None] = [*told["groups"]] if "groups" in told else [None]
-    columns = [one["name"] for one in told["columns"]]
-    lines, ours, said = [], [], [told["note"]] if "note" in told else []
+def _table(table: Mapping[str, Any], parts: Sequence[TableSource]) -> dict[str, Any]:
+    groups: list[str | None] = [*table["groups"]] if "groups" in table else [None]
+    columns = [column["name"] for column in table["columns"]]
+    lines, ours, remarks = [], [], [table["note"]] if "note" in table else []
     missing = 0
     for group in groups:
         lines += [
-            [row[0], row[1], *(_written(told, at, value) for at, value in enumerate(row[2:]))]
-            for row in told["rows"]
+            [row[0], row[1], *(_written(table, at, value) for at, value in enumerate(row[2:]))]
+            for row in table["rows"]
             if group is None or row[0] == group
         ]
         cells = {
-            method["name"]: [_cell(told, method, at, group, parts) for at in range(len(columns))]
-            for method in told["methods"]
+            method["name"]: [_cell(table, method, at, group, parts) for at in range(len(columns))]
+            for method in table["methods"]
             if method["strategy"]  # without one it is nothing that an evaluation runs
         }
         for row in cells.values():
-            _fill_means(told, row)
+            _fill_means(table, row)
         models = sorted({cell.part.model for row in cells.values() for cell in row if cell is not None})
         who = f"ours: {', '.join(models)}" if models else "ours"
         for method, row in cells.items():
             missing += sum(cell is None for cell in row)
             name = who if group is None else f"{group}, {who}"
-            lines.append([name, method, *(_ours(told, at, cell) for at, cell in enumerate(row))])
+            lines.append([name, method, *(_ours(table, at, cell) for at, cell in enumerate(row))])
             ours.append({"group": group, "method": method, "cells": [_as_json(cell) for cell in row]})
         for at, column in enumerate(columns):
-            said += _order(told, at, column if group is None else f"{group}, {column}", group, cells)
+            remarks += _order(table, at, column if group is None else f"{group}, {column}", group, cells)
     if missing:
-        said.append(f"Missing here: {missing} of {len(ours) * len(columns)} cells.")
+        remarks.append(f"Missing here: {missing} of {len(ours) * len(columns)} cells.")
     return {
-        "id": told["id"],
-        "title": told["title"],
-        "group": told["group"],
-        "method": told["method"],
+        "id": table["id"],
+        "title": table["title"],
+        "group": table["group"],
+        "method": table["method"],
         "columns": columns,
-        "rows": told["rows"],
+        "rows": table["rows"],
         "ours": ours,
         "lines": lines,
-        "said": said,
+        "said": remarks,
     }
 
 
-def _fill_means(told: Mapping[str, Any], row: list[Cell | None]) -> None:
+def _fill_means(table: Mapping[str, Any], row: list[Cell | None]) -> None:
     """Put the mean of the others into a column of means; nothing where one of them is missing."""
-    for at, about in enumerate(told["columns"]):
+    for at, about in enumerate(table["columns"]):
         if not about.get("mean"):
             continue
         others = [cell for place, cell in enumerate(row) if place != at]
@@ -221,7 +221,7 @@ def _fill_means(told: Mapping[str, Any], row: list[Cell | None]) -> None:
 
 
 def _order(
-    told: Mapping[str, Any],
+    table: Mapping[str, Any],
     column: int,
     name: str,
     group: str | None,
@@ -231,7 +231,7 @@ def _order(
 
     Costs are no order of merit: a column of them has no sentence.
     """
-    metric = told["columns"][column].get("metric", "")
+    metric = table["columns"][column].get("metric", "")
     if metric in ("", "tokens", "calls", "ra", "iters", "prompt_tokens", "completion_tokens"):
         return []
     measured = {
@@ -243,32 +243,32 @@ def _order(
         (above, below, models)
         for above in measured
         for below in measured
-        if (models := _agreed(told, column, group, above, below))
+        if (models := _agreed(table, column, group, above, below))
     ]
     if not agreed:
         return []
-    said, same = [], 0
+    remarks, same = [], 0
     for above, below, models in agreed:
         first, second = measured[above].value or 0.0, measured[below].value or 0.0
         same += first > second
         if first < second:
-            said.append(_reversed(name, above, below, models, measured, metric))
+            remarks.append(_reversed(name, above, below, models, measured, metric))
     level = "" if same == len(agreed) else f"; {len(agreed) - same} are level"
     pairs = "pair" if len(agreed) == 1 else "pairs"
-    return said or [
+    return remarks or [
         f"{name}: the order is the paper's in {same} of {len(agreed)} {pairs} that it orders and we "
         f"measured{level}."
     ]
 
 
-def _agreed(told: Mapping[str, Any], column: int, group: str | None, above: str, below: str) -> int:
+def _agreed(table: Mapping[str, Any], column: int, group: str | None, above: str, below: str) -> int:
     """With how many of the paper's models `above` is better than `below`; 0 where they do not agree."""
     by_model: dict[str, dict[str, float]] = {}
-    for model, method, *values in told["rows"]:
+    for model, method, *values in table["rows"]:
         if values[column] is not None and group in (None, model):
             by_model.setdefault(model, {})[method] = values[column]
-    both = [held for held in by_model.values() if above in held and below in held]
-    return len(both) if both and all(held[above] > held[below] for held in both) else 0
+    both = [scores for scores in by_model.values() if above in scores and below in scores]
+    return len(both) if both and all(scores[above] > scores[below] for scores in both) else 0
 
 
 def _reversed(
@@ -276,36 +276,36 @@ def _reversed(
 ) -> str:
     """A sentence on a pair that stands the other way round here."""
     first, second = measured[below], measured[above]
-    told = f"{first.value:.4g} against {second.value:.4g}"
+    text = f"{first.value:.4g} against {second.value:.4g}"
     chance = ""
     if first.part is second.part and first.label and second.label:
-        pair = between(first.part.found["differences"], first.label, second.label, metric)
+        pair = between(first.part.dataset["differences"], first.label, second.label, metric)
         if pair is not None and pair["p"] is not None:
             p = p_of(pair)
             doubt = ": may be chance" if p >= CHANCE else ""
             chance = f" (paired on {pair['n']} questions, {p_value(p)}{doubt})"
     with_models = f"with {models} of {models} models" if models > 1 else "with its model"
     return (
-        f"{name}: other than in the paper, {below} stands above {above} here, {told}{chance}; the paper has "
+        f"{name}: other than in the paper, {below} stands above {above} here, {text}{chance}; the paper has "
         f"{above} above {below} {with_models}."
     )
 
 
 # --- words --------------------------------------------------------------------------------------
-def _written(told: Mapping[str, Any], column: int, value: float | None) -> str:
-    digits = told["columns"][column].get("digits", told["digits"])
+def _written(table: Mapping[str, Any], column: int, value: float | None) -> str:
+    digits = table["columns"][column].get("digits", table["digits"])
     return "–" if value is None else f"{value:.{digits}f}"
 
 
-def _ours(told: Mapping[str, Any], column: int, cell: Cell | None) -> str:
+def _ours(table: Mapping[str, Any], column: int, cell: Cell | None) -> str:
     if cell is None:
         return MISSING
     if cell.value is None:
         return cell.why
     span = ""
     if cell.low is not None and cell.high is not None:
-        span = f" [{_written(told, column, cell.low)}, {_written(told, column, cell.high)}]"
-    return f"{_written(told, column, cell.value)}{span} (n {cell.n})"
+        span = f" [{_written(table, column, cell.low)}, {_written(table, column, cell.high)}]"
+    return f"{_written(table, column, cell.value)}{span} (n {cell.n})"
 
 
 def _as_json(cell: Cell | None) -> dict[str, Any] | None:
@@ -314,7 +314,7 @@ def _as_json(cell: Cell | None) -> dict[str, Any] | None:
     return {
         "folder": str(cell.part.folder),
         "model": cell.part.model,
-        "dataset": cell.part.found["dataset"],
+        "dataset": cell.part.dataset["dataset"],
         "strategy": cell.label,
         "value": None if cell.value is None else round(cell.value, 6),
         "ci": None if cell.low is None or cell.high is None else [round(cell.low, 6), round(cell.high, 6)],

@@ -30,7 +30,7 @@ class Mark:
     value: float
     span: Sequence[float] | None = None
     x: float = 0.0
-    words: str = ""
+    caption: str = ""
     strong: bool = False
 
 
@@ -57,13 +57,13 @@ class Axis:
         if self.logarithmic:
             wide = self.high / self.low > 400
             steps = [m * 10.0**e for e in range(-2, 9) for m in ((1,) if wide else (1, 2, 5))]
-            return [(self.at(one), short(one)) for one in steps if self.low <= one <= self.high]
+            return [(self.at(step), short(step)) for step in steps if self.low <= step <= self.high]
         step = _round_step((self.high - self.low) / 5)
         first = math.ceil(self.low / step - 1e-9)
         last = math.floor(self.high / step + 1e-9)
-        shown = [one * step for one in range(first, last + 1)]
-        words = [f"{100 * one:.0f}" if self.per_cent else short(one) for one in shown]
-        return [(self.at(one), word) for one, word in zip(shown, words, strict=True)]
+        shown = [number * step for number in range(first, last + 1)]
+        labels = [f"{100 * value:.0f}" if self.per_cent else short(value) for value in shown]
+        return [(self.at(value), label) for value, label in zip(shown, labels, strict=True)]
 
 
 def short(value: float) -> str:
@@ -96,8 +96,8 @@ def forest(marks: Sequence[Mark], *, title: str, below: str, per_cent: bool = Tr
             low, high = axis.at(mark.span[0]), axis.at(mark.span[1])
             body.append(f'<path class="bar s{_colour(mark)}" d="M{low:.1f} {y:.1f}H{high:.1f}"/>')
         body.append(_shape(mark, axis.at(mark.value), y))
-        words = html.escape(mark.words)
-        body.append(f'<text x="{WIDTH - right + 8}" y="{y + 4:.1f}" class="soft">{words}</text>')
+        caption = html.escape(mark.caption)
+        body.append(f'<text x="{WIDTH - right + 8}" y="{y + 4:.1f}" class="soft">{caption}</text>')
     body.append(_below(below, (left + WIDTH - right) / 2, height - 6))
     return _svg(title, body, height)
 
@@ -188,21 +188,21 @@ def kinds(
     `marks` has a sequence for each strategy with one mark, or None, for each value.
     """
     height, left = 250, 44
-    flat = [mark for own in marks for mark in own if mark is not None]
+    flat = [mark for group in marks for mark in group if mark is not None]
     up = _axis([mark.value for mark in flat], [mark.span for mark in flat], height - 46, 24, per_cent)
     body = _up(up, left, WIDTH - 12)
     room = (WIDTH - 12 - left) / len(values)
     for at, value in enumerate(values):
         x = left + room * (at + 0.5)
         letters = max(3, int(room / _LETTER))
-        word = value if len(value) <= letters else value[: letters - 1] + "…"
+        label = value if len(value) <= letters else value[: letters - 1] + "…"
         body.append(
-            f'<text x="{x:.1f}" y="{height - 30}" text-anchor="middle">{html.escape(word)}'
+            f'<text x="{x:.1f}" y="{height - 30}" text-anchor="middle">{html.escape(label)}'
             f"<title>{html.escape(value)}</title></text>"
         )
     gap = min(14.0, room * 0.8 / max(1, len(marks)))
-    for at, own in enumerate(marks):
-        for place, mark in enumerate(own):
+    for at, group in enumerate(marks):
+        for place, mark in enumerate(group):
             if mark is None:
                 continue
             x = left + room * (place + 0.5) + gap * (at - (len(marks) - 1) / 2)
@@ -261,43 +261,43 @@ def _round_step(rough: float) -> float:
     return next(m * size for m in (1, 2, 5, 10) if m * size >= rough * (1 - 1e-9))
 
 
-def _across(axis: Axis, top: float, foot: float, words: float, *, lines: bool = True) -> list[str]:
+def _across(axis: Axis, top: float, foot: float, baseline: float, *, lines: bool = True) -> list[str]:
     """The ticks of the x axis, with lines up where these are wanted."""
     body = [f'<path class="axis" d="M{axis.start:.1f} {foot:.1f}H{axis.end:.1f}"/>']
-    for x, word in axis.ticks():
+    for x, label in axis.ticks():
         if lines:
             body.append(f'<path class="grid" d="M{x:.1f} {top:.1f}V{foot:.1f}"/>')
-        body.append(f'<text x="{x:.1f}" y="{words:.1f}" text-anchor="middle" class="soft">{word}</text>')
+        body.append(f'<text x="{x:.1f}" y="{baseline:.1f}" text-anchor="middle" class="soft">{label}</text>')
     return body
 
 
 def _up(axis: Axis, left: float, right: float) -> list[str]:
     """The ticks of the y axis, with lines across."""
     body = []
-    for y, word in axis.ticks():
+    for y, label in axis.ticks():
         body.append(f'<path class="grid" d="M{left:.1f} {y:.1f}H{right:.1f}"/>')
-        body.append(f'<text x="{left - 6:.1f}" y="{y + 4:.1f}" text-anchor="end" class="soft">{word}</text>')
+        body.append(f'<text x="{left - 6:.1f}" y="{y + 4:.1f}" text-anchor="end" class="soft">{label}</text>')
     return body
 
 
-def _below(words: str, x: float, y: float) -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="middle" class="soft">{html.escape(words)}</text>'
+def _below(text: str, x: float, y: float) -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="middle" class="soft">{html.escape(text)}</text>'
 
 
-def _beside(words: str) -> str:
-    return f'<text x="2" y="11" class="soft">{html.escape(words)}</text>'
+def _beside(text: str) -> str:
+    return f'<text x="2" y="11" class="soft">{html.escape(text)}</text>'
 
 
 def _shape(mark: Mark, x: float, y: float) -> str:
     """The mark of a strategy, its name and words as its title."""
-    words = f"<title>{html.escape(f'{mark.name} {mark.words}'.strip())}</title>"
+    title = f"<title>{html.escape(f'{mark.name} {mark.caption}'.strip())}</title>"
     d = {
         0: f"M{x - 4.5:.1f} {y:.1f}a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0 -9 0",
         1: f"M{x - 4:.1f} {y - 4:.1f}h8v8h-8z",
         2: f"M{x:.1f} {y - 5:.1f}l5 9h-10z",
         3: f"M{x:.1f} {y - 5.5:.1f}l5.5 5.5l-5.5 5.5l-5.5 -5.5z",
     }[shape_of(mark.number)]
-    return f'<path class="mark s{_colour(mark)}" d="{d}">{words}</path>'
+    return f'<path class="mark s{_colour(mark)}" d="{d}">{title}</path>'
 
 
 def _colour(mark: Mark) -> int:
@@ -313,9 +313,9 @@ def _name(name: str) -> str:
     return f"{html.escape(_shown(name))}<title>{html.escape(name)}</title>"
 
 
-def _room(x: float, y: float, word: str, taken: Sequence[_Box], within: _Box) -> _Box:
+def _room(x: float, y: float, text: str, taken: Sequence[_Box], within: _Box) -> _Box:
     """Where a word stands beside a point: the first place that is free, else the one that is most so."""
-    wide, tall = _LETTER * len(word), 14.0
+    wide, tall = _LETTER * len(text), 14.0
     corners = [
         (x + 9, y - tall / 2),
         (x - 9 - wide, y - tall / 2),
@@ -335,8 +335,8 @@ def _room(x: float, y: float, word: str, taken: Sequence[_Box], within: _Box) ->
     return min(boxes, key=crowding)
 
 
-def _overlap(one: _Box, other: _Box) -> float:
+def _overlap(box: _Box, other: _Box) -> float:
     """The area that two boxes share."""
-    wide = min(one[2], other[2]) - max(one[0], other[0])
-    tall = min(one[3], other[3]) - max(one[1], other[1])
+    wide = min(box[2], other[2]) - max(box[0], other[0])
+    tall = min(box[3], other[3]) - max(box[1], other[1])
     return max(0.0, wide) * max(0.0, tall)

@@ -17,12 +17,12 @@ from typing import Any
 from disputatio.eval.judge import METRICS
 from disputatio.eval.metrics import score
 from disputatio.eval.reporting.answers import Pair, read_confidences
-from disputatio.eval.reporting.confidence import Figure, Given, risk_coverage
+from disputatio.eval.reporting.confidence import Figure, ScoredAnswer, risk_coverage
 from disputatio.eval.reporting.headline import deciding, headline
 from disputatio.eval.reporting.pairs import cost, differences, rounded
 from disputatio.eval.reporting.seeds import by_seed, merged, seeds_of
 from disputatio.eval.reporting.strata import by_stratum
-from disputatio.eval.running.journal import Contents, Entry, options_hash, read_journal
+from disputatio.eval.running.run_log import Contents, Entry, options_hash, read_journal
 from disputatio.eval.statistics import RESAMPLES, estimates, mean
 from disputatio.types import Record
 
@@ -74,9 +74,11 @@ def report(out: Path, *, resamples: int = RESAMPLES, metric: str | None = None) 
     }
 
 
-def summaries(found: Mapping[str, Any]) -> list[dict[str, Any]]:
+def summaries(evaluation: Mapping[str, Any]) -> list[dict[str, Any]]:
     """One object a strategy and data set: the last lines of `eval run --json`."""
-    return [{"dataset": part["dataset"], **one} for part in found["datasets"] for one in part["strategies"]]
+    return [
+        {"dataset": part["dataset"], **line} for part in evaluation["datasets"] for line in part["strategies"]
+    ]
 
 
 # --- one data set -------------------------------------------------------------------------------
@@ -171,14 +173,14 @@ def _strategy(
         "withheld": withheld,
     }
     measured = tuple(dict.fromkeys((*scores, *names)))
-    columns: list[list[float | None]] = [[one.scores.get(name) for one in records] for name in measured]
-    columns += [[cost(name)(one) for one in records] for name in COSTS]
-    found = estimates(columns, resamples=resamples, seed=seed)
+    columns: list[list[float | None]] = [[record.scores.get(name) for record in records] for name in measured]
+    columns += [[cost(name)(record) for record in records] for name in COSTS]
+    means = estimates(columns, resamples=resamples, seed=seed)
     intervals: dict[str, list[float | None]] = {}
-    for name, one in zip((*measured, *COSTS), found, strict=True):
-        line[name] = rounded(one.mean)
-        if one.low is not None:
-            intervals[name] = [rounded(one.low), rounded(one.high)]
+    for name, estimate in zip((*measured, *COSTS), means, strict=True):
+        line[name] = rounded(estimate.mean)
+        if estimate.low is not None:
+            intervals[name] = [rounded(estimate.low), rounded(estimate.high)]
     line["precision_n"] = sum(record.scores.get("precision") is not None for record in records)
     seconds = [record.seconds for record in records]
     line["seconds_median"] = rounded(median(seconds)) if seconds else None
@@ -193,9 +195,13 @@ def _strategy(
 def _judged(records: Sequence[Record], name: str) -> dict[str, Any]:
     """How many answers have each grade, how many have none and why, and how sure the judge was."""
     verdicts = [record.judged[name] for record in records if name in record.judged]
-    reasons = Counter(one["reason"].partition(":")[0] for one in verdicts if one["grade"] is None)
-    margins = [one["margin"] for one in verdicts if one["grade"] is not None and one["margin"] is not None]
-    grades = Counter(one["grade"] for one in verdicts if one["grade"] is not None)
+    reasons = Counter(verdict["reason"].partition(":")[0] for verdict in verdicts if verdict["grade"] is None)
+    margins = [
+        verdict["margin"]
+        for verdict in verdicts
+        if verdict["grade"] is not None and verdict["margin"] is not None
+    ]
+    grades = Counter(verdict["grade"] for verdict in verdicts if verdict["grade"] is not None)
     return {
         "n": sum(grades.values()),
         "unscored": sum(reasons.values()),
@@ -211,14 +217,14 @@ def _adaptive(records: Sequence[Record]) -> dict[str, Any] | None:
     The direct-answer rate, the RA rate (the share with at least one retrieval) and Iters (the mean number of
     retrievals of those) of AC-RAG (Zhang et al. 2025).
     """
-    told = [record.retrievals for record in records if record.retrievals is not None]
-    if not told:
+    counts = [record.retrievals for record in records if record.retrievals is not None]
+    if not counts:
         return None
-    retrieved = [float(one) for one in told if one]
+    retrieved = [float(count) for count in counts if count]
     return {
-        "n": len(told),
-        "direct": rounded(1 - len(retrieved) / len(told)),
-        "ra": rounded(len(retrieved) / len(told)),
+        "n": len(counts),
+        "direct": rounded(1 - len(retrieved) / len(counts)),
+        "ra": rounded(len(retrieved) / len(counts)),
         "iters": rounded(mean(retrieved)),
     }
 
@@ -233,16 +239,16 @@ def _confidence(
     seed: int,
 ) -> dict[str, Any]:
     """Risk against coverage, and calibration, of the answers of one strategy by the deciding metric."""
-    given = [
-        Given(score=value, confidence=stated[key])
+    scored = [
+        ScoredAnswer(score=value, confidence=stated[key])
         for key, record in records.items()
         if record.abstained is None and (value := record.scores.get(metric or "")) is not None
     ]
-    curve = risk_coverage(given, asked=len(records), resamples=resamples, seed=seed)
+    curve = risk_coverage(scored, questions=len(records), resamples=resamples, seed=seed)
     return {
         "strategy": label,
         "metric": metric,
-        "n": curve.asked,
+        "n": curve.questions,
         "answered": curve.answered,
         "abstained": sum(record.abstained is not None for record in records.values()),
         "unsure": curve.unsure,
@@ -251,22 +257,22 @@ def _confidence(
         "ece": _figure(curve.ece),
         "bins": [
             {
-                "low": one.low,
-                "high": one.high,
-                "n": one.n,
-                "confidence": rounded(one.confidence),
-                "score": rounded(one.score),
+                "low": bucket.low,
+                "high": bucket.high,
+                "n": bucket.n,
+                "confidence": rounded(bucket.confidence),
+                "score": rounded(bucket.score),
             }
-            for one in curve.bins
+            for bucket in curve.bins
         ],
     }
 
 
-def _figure(found: Figure | None) -> dict[str, Any] | None:
-    if found is None:
+def _figure(figure: Figure | None) -> dict[str, Any] | None:
+    if figure is None:
         return None
-    ci = None if found.low is None else [rounded(found.low), rounded(found.high)]
-    return {"value": rounded(found.value), "ci": ci}
+    ci = None if figure.low is None else [rounded(figure.low), rounded(figure.high)]
+    return {"value": rounded(figure.value), "ci": ci}
 
 
 def _why_withheld(entries: Mapping[str, Entry]) -> str | None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from disputatio.eval.reporting.answers import Pair
 from disputatio.eval.reporting.pairs import Rows, rounded
-from disputatio.eval.running.journal import Entrant, Entry
+from disputatio.eval.running.run_log import Entrant, Entry
 from disputatio.eval.statistics import mean
 from disputatio.types import Record
 
@@ -24,10 +24,10 @@ def seeds_of(entrants: Sequence[Entrant]) -> dict[str, list[str]]:
     >>> seeds_of([Entrant(label="a", strategy="x"), Entrant(label="a#1", strategy="x")])
     {'a': ['a', 'a#1']}
     """
-    found: dict[str, list[str]] = {}
+    labels: dict[str, list[str]] = {}
     for entrant in entrants:
-        found.setdefault(entrant.name, []).append(entrant.label)
-    return found
+        labels.setdefault(entrant.name, []).append(entrant.label)
+    return labels
 
 
 def merged(
@@ -37,19 +37,19 @@ def merged(
 
     A question on which a seed failed has failed.
     """
-    found: dict[str, dict[str, Entry]] = {}
+    merged_rows: dict[str, dict[str, Entry]] = {}
     stated: dict[Pair, float | None] = {}
     for name, labels in groups.items():
         entries = [rows[label] for label in labels if label in rows]
         if not entries:
             continue
         for key in entries[0]:
-            if len(entries) < len(labels) or any(key not in one for one in entries):
+            if len(entries) < len(labels) or any(key not in entry for entry in entries):
                 continue
-            found.setdefault(name, {})[key] = _one([one[key] for one in entries])
-            told = [confidences.get((label, key)) for label in labels]
-            stated[name, key] = None if None in told else mean(told)
-    return found, stated
+            merged_rows.setdefault(name, {})[key] = _one([entry[key] for entry in entries])
+            seed_confidences = [confidences.get((label, key)) for label in labels]
+            stated[name, key] = None if None in seed_confidences else mean(seed_confidences)
+    return merged_rows, stated
 
 
 def by_seed(
@@ -59,16 +59,16 @@ def by_seed(
     lines = []
     for name, labels in groups.items():
         for label in labels if len(labels) > 1 else ():
-            held = [rows[label][key].record for key in common if key in rows.get(label, {})]
+            records = [rows[label][key].record for key in common if key in rows.get(label, {})]
             lines.append(
                 {
                     "strategy": name,
                     "label": label,
-                    "n": len(held),
-                    "failed": sum(one.state != "done" for one in rows.get(label, {}).values()),
-                    "abstained": sum(record.abstained is not None for record in held),
+                    "n": len(records),
+                    "failed": sum(entry.state != "done" for entry in rows.get(label, {}).values()),
+                    "abstained": sum(record.abstained is not None for record in records),
                     **{
-                        metric: rounded(mean([record.scores.get(metric) for record in held]))
+                        metric: rounded(mean([record.scores.get(metric) for record in records]))
                         for metric in names
                     },
                 }

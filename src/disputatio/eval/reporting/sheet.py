@@ -17,7 +17,7 @@ COLUMNS = (
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet takes for the beginning of one
 
 
-def sheet(found: Mapping[str, Any]) -> str:
+def sheet(report: Mapping[str, Any]) -> str:
     """The figures as CSV with a head: shares in [0, 1], costs as means per question, empty where unknown.
 
     `figure` is score, cost, stratum, difference, confidence or progress. A name that a spreadsheet would run
@@ -26,7 +26,7 @@ def sheet(found: Mapping[str, Any]) -> str:
     out = io.StringIO()
     writer = csv.DictWriter(out, COLUMNS, restval="", lineterminator="\n")
     writer.writeheader()
-    progress = found["progress"]
+    progress = report["progress"]
     if not progress["complete"]:
         writer.writerow(
             {
@@ -36,7 +36,7 @@ def sheet(found: Mapping[str, Any]) -> str:
                 "mean": progress["recorded"],
             }
         )
-    for part in found["datasets"]:
+    for part in report["datasets"]:
         for line in _figures(part):
             named = {"dataset": part["dataset"], **line}
             writer.writerow({key: _safe(value) for key, value in named.items()})
@@ -45,44 +45,49 @@ def sheet(found: Mapping[str, Any]) -> str:
 
 def _figures(part: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     names = (*SCORES, *MORE, *METRICS)
-    for one in part["strategies"]:
-        counts = {key: one[key] for key in ("strategy", "n", "failed", "abstained")}
+    for strategy in part["strategies"]:
+        counts = {key: strategy[key] for key in ("strategy", "n", "failed", "abstained")}
         for name in (*names, *COSTS):
-            if one.get(name) is not None:
+            if strategy.get(name) is not None:
                 kind = "cost" if name in COSTS else "score"
-                yield {"figure": kind, **counts, "metric": name, **_spread(one[name], one["ci"].get(name))}
-    for one in part["strata"]:
-        counts = {key: one[key] for key in ("strategy", "stratum", "value", "n", "failed", "abstained")}
+                yield {
+                    "figure": kind,
+                    **counts,
+                    "metric": name,
+                    **_spread(strategy[name], strategy["ci"].get(name)),
+                }
+    for stratum in part["strata"]:
+        counts = {key: stratum[key] for key in ("strategy", "stratum", "value", "n", "failed", "abstained")}
         for name in names:
-            if one.get(name) is not None:
+            if stratum.get(name) is not None:
                 yield {
                     "figure": "stratum",
                     **counts,
                     "metric": name,
-                    **_spread(one[name], one["ci"].get(name)),
+                    **_spread(stratum[name], stratum["ci"].get(name)),
                 }
-    for one in part["differences"]:
+    for difference in part["differences"]:
         pair = {
             "figure": "difference",
-            "strategy": one["one"],
-            "other": one["other"],
-            "metric": one["metric"],
+            "strategy": difference["one"],
+            "other": difference["other"],
+            "metric": difference["metric"],
         }
-        pair |= {"n": one["n"], **_spread(one["difference"], one["ci"])}
-        yield {**pair, "p": one["p"], "test": "paired bootstrap"}
-        if one["mcnemar"]:
-            yield {**pair, "p": one["mcnemar"]["p"], "test": "McNemar, exact"}
-    failed = {one["strategy"]: one["failed"] for one in part["strategies"]}
-    for one in part["confidence"]:
-        counts = {key: one[key] for key in ("strategy", "n", "abstained")}
+        pair |= {"n": difference["n"], **_spread(difference["difference"], difference["ci"])}
+        yield {**pair, "p": difference["p"], "test": "paired bootstrap"}
+        if difference["mcnemar"]:
+            yield {**pair, "p": difference["mcnemar"]["p"], "test": "McNemar, exact"}
+    failed = {strategy["strategy"]: strategy["failed"] for strategy in part["strategies"]}
+    for curve in part["confidence"]:
+        counts = {key: curve[key] for key in ("strategy", "n", "abstained")}
         for name in ("area", "ece"):
-            if one[name]:
+            if curve[name]:
                 yield {
                     "figure": "confidence",
                     **counts,
-                    "failed": failed[one["strategy"]],
+                    "failed": failed[curve["strategy"]],
                     "metric": "aurc" if name == "area" else name,
-                    **_spread(one[name]["value"], one[name]["ci"]),
+                    **_spread(curve[name]["value"], curve[name]["ci"]),
                 }
 
 

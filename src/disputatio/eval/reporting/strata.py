@@ -38,11 +38,13 @@ def by_stratum(
         shared = [key for key in keys if key in kept]
         if not shared:
             continue
-        held = {label: [rows[label][key].record for key in shared] for label in labels}
-        columns = [[one.scores.get(name) for one in held[label]] for label in labels for name in names]
-        found = iter(estimates(columns, resamples=resamples, seed=seed))
+        records = {label: [rows[label][key].record for key in shared] for label in labels}
+        columns = [
+            [record.scores.get(name) for record in records[label]] for label in labels for name in names
+        ]
+        means = iter(estimates(columns, resamples=resamples, seed=seed))
         for label in labels:
-            scores = {name: next(found) for name in names}
+            scores = {name: next(means) for name in names}
             lines.append(
                 {
                     "stratum": stratum,
@@ -50,19 +52,19 @@ def by_stratum(
                     "strategy": label,
                     "n": len(shared),
                     "failed": sum(key in rows[label] and rows[label][key].state != "done" for key in keys),
-                    "abstained": sum(record.abstained is not None for record in held[label]),
-                    **{name: rounded(one.mean) for name, one in scores.items()},
+                    "abstained": sum(record.abstained is not None for record in records[label]),
+                    **{name: rounded(estimate.mean) for name, estimate in scores.items()},
                     "ci": {
-                        name: [rounded(one.low), rounded(one.high)]
-                        for name, one in scores.items()
-                        if one.low is not None
+                        name: [rounded(estimate.low), rounded(estimate.high)]
+                        for name, estimate in scores.items()
+                        if estimate.low is not None
                     },
                 }
             )
     return lines
 
 
-def in_order(*words: str) -> tuple[tuple[tuple[int, int, str], ...], ...]:
+def in_order(*values: str) -> tuple[tuple[tuple[int, int, str], ...], ...]:
     """A key that puts figures in words by their size: 2 before 10.
 
     >>> sorted(["10", "2", "1 against 3", "without"], key=in_order)
@@ -70,7 +72,7 @@ def in_order(*words: str) -> tuple[tuple[tuple[int, int, str], ...], ...]:
     """
     return tuple(
         tuple(
-            (0, int(part), "") if part.isdecimal() else (1, 0, part) for part in _FIGURES.split(word) if part
+            (0, int(part), "") if part.isdecimal() else (1, 0, part) for part in _FIGURES.split(value) if part
         )
-        for word in words
+        for value in values
     )

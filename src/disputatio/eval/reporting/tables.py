@@ -40,32 +40,32 @@ class Table:
     note: str = ""
 
 
-def markdown(found: Mapping[str, Any]) -> str:
+def markdown(report: Mapping[str, Any]) -> str:
     """The whole report as one Markdown page, ending with a newline."""
     head = ["# Evaluation", ""]
-    if told := so_far(found["progress"]):
-        head += [f"**{told}**", ""]
-    for part in found["datasets"]:
-        head += [*_summary(part, named=len(found["datasets"]) > 1), ""]
-    head += [f"* {cell(line)}" for line in setting(found)]
-    return "\n\n".join(["\n".join(head), *(_dataset(part) for part in found["datasets"])]) + "\n"
+    if unfinished := so_far(report["progress"]):
+        head += [f"**{unfinished}**", ""]
+    for part in report["datasets"]:
+        head += [*_summary(part, named=len(report["datasets"]) > 1), ""]
+    head += [f"* {cell(line)}" for line in setting(report)]
+    return "\n\n".join(["\n".join(head), *(_dataset(part) for part in report["datasets"])]) + "\n"
 
 
-def setting(found: Mapping[str, Any]) -> list[str]:
+def setting(report: Mapping[str, Any]) -> list[str]:
     """What the figures rest on, a line each: model, engine, seed, versions, and every strategy's prompts."""
-    roles = "".join(f", {role}: {model}" for role, model in sorted(found["roles"].items()))
-    versions = "; ".join(f"{what} {', '.join(which)}" for what, which in found["versions"].items())
+    roles = "".join(f", {role}: {model}" for role, model in sorted(report["roles"].items()))
+    versions = "; ".join(f"{what} {', '.join(which)}" for what, which in report["versions"].items())
     lines = [
-        f"model: {found['model']}{roles}",
-        f"engine: {found['engine'] or 'not stated'}",
-        f"seed: {found['seed']}; citations judged: {'yes' if found['verify'] else 'no'}",
-        *([f"answers graded by: {found['judge']}"] if found["judge"] else []),
-        *([f"searched: {found['index']}"] if found["index"] else []),
+        f"model: {report['model']}{roles}",
+        f"engine: {report['engine'] or 'not stated'}",
+        f"seed: {report['seed']}; citations judged: {'yes' if report['verify'] else 'no'}",
+        *([f"answers graded by: {report['judge']}"] if report["judge"] else []),
+        *([f"searched: {report['index']}"] if report["index"] else []),
         f"versions: {versions or 'not stated'}",
-        f"intervals: {found['interval']['level']:.0%}, {found['interval']['method']}, "
-        f"{found['interval']['resamples']} resamples of the questions",
+        f"intervals: {report['interval']['level']:.0%}, {report['interval']['method']}, "
+        f"{report['interval']['resamples']} resamples of the questions",
     ]
-    for entrant in found["entrants"]:
+    for entrant in report["entrants"]:
         options = ", ".join(f"{key}={value}" for key, value in sorted(entrant["options"].items()))
         name = "" if entrant["label"] == entrant["strategy"] else f" = {entrant['strategy']}"
         lines.append(
@@ -84,7 +84,9 @@ def basis(part: Mapping[str, Any]) -> list[str]:
         *(f"Note: {note}." for note in part["notes"]),
     ]
     lines += [
-        f"Withheld, {one['strategy']}: {one['withheld']}." for one in part["strategies"] if one["withheld"]
+        f"Withheld, {strategy['strategy']}: {strategy['withheld']}."
+        for strategy in part["strategies"]
+        if strategy["withheld"]
     ]
     return lines if part["strategies"] else [*lines, "No records yet."]
 
@@ -96,25 +98,25 @@ def tables(part: Mapping[str, Any]) -> list[Table]:
         return []
     names = [name for name in SCORES if _seen(strategies, name)]
     more = [name for name in MORE if _seen(strategies, name)]
-    adaptive = [one for one in strategies if one["adaptive"]]
-    graded = any(one["judged"] for one in strategies)
-    found = [_scores("Scores, per cent [95 % interval]", strategies, names)]
+    adaptive = [strategy for strategy in strategies if strategy["adaptive"]]
+    graded = any(strategy["judged"] for strategy in strategies)
+    all_tables = [_scores("Scores, per cent [95 % interval]", strategies, names)]
     if more:
-        found.append(_scores("Other readings, per cent [95 % interval]", strategies, more))
+        all_tables.append(_scores("Other readings, per cent [95 % interval]", strategies, more))
     if part["seeds"]:
-        found.append(_seeds(part["seeds"], names))
+        all_tables.append(_seeds(part["seeds"], names))
     if graded:
-        found.append(_grades(strategies))
-    found.append(_costs(strategies))
+        all_tables.append(_grades(strategies))
+    all_tables.append(_costs(strategies))
     if adaptive:
-        found.append(_adaptive(adaptive))
+        all_tables.append(_adaptive(adaptive))
     if part["differences"]:
-        found.append(_differences(part["differences"]))
+        all_tables.append(_differences(part["differences"]))
     if part["strata"]:
-        found.append(_strata(part["strata"], graded=graded))
-    if any(one["points"] for one in part["confidence"]):
-        found.append(_confidence(part["confidence"]))
-    return found
+        all_tables.append(_strata(part["strata"], graded=graded))
+    if any(curve["points"] for curve in part["confidence"]):
+        all_tables.append(_confidence(part["confidence"]))
+    return all_tables
 
 
 def cell(text: str) -> str:
@@ -159,11 +161,16 @@ def _dataset(part: Mapping[str, Any]) -> str:
 # --- the tables ---------------------------------------------------------------------------------
 def _scores(title: str, strategies: Lines, names: Sequence[str]) -> Table:
     rows = []
-    for one in strategies:
-        cells = [one["strategy"], str(one["n"]), str(one["failed"]), str(one["abstained"])]
+    for strategy in strategies:
+        cells = [
+            strategy["strategy"],
+            str(strategy["n"]),
+            str(strategy["failed"]),
+            str(strategy["abstained"]),
+        ]
         for name in names:
-            span = one["ci"].get(name)
-            cells.append(share(one[name]) + (f" {interval(name, span)}" if span else ""))
+            span = strategy["ci"].get(name)
+            cells.append(share(strategy[name]) + (f" {interval(name, span)}" if span else ""))
         rows.append(cells)
     return Table(
         title=title,
@@ -174,9 +181,9 @@ def _scores(title: str, strategies: Lines, names: Sequence[str]) -> Table:
 
 def _seeds(lines: Lines, names: Sequence[str]) -> Table:
     rows = []
-    for one in lines:
-        cells = [one["label"], *(str(one[count]) for count in ("n", "failed", "abstained"))]
-        rows.append([*cells, *(share(one.get(name)) for name in names)])
+    for line in lines:
+        cells = [line["label"], *(str(line[count]) for count in ("n", "failed", "abstained"))]
+        rows.append([*cells, *(share(line.get(name)) for name in names)])
     return Table(
         title="By seed, per cent",
         note="In all other tables a strategy with several seeds stands once: a question's figures are means "
@@ -189,15 +196,15 @@ def _seeds(lines: Lines, names: Sequence[str]) -> Table:
 def _grades(strategies: Lines) -> Table:
     """Grades with how many answers have none: an unscored answer is in no mean."""
     rows = []
-    for one in strategies:
-        for name, judged in one["judged"].items():
-            span = one["ci"].get(name)
-            mean = grade(one[name]) + (f" {interval(name, span)}" if span else "")
-            given = ", ".join(f"{value}: {n}" for value, n in judged["grades"].items())
+    for strategy in strategies:
+        for name, judged in strategy["judged"].items():
+            span = strategy["ci"].get(name)
+            mean = grade(strategy[name]) + (f" {interval(name, span)}" if span else "")
+            by_grade = ", ".join(f"{value}: {n}" for value, n in judged["grades"].items())
             why = "; ".join(f"{n} {reason}" for reason, n in judged["reasons"].items())
             margin = grade(judged["margin_median"])
-            counts = [str(judged["n"]), mean, given or "–", margin, str(judged["unscored"]), why or "–"]
-            rows.append([one["strategy"], TITLES[name], *counts])
+            counts = [str(judged["n"]), mean, by_grade or "–", margin, str(judged["unscored"]), why or "–"]
+            rows.append([strategy["strategy"], TITLES[name], *counts])
     return Table(
         title="By the judge, means of grades [95 % interval]",
         head=["strategy", "metric", "n", "mean", "answers by grade", "median margin", "unscored", "why"],
@@ -206,7 +213,10 @@ def _grades(strategies: Lines) -> Table:
 
 
 def _costs(strategies: Lines) -> Table:
-    rows = [[one["strategy"], str(one["n"]), *(number(one[name]) for name in COSTS)] for one in strategies]
+    rows = [
+        [strategy["strategy"], str(strategy["n"]), *(number(strategy[name]) for name in COSTS)]
+        for strategy in strategies
+    ]
     return Table(
         title="Cost, means per question", head=["strategy", "n", *(TITLES[name] for name in COSTS)], rows=rows
     )
@@ -214,10 +224,10 @@ def _costs(strategies: Lines) -> Table:
 
 def _adaptive(strategies: Lines) -> Table:
     rows = []
-    for one in strategies:
-        told = one["adaptive"]
-        shares = [share(told["direct"]), share(told["ra"])]
-        rows.append([one["strategy"], str(told["n"]), *shares, number(told["iters"])])
+    for strategy in strategies:
+        adaptive = strategy["adaptive"]
+        shares = [share(adaptive["direct"]), share(adaptive["ra"])]
+        rows.append([strategy["strategy"], str(adaptive["n"]), *shares, number(adaptive["iters"])])
     return Table(
         title="Adaptive retrieval",
         head=["strategy", "n", "direct answer rate", "RA rate", "Iters"],
@@ -227,20 +237,20 @@ def _adaptive(strategies: Lines) -> Table:
 
 def _differences(differences: Lines) -> Table:
     rows = []
-    for one in differences:
-        name, test = one["metric"], one["mcnemar"]
+    for difference in differences:
+        name, test = difference["metric"], difference["mcnemar"]
         rows.append(
             [
-                f"{one['one']} − {one['other']}",
+                f"{difference['one']} − {difference['other']}",
                 TITLES[name],
-                str(one["n"]),
-                figure(name, one["difference"]),
-                interval(name, one["ci"]),
-                "–" if one["p"] is None else f"{one['p']:.4f}",
+                str(difference["n"]),
+                figure(name, difference["difference"]),
+                interval(name, difference["ci"]),
+                "–" if difference["p"] is None else f"{difference['p']:.4f}",
                 f"{test['one_only']} : {test['other_only']}" if test else "–",
                 f"{test['p']:.4f}" if test else "–",
-                "–" if one["p_holm"] is None else f"{one['p_holm']:.4f}",
-                "–" if one["ratio"] is None else f"{one['ratio']:.2f}",
+                "–" if difference["p_holm"] is None else f"{difference['p_holm']:.4f}",
+                "–" if difference["ratio"] is None else f"{difference['ratio']:.2f}",
             ]
         )
     head = ["pair", "metric", "n", "difference", "95 % interval", "p", "only first : only second right"]
@@ -255,14 +265,14 @@ def _differences(differences: Lines) -> Table:
 
 
 def _strata(strata: Lines, *, graded: bool) -> Table:
-    names = [name for name in STRATA if any(one.get(name) is not None for one in strata)]
+    names = [name for name in STRATA if any(stratum.get(name) is not None for stratum in strata)]
     rows = []
-    for one in strata:
-        cells = [f"{one['stratum']}: {one['value']}", one["strategy"]]
-        cells += [str(one[count]) for count in ("n", "failed", "abstained")]
+    for stratum in strata:
+        cells = [f"{stratum['stratum']}: {stratum['value']}", stratum["strategy"]]
+        cells += [str(stratum[count]) for count in ("n", "failed", "abstained")]
         for name in names:
-            span = one["ci"].get(name)
-            cells.append(figure(name, one.get(name)) + (f" {interval(name, span)}" if span else ""))
+            span = stratum["ci"].get(name)
+            cells.append(figure(name, stratum.get(name)) + (f" {interval(name, span)}" if span else ""))
         rows.append(cells)
     return Table(
         title=f"By kind of question, {'per cent (grades as they are)' if graded else 'per cent'}",
@@ -273,13 +283,13 @@ def _strata(strata: Lines, *, graded: bool) -> Table:
 
 def _confidence(lines: Lines) -> Table:
     rows = []
-    for one in lines:
-        area, ece = one["area"], one["ece"]
-        full = share(one["points"][-1][1]) if one["points"] else "–"
+    for line in lines:
+        area, ece = line["area"], line["ece"]
+        full = share(line["points"][-1][1]) if line["points"] else "–"
         rows.append(
             [
-                one["strategy"],
-                *(str(one[count]) for count in ("n", "answered", "abstained", "unsure")),
+                line["strategy"],
+                *(str(line[count]) for count in ("n", "answered", "abstained", "unsure")),
                 full,
                 f"{share(area['value'])} {interval('em', area['ci'])}" if area else "–",
                 f"{share(ece['value'])} {interval('em', ece['ci'])}" if ece else "–",
@@ -297,4 +307,4 @@ def _confidence(lines: Lines) -> Table:
 
 
 def _seen(strategies: Lines, name: str) -> bool:
-    return any(one.get(name) is not None for one in strategies)
+    return any(strategy.get(name) is not None for strategy in strategies)

@@ -148,35 +148,39 @@ def finding(lead: Mapping[str, Any]) -> str:
 
 def remarks(lead: Mapping[str, Any], strategies: Sequence[Mapping[str, Any]]) -> list[str]:
     """What a reader must know beside the finding: who else could lead, who is cheap, who has no scores."""
-    found = []
+    lines = []
     rivals = lead["rivals"]
     nothing = lead["metric"] not in METRICS and lead["score"] == 0
     if lead["level"] and not nothing:
         adjusted = f", p adjusted for {len(rivals)} comparisons" if len(rivals) > 1 else ""
-        found.append(
+        lines.append(
             f"Not told apart from {lead['leader']} on these questions: {', '.join(lead['level'])} "
             f"(at the 5 % level{adjusted})."
         )
-        held = [one for one in rivals if not one["beyond_chance"] and one["tokens"] is not None]
-        cheapest = min(held, key=lambda one: one["tokens"], default=None)
+        level_rivals = [
+            rival for rival in rivals if not rival["beyond_chance"] and rival["tokens"] is not None
+        ]
+        cheapest = min(level_rivals, key=lambda rival: rival["tokens"], default=None)
         if cheapest is not None and lead["tokens"] is not None and cheapest["tokens"] < lead["tokens"]:
-            found.append(
+            lines.append(
                 f"The cheapest of these is {cheapest['strategy']}, {thousands(cheapest['tokens'])} tokens a "
                 f"question against {thousands(lead['tokens'])}."
             )
     elif len(rivals) > 1 and not nothing:
-        found.append(f"Beyond chance against each of the {len(rivals)} others (p adjusted for their number).")
+        lines.append(f"Beyond chance against each of the {len(rivals)} others (p adjusted for their number).")
     if len(lead["front"]) > 1:
-        found.append(
+        lines.append(
             f"No other strategy beats these in both {TITLES[lead['metric']]} and tokens: "
             f"{', '.join(lead['front'])}."
         )
     if lead["n"] < _FEW:
-        found.append(f"{lead['n']} questions are few: only large differences show.")
-    found += [
-        f"Without scores: {one['strategy']} ({one['withheld']})." for one in strategies if one["withheld"]
+        lines.append(f"{lead['n']} questions are few: only large differences show.")
+    lines += [
+        f"Without scores: {strategy['strategy']} ({strategy['withheld']})."
+        for strategy in strategies
+        if strategy["withheld"]
     ]
-    return found
+    return lines
 
 
 def so_far(progress: Mapping[str, Any]) -> str:

@@ -21,7 +21,7 @@ from disputatio.protocols import LLM
 from disputatio.trace import total_usage
 from disputatio.types import Capabilities, Choice, Completion, Prompt, Sampling, Usage
 
-_Word = TypeVar("_Word", Completion, Choice)
+_Output = TypeVar("_Output", Completion, Choice)
 
 Spent = tuple[str, str, str, Usage]
 """(example, entrant, model, what its calls took)."""
@@ -140,9 +140,9 @@ class Meter:
         """Whether a question may be begun: the most that its entrant took still fits beside those in hand."""
         with self._changed:
             need = self.spent.plus(self._most.get(entrant, Amount(calls=1, tokens=1)))
-            for one in self._hand:
-                most = self._most.get(one.entrant, Amount())
-                need = need.plus(Amount(*(max(a - b, 0) for a, b in zip(most, one.took, strict=True))))
+            for question in self._hand:
+                most = self._most.get(question.entrant, Amount())
+                need = need.plus(Amount(*(max(a - b, 0) for a, b in zip(most, question.took, strict=True))))
             over = self.budget.exceeded(need)
             self.stopped = self.stopped or over
             return not over
@@ -150,10 +150,10 @@ class Meter:
     @contextmanager
     def question(self, example: str, entrant: str) -> Iterator[None]:
         """The calls of this thread belong to that question until the end of the block; see `bound`."""
-        one = _Question(example=example, entrant=entrant)
+        question = _Question(example=example, entrant=entrant)
         with self._changed:
-            self._hand.append(one)
-        self._at.question = one
+            self._hand.append(question)
+        self._at.question = question
         whole = False
         try:
             yield
@@ -161,9 +161,9 @@ class Meter:
         finally:
             self._at.question = None
             with self._changed:
-                self._hand.remove(one)
+                self._hand.remove(question)
                 if whole:
-                    self._note(entrant, one.took)
+                    self._note(entrant, question.took)
 
     def forecast(self, waiting: Mapping[str, int]) -> Amount | None:
         """What waiting questions will take by the means of their entrants; None where one was never seen."""
@@ -183,7 +183,7 @@ class Meter:
         """
         with self._changed:
             density = self._density.get(model, _BYTES_A_TOKEN / _MARGIN) * _MARGIN
-            read = sum(_bytes(one) / density + _TEMPLATE for one in prompts)
+            read = sum(_bytes(prompt) / density + _TEMPLATE for prompt in prompts)
             usage = Usage(
                 calls=len(prompts), prompt_tokens=round(read), completion_tokens=new_tokens * len(prompts)
             )
@@ -198,35 +198,35 @@ class Meter:
 
     def current(self) -> _Question:
         """The question of this thread."""
-        one: _Question | None = getattr(self._at, "question", None)
-        return _Question() if one is None else one
+        question: _Question | None = getattr(self._at, "question", None)
+        return _Question() if question is None else question
 
     def settle(
         self,
-        one: _Question,
+        question: _Question,
         worst: Amount,
         model: str,
         prompts: Sequence[Prompt],
-        words: Sequence[Completion | Choice | None],
+        replies: Sequence[Completion | Choice | None],
     ) -> None:
         """Count what a batch took in place of what was set aside; a failed call has no known tokens."""
         made = [
-            (one.usage, prompt)
-            for one, prompt in zip(words, prompts, strict=False)
-            if one is not None and not one.journalled
+            (reply.usage, prompt)
+            for reply, prompt in zip(replies, prompts, strict=False)
+            if reply is not None and not reply.journalled
         ]
-        usage = total_usage(told for told, _ in made)
-        usage = replace(usage, calls=usage.calls + sum(one is None for one in words))
+        usage = total_usage(used for used, _ in made)
+        usage = replace(usage, calls=usage.calls + sum(reply is None for reply in replies))
         if usage.calls:
-            self._keep(one.example, one.entrant, model, usage)
+            self._keep(question.example, question.entrant, model, usage)
         with self._changed:
             amount = self.budget.amount(model, usage)
             self._reserved = self._reserved.plus(worst, -1)
             self.spent = self.spent.plus(amount)
-            one.took = one.took.plus(amount)
-            for told, prompt in made:
-                if told.prompt_tokens:
-                    density = _bytes(prompt) / told.prompt_tokens
+            question.took = question.took.plus(amount)
+            for used, prompt in made:
+                if used.prompt_tokens:
+                    density = _bytes(prompt) / used.prompt_tokens
                     self._density[model] = min(density, self._density.get(model, density))
             self._changed.notify_all()
 
@@ -266,22 +266,22 @@ class Metered:
         """As the model within; raises `BudgetSpent` where the batch may exceed the budget."""
         return self._made(lambda: self._llm.choose(prompts, options), prompts, 1)
 
-    def _made(self, make: Callable[[], list[_Word]], prompts: Sequence[Prompt], new: int) -> list[_Word]:
+    def _made(self, make: Callable[[], list[_Output]], prompts: Sequence[Prompt], new: int) -> list[_Output]:
         question = self._question or self._meter.current()
         worst = self._meter.reserve(self.name, prompts, new)
-        words: Sequence[Completion | Choice | None] = [None] * len(prompts)
+        replies: Sequence[Completion | Choice | None] = [None] * len(prompts)
         try:
             done = make()
-            words = list[Completion | Choice | None](done)
+            replies = list[Completion | Choice | None](done)
             return done
         except BatchFault as fault:
-            words = fault.results
+            replies = fault.results
             raise
         except NotJournalled:
-            words, prompts = (), ()  # nothing was called
+            replies, prompts = (), ()  # nothing was called
             raise
         finally:
-            self._meter.settle(question, worst, self.name, prompts, words)
+            self._meter.settle(question, worst, self.name, prompts, replies)
 
 
 def bound(kit: Kit) -> Kit:
@@ -294,4 +294,4 @@ def bound(kit: Kit) -> Kit:
 
 
 def _bytes(prompt: Prompt) -> int:
-    return sum(len(one.content.encode("utf-8", "replace")) for one in prompt.messages)
+    return sum(len(message.content.encode("utf-8", "replace")) for message in prompt.messages)

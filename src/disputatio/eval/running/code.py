@@ -25,14 +25,14 @@ def code_of(strategy: Strategy, *more: str) -> dict[str, str]:
     further modules to begin from.
     """
     packages = frozenset({OURS, strategy.__module__.partition(".")[0]})
-    found: dict[str, str] = {}
+    hashes: dict[str, str] = {}
     waiting = [strategy.__module__, WALK, *more]
     while waiting:
         name = waiting.pop()
-        if name not in found:
-            found[name], imports = _module(name)
-            waiting += [one for one in imports if one.partition(".")[0] in packages]
-    return dict(sorted(found.items()))
+        if name not in hashes:
+            hashes[name], imports = _module(name)
+            waiting += [name for name in imports if name.partition(".")[0] in packages]
+    return dict(sorted(hashes.items()))
 
 
 def source_hash(source: str) -> str:
@@ -79,7 +79,7 @@ def _imported(tree: ast.AST, package: str) -> Iterator[str]:
             above = parts[: len(parts) - node.level + 1] if node.level else []
             start = ".".join([*above, *([node.module] if node.module else [])])
             below = [f"{start}.{alias.name}" for alias in node.names]
-            modules = [one for one in below if _source(one) is not None]
+            modules = [module for module in below if _source(module) is not None]
             yield from modules
             if len(modules) < len(below):
                 yield start

@@ -5,20 +5,34 @@ Options are recorded in full, so that a default that changes later is noticed.
 
 from __future__ import annotations
 
+import inspect
 import math
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from disputatio.errors import InputError, UnknownName
-from disputatio.eval.running.code import code_of
-from disputatio.eval.running.journal import Entrant
-from disputatio.pipeline import Strategy, load_strategy, prompts_hash, read_options, strategy_options
+from disputatio.errors import ConfigError, InputError, UnknownName
+from disputatio.eval.running.code import code_of, source_hash
+from disputatio.eval.running.run_log import Entrant
+from disputatio.pipeline import (
+    Strategy,
+    load_strategy,
+    prompts_hash,
+    read_options,
+    strategy_name,
+    strategy_options,
+)
+
+Strategies = str | Strategy | Sequence[str | Strategy] | Mapping[str, str | Strategy]
+"""`A,B`, `LABEL=NAME`, a function, a list of these, or {label: name or function}."""
+Options = Sequence[str] | Mapping[str, object]
+"""`key=value` or `LABEL.key=value`, or a mapping of the same keys to values."""
 
 
 def entrants(
-    names: str, settings: Sequence[str], *, seeds: Sequence[int] = (0,), code: Sequence[str] = ()
+    strategies: Strategies, options: Options = (), *, seeds: Sequence[int] = (0,), code: Sequence[str] = ()
 ) -> list[Entrant]:
-    """The entrants of `A,B` with their settings, `key=value` or `LABEL.key=value`.
+    """The entrants of `A,B` with their options, `key=value` or `LABEL.key=value`.
 
     `LABEL=NAME` in place of a name lets one strategy take part twice with different options. An option
     called `seed` or `..._seed` takes the evaluation's seed unless it is set: a strategy that has one takes
@@ -26,49 +40,70 @@ def entrants(
     beside the strategy's own whose change makes another entrant. Raises `UnknownName` for a strategy, label,
     option or choice, `InputError` for a value that its option cannot take.
     """
-    strategies = _named(names)
-    functions = {label: load_strategy(name) for label, name in strategies.items()}
-    given = _given(functions, settings)
+    named = labelled(strategies)
+    functions = {
+        label: load_strategy(strategy) if isinstance(strategy, str) else strategy
+        for label, strategy in named.items()
+    }
+    chosen = _chosen_options(functions, options)
     return [
         Entrant(
             label=label if seed == seeds[0] else f"{label}#{seed}",
-            strategy=strategies[label],
-            options=_storable(defaults(function, seed) | given[label]),
+            strategy=recorded_name(label, named[label]),
+            options=_storable(defaults(function, seed) | chosen[label]),
             prompts=prompts_hash(function),
-            code=code_of(function, *code),
+            code=_code(named[label], function, code),
         )
         for label, function in functions.items()
-        for seed in (seeds if takes_seed(function, given[label]) else seeds[:1])
+        for seed in (seeds if takes_seed(function, chosen[label]) else seeds[:1])
     ]
 
 
-def takes_seed(strategy: Strategy, given: Mapping[str, Any]) -> bool:
+def labelled(strategies: Strategies) -> dict[str, str | Strategy]:
+    """Strategies by label, names and functions as they were given; raises `InputError` for a bad label.
+
+    >>> labelled("concat, twice=majority_vote")
+    {'concat': 'concat', 'twice': 'majority_vote'}
+    """
+    if isinstance(strategies, str):
+        return _by_label(list(map(_split, strategies.split(","))), strategies)
+    if isinstance(strategies, Mapping):
+        return _by_label(list(strategies.items()), ", ".join(strategies))
+    if callable(strategies):
+        return labelled([strategies])
+    pairs = [pair for strategy in strategies for pair in _pairs(strategy)]
+    return _by_label(pairs, ", ".join(label for label, _ in pairs))
+
+
+def functions_of(strategies: Strategies) -> dict[str, Strategy]:
+    """The strategies that were given as functions, by the names that records have for them."""
+    return {
+        recorded_name(label, strategy): strategy
+        for label, strategy in labelled(strategies).items()
+        if not isinstance(strategy, str)
+    }
+
+
+def recorded_name(label: str, strategy: str | Strategy) -> str:
+    """The name that records have for a strategy; `module:label` for a function that cannot be imported."""
+    if isinstance(strategy, str):
+        return strategy
+    name = strategy_name(strategy)
+    try:
+        importable = load_strategy(name) is strategy
+    except ConfigError:
+        importable = False
+    return name if importable else f"{strategy.__module__}:{label}"
+
+
+def takes_seed(strategy: Strategy, chosen: Mapping[str, Any]) -> bool:
     """Whether a strategy has a seed among its options that was not set by hand.
 
     >>> def vote(question, kit, *, shuffle_seed: int = 0): ...
     >>> takes_seed(vote, {}), takes_seed(vote, {"shuffle_seed": 3})
     (True, False)
     """
-    return any(_is_seed(name) and name not in given for name in strategy_options(strategy))
-
-
-def _given(functions: Mapping[str, Strategy], settings: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """The options that were set by hand, by label."""
-    options: dict[str, dict[str, Any]] = {label: {} for label in functions}
-    for setting in settings:
-        key, equals, value = setting.partition("=")
-        if not equals or not key.strip():
-            raise InputError(f"--set {setting}: write key=value or STRATEGY.key=value")
-        label, dot, option = key.strip().rpartition(".")
-        if dot and label not in functions:
-            raise UnknownName("strategy", label, functions)
-        known = {name: strategy_options(function) for name, function in functions.items()}
-        takers = [label] if dot else [name for name in functions if option in known[name]]
-        if not takers:
-            raise UnknownName("option", option, {name for all_of in known.values() for name in all_of})
-        for taker in takers:
-            options[taker] |= read_options(functions[taker], {option: value})
-    return options
+    return any(_is_seed(name) and name not in chosen for name in strategy_options(strategy))
 
 
 def defaults(strategy: Strategy, seed: int = 0) -> dict[str, Any]:
@@ -79,10 +114,39 @@ def defaults(strategy: Strategy, seed: int = 0) -> dict[str, Any]:
     {'rounds': 3, 'shuffle_seed': 7}
     """
     return {
-        name: seed if _is_seed(name) else one.default
-        for name, one in strategy_options(strategy).items()
-        if one.default is not one.empty
+        name: seed if _is_seed(name) else parameter.default
+        for name, parameter in strategy_options(strategy).items()
+        if parameter.default is not parameter.empty
     }
+
+
+def _chosen_options(functions: Mapping[str, Strategy], options: Options) -> dict[str, dict[str, Any]]:
+    """The options that were set by hand, by label."""
+    chosen: dict[str, dict[str, Any]] = {label: {} for label in functions}
+    known = {label: strategy_options(function) for label, function in functions.items()}
+    for key, value in _settings(options):
+        label, dot, option = key.rpartition(".")
+        if dot and label not in functions:
+            raise UnknownName("strategy", label, functions)
+        takers = [label] if dot else [name for name in functions if option in known[name]]
+        if not takers:
+            raise UnknownName("option", option, {name for names in known.values() for name in names})
+        for taker in takers:
+            chosen[taker] |= read_options(functions[taker], {option: value})
+    return chosen
+
+
+def _settings(options: Options) -> list[tuple[str, object]]:
+    """Options as pairs of key and value; raises `InputError` for text that is not `key=value`."""
+    if isinstance(options, Mapping):
+        return list(options.items())
+    settings: list[tuple[str, object]] = []
+    for setting in options:
+        key, equals, value = setting.partition("=")
+        if not equals or not key.strip():
+            raise InputError(f"--set {setting}: write key=value or STRATEGY.key=value")
+        settings.append((key.strip(), value))
+    return settings
 
 
 def _is_seed(option: str) -> bool:
@@ -101,14 +165,41 @@ def _storable(options: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _named(names: str) -> dict[str, str]:
-    strategies: dict[str, str] = {}
-    for word in names.split(","):
-        left, equals, right = (part.strip() for part in word.partition("="))
-        label, name = left, right if equals else left
-        if not label or not name or "." in label.removeprefix(name) or "#" in label:
-            raise InputError(f"--strategy {names}: write NAME or LABEL=NAME, separated by commas")
+def _code(strategy: str | Strategy, function: Strategy, more: Sequence[str]) -> dict[str, str]:
+    """The hash of each module behind a strategy; of a function that stands in no file, of its own source."""
+    code = code_of(function, *more)
+    module = function.__module__
+    if not isinstance(strategy, str) and not code.get(module):
+        try:
+            code[module] = source_hash(textwrap.dedent(inspect.getsource(function)))
+        except (OSError, TypeError, SyntaxError):  # typed at a prompt, or a lambda inside a longer line
+            code[module] = ""
+    return code
+
+
+# --- labels -------------------------------------------------------------------------------------
+def _split(entry: str) -> tuple[str, str]:
+    """The label and the name of `NAME` or `LABEL=NAME`."""
+    left, equals, right = (part.strip() for part in entry.partition("="))
+    return left, right if equals else left
+
+
+def _pairs(strategy: str | Strategy) -> list[tuple[str, str | Strategy]]:
+    if isinstance(strategy, str):
+        return [_split(entry) for entry in strategy.split(",")]
+    return [(strategy_name(strategy).rpartition(":")[2].rpartition(".")[2], strategy)]
+
+
+def _by_label(pairs: Sequence[tuple[str, str | Strategy]], shown: str) -> dict[str, str | Strategy]:
+    """Pairs of label and strategy as a mapping; raises `InputError` for a label twice or one that is none."""
+    strategies: dict[str, str | Strategy] = {}
+    for label, strategy in pairs:
+        dotted = isinstance(strategy, str) and "." in label.removeprefix(strategy)
+        if not label or not strategy or dotted or "#" in label:
+            raise InputError(f"--strategy {shown}: write NAME or LABEL=NAME, separated by commas")
         if label in strategies:
             raise InputError(f"strategy {label} is named twice: LABEL=NAME gives it another label")
-        strategies[label] = name
+        strategies[label] = strategy
+    if not strategies:
+        raise InputError("name at least one strategy")
     return strategies

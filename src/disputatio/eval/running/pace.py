@@ -65,24 +65,24 @@ class Pace:
         """
         if not self._times:
             return None
-        mean = sum(one.mean for one in self._times.values()) / len(self._times)
+        mean = sum(times.mean for times in self._times.values()) / len(self._times)
         total = longest = spread = 0.0
         known = True
         counts = dict(waiting)
         for entrant, had in in_hand:
-            one = self._times.get(entrant, _Times(mean=mean))
-            rest = max(one.mean - had, 0.0)
+            times = self._times.get(entrant, _Times(mean=mean))
+            rest = max(times.mean - had, 0.0)
             total += rest
             longest = max(longest, rest)
             counts.setdefault(entrant, 0)
         for entrant, count in counts.items():
-            one = self._times.get(entrant, _Times(mean=mean))
-            total += count * one.mean
+            times = self._times.get(entrant, _Times(mean=mean))
+            total += count * times.mean
             many = count + sum(name == entrant for name, _ in in_hand)
-            if one.variance is None:
+            if times.variance is None:
                 known = known and not many
             else:  # of the questions to come, and of the mean that stands for them
-                spread += many * one.variance + many**2 * one.variance / one.count
+                spread += many * times.variance + many**2 * times.variance / times.count
         seconds = max(total / self.workers, longest)
         if not known:
             return Left(seconds, None, None)

@@ -60,7 +60,9 @@ class Prices:
         """The price of a model; raises `InputError` that says what to write where there is none."""
         if model in self.models:
             return self.models[model]
-        fitting = [one for one in self.models if one.endswith("*") and model.startswith(one[:-1])]
+        fitting = [
+            pattern for pattern in self.models if pattern.endswith("*") and model.startswith(pattern[:-1])
+        ]
         if not fitting:
             raise InputError(
                 f"{self.origin}: no price of {model}: give --prices FILE with "
@@ -78,15 +80,15 @@ def read_prices(path: Path | None = None) -> Prices:
         raise InputError(f"{path}: {getattr(error, 'strerror', None) or error}") from error
     origin = "the table of prices" if path is None else str(path)
     try:
-        found = tomllib.loads(text)
-        told = _File.model_validate({**found, "as_of": str(found.get("as_of", ""))})
+        table = tomllib.loads(text)
+        file = _File.model_validate({**table, "as_of": str(table.get("as_of", ""))})
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{origin}: is not TOML: {error}") from error
     except ValidationError as error:
         first: Any = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
         raise InputError(f"{origin}: {where}: {first['msg']}") from error
-    return Prices(origin=origin, currency=told.currency, models=told.models, as_of=told.as_of)
+    return Prices(origin=origin, currency=file.currency, models=file.models, as_of=file.as_of)
 
 
 def our_prices() -> str:

@@ -53,25 +53,27 @@ def free(out: Path) -> Path:
     """The first folder beside this one that is not there yet: `runs-2`, `runs-3`, ..."""
     stem, _, number = out.name.rpartition("-")
     name, start = (stem, int(number) + 1) if stem and number.isdecimal() else (out.name, 2)
-    while (found := out.with_name(f"{name}-{start}")).exists():
+    while (folder := out.with_name(f"{name}-{start}")).exists():
         start += 1
-    return found
+    return folder
 
 
 def _names(was: Mapping[str, Any], new: Mapping[str, Any]) -> str:
     return _some(sorted(key for key in {*was, *new} if was.get(key) != new.get(key)))
 
 
-def _pairs(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
+def _pairs(mapping: Mapping[str, Any], other: Mapping[str, Any]) -> str:
     """What a mapping says where another says something else."""
     gone = object()
-    said = [f"{key}={_dump(value)}" for key, value in sorted(one.items()) if other.get(key, gone) != value]
-    return _some(said) if said else "nothing more"
+    pairs = [
+        f"{key}={_dump(value)}" for key, value in sorted(mapping.items()) if other.get(key, gone) != value
+    ]
+    return _some(pairs) if pairs else "nothing more"
 
 
-def _some(words: list[str]) -> str:
-    more = len(words) - _SHOWN
-    return ", ".join(words[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
+def _some(parts: list[str]) -> str:
+    more = len(parts) - _SHOWN
+    return ", ".join(parts[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
 def _dump(value: Any) -> str:

@@ -34,8 +34,8 @@ from disputatio.errors import (
 from disputatio.eval.judge import Grade, Judge, as_record
 from disputatio.eval.metrics import score_answer
 from disputatio.eval.running.budget import BudgetSpent, Meter
-from disputatio.eval.running.journal import Entrant, Journal, Manifest, State, open_journal
 from disputatio.eval.running.pace import Left, Pace
+from disputatio.eval.running.run_log import Entrant, Entry, RunLog, RunManifest, State, open_run_log
 from disputatio.trace import Trace
 from disputatio.types import Answer, Example, Passage, Record
 
@@ -63,7 +63,7 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class RunOutcome:
     """What a run did: pairs answered, pairs that were done before, pairs that failed by a fault or a bug.
 
     `left` counts the pairs that were not tried, `waiting` those of each entrant; `stopped` says why when
@@ -107,14 +107,15 @@ def run(
     *,
     ask: Ask,
     out: Path,
-    manifest: Manifest,
+    manifest: RunManifest,
     workers: int = 1,
     progress: Callable[[Progress], None] | None = None,
+    on_record: Callable[[Entry], None] | None = None,
     prepare: Callable[[], None] | None = None,
     judge: Judge | None = None,
     meter: Meter | None = None,
     about: Mapping[str, Any] | None = None,
-) -> Outcome:
+) -> RunOutcome:
     """Ask every entrant every question that the journal in `out` has no answer to.
 
     A fault (`LLMError`, `ReplyError`) is recorded as such and tried once more at the end of the run, where
@@ -123,13 +124,14 @@ def run(
     of ours (a missing part, a wrong option) end it when the questions in hand are recorded, and so do SIGINT,
     SIGTERM and the budget of `meter`, which must be the one that watches the kit that `ask` uses.
 
+    `progress` and `on_record` are called in this thread after every record.
     `workers` questions are in hand at a time; `about` is kept in the journal beside the manifest. `prepare`
     is called before the first question, if there is one, so that loading a model is not on its bill.
     `judge` grades each answer, off its bill; a judge's fault is a fault of the record.
 
-    Raises `InputError` as `open_journal` does.
+    Raises `InputError` as `open_run_log` does.
     """
-    with open_journal(out, manifest, entrants, examples, run=about) as journal:
+    with open_run_log(out, manifest, entrants, examples, run=about) as journal:
         done = journal.done()
         tasks = [
             _Task(example, entrant)
@@ -150,6 +152,7 @@ def run(
                 manifest=manifest,
                 meter=meter,
                 progress=progress,
+                on_record=on_record,
                 interrupted=interrupted,
                 pace=Pace(workers=workers),
                 total=len(tasks),
@@ -158,7 +161,7 @@ def run(
             work.go(tasks)
     left = {label: count for label, count in work.waiting.items() if count}
     failed = Counter(work.failed.values())
-    return Outcome(
+    return RunOutcome(
         done=len(tasks) - sum(left.values()) - failed.total(),
         kept=kept,
         faults=failed["fault"],
@@ -175,12 +178,13 @@ class _Work:
     """A run under way. `waiting` counts the pairs without a record of this run, `failed` has those whose last
     one is a fault or a bug."""
 
-    journal: Journal
+    journal: RunLog
     ask: Ask
     judge: Judge | None
-    manifest: Manifest
+    manifest: RunManifest
     meter: Meter | None
     progress: Callable[[Progress], None] | None
+    on_record: Callable[[Entry], None] | None
     interrupted: threading.Event
     pace: Pace
     total: int
@@ -229,10 +233,10 @@ class _Work:
             if not hand:
                 return
             for future in sorted(
-                wait(hand, return_when=FIRST_COMPLETED).done, key=lambda one: hand[one].number
+                wait(hand, return_when=FIRST_COMPLETED).done, key=lambda future: hand[future].number
             ):
-                held = hand.pop(future)
-                self._settle(future, held, list(hand.values()))
+                pending = hand.pop(future)
+                self._settle(future, pending, list(hand.values()))
 
     def _answer(self, task: _Task, trace: Trace) -> _Answered:
         example, entrant = task
@@ -246,7 +250,7 @@ class _Work:
         # A call that came from the journal of calls counts for what it took when it was made.
         return _Answered(answer, max(wall, answer.usage.seconds), time.perf_counter() - start, grades)
 
-    def _settle(self, future: Future[_Answered], held: _InHand, rest: Sequence[_InHand]) -> None:
+    def _settle(self, future: Future[_Answered], pending: _InHand, rest: Sequence[_InHand]) -> None:
         """Record what came of one question, and tell of it; an error that is not its own ends the run."""
         error = future.exception()
         if isinstance(error, BudgetSpent):
@@ -254,9 +258,9 @@ class _Work:
         if error is not None and not _is_of_the_question(error):
             self.error = self.error or error
             return
-        record, state = self._write(future, held)
-        label = held.task.entrant.label
-        pair = (held.task.example.id, label)
+        record, state = self._write(future, pending)
+        label = pending.task.entrant.label
+        pair = (pending.task.example.id, label)
         self.in_a_row = 0 if state == "done" else self.in_a_row + 1
         if not self.retrying:
             self.waiting[label] -= 1
@@ -264,15 +268,18 @@ class _Work:
         if state != "done":
             self.failed[pair] = state
         if state == "fault" and not self.retrying and not isinstance(error, _FINAL):
-            self.again.append(held.task)
-        self.pace.note(label, future.result().wall if error is None else time.perf_counter() - held.start)
+            self.again.append(pending.task)
+        self.pace.note(label, future.result().wall if error is None else time.perf_counter() - pending.start)
+        if self.on_record is not None:
+            dataset = pending.task.example.metadata.get("dataset", "")
+            self.on_record(Entry(entrant=label, dataset=dataset, state=state, record=record))
         if self.progress is not None:
             self.progress(self._progress(record, label, rest))
 
     def _progress(self, record: Record, label: str, rest: Sequence[_InHand]) -> Progress:
         now = time.perf_counter()
         to_begin = self.waiting + Counter(task.entrant.label for task in self.again)
-        in_hand = [(one.task.entrant.label, now - one.start) for one in rest]
+        in_hand = [(pending.task.entrant.label, now - pending.start) for pending in rest]
         if not self.retrying:
             to_begin -= Counter(name for name, _ in in_hand)
         unsettled = self.waiting.total() + len(self.again) + (len(rest) if self.retrying else 0)
@@ -286,8 +293,8 @@ class _Work:
             fault=record.fault,
         )
 
-    def _write(self, future: Future[_Answered], held: _InHand) -> tuple[Record, State]:
-        (example, entrant), label = held.task, held.task.entrant.label
+    def _write(self, future: Future[_Answered], pending: _InHand) -> tuple[Record, State]:
+        (example, entrant), label = pending.task, pending.task.entrant.label
         error = future.exception()
         if error is None:
             answer, seconds, _, grades = future.result()
@@ -296,22 +303,22 @@ class _Work:
             record = _record(
                 example, entrant, answer, seconds, fault=fault, manifest=self.manifest, grades=grades
             )
-            self.journal.append(label, record, state=state, answer=answer, events=held.trace.events)
+            self.journal.append(label, record, state=state, answer=answer, events=pending.trace.events)
             return record, state
         state = "fault" if isinstance(error, DisputatioError) else "bug"
-        nothing = Answer(question=example.question, abstained="fault", usage=held.trace.usage())
+        nothing = Answer(question=example.question, abstained="fault", usage=pending.trace.usage())
         record = _record(
             example,
             entrant,
             nothing,
-            time.perf_counter() - held.start,
+            time.perf_counter() - pending.start,
             fault=f"{type(error).__name__}: {error}",
             manifest=self.manifest,
         )
         detail = "" if state == "fault" else "".join(traceback.format_exception(error))
         if detail:
-            held.trace.note("bug", traceback=detail)
-        self.journal.append(label, record, state=state, detail=detail, events=held.trace.events)
+            pending.trace.note("bug", traceback=detail)
+        self.journal.append(label, record, state=state, detail=detail, events=pending.trace.events)
         return record, state
 
 
@@ -338,13 +345,15 @@ def _record(
     seconds: float,
     *,
     fault: str,
-    manifest: Manifest,
+    manifest: RunManifest,
     grades: Mapping[str, Grade] | None = None,
 ) -> Record:
     """The record of one answer; a fault has no scores, and neither has a verdict that is no grade."""
     metrics = manifest.metrics.get(example.metadata.get("dataset", ""), ())
     scores = {} if fault else score_answer(answer.answers, example, metrics)
-    scores |= {name: None if one.grade is None else float(one.grade) for name, one in (grades or {}).items()}
+    scores |= {
+        name: None if grade.grade is None else float(grade.grade) for name, grade in (grades or {}).items()
+    }
     return Record(
         example=example.id,
         row=example.row,
@@ -371,7 +380,9 @@ def _interruptible() -> Iterator[threading.Event]:
     if threading.current_thread() is not threading.main_thread():
         yield event
         return
-    before = {one: signal.getsignal(one) or signal.SIG_DFL for one in (signal.SIGINT, signal.SIGTERM)}
+    before = {
+        number: signal.getsignal(number) or signal.SIG_DFL for number in (signal.SIGINT, signal.SIGTERM)
+    }
 
     def restore() -> None:
         for number, handler in before.items():

@@ -25,7 +25,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from disputatio.store.ingesting.parsers import Part, Refused, kind_of, largest, parser
+from disputatio.store.ingesting.parsers import ParsedPart, Refused, kind_of, largest, parser
 from disputatio.store.ingesting.rows import Unreadable
 
 _LONGEST_REQUEST = 65_536
@@ -159,11 +159,12 @@ def _answer(parent: socket.socket, asked: dict[str, Any], file: BinaryIO, bounds
             bounds.load(kind_of(str(asked["name"]), b""))
         _send(parent, {"ready": True})
         bounds.bind(int(asked["megabytes"]), float(asked["seconds"]))
-        for part in _parts(kind, str(asked["name"]), asked.get("member") or [], file):
+        columns = {str(field): str(column) for field, column in dict(asked.get("columns") or {}).items()}
+        for part in _parts(kind, str(asked["name"]), asked.get("member") or [], columns, file):
             _send(parent, part)
             bounds.renew(float(asked["seconds"]))
     except MemoryError:
-        refusal: Part | None = {"refused": f"takes more than {asked['megabytes']} MB of memory to read"}
+        refusal: ParsedPart | None = {"refused": f"takes more than {asked['megabytes']} MB of memory to read"}
         spent = True
     except BrokenPipeError:
         return True
@@ -182,10 +183,12 @@ def _answer(parent: socket.socket, asked: dict[str, Any], file: BinaryIO, bounds
     return spent
 
 
-def _parts(kind: str, name: str, member: list[int], file: BinaryIO) -> Iterator[Part]:
+def _parts(
+    kind: str, name: str, member: list[int], columns: dict[str, str], file: BinaryIO
+) -> Iterator[ParsedPart]:
     """The parts of a file, or of one member of an archive."""
     if kind != "zip" or not member:
-        yield from parser(kind, name)(file)
+        yield from parser(kind, name, columns)(file)
         return
     from disputatio.store.ingesting.parsers import archive
 
@@ -199,7 +202,7 @@ def _parts(kind: str, name: str, member: list[int], file: BinaryIO) -> Iterator[
     if limit is not None and size > limit:
         raise Refused(f"is larger than {limit >> 20} MB, the limit")
     try:
-        yield from parser(inner, name)(raw)
+        yield from parser(inner, name, columns)(raw)
     except (Refused, Unreadable, MemoryError):
         raise
     except Exception as error:  # whatever a parser raises is the file's fault, and told as such
@@ -211,7 +214,7 @@ def _broken(kind: str, error: Exception) -> str:
     return f"is not a readable {kind.upper()} file ({words[:160]})"
 
 
-def _send(parent: socket.socket, part: Part) -> None:
+def _send(parent: socket.socket, part: ParsedPart) -> None:
     parent.sendall(json.dumps(part, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from disputatio.errors import IngestError
 from disputatio.store.ingesting.hidden import cleaned
+from disputatio.types import DateOrigin
 
 FIELDS = ("text", "title", "url", "date", "source", "owner")
 _LONGEST = {"title": 2_000, "url": 8_000, "date": 200, "source": 500, "owner": 500}
@@ -22,7 +23,8 @@ class Document:
     """What was read from a file, or from one row of it (`row` is then its number, from 1).
 
     `text` is the text that is stored and that passages point into. `folder` is the top folder of
-    the file under the path that was given. `id` is given by the index from the content. `metadata`
+    the file under the path that was given. `date_origin` says who gives the `date`, as that of a passage
+    does. `id` is given by the index from the content. `metadata`
     may hold `hidden` (how many characters nobody would have seen were removed) and, for paged
     formats, `pages` (see `page_of`).
     """
@@ -33,6 +35,7 @@ class Document:
     title: str = ""
     url: str = ""
     date: str = ""
+    date_origin: DateOrigin = ""
     source: str = ""
     owner: str = ""
     folder: str = ""
@@ -46,12 +49,14 @@ class Reading:
 
     `documents` is a tuple for a small file and an iterator for a large one, to be gone through once
     and before the next file is read; it raises `IngestError` when the file turns out broken or changed
-    half-way. `refused` is complete when `documents` has been gone through.
+    half-way. `refused`, and `left_out` (how many members, sheets or rows by reason), are complete when
+    `documents` has been gone through.
     """
 
     path: str
     documents: Iterable[Document] = ()
     refused: Sequence[IngestError] = ()
+    left_out: Mapping[str, int] = field(default_factory=dict)
 
 
 class Refusals(list[IngestError]):
@@ -92,7 +97,8 @@ def document_of(
     """A document from named fields; those without a place of their own are metadata.
 
     `hidden` counts what a parser removed already, `pages` holds the offset of each page's first
-    character. Metadata that is too long to go with every passage is left out and named in `left_out`.
+    character. A date is stated, unless the field `date_origin` says otherwise. Metadata that is too long
+    to go with every passage is left out and named in `left_out`.
     Raises `IngestError` for a field that is no text, too long, or a row without text.
 
     >>> document_of({"text": "a\u200bb", "year": 2010}, "f.jsonl", 1).metadata
@@ -103,6 +109,8 @@ def document_of(
     metadata: dict[str, str] = {}
     left_out: list[str] = []
     for name, value in fields.items():
+        if name == "date_origin":
+            continue
         if isinstance(value, bool) or value is None or not isinstance(value, str | int | float):
             if name in FIELDS and value is not None:
                 raise IngestError(where, f"{name!r} is not text")
@@ -123,7 +131,13 @@ def document_of(
         metadata["pages"] = ",".join(map(str, pages))
     if hidden:
         metadata["hidden"] = str(hidden)
-    return Document(**{"text": "", **told}, path=path, row=row, metadata=metadata)
+    origin = _origin(fields.get("date_origin", "stated")) if told.get("date") else ""
+    return Document(**{"text": "", **told}, date_origin=origin, path=path, row=row, metadata=metadata)
+
+
+def _origin(name: object) -> DateOrigin:
+    """The origin of a date by its name; one that is not known counts as none."""
+    return "stated" if name == "stated" else "file" if name == "file" else ""
 
 
 def _field(name: str, value: object, words: str, where: str) -> str:

@@ -63,13 +63,16 @@ _SUFFIXES = {
     "application/x-ndjson": ".jsonl",
     "application/pdf": ".pdf",
     "application/vnd.openxmlformats-officedocument.wordprocessingml.document": ".docx",
+    "application/vnd.openxmlformats-officedocument.presentationml.presentation": ".pptx",
+    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": ".xlsx",
+    "application/json": ".json",
     "application/epub+zip": ".epub",
     "message/rfc822": ".eml",
     "application/vnd.apache.parquet": ".parquet",
     "application/zip": ".zip",
     "application/x-zip-compressed": ".zip",
 }
-_TEXTS = (".html", ".txt", ".md", ".csv", ".jsonl")
+_TEXTS = (".html", ".txt", ".md", ".csv", ".json", ".jsonl")
 _ENDINGS = {**{suffix: suffix for suffix in _SUFFIXES.values()}, ".htm": ".html", ".ndjson": ".jsonl"}
 # Types that say little: the ending of the path decides, as it would for a file.
 _VAGUE = ("", "application/octet-stream", "binary/octet-stream")
@@ -192,11 +195,13 @@ def _attributed(document: Document, fetched: Fetched, file: str) -> Document:
             url = document.url
         else:
             metadata["stated_url"] = document.url
+    modified = "" if fetched.suffix == ".html" else fetched.date
     return replace(
         document,
         path=document.path.replace(file, fetched.asked),
         url=url,
-        date=document.date or ("" if fetched.suffix == ".html" else fetched.date),
+        date=document.date or modified,
+        date_origin=document.date_origin if document.date or not modified else "file",
         source="",
         owner="",
         folder="",

@@ -6,12 +6,21 @@ import glob
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
+from dataclasses import dataclass, field
+from pathlib import Path, PurePath
 from typing import BinaryIO
 
 from disputatio.errors import IngestError
+from disputatio.store.ingesting.options import (
+    CODE,
+    EXCLUDED,
+    is_excluded,
+    is_folder_of_code,
+    why_left_out,
+)
 from disputatio.store.ingesting.source import STDIN
 
 _INDEX = ({"manifest.json", "segments"}, {"passages.lance", "documents.lance"})  # what each format has
@@ -36,31 +45,40 @@ def shown(path: Path | str) -> str:
     return _UNSHOWN.sub(escaped, str(path))
 
 
-def find_files(root: Path, refused: list[IngestError] | None = None) -> list[tuple[Path, str]]:
+def find_files(
+    root: Path,
+    refused: list[IngestError] | None = None,
+    *,
+    exclude: Sequence[str] = (),
+    left_out: Counter[str] | None = None,
+) -> list[tuple[Path, str]]:
     """The files under a path in a stable order, each with its top folder under it.
 
     `root` is a file, a folder, a pattern (`docs/**/*.md`) or `-` for standard input. Hidden files and
     folders, and an index, are skipped. Links are followed where they stay inside of the folder, each
     folder once. What is passed over (a link out of the folder, a folder that cannot be listed) is
-    added to `refused`; without that list the first such thing is raised.
+    added to `refused`; without that list the first such thing is raised. Code and configuration in a
+    folder, and what a pattern of `exclude` fits, are counted in `left_out` by reason; a folder counts once.
 
     Raises `IngestError` when nothing is there.
     """
     if str(root) == STDIN:
         return [(root, "")]
-    passed: list[IngestError] = []
+    search = _Search(exclude=exclude)
     if not os.path.lexists(root):
-        found = _matches(root, passed)
+        found = search.matches(root)
     elif root.is_dir():
-        found = _walk(root, root, passed)
+        found = search.walk(root, root)
     elif root.exists():
-        found = [root]
+        found = [root] if search.wants(root, root.parent, named=True) else []
     else:
         raise IngestError(shown(root), "is a link to nothing")
-    if passed and refused is None:
-        raise passed[0]
+    if search.passed and refused is None:
+        raise search.passed[0]
     if refused is not None:
-        refused += passed
+        refused += search.passed
+    if left_out is not None:
+        left_out.update(search.left_out)
     base = root if root.is_dir() else _fixed(root)
     return [(path, _top(path, base)) for path in found]
 
@@ -80,22 +98,85 @@ def _fixed(pattern: Path) -> Path:
     return Path(*fixed)
 
 
-def _matches(pattern: Path, passed: list[IngestError]) -> list[Path]:
-    if not _MAGIC.search(str(pattern)):
-        raise IngestError(shown(pattern), "there is no such file or folder")
-    base = _fixed(pattern)
-    inside = base.resolve()
-    found: dict[Path, None] = {}
-    for name in sorted(glob.iglob(str(pattern), recursive=True)):  # noqa: PTH207  (a whole pattern, also an absolute one)
-        path = Path(name)
-        if path.is_dir():
-            for one in _walk(path, base, passed):
-                found[one] = None
-        elif _stays(path, inside, base, passed):
-            found[path] = None
-    if not found and not passed:
-        raise IngestError(shown(pattern), "no file matches")
-    return list(found)
+@dataclass(slots=True, kw_only=True)
+class _Search:
+    """One search for files: what it passed over, and what it left out for which reason."""
+
+    exclude: Sequence[str]
+    passed: list[IngestError] = field(default_factory=list)
+    left_out: Counter[str] = field(default_factory=Counter)
+
+    def wants(self, path: Path, base: Path, *, named: bool) -> bool:
+        """Whether a file is to be read; what is not is counted."""
+        relative = path.relative_to(base) if path.is_relative_to(base) else PurePath(path.name)
+        reason = why_left_out(relative, self.exclude, named=named)
+        if reason:
+            self.left_out[reason] += 1
+        return not reason
+
+    def enters(self, folder: Path, base: Path) -> bool:
+        """Whether a folder is to be walked through; one that is not is counted."""
+        if is_folder_of_code(folder.name):
+            self.left_out[CODE] += 1
+        elif is_excluded(folder.relative_to(base), self.exclude):
+            self.left_out[EXCLUDED] += 1
+        else:
+            return True
+        return False
+
+    def matches(self, pattern: Path) -> list[Path]:
+        """The files that a pattern fits, and those of the folders that it fits."""
+        if not _MAGIC.search(str(pattern)):
+            raise IngestError(shown(pattern), "there is no such file or folder")
+        base = _fixed(pattern)
+        inside = base.resolve()
+        found: dict[Path, None] = {}
+        for name in sorted(glob.iglob(str(pattern), recursive=True)):  # noqa: PTH207  (a whole pattern, also an absolute one)
+            path = Path(name)
+            if path.is_dir():
+                found |= dict.fromkeys(
+                    self.walk(path, base) if path == base or self.enters(path, base) else ()
+                )
+            elif _stays(path, inside, base, self.passed) and self.wants(path, base, named=True):
+                found[path] = None
+        if not found and not self.passed and not self.left_out:
+            raise IngestError(shown(pattern), "no file matches")
+        return list(found)
+
+    def walk(self, root: Path, base: Path) -> list[Path]:
+        """The files under a folder, in order of their parts; each real folder once."""
+        inside = base.resolve()
+        if not _stays(root, inside, base, self.passed):
+            return []
+        found: list[Path] = []
+        seen: set[tuple[int, int]] = set()
+        linked: list[Path] = []  # folders behind links wait, so that their own place comes first
+        waiting = [root]
+        while waiting or linked:
+            folder = waiting.pop() if waiting else linked.pop(0)
+            try:
+                about = folder.stat()
+                entries = list(os.scandir(folder))
+            except OSError as error:
+                if folder == base:
+                    raise IngestError(shown(folder), reason_of(error)) from error
+                self.passed.append(IngestError(shown(folder), reason_of(error)))
+                continue
+            names = {entry.name for entry in entries}
+            if (about.st_dev, about.st_ino) in seen or any(index <= names for index in _INDEX):
+                continue  # walked already; or an index among the documents
+            seen.add((about.st_dev, about.st_ino))
+            for entry in sorted(entries, key=lambda entry: entry.name):
+                path = Path(entry.path)
+                if entry.name.startswith("."):
+                    continue
+                if entry.is_symlink() and not _stays(path, inside, base, self.passed):
+                    continue
+                if not entry.is_dir():
+                    found += [path] if self.wants(path, base, named=False) else []
+                elif self.enters(path, base):
+                    (linked if entry.is_symlink() else waiting).append(path)
+        return sorted(found, key=lambda path: path.parts)
 
 
 def _stays(path: Path, inside: Path, base: Path, passed: list[IngestError]) -> bool:
@@ -110,42 +191,6 @@ def _stays(path: Path, inside: Path, base: Path, passed: list[IngestError]) -> b
     reason = f"is a link out of {shown(base)}: give the file itself to read it"
     passed.append(IngestError(shown(path), reason))
     return False
-
-
-def _walk(root: Path, base: Path, passed: list[IngestError]) -> list[Path]:
-    """The files under a folder, in order of their parts; each real folder once."""
-    inside = base.resolve()
-    if not _stays(root, inside, base, passed):
-        return []
-    found: list[Path] = []
-    seen: set[tuple[int, int]] = set()
-    linked: list[Path] = []  # folders behind links wait, so that their own place comes first
-    waiting = [root]
-    while waiting or linked:
-        folder = waiting.pop() if waiting else linked.pop(0)
-        try:
-            about = folder.stat()
-            entries = list(os.scandir(folder))
-        except OSError as error:
-            if folder == base:
-                raise IngestError(shown(folder), reason_of(error)) from error
-            passed.append(IngestError(shown(folder), reason_of(error)))
-            continue
-        names = {entry.name for entry in entries}
-        if (about.st_dev, about.st_ino) in seen or any(one <= names for one in _INDEX):
-            continue  # walked already; or an index among the documents
-        seen.add((about.st_dev, about.st_ino))
-        for entry in sorted(entries, key=lambda one: one.name):
-            path = Path(entry.path)
-            if entry.name.startswith("."):
-                continue
-            if entry.is_symlink() and not _stays(path, inside, base, passed):
-                continue
-            if entry.is_dir():
-                (linked if entry.is_symlink() else waiting).append(path)
-            else:
-                found.append(path)
-    return sorted(found, key=lambda path: path.parts)
 
 
 @contextmanager

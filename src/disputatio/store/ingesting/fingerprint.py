@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from dataclasses import dataclass, replace
@@ -13,8 +12,6 @@ from typing import NamedTuple
 from disputatio.store.ingesting.files import shown
 from disputatio.store.ingesting.parsers import kind_of, largest
 
-READING = 1
-"""Grows when the readers make something else of the same file, so that files are read again."""
 _RACY_NS = 2_000_000_000
 _BLOCK = 1 << 20
 
@@ -49,11 +46,6 @@ class Look(NamedTuple):
 
     now: Fingerprint | None
     unchanged: bool
-
-
-def settings_of(source_by: str | None, folder: str) -> str:
-    """What, beside its bytes, decides what is read from a file."""
-    return json.dumps([READING, source_by or "", folder])
 
 
 def look(path: Path, settings: str, known: Fingerprint | None = None) -> Look:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from disputatio.errors import IngestError
-from disputatio.store.ingesting.documents import Document
+from disputatio.store.ingesting.documents import Document, Reading
 from disputatio.store.ingesting.files import shown
-from disputatio.store.ingesting.fingerprint import Look, kept, look, settings_of
+from disputatio.store.ingesting.fingerprint import Look, kept, look
+from disputatio.store.ingesting.options import DEFAULT, ReadOptions, settings_of
 from disputatio.store.ingesting.prepare import Prepared, prepare
 from disputatio.store.ingesting.readers import find_files, open_reader, with_source
 from disputatio.store.ingesting.source import STDIN
@@ -25,6 +26,9 @@ Progress = Callable[[int, int, int], None]
 class IngestSummary:
     """What an ingest did, in documents; `refused` holds (path or path:row, reason).
 
+    `left_out` counts what was not read on purpose: files of `code` or `configuration` in folders, what was
+    `excluded` by a pattern, and `hidden` sheets, rows and columns of workbooks.
+
     `removed` counts documents that their file no longer holds, beside those replaced; `hidden` the
     characters of new documents that were left out since nobody would have seen them.
     """
@@ -34,6 +38,7 @@ class IngestSummary:
     replaced: int = 0
     removed: int = 0
     refused: tuple[tuple[str, str], ...] = ()
+    left_out: Mapping[str, int] = field(default_factory=dict)
     passages: int = 0
     hidden: int = 0
     seconds: float = 0.0
@@ -44,9 +49,15 @@ class Run:
     """One ingest under way: what it heard of so far."""
 
     refused: list[IngestError] = field(default_factory=list)
+    left_out: Counter[str] = field(default_factory=Counter)
     hidden: int = 0
     done: int = 0
     total: int = 0
+
+    def note(self, reading: Reading) -> None:
+        """Take up what was refused and left out of a file, once its documents have been gone through."""
+        self.refused += reading.refused
+        self.left_out.update(reading.left_out)
 
     def prepared(self, documents: Iterable[Document], file: str, source_by: str | None) -> Iterator[Prepared]:
         """The documents of a file made ready; those without a source are refused."""
@@ -61,15 +72,16 @@ class Run:
             yield prepare(sourced, file=file)
 
 
-def find_all(paths: Sequence[str | Path], refused: list[IngestError]) -> list[tuple[Path, str]]:
-    """The files under all of the paths, each with its top folder; what is passed over goes to `refused`."""
+def find_all(paths: Sequence[str | Path], run: Run, options: ReadOptions = DEFAULT) -> list[tuple[Path, str]]:
+    """The files under all of the paths, each with its top folder; the run hears what is passed over."""
     files: dict[Path, str] = {}
     for root in paths:
         try:
-            for path, folder in find_files(Path(root), refused):
+            found = find_files(Path(root), run.refused, exclude=options.exclude, left_out=run.left_out)
+            for path, folder in found:
                 files.setdefault(path, folder)
         except IngestError as error:
-            refused.append(error)
+            run.refused.append(error)
     return list(files.items())
 
 
@@ -82,14 +94,14 @@ def put_files(
     writer: Writer,
     files: Sequence[tuple[Path, str]],
     run: Run,
-    source_by: str | None,
+    options: ReadOptions,
     told: Callable[[], None],
 ) -> None:
     """Read the files that have changed and put what is in them; `told` is called after each."""
     run.total = len(files)
-    with open_reader() as read:
+    with open_reader(options) as read:
         for path, folder in files:
-            file, settings = file_key(path), settings_of(source_by, folder)
+            file, settings = file_key(path), settings_of(options, folder)
             seen = look(path, settings, writer.fingerprints.get(file)) if file else Look(None, False)
             if seen.now is not None and seen.unchanged:
                 writer.keep(seen.now)
@@ -98,9 +110,9 @@ def put_files(
                 try:
                     reading = read(path, folder)
                     try:
-                        documents = writer.put(file, run.prepared(reading.documents, file, source_by))
+                        documents = writer.put(file, run.prepared(reading.documents, file, options.source_by))
                     finally:
-                        run.refused += reading.refused
+                        run.note(reading)
                     # Rows that were refused are to be named again, so their file is read again.
                     if seen.now is not None and len(run.refused) == before and kept(path, seen.now):
                         writer.remember(replace(seen.now, documents=documents))
@@ -118,6 +130,7 @@ def summary_of(counts: Counter[str], start: float, run: Run) -> IngestSummary:
         replaced=counts["replaced"],
         removed=counts["removed"],
         refused=tuple((error.path, error.reason) for error in run.refused),
+        left_out=dict(sorted(run.left_out.items())),
         passages=counts["passages"],
         hidden=run.hidden,
         seconds=round(time.perf_counter() - start, 3),

@@ -12,8 +12,8 @@ from disputatio.store.ingesting.addresses import PORTS
 from disputatio.store.ingesting.documents import Document, Reading
 from disputatio.store.ingesting.fetch import read_url
 from disputatio.store.ingesting.ingest import IngestSummary, Run, summary_of
+from disputatio.store.ingesting.options import DEFAULT, ReadOptions, check_options
 from disputatio.store.ingesting.readers import open_reader
-from disputatio.store.ingesting.source import check_source_by
 from disputatio.store.ingesting.wire import DEFAULT_LIMITS, Connect, Limits, Resolve
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def ingest_urls(
     index: Index,
     urls: Sequence[str],
     *,
-    source_by: str | None = None,
+    options: ReadOptions = DEFAULT,
     progress: Callable[[int, int], None] | None = None,
     allow_private: bool = False,
     ports: Collection[int] = PORTS,
@@ -40,13 +40,13 @@ def ingest_urls(
     fetched or read is listed in the summary, and the rest goes on. `progress(done, total)` hears of
     each address. The other parameters are those of `fetch`.
 
-    Raises `InputError` for a wrong `source_by`, `StoreError` as `Index.ingest` does.
+    Raises `InputError` for wrong `options`, `StoreError` as `Index.ingest` does.
     """
-    check_source_by(source_by)
+    check_options(options)
     start = time.perf_counter()
     run, counts = Run(), Counter[str]()
     held: list[tuple[str, Sequence[Document]]] = []
-    with open_reader() as read:
+    with open_reader(options) as read:
         for number, url in enumerate(urls, start=1):
             try:
                 reading = read_url(
@@ -62,7 +62,7 @@ def ingest_urls(
             except IngestError as error:
                 run.refused.append(error)
             if number == len(urls) or sum(len(one.text) for _, found in held for one in found) > _HELD:
-                counts += _put(index, held, run, source_by)
+                counts += _put(index, held, run, options.source_by)
                 held = []
             if progress is not None:
                 progress(number, len(urls))
@@ -71,7 +71,7 @@ def ingest_urls(
 
 def _held(reading: Reading, run: Run) -> tuple[str, Sequence[Document]]:
     documents = tuple(reading.documents)
-    run.refused += reading.refused
+    run.note(reading)
     return reading.path, documents
 
 

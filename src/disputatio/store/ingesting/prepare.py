@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from disputatio.dates import as_stated
 from disputatio.errors import InputError
 from disputatio.store.ingesting.documents import Document, passage_metadata
 from disputatio.store.ingesting.readers import clean, domain, with_source
@@ -54,32 +55,37 @@ def prepare(document: Document, *, file: str | None = None, passage_id: str = ""
     """
     metadata = metadata_json(document.metadata)
     identity = identity_of(document, metadata, passage_id)
-    text = document.text
-    paged = "pages" in document.metadata
-    spans = split(text)
+    spans = split(document.text)
+    identified = replace(document, id=identity, folder="")
     passages = []
     for start, end in spans:
         named = passage_id if len(spans) == 1 else ""
-        passages.append(
-            Passage(
-                text=text[start:end],
-                id=named or content_id("p", identity, f"{start}:{end}"),
-                source=document.source,
-                owner=document.owner,
-                title=document.title,
-                url=document.url,
-                date=document.date,
-                document=identity,
-                start=start,
-                end=end,
-                metadata=passage_metadata(document, start, end) if paged else document.metadata,
-            )
-        )
+        name = named or content_id("p", identity, f"{start}:{end}")
+        passages.append(passage_at(identified, name, start, end))
     return Prepared(
-        document=replace(document, id=identity, folder=""),
+        document=identified,
         passages=tuple(passages),
         file=document.path if file is None else file,
         metadata=metadata,
+    )
+
+
+def passage_at(document: Document, passage_id: str, start: int, end: int) -> Passage:
+    """The passage at `start:end` of a document that has its id; documents without pages share metadata."""
+    paged = "pages" in document.metadata
+    return Passage(
+        text=document.text[start:end],
+        id=passage_id,
+        source=document.source,
+        owner=document.owner,
+        title=document.title,
+        url=document.url,
+        date=document.date,
+        date_origin=document.date_origin,
+        document=document.id,
+        start=start,
+        end=end,
+        metadata=passage_metadata(document, start, end) if paged else document.metadata,
     )
 
 
@@ -93,6 +99,8 @@ def prepare_item(item: Document | Passage, number: int = 1) -> Prepared:
         document, name = from_passage(item), item.id
     else:
         document, name = (with_source(item) if item.path else item), ""
+        if document.date and not (document.date_origin or document.id):
+            document = replace(document, date_origin="stated")  # by the caller
     text = clean(document.text)
     if not text.strip():
         raise InputError(f"item {number}: has no text")
@@ -103,12 +111,14 @@ def prepare_item(item: Document | Passage, number: int = 1) -> Prepared:
 
 def from_passage(passage: Passage) -> Document:
     """A passage that the caller holds as a document of one, whose path is its id."""
+    passage = as_stated(passage)
     return Document(
         text=passage.text,
         path=f"passage:{passage.id}" if passage.id else "",
         title=passage.title,
         url=passage.url,
         date=passage.date,
+        date_origin=passage.date_origin,
         source=passage.source or domain(passage.url),
         owner=passage.owner,
         metadata={str(name): str(value) for name, value in passage.metadata.items()},
@@ -124,7 +134,8 @@ def identity_of(document: Document, metadata: str, passage_id: str = "") -> str:
     if document.path.startswith(("http://", "https://")) and "fetched" in document.metadata:
         said = {name: value for name, value in document.metadata.items() if name != "fetched"}
         metadata = metadata_json(said)
-    about = (document.source, document.owner, document.title, document.url, document.date)
+    about = [document.source, document.owner, document.title, document.url, document.date]
+    about += [document.date_origin] if document.date_origin else []
     return content_id("d", *about, metadata, passage_id, document.text)
 
 

@@ -28,10 +28,11 @@ from typing import TYPE_CHECKING, Any
 from disputatio.errors import IngestError, InputError, MissingDependency, StoreError
 from disputatio.protocols import Embedder
 from disputatio.store.ingesting import ray_worker
-from disputatio.store.ingesting.fingerprint import look, settings_of
+from disputatio.store.ingesting.fingerprint import look
 from disputatio.store.ingesting.ingest import IngestSummary, Progress, Run, file_key, find_all, summary_of
+from disputatio.store.ingesting.options import DEFAULT, ReadOptions, check_options, settings_of
 from disputatio.store.ingesting.prepare import Prepared
-from disputatio.store.ingesting.source import STDIN, check_source_by
+from disputatio.store.ingesting.source import STDIN
 
 if TYPE_CHECKING:
     from disputatio.store.index import Index
@@ -51,7 +52,7 @@ def ingest_with_ray(
     paths: Sequence[str | Path],
     *,
     address: str,
-    source_by: str | None = None,
+    options: ReadOptions = DEFAULT,
     workers: int | None = None,
     progress: Progress | None = None,
     embedder: Callable[[], Embedder] | None = None,
@@ -67,14 +68,14 @@ def ingest_with_ray(
     cannot be reached or a fault persists (batches acknowledged before that stay; run it again), and
     what `Index.ingest` does.
     """
-    check_source_by(source_by)
+    check_options(options)
     if workers is not None and workers < 1:
         raise InputError("workers are at least 1")
     if any(str(path) == STDIN for path in paths):
         raise InputError("standard input is not read by workers: give a file")
     start = time.perf_counter()
     run = Run()
-    files = find_all(paths, run.refused)
+    files = find_all(paths, run, options)
     run.total = len(files)
 
     def told(passages: int) -> None:
@@ -85,7 +86,7 @@ def ingest_with_ray(
     with index.writer(told) as writer:
         changed = []
         for path, folder in files:
-            if _is_unchanged(writer, path, folder, source_by):
+            if _is_unchanged(writer, path, folder, options):
                 run.done += 1
             else:
                 changed.append((path, folder))
@@ -94,18 +95,18 @@ def ingest_with_ray(
             make = None if own is None else embedder or _maker(own)
             name, dimension = ("", 0) if own is None else (own.name, own.dimension)
             with _cluster(address, workers) as count, _reported(index.path, "a worker's part of the ingest"):
-                rows = _job(changed, source_by, count, make, name)
+                rows = _job(changed, options, count, make, name)
                 _put(writer, changed, rows, dimension, run, lambda: told(writer.counts["passages"]))
         writer.finish()
     return summary_of(writer.counts, start, run)
 
 
-def _is_unchanged(writer: Writer, path: Path, folder: str, source_by: str | None) -> bool:
+def _is_unchanged(writer: Writer, path: Path, folder: str, options: ReadOptions) -> bool:
     """Whether a file is in already; one that is new is not looked at here, but by the worker."""
     known = writer.fingerprints.get(file_key(path))
     if known is None:
         return False
-    seen = look(path, settings_of(source_by, folder), known)
+    seen = look(path, settings_of(options, folder), known)
     if seen.now is None or not seen.unchanged:
         return False
     writer.keep(seen.now)
@@ -146,7 +147,8 @@ def _documents(
         if row.kind == ray_worker.REFUSED:
             run.refused.append(IngestError(*body))
             continue
-        run.hidden += body[-1]
+        run.hidden += body[-2]
+        run.left_out.update(body[-1])
         if row.kind == ray_worker.BROKEN:
             raise IngestError(*body[:2])
         end += body
@@ -154,7 +156,7 @@ def _documents(
 
 def _job(
     files: Sequence[tuple[Path, str]],
-    source_by: str | None,
+    options: ReadOptions,
     workers: int,
     make: Callable[[], Embedder] | None,
     name: str,
@@ -175,7 +177,7 @@ def _job(
     attempts = ray.remote(num_cpus=0, scheduling_strategy=here)(ray_worker.Attempts).remote()
     rows = ray.data.from_arrow(tasks).map_batches(
         ray_worker.ReadFiles,
-        fn_constructor_args=(attempts, source_by, str(Path.cwd())),
+        fn_constructor_args=(attempts, options, str(Path.cwd())),
         compute=ray.data.ActorPoolStrategy(size=min(readers, len(tasks))),
         num_cpus=1 if make is None else 0.01,
         batch_size=None,
@@ -233,6 +235,7 @@ def _cluster(address: str, workers: int | None) -> Iterator[int]:
         # A cluster's ports are open to all who reach this machine; they are kept out by a key, and
         # without this one Ray writes its own into the user's home.
         os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
+        os.environ.setdefault("RAY_AUTH_MODE", "token")  # unset, Ray tells stderr that it chose the same
     try:
         import ray
         import ray.data

@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Any
 
 from disputatio.errors import ConfigError, IngestError, StoreError
 from disputatio.protocols import Embedder
-from disputatio.store.ingesting.documents import Document, passage_metadata
+from disputatio.store.ingesting.documents import Document
 from disputatio.store.ingesting.files import shown
-from disputatio.store.ingesting.fingerprint import Fingerprint, kept, look, settings_of
+from disputatio.store.ingesting.fingerprint import Fingerprint, kept, look
 from disputatio.store.ingesting.ingest import Run, file_key
-from disputatio.store.ingesting.prepare import Prepared
+from disputatio.store.ingesting.options import ReadOptions, settings_of
+from disputatio.store.ingesting.prepare import Prepared, passage_at
 from disputatio.store.ingesting.readers import open_reader
-from disputatio.store.segments.words import words
-from disputatio.types import Passage
+from disputatio.store.segments.terms import searched_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -89,23 +89,8 @@ def prepared_of(row: Row, file: str, dimension: int) -> Prepared:
     import numpy as np
 
     document = Document(**json.loads(row.body))
-    paged = "pages" in document.metadata
-    passages = tuple(
-        Passage(
-            text=document.text[start:end],
-            id=id_,
-            source=document.source,
-            owner=document.owner,
-            title=document.title,
-            url=document.url,
-            date=document.date,
-            document=document.id,
-            start=start,
-            end=end,
-            metadata=passage_metadata(document, start, end) if paged else document.metadata,
-        )
-        for id_, start, end in zip(row.ids, row.starts, row.ends, strict=True)
-    )
+    spans = zip(row.ids, row.starts, row.ends, strict=True)
+    passages = tuple(passage_at(document, name, start, end) for name, start, end in spans)
     vectors = None
     if row.vectors is not None:
         vectors = np.frombuffer(row.vectors, dtype=np.float32).reshape(len(passages), dimension)
@@ -135,13 +120,13 @@ def _begin(attempts: Any, task: str, path: str) -> None:
 class ReadFiles:
     """Reads the files of a table (number, path, folder) and divides their documents; one an actor."""
 
-    def __init__(self, attempts: Any, source_by: str | None, folder: str) -> None:
+    def __init__(self, attempts: Any, options: ReadOptions, folder: str) -> None:
         """Work in `folder`, since paths may be relative to where the ingest was started."""
         with contextlib.suppress(OSError):  # only absolute paths are found then
             os.chdir(folder)
-        self._attempts, self._source_by = attempts, source_by
+        self._attempts, self._options = attempts, options
         self._held = contextlib.ExitStack()
-        self._read = self._held.enter_context(open_reader())
+        self._read = self._held.enter_context(open_reader(options))
 
     def __call__(self, files: pa.Table) -> Iterator[pa.Table]:
         """The rows of the files, some at a time."""
@@ -162,25 +147,25 @@ class ReadFiles:
 
     def _rows(self, file: Mapping[str, Any]) -> Iterator[Row]:
         number, path, folder = file["number"], Path(os.fsdecode(file["path"])), file["folder"]
-        run, seen = Run(), look(path, settings_of(self._source_by, folder))
+        run, seen = Run(), look(path, settings_of(self._options, folder))
         broken: IngestError | None = None
         try:
             reading = self._read(path, folder)
             try:
-                for one in run.prepared(reading.documents, file_key(path), self._source_by):
+                for one in run.prepared(reading.documents, file_key(path), self._options.source_by):
                     yield row_of(number, one)
             finally:
-                run.refused += reading.refused
+                run.note(reading)
         except IngestError as error:
             broken = error
         for refused in run.refused:
             yield _told(number, REFUSED, [refused.path, refused.reason])
         if broken is not None:
-            yield _told(number, BROKEN, [broken.path, broken.reason, run.hidden])
+            yield _told(number, BROKEN, [broken.path, broken.reason, run.hidden, run.left_out])
             return
         # Rows that were refused are to be named again, so their file is read again.
         known = seen.now if seen.now is not None and not run.refused and kept(path, seen.now) else None
-        yield _told(number, END, [None if known is None else asdict(known), run.hidden])
+        yield _told(number, END, [None if known is None else asdict(known), run.hidden, run.left_out])
 
 
 class EmbedPassages:
@@ -204,7 +189,7 @@ class EmbedPassages:
                 if not texts:
                     _begin(self._attempts, f"embed {told['row']}", told["path"])
                 spans = zip(row.starts, row.ends, strict=True)
-                texts += [words(told["title"], told["text"][start:end]) for start, end in spans]
+                texts += [searched_text(told["title"], told["text"][start:end]) for start, end in spans]
         if not texts:
             return table
         vectors, at, done = self._embedder.embed(texts), 0, []

@@ -1,7 +1,7 @@
 """Files to documents: what lies in a file, whatever its format, and why the rest was refused.
 
-Text, Markdown, CSV and JSONL are read here; HTML, PDF, DOCX, EPUB, e-mail, Parquet and zip archives
-are parsed in a child process (`sandbox.py`), since these formats are complex and come from strangers.
+Text, CSV and JSON are read here; Markdown, HTML, PDF, DOCX, PPTX, XLSX, EPUB, e-mail, Parquet and zip
+archives are parsed in a child process (`sandbox.py`): these formats are complex and come from strangers.
 A file that cannot be read, or a row of one, is an `IngestError` that names it; it never stops the others.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import itertools
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -28,8 +29,19 @@ from disputatio.store.ingesting.documents import (
 )
 from disputatio.store.ingesting.files import find_files, opened, shown
 from disputatio.store.ingesting.hidden import clean
-from disputatio.store.ingesting.parsers import LARGEST_FILE, Part, kind_of, largest
-from disputatio.store.ingesting.rows import LONGEST_ROW, Row, Unreadable, csv_rows, json_rows, plain_fields
+from disputatio.store.ingesting.options import DEFAULT, ReadOptions, why_left_out
+from disputatio.store.ingesting.parsers import LARGEST_FILE, ParsedPart, kind_of, largest
+from disputatio.store.ingesting.rows import (
+    LONGEST_ROW,
+    Row,
+    Unreadable,
+    csv_rows,
+    is_json_object,
+    json_document,
+    json_rows,
+    plain_fields,
+    with_text,
+)
 from disputatio.store.ingesting.sandbox import MEGABYTES, SECONDS, Sandbox
 from disputatio.store.ingesting.source import STDIN, check_source_by, domain, with_source
 
@@ -45,41 +57,58 @@ _BLANKS = 65_536
 
 @contextmanager
 def open_reader(
-    *, seconds: float = SECONDS, megabytes: int = MEGABYTES, stdin: BinaryIO | None = None
+    options: ReadOptions = DEFAULT,
+    *,
+    seconds: float = SECONDS,
+    megabytes: int = MEGABYTES,
+    stdin: BinaryIO | None = None,
 ) -> Iterator[Callable[[Path, str], Reading]]:
     """A function that reads one file, `(path, top folder) -> Reading`, for as long as it is open.
 
-    The path `-` is standard input, or `stdin`: rows where its first line is a JSON object, else one text.
+    `options` say which columns of tables mean what, and which members of archives are left out. The path
+    `-` is standard input, or `stdin`: rows where its first line is a JSON object, else one text.
     A document parsed in the child may take so many seconds and so many megabytes of memory there.
     The function raises `IngestError` when the whole file is unusable; a large file may turn out so
     only while its documents are gone through.
     """
-    with Sandbox(seconds=seconds, megabytes=megabytes) as sandbox:
+    with Sandbox(seconds=seconds, megabytes=megabytes, columns=options.columns) as sandbox:
 
         def read(path: Path, folder: str = "") -> Reading:
             name = shown(path)
-            refused = Refusals(name)
+            task = _Task(name, sandbox, options)
             if str(path) == STDIN:
-                found = _from_stdin(stdin or sys.stdin.buffer, refused)
+                found = _from_stdin(stdin or sys.stdin.buffer, task)
             else:
-                found = _from_file(path, sandbox, refused)
-            return _reading(name, _placed(found, folder, refused), refused)
+                found = _from_file(path, task)
+            return _reading(_placed(found, folder, task.refused), task)
 
         yield read
 
 
-def _reading(name: str, documents: Iterator[Document], refused: Refusals) -> Reading:
+class _Task:
+    """The reading of one file: by what, and what came of it beside documents."""
+
+    def __init__(self, name: str, sandbox: Sandbox, options: ReadOptions) -> None:
+        self.name, self.sandbox = name, sandbox
+        self.columns, self.exclude = options.columns, options.exclude
+        self.refused = Refusals(name)
+        self.left_out: Counter[str] = Counter()
+
+
+def _reading(documents: Iterator[Document], task: _Task) -> Reading:
     """A small file's documents at once, a large one's as they come."""
+    name, refused = task.name, task.refused
     head: list[Document] = []
     size = 0
     for document in documents:
         head.append(document)
         size += len(document.text)
         if len(head) >= _AT_ONCE or size > _AT_ONCE_CHARACTERS:
-            return Reading(path=name, documents=itertools.chain(head, documents), refused=refused)
-    if not head and len(refused) < 2:
+            whole = itertools.chain(head, documents)
+            return Reading(path=name, documents=whole, refused=refused, left_out=task.left_out)
+    if not head and len(refused) < 2 and not task.left_out:
         raise refused[0] if refused else IngestError(name, "has no rows")
-    return Reading(path=name, documents=tuple(head), refused=tuple(refused))
+    return Reading(path=name, documents=tuple(head), refused=tuple(refused), left_out=task.left_out)
 
 
 def _placed(documents: Iterator[Document], folder: str, refused: Refusals) -> Iterator[Document]:
@@ -91,8 +120,8 @@ def _placed(documents: Iterator[Document], folder: str, refused: Refusals) -> It
             refused.add(IngestError(place(document), "has no text"))
 
 
-def _from_file(path: Path, sandbox: Sandbox, refused: Refusals) -> Iterator[Document]:
-    name = shown(path)
+def _from_file(path: Path, task: _Task) -> Iterator[Document]:
+    name = task.name
     with opened(path) as file:
         size = file.seek(0, io.SEEK_END)
         file.seek(0)
@@ -103,34 +132,39 @@ def _from_file(path: Path, sandbox: Sandbox, refused: Refusals) -> Iterator[Docu
             raise IngestError(name, "is empty")
         if limit is not None and size > limit:
             raise IngestError(name, f"is larger than {limit >> 20} MB, the limit of a document: divide it")
-        suffix = path.suffix.lower()
         if kind == "zip":
-            yield from _from_archive(path, file, sandbox, refused)
-        elif kind in ("text", "csv", "jsonl"):
-            yield from _from_plain(kind, file, name, suffix, refused)
+            yield from _from_archive(path, file, task)
+        elif kind in ("text", "csv", "json", "jsonl"):
+            yield from _from_plain(kind, file, path.suffix.lower(), task)
         else:
-            parts = sandbox.parse(kind, file, path.name, where=name)
-            yield from _from_parts(parts, name, refused)
+            yield from _from_parts(task.sandbox.parse(kind, file, path.name, where=name), name, task)
 
 
-def _from_plain(kind: str, file: BinaryIO, name: str, suffix: str, refused: Refusals) -> Iterator[Document]:
+def _from_plain(kind: str, file: BinaryIO, suffix: str, task: _Task) -> Iterator[Document]:
+    rows: Iterator[Row] | None = None
     try:
-        if kind == "text":
-            yield _text(file, name, markdown=suffix in (".md", ".markdown"))
-            return
-        rows = json_rows(file) if kind == "jsonl" else csv_rows(file, tabs=suffix == ".tsv")
-        yield from _from_rows(rows, name, refused)
+        if kind == "jsonl":
+            rows = with_text(json_rows(file), task.columns)
+        elif kind == "csv":
+            rows = csv_rows(file, task.columns, tabs=suffix == ".tsv")
+        elif kind == "json":
+            rows = json_document(file.read(LARGEST_FILE), task.columns)
+            file.seek(0)
+        if rows is None:
+            yield _text(file, task.name)
+        else:
+            yield from _from_rows(rows, task.name, task.refused)
     except Unreadable as error:
-        raise IngestError(name, str(error)) from error
+        raise IngestError(task.name, str(error)) from error
 
 
-def _text(file: BinaryIO, name: str, *, markdown: bool = False) -> Document:
+def _text(file: BinaryIO, name: str) -> Document:
     raw = file.read(LARGEST_FILE + 1)
     if len(raw) > LARGEST_FILE:
         raise IngestError(name, f"is larger than {LARGEST_FILE >> 20} MB, the limit of a document: divide it")
     if not raw.strip():
         raise IngestError(name, "is empty")
-    fields, hidden = plain_fields(raw, markdown=markdown)
+    fields, hidden = plain_fields(raw)
     return document_of(fields, name, hidden=hidden)
 
 
@@ -146,12 +180,14 @@ def _from_rows(rows: Iterator[Row], name: str, refused: Refusals) -> Iterator[Do
             yield document
 
 
-def _from_parts(parts: Iterator[Part], name: str, refused: Refusals) -> Iterator[Document]:
+def _from_parts(parts: Iterator[ParsedPart], name: str, task: _Task) -> Iterator[Document]:
     """The documents in what the child answers; inner ones are named below their file."""
     for part in parts:
         inner = f"{name}/{shown(part['name'])}" if part.get("name") else name
         if "refused" in part:
-            refused.add(IngestError(inner, part["refused"]))
+            task.refused.add(IngestError(inner, part["refused"]))
+        elif "left_out" in part:
+            task.left_out[part["left_out"]] += part.get("count", 1)
         elif "document" in part:
             try:
                 yield document_of(
@@ -160,35 +196,38 @@ def _from_parts(parts: Iterator[Part], name: str, refused: Refusals) -> Iterator
             except IngestError as error:
                 if inner == name:
                     raise
-                refused.add(error)
+                task.refused.add(error)
         else:
             rows = [*part.get("rows", ()), *part.get("bad", ())]
             rows.sort(key=lambda row: int(row[0]))
-            yield from _from_rows(iter(cast("list[Row]", rows)), inner, refused)
+            yield from _from_rows(iter(cast("list[Row]", rows)), inner, task.refused)
 
 
-def _from_archive(path: Path, file: BinaryIO, sandbox: Sandbox, refused: Refusals) -> Iterator[Document]:
+def _from_archive(path: Path, file: BinaryIO, task: _Task) -> Iterator[Document]:
     """Every readable member; each is a request of its own, so that a bomb costs itself only."""
-    name = shown(path)
+    name = task.name
     members: list[tuple[str, list[int]]] = []
-    for part in sandbox.parse("zip", file, path.name, where=name):
+    for part in task.sandbox.parse("zip", file, path.name, where=name):
         inner = str(part.get("name", ""))
-        if "refused" in part:
-            refused.add(IngestError(f"{name}/{shown(inner)}", part["refused"]))
+        reason = why_left_out(PurePath(inner), task.exclude)
+        if reason:
+            task.left_out[reason] += 1
+        elif "refused" in part:
+            task.refused.add(IngestError(f"{name}/{shown(inner)}", part["refused"]))
         elif part.get("member"):
             members.append((inner, part["member"]))
     for inner, place_in in members:
         where = f"{name}/{shown(inner)}"
         top = PurePath(inner).parts
         try:
-            parts = sandbox.parse("zip", file, inner, where=where, member=place_in)
-            for document in _from_parts(parts, where, refused):
+            parts = task.sandbox.parse("zip", file, inner, where=where, member=place_in)
+            for document in _from_parts(parts, where, task):
                 yield replace(document, folder=shown(top[0]) if len(top) > 1 else "")
         except IngestError as error:
-            refused.add(error)
+            task.refused.add(error)
 
 
-def _from_stdin(file: BinaryIO, refused: Refusals) -> Iterator[Document]:
+def _from_stdin(file: BinaryIO, task: _Task) -> Iterator[Document]:
     """Rows where the first line with words is a JSON object, else one text."""
     head = b""
     line = b"\n"
@@ -197,9 +236,8 @@ def _from_stdin(file: BinaryIO, refused: Refusals) -> Iterator[Document]:
         head += line
     whole = cast(BinaryIO, io.BufferedReader(_Rest(head, file)))
     try:
-        [(_, first)] = json_rows(io.BytesIO(line)) if line.strip() else [(1, "")]
-        if line.lstrip().startswith(b"{") and not isinstance(first, str):
-            yield from _from_rows(json_rows(whole), STDIN, refused)
+        if is_json_object(line):
+            yield from _from_rows(with_text(json_rows(whole), task.columns), STDIN, task.refused)
         else:
             yield _text(whole, STDIN)
     except Unreadable as error:

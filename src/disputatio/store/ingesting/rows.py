@@ -1,4 +1,4 @@
-"""Plain formats, read as a stream: text and Markdown whole, JSONL and CSV row by row.
+"""Plain formats, read as a stream: text whole, JSONL and CSV row by row.
 
 A row is `(number, fields)`, or `(number, reason)` when it is refused; numbers count from 1. Rows are
 read one at a time, so a file of any size takes the memory of its longest row.
@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import codecs
 import csv
+import datetime
+import io
 import json
 import re
 import threading
-from collections.abc import Iterator, Mapping
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import BinaryIO, TypeAlias
 
 from disputatio.store.ingesting.hidden import cleaned
@@ -21,10 +25,13 @@ Row: TypeAlias = tuple[int, Mapping[str, object] | str]
 LONGEST_ROW = 8_388_608  # bytes of one line of JSONL, or of one row of CSV
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?\n)---[ \t]*(?:\n|\Z)", re.DOTALL)
 _FRONT_LINE = re.compile(r"([A-Za-z][\w-]{0,40})\s*:\s*(.*)")
-_HEADING = re.compile(r"^# +(.+?)\s*#*\s*$", re.MULTILINE)
+_TOML = re.compile(r"\A\+\+\+[ \t]*\n(.*?\n)\+\+\+[ \t]*(?:\n|\Z)", re.DOTALL)
+_BLOCK_STYLES = frozenset({"", "|", ">", "|-", ">-"})  # of YAML: the value stands on the lines that follow
 _LINE_END = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _BYTE = re.compile("[\udc80-\udcff]")  # a byte that is not UTF-8, as `surrogateescape` keeps it
 _DELIMITERS = ",;\t"
+_BLANKS = 65_536  # bytes of white space that a JSON file may begin with
+NO_COLUMNS: Mapping[str, str] = MappingProxyType({})
 _csv_lock = threading.Lock()  # the longest field is a setting of the whole process
 
 
@@ -53,25 +60,113 @@ def decoded(raw: bytes, declared: str | None = None) -> str:
         raise Unreadable("is not in the encoding that it declares") from error
 
 
-def plain_fields(raw: bytes, *, markdown: bool) -> tuple[dict[str, object], int]:
-    """The fields of a text or Markdown file, its front matter taken off; characters of it removed.
+def plain_fields(raw: bytes) -> tuple[dict[str, object], int]:
+    """The fields of a text file, its front matter taken off, and how many characters were removed.
 
     Raises `Unreadable` when it is no text.
     """
     text, removed = cleaned(decoded(raw))
-    fields: dict[str, object] = {}
+    fields, body = front_matter(text)
+    return {"text": body.strip("\n"), **fields}, removed
+
+
+def front_matter(text: str, *, certain: bool = False) -> tuple[dict[str, object], str]:
+    """The fields between two lines `---` (or `+++`, as TOML) at the start, and the text after them.
+
+    Lists become their items with commas between them. A line that is no field makes all of it text,
+    unless the format is `certain` to have front matter: then the line is passed over.
+
+    >>> front_matter("---\\ntitle: A\\ntags:\\n  - x\\n  - y\\n---\\nBody.")
+    ({'title': 'A', 'tags': 'x, y'}, 'Body.')
+    >>> front_matter("---\\nA sentence.\\n---\\nBody.")[0]
+    {}
+    """
+    if certain and (front := _TOML.match(text)):
+        return _toml_fields(front[1]), text[front.end() :]
     front = _FRONT_MATTER.match(text)
-    if front:
-        lines = [line for line in front[1].splitlines() if line.strip() and not line.startswith("#")]
-        found = [_FRONT_LINE.fullmatch(line.strip()) for line in lines]
-        if found and all(found):
-            fields = {line[1].lower(): line[2].strip().strip("\"'") for line in found if line}
-            text = text[front.end() :]
-    fields.pop("text", None)
-    if "title" not in fields and markdown:
-        heading = _HEADING.search(text)
-        fields["title"] = heading[1][:1000] if heading else ""
-    return {"text": text.strip("\n"), **fields}, removed
+    if front is None:
+        return {}, text
+    values: dict[str, list[str]] = {}
+    name = ""
+    for line in front[1].splitlines():
+        field = _FRONT_LINE.fullmatch(line.rstrip())
+        if not line.strip() or line.startswith("#"):
+            continue
+        if field:
+            name = field[1].lower()
+            value = field[2].strip()
+            values[name] = [] if value in _BLOCK_STYLES else [_unquoted(value)]
+        elif name and line[0] in " \t-":
+            values[name].append(_unquoted(line.strip().removeprefix("-").strip()))
+        elif not certain:
+            return {}, text
+    values.pop("text", None)
+    fields = {name: ", ".join(filter(None, found)) for name, found in values.items()}
+    return (dict(fields), text[front.end() :]) if fields else ({}, text)
+
+
+def _unquoted(value: str) -> str:
+    """A value without the marks around it, of a text or of a list."""
+    if value.startswith("[") and value.endswith("]"):
+        return ", ".join(item.strip().strip("\"'") for item in value[1:-1].split(","))
+    return value.strip("\"'")
+
+
+def _toml_fields(source: str) -> dict[str, object]:
+    try:
+        fields = tomllib.loads(source)
+    except (ValueError, RecursionError):
+        return {}
+    plain = (str, int, float, datetime.date)
+    return {
+        name.lower(): value if isinstance(value, str) else str(value)
+        for name, value in fields.items()
+        if isinstance(value, plain) and name.lower() != "text"
+    }
+
+
+def named_fields(header: Sequence[str], columns: Mapping[str, str]) -> list[str]:
+    """The field that each column of a table holds: by `columns` where that names it, else by its own name.
+
+    A column whose own name is that of a field mapped elsewhere holds nothing, and its field is empty.
+    Raises `Unreadable` where a column is missing.
+
+    >>> named_fields(["Name", "content", "title"], {"text": "Content", "title": "name"})
+    ['title', 'text', '']
+    """
+    names = [name.strip().lower() for name in header]
+    fields = ["" if name in columns else name for name in names]
+    for name, column in {"text": "text", **columns}.items():
+        wanted = column.strip().lower()
+        if wanted not in names:
+            raise Unreadable(f"has no column {column!r}{_choices('columns', header)}")
+        fields[names.index(wanted)] = name
+    return fields
+
+
+def _choices(kind: str, names: Iterable[str]) -> str:
+    """What is there instead of a column or field, and the option that names the right one."""
+    there = ", ".join(" ".join(name.split()) for name in names if name.strip())
+    return f" (its {kind}: {there[:120]}); name the one that holds the text by --text-column, others by --map"
+
+
+def with_text(rows: Iterable[Row], columns: Mapping[str, str] = NO_COLUMNS) -> Iterator[Row]:
+    """JSON rows with their fields under the names of `columns`; those without text are refused."""
+    for number, row in rows:
+        yield number, row if isinstance(row, str) else _mapped(row, columns)
+
+
+def _mapped(row: Mapping[str, object], columns: Mapping[str, str]) -> Mapping[str, object] | str:
+    if columns:
+        others = {*columns, *columns.values()}
+        mapped = {name: row[column] for name, column in columns.items() if column in row}
+        mapped |= {name: value for name, value in row.items() if name not in others}
+        kept = mapped
+    else:
+        kept = dict(row)
+    if "text" in kept:
+        return kept
+    return f"has no field {columns.get('text', 'text')!r}{_choices('fields', row)}" if row else "has no text"
 
 
 def json_rows(file: BinaryIO) -> Iterator[Row]:
@@ -98,6 +193,45 @@ def _object(line: bytes) -> Mapping[str, object] | str:
     return row or "has no text"
 
 
+def is_json_object(line: bytes) -> bool:
+    """Whether a line is a JSON object, and so a row."""
+    try:
+        return isinstance(json.loads(line), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def array_rows(raw: bytes) -> Iterator[Row]:
+    """The rows of a JSON array of objects; the number of a row is its place, from 1.
+
+    Raises `Unreadable` when it is no JSON array.
+    """
+    try:
+        array = json.loads(decoded(raw))
+    except (ValueError, RecursionError) as error:
+        raise Unreadable(f"is not proper JSON ({str(error)[:80]})") from error
+    if not isinstance(array, list):
+        raise Unreadable("is not a JSON array")
+    for number, row in enumerate(array, start=1):
+        yield number, row if isinstance(row, dict) else "is not a JSON object"
+
+
+def json_document(raw: bytes, columns: Mapping[str, str] = NO_COLUMNS) -> Iterator[Row] | None:
+    """The rows of a JSON file: an array, one object that has text, or an object a line; None for others."""
+    start = raw[:_BLANKS].lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
+    if start == b"[":
+        return with_text(array_rows(raw), columns)
+    if start != b"{":
+        return None
+    try:
+        row = json.loads(decoded(raw))
+    except (ValueError, RecursionError):
+        lines = (line for line in raw.removeprefix(codecs.BOM_UTF8).split(b"\n", 64) if line.strip())
+        return with_text(json_rows(io.BytesIO(raw)), columns) if is_json_object(next(lines, b"")) else None
+    mapped = _mapped(row, columns)
+    return None if isinstance(mapped, str) else iter([(1, mapped)])
+
+
 def _lines(file: BinaryIO) -> Iterator[bytes | None]:
     """Lines without their ends; None for one that is too long, which is skipped to its end."""
     while line := file.readline(LONGEST_ROW + 1):
@@ -109,8 +243,8 @@ def _lines(file: BinaryIO) -> Iterator[bytes | None]:
         yield None
 
 
-def csv_rows(file: BinaryIO, *, tabs: bool = False) -> Iterator[Row]:
-    """The rows of a CSV file with a column `text`; separated by commas, semicolons or tabs.
+def csv_rows(file: BinaryIO, columns: Mapping[str, str] = NO_COLUMNS, *, tabs: bool = False) -> Iterator[Row]:
+    """The rows of a CSV file with a column of text; separated by commas, semicolons or tabs.
 
     A row that the header does not fit is refused. A quotation mark that is never closed ends the
     file there, for nothing after it can be told apart: that last refusal says so.
@@ -120,7 +254,7 @@ def csv_rows(file: BinaryIO, *, tabs: bool = False) -> Iterator[Row]:
     first = next(lines, "")
     if _BYTE.search(first):
         raise Unreadable("is not UTF-8 text")
-    header, delimiter = _header(first, tabs=tabs)
+    header, delimiter = _header(first, columns, tabs=tabs)
     table = csv.reader(lines, strict=True, delimiter=delimiter)
     number = 0
     while True:
@@ -146,21 +280,23 @@ def _fields(header: list[str], row: list[str]) -> Mapping[str, object] | str:
         return f"has {len(row)} fields where the header has {len(header)}"
     if any(_BYTE.search(value) for value in row if not value.isascii()):
         return "is not UTF-8 text"
-    return dict(zip(header, row, strict=True))
+    return {name: value for name, value in zip(header, row, strict=True) if name}
 
 
-def _header(line: str, *, tabs: bool) -> tuple[list[str], str]:
-    names: list[str] = []
+def _header(line: str, columns: Mapping[str, str], *, tabs: bool) -> tuple[list[str], str]:
+    """The fields of a header's columns, and the mark between them: the first that gives all wanted."""
+    refusal: Unreadable | None = None
     for delimiter in "\t" if tabs else _DELIMITERS:
         try:
-            found = next(csv.reader([line], strict=True, delimiter=delimiter), [])
+            names = next(csv.reader([line], strict=True, delimiter=delimiter), [])
         except csv.Error as error:
             raise Unreadable(f"is not proper CSV ({error})") from error
-        found = [name.strip().lower() for name in found]
-        if "text" in found:
-            return found, delimiter
-        names = names or found
-    raise Unreadable(f"has no column 'text' (its columns: {', '.join(names)[:120]})")
+        try:
+            return named_fields(names, columns), delimiter
+        except Unreadable as error:
+            if refusal is None or len(names) > 1:
+                refusal = error
+    raise refusal or Unreadable("has no header")
 
 
 def _csv_lines(file: BinaryIO) -> Iterator[str]:

@@ -17,18 +17,25 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, BinaryIO, Self
 
 from disputatio.errors import IngestError, MissingDependency
-from disputatio.store.ingesting.parsers import KINDS, Part
+from disputatio.store.ingesting.options import HIDDEN
+from disputatio.store.ingesting.parsers import KINDS, ParsedPart
+from disputatio.store.ingesting.rows import NO_COLUMNS
 
 SECONDS = 20.0
 MEGABYTES = 512
 _LARGEST_ANSWER = 100_663_296  # bytes of one part: the longest text and its record
 _STARTING = 90.0  # seconds that the interpreter and its libraries may take to load, once for a child
-_MISSING = {"docx": "python-docx"}
+_MISSING = {
+    "docx": "python-docx",
+    "markdown_it": "markdown-it-py",
+    "pptx": "python-pptx",
+    "python_calamine": "python-calamine",
+}
 # What the child may know of the environment; the rest (keys, proxies) is none of its business.
 _ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "PYTHONPATH", "LD_LIBRARY_PATH", "TZ")
 _ALONE = {
@@ -42,12 +49,22 @@ _ALONE = {
 class Sandbox:
     """A child that parses one file at a time; started at the first file, ended on leaving."""
 
-    def __init__(self, *, seconds: float = SECONDS, megabytes: int = MEGABYTES) -> None:
-        """`seconds` are those from a request to each part of its answer, `megabytes` a file's memory."""
+    def __init__(
+        self,
+        *,
+        seconds: float = SECONDS,
+        megabytes: int = MEGABYTES,
+        columns: Mapping[str, str] = NO_COLUMNS,
+    ) -> None:
+        """`seconds` are those from a request to each part of its answer, `megabytes` a file's memory.
+
+        `columns` maps fields to the columns of tables that hold them.
+        """
+        self._columns = dict(columns)
         self._seconds, self._megabytes = seconds, megabytes
         self._child: subprocess.Popen[bytes] | None = None
         self._line: socket.socket | None = None
-        self._parts_open: Generator[Part, None, None] | None = None
+        self._parts_open: Generator[ParsedPart, None, None] | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -59,7 +76,7 @@ class Sandbox:
 
     def parse(
         self, kind: str, file: BinaryIO, name: str, *, where: str = "", member: Sequence[int] = ()
-    ) -> Iterator[Part]:
+    ) -> Iterator[ParsedPart]:
         """The parts of a file (`parsers`), of a kind known there; `member` is one of an archive's.
 
         The parts come as they are parsed. A request made before they have all been taken ends them.
@@ -79,9 +96,9 @@ class Sandbox:
 
     def _parts(
         self, kind: str, file: BinaryIO, name: str, where: str, member: list[int]
-    ) -> Generator[Part, None, None]:
+    ) -> Generator[ParsedPart, None, None]:
         request = {
-            "kind": kind, "name": name[-500:], "member": member,
+            "kind": kind, "name": name[-500:], "member": member, "columns": self._columns,
             "seconds": self._seconds, "megabytes": self._megabytes,
         }  # fmt: skip
         finished = False
@@ -181,7 +198,7 @@ class Sandbox:
             self._child = None
 
 
-def _checked(answer: bytes) -> Part:
+def _checked(answer: bytes) -> ParsedPart:
     """A part as `parsers` promises it; raises `ValueError` for anything else."""
     try:
         part: Any = json.loads(answer)
@@ -206,6 +223,8 @@ def _checked(answer: bytes) -> Part:
         "refused": lambda value: isinstance(value, str) and 0 < len(value) <= 1_000,
         "ready": lambda value: value is True,
         "end": lambda value: value is True,
+        "left_out": lambda value: isinstance(value, str) and value == HIDDEN,
+        "count": lambda value: type(value) is int and value > 0,
         "spent": lambda value: isinstance(value, bool),
     }
     for name, value in part.items():

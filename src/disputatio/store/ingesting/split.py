@@ -19,12 +19,13 @@ _WHOLE = 150
 _NO_SPACES = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff"
 _PIECE = re.compile(f"[{_NO_SPACES}]{{1,2}}|[^\\s{_NO_SPACES}]{{1,24}}")
 _PARAGRAPH = re.compile(r"\n[ \t]*\n\s*")
-_LINE = re.compile(r"\n(?=[ \t]*(?:#{1,6} |[-*+•] |\d{1,3}[.)] |\|))|(?<=\n)(?=#{1,6} )")
+_LINE = re.compile(r"\n(?=[ \t]*(?:#{1,6} |[-*+•] |\d{1,3}[.)] |\|)|[^\n]{0,200}? \| )|(?<=\n)(?=#{1,6} )")
 _SENTENCE = re.compile(
     r"(?<=[.!?…])[\"'”’)\]]*\s+(?=[\"'“‘(\[]*[^\Wa-zß-ÿ])|(?<=[。！？；])[」』”’）]*\s*(?=\S)"
 )
 _ABBREVIATION = re.compile(r"(?:\b(?:[A-Z]|Mr|Mrs|Ms|Dr|Prof|St|Jr|Sr|vs|No|Fig|Vol|etc|e\.g|i\.e|cf|al))\.$")
-_HEADING = re.compile(r"#{1,6} ")
+_MARK = re.compile(r"#{1,6} |([-*+•] |\d{1,3}[.)] )")
+_HEADING_WORDS = 12
 _PART = 50
 
 
@@ -98,9 +99,23 @@ def _units(text: str) -> list[_Unit]:
             for sentence in sentences:
                 units.extend(_parts(text, *sentence))
             units[-1] = units[-1]._replace(cut=1.0)
-        heading = len(lines) == 1 and _HEADING.match(text, start) is not None
-        units[-1] = units[-1]._replace(cut=30.0 if heading else 0.0)
+        units[-1] = units[-1]._replace(cut=30.0 if len(lines) == 1 and _is_heading(text[start:end]) else 0.0)
     return units
+
+
+def _is_heading(paragraph: str) -> bool:
+    """Whether a paragraph is marked as a heading, or is a short line that ends as no sentence does.
+
+    >>> [_is_heading(text) for text in ("# Head.", "The bridge", "It was opened in 1931.", "- an item")]
+    [True, True, False, False]
+    """
+    mark = _MARK.match(paragraph)
+    if mark:
+        return mark[1] is None
+    ends = paragraph[-1].isalnum() or paragraph[-1] in ")]\"'”’»"
+    return (
+        ends and "\n" not in paragraph and " | " not in paragraph and count_words(paragraph) <= _HEADING_WORDS
+    )
 
 
 def _between(text: str, start: int, end: int, cut: re.Pattern[str]) -> list[tuple[int, int]]:

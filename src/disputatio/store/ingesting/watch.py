@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from disputatio.errors import IndexBusy, IngestError, InputError, MissingDependency
 from disputatio.store.ingesting.files import find_files, shown
+from disputatio.store.ingesting.options import DEFAULT, ReadOptions
 
 if TYPE_CHECKING:
     from disputatio.store.index import Index, IngestSummary
@@ -30,7 +31,7 @@ def watch(
     index: Index,
     paths: Sequence[str | Path],
     *,
-    source_by: str | None = None,
+    options: ReadOptions = DEFAULT,
     debounce: float = 1.0,
     retry: float = 2.0,
     on_summary: Callable[[IngestSummary], None] = lambda _: None,
@@ -49,7 +50,7 @@ def watch(
     """
     if importlib.util.find_spec("watchfiles") is None:
         raise MissingDependency("watchfiles", "store")
-    roots = [_Root(Path(path), index.path) for path in paths]
+    roots = [_Root(Path(path), index.path, options) for path in paths]
     if not roots:
         raise InputError("name a file or a folder to watch")
     told: frozenset[tuple[str, str]] = frozenset()
@@ -63,7 +64,7 @@ def watch(
             if not due:
                 continue
             try:
-                summary = _ingest(index, due, source_by)
+                summary = _ingest(index, due, options)
             except IndexBusy:
                 stop.wait(retry)
                 continue
@@ -79,8 +80,8 @@ def watch(
 class _Root:
     """A path that is watched: what holds it, and the files that were seen in it."""
 
-    def __init__(self, path: Path, index: Path) -> None:
-        self.path, self._index = path, index.resolve()
+    def __init__(self, path: Path, index: Path, options: ReadOptions) -> None:
+        self.path, self._index, self._exclude = path, index.resolve(), options.exclude
         wild = next((at for at, part in enumerate(path.parts) if _WILD & set(part)), None)
         if path.exists() or wild is None:
             self.base = path.resolve()
@@ -112,7 +113,7 @@ class _Root:
 
     def _files(self) -> dict[str, Path]:
         try:
-            found = [path.resolve() for path, _ in find_files(self.path, [])]
+            found = [path.resolve() for path, _ in find_files(self.path, [], exclude=self._exclude)]
         except IngestError:
             return {}
         return {shown(path): path for path in found}
@@ -129,9 +130,14 @@ def _is_gone(path: Path) -> bool:
     return False
 
 
-def _ingest(index: Index, due: Sequence[_Root], source_by: str | None) -> IngestSummary:
+def _ingest(index: Index, due: Sequence[_Root], options: ReadOptions) -> IngestSummary:
     """One ingest of the roots in which something changed; what went from them goes from the index."""
-    summary = index.ingest(*(root.path for root in due), source_by=source_by)
+    summary = index.ingest(
+        *(root.path for root in due),
+        source_by=options.source_by,
+        columns=options.columns,
+        exclude=options.exclude,
+    )
     gone = {path for root in due for path in root.look()}
     if gone:
         removed = index.delete(paths=sorted(gone))

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from disputatio.errors import IndexVersion, StoreError
-from disputatio.store.outcomes import NAME as CALIBRATION
-from disputatio.store.outcomes import damaged_lines
+from disputatio.store.calibration_log import NAME as CALIBRATION
+from disputatio.store.calibration_log import damaged_lines
 from disputatio.store.record import manifest as manifests
-from disputatio.store.record.ledger import Entry, hash_file, immutable_files, read_ledger
+from disputatio.store.record.checksums import Entry, hash_file, immutable_files, read_checksums
 from disputatio.store.record.manifest import (
+    CHECKSUMS,
     COPIES,
     COPY,
-    LEDGER,
     NAME,
     SEGMENTS,
     Manifest,
@@ -25,8 +25,8 @@ from disputatio.store.record.manifest import (
 from disputatio.store.record.replicate import MARK
 from disputatio.store.record.report import Damage
 from disputatio.store.record.salvage import row_is_good
-from disputatio.store.record.stage import read_dead
 from disputatio.store.record.tables import NAMES, Pinned
+from disputatio.store.record.transaction import read_dead
 from disputatio.store.reliabilities import NAME as RELIABILITY
 from disputatio.store.reliabilities import read_reliabilities
 
@@ -68,7 +68,7 @@ class Findings:
 
     def has(self, file: str) -> bool:
         """Whether a file is damaged."""
-        return any(one.file == file for one in self.damaged)
+        return any(damage.file == file for damage in self.damaged)
 
 
 def find_manifest(path: Path) -> Findings:
@@ -79,14 +79,14 @@ def find_manifest(path: Path) -> Findings:
     """
     findings = _find_manifest(path)
     findings.replica = (path / MARK).exists()
-    findings.recorded = not findings.replica or (path / LEDGER).exists()
+    findings.recorded = not findings.replica or (path / CHECKSUMS).exists()
     return findings
 
 
 def _find_manifest(path: Path) -> Findings:
     copy = _copy_of_manifest(path)
     try:
-        found = manifests.read(path)
+        manifest = manifests.read(path)
     except IndexVersion:
         raise
     except StoreError as error:
@@ -99,9 +99,9 @@ def _find_manifest(path: Path) -> Findings:
         findings = Findings(manifest=copy)
         findings.note(NAME, CHANGED if (path / NAME).exists() else MISSING)
         return findings
-    if found is None:
+    if manifest is None:
         raise StoreError(f"{path}: there is no index here; make one with: disputatio ingest PATH")
-    findings = Findings(manifest=found)
+    findings = Findings(manifest=manifest)
     if copy is None and (path / COPY).exists():
         findings.note(COPY, CHANGED)
     return findings
@@ -148,11 +148,11 @@ def differs(file: Path, digest: str) -> str:
 def _audit_tables(path: Path, findings: Findings) -> None:
     manifest = findings.manifest
     named = {getattr(manifest, name).name: name for name in NAMES}
-    known, lines = read_ledger(path)
+    known, lines = read_checksums(path)
     if lines:
-        findings.note(LEDGER, f"{lines} of its lines have changed")
-    elif not (path / LEDGER).exists():
-        findings.note(LEDGER, MISSING)
+        findings.note(CHECKSUMS, f"{lines} of its lines have changed")
+    elif not (path / CHECKSUMS).exists():
+        findings.note(CHECKSUMS, MISSING)
     for table, name in named.items():
         version = f"{table}.lance/_versions/{_version_file(manifest, name)}"
         if not (path / f"{table}.lance").is_dir():
@@ -160,8 +160,8 @@ def _audit_tables(path: Path, findings: Findings) -> None:
             findings.note(f"{table}.lance", MISSING)
         elif not (path / version).exists():
             _note_file(path, findings, name, known.get(version), version, MISSING)
-        elif version not in known and not findings.has(LEDGER):
-            findings.note(LEDGER, "does not know all files of the tables")
+        elif version not in known and not findings.has(CHECKSUMS):
+            findings.note(CHECKSUMS, "does not know all files of the tables")
     for file in immutable_files(path, named):
         findings.files += 1
         entry = known.get(file)
@@ -180,7 +180,7 @@ def _audit_tables(path: Path, findings: Findings) -> None:
 
 
 def _audit_copies(path: Path, findings: Findings, known: Mapping[str, Entry]) -> None:
-    for copy in sorted(one for one in (path / COPIES).rglob("*") if one.is_file()):
+    for copy in sorted(file for file in (path / COPIES).rglob("*") if file.is_file()):
         file = str(copy.relative_to(path / COPIES))
         if file in known and file not in findings.restorable and differs(copy, known[file].hash):
             findings.copies.add(file)
@@ -201,11 +201,11 @@ def _note_file(
 def _audit_missing(path: Path, findings: Findings, name: str, known: Collection[Entry]) -> None:
     """Note files of a table that are gone, where the table cannot be read without them.
 
-    The ledger may name files for a while that are gone rightly: a kill may fall between the two.
+    The checksums may name files for a while that are gone rightly: a kill may fall between the two.
     """
     table = getattr(findings.manifest, name).name
     kinds = tuple(f"{table}.lance/{kind}/" for kind in ("data", "_deletions"))
-    gone = [one for one in known if one.file.startswith(kinds) and not (path / one.file).exists()]
+    gone = [entry for entry in known if entry.file.startswith(kinds) and not (path / entry.file).exists()]
     if gone and name not in findings.tables and not _waits(findings, table):
         try:
             for _ in Pinned(path, findings.manifest, [name]).batches(name, _FIRST[name]):
@@ -266,8 +266,8 @@ def sound_segments(path: Path, findings: Findings) -> list[Opened]:
     """Each sound segment with its entry and its dead rows."""
     from disputatio.store.segments.segment import Segment
 
-    sound = [one for one in findings.manifest.segments if one.name not in findings.segments]
-    return [(one, Segment.open(path / SEGMENTS / one.name), read_dead(path, one)) for one in sound]
+    sound = [entry for entry in findings.manifest.segments if entry.name not in findings.segments]
+    return [(entry, Segment.open(path / SEGMENTS / entry.name), read_dead(path, entry)) for entry in sound]
 
 
 def agree(path: Path, findings: Findings) -> bool:
@@ -275,24 +275,24 @@ def agree(path: Path, findings: Findings) -> bool:
     if not findings.recorded:
         return True
     opened = sound_segments(path, findings)
-    found = 0
+    count = 0
     for batch in Pinned(path, findings.manifest, ["passages"]).batches("passages", ["id"]):
-        held = found_in(opened, list(map(str, batch.column("id").to_pylist())))
-        if not held.all():
+        present = found_in(opened, list(map(str, batch.column("id").to_pylist())))
+        if not present.all():
             return False
-        found += len(held)
-    return found == findings.manifest.live
+        count += len(present)
+    return count == findings.manifest.live
 
 
 def found_in(opened: Sequence[Opened], ids: Sequence[str]) -> NDArray[np.bool_]:
     """Which passages are live in some segments."""
     import numpy as np
 
-    held = np.zeros(len(ids), dtype=np.bool_)
+    present = np.zeros(len(ids), dtype=np.bool_)
     for _, segment, dead in opened:
         rows = segment.find(ids)
         live = rows >= 0
         if dead is not None:
             live[live] = ~dead[rows[live]]
-        held |= live
-    return held
+        present |= live
+    return present

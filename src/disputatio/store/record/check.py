@@ -8,7 +8,7 @@ from disputatio.errors import IndexBusy, StoreError
 from disputatio.store.record import manifest as manifests
 from disputatio.store.record.audit import Findings, agree, audit_files, audit_rows, find_manifest
 from disputatio.store.record.manifest import SEGMENTS
-from disputatio.store.record.mend import mend_files, mend_rows, new_place, write_list
+from disputatio.store.record.repair import new_place, repair_files, repair_rows, write_list
 from disputatio.store.record.report import CheckReport, Damage, LostDocument
 from disputatio.store.record.tables import writing
 
@@ -47,16 +47,16 @@ def _repair(path: Path) -> CheckReport:
     findings = find_manifest(path)
     audit_files(path, findings)
     place = new_place(path) if findings.damaged else ""
-    mend_files(path, findings, place)
+    repair_files(path, findings, place)
     audit_rows(path, findings)
     lost: list[LostDocument] = []
     if not (findings.tables or findings.segments) and not agree(path, findings):
         findings.note(SEGMENTS, "do not hold the passages that are on record")
-        findings.segments = {one.name for one in findings.manifest.segments}
+        findings.segments = {entry.name for entry in findings.manifest.segments}
     if findings.damaged:
         place = place or new_place(path)
         if findings.tables or findings.segments:
-            lost = mend_rows(path, findings, place)
+            lost = repair_rows(path, findings, place)
         else:
             manifests.switch(path, manifests.after(findings.manifest))
         write_list(path, place, findings, lost)

@@ -38,7 +38,7 @@ def export(index: Index, file: str | Path, *, documents: bool = False, vectors: 
     view = index.view()
     if view is None:
         raise StoreError(f"{index.path}: there is no index here; make one with: disputatio ingest PATH")
-    columns = [*(one for one in DOCUMENT_COLUMNS if one not in _INNER), "row"]
+    columns = [*(column for column in DOCUMENT_COLUMNS if column not in _INNER), "row"]
     if not documents:
         columns = [
             *PASSAGE_COLUMNS,

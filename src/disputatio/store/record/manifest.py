@@ -20,13 +20,15 @@ from typing import Any
 
 from disputatio.errors import IndexVersion, StoreError
 
-FORMAT = 2
+FORMAT = 3
+READABLE = (2, FORMAT)
+"""Formats whose segments are searched as they are; what writes brings an index to `FORMAT` first."""
 NAME = "manifest.json"
 COPY = "manifest.copy.json"
 FIRST_NOTE = "disputatio.json"  # what format 1 had in the manifest's place
 SEGMENTS = "segments"
 LOCK = "writer.lock"
-LEDGER = "ledger.jsonl"
+CHECKSUMS = "ledger.jsonl"
 COPIES = "copies"
 _KEY = "disputatio index"
 
@@ -62,7 +64,7 @@ class SegmentEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
-    """What an index holds. `number` grows by one with each commit.
+    """What an index holds. `number` grows by one with each commit; `format` is that of its files.
 
     `embedder` is empty (and `dimension` 0) where passages have no vectors; `language` is that of
     stemming, or `none`.
@@ -76,11 +78,12 @@ class Manifest:
     dimension: int = 0
     language: str = "english"
     segments: tuple[SegmentEntry, ...] = field(default=())
+    format: int = FORMAT
 
     @property
     def live(self) -> int:
         """Passages that are found by a search."""
-        return sum(one.live for one in self.segments)
+        return sum(segment.live for segment in self.segments)
 
 
 @contextmanager
@@ -89,66 +92,68 @@ def reported(path: Path, doing: str) -> Iterator[None]:
     try:
         yield
     except (OSError, RuntimeError, ValueError) as error:
-        words = str(error).strip().splitlines() or [type(error).__name__]
+        lines = str(error).strip().splitlines() or [type(error).__name__]
         text = str(error)
         number = getattr(error, "errno", None)
-        reason = words[0][:200]
+        reason = lines[0][:200]
         if number in (errno.ENOSPC, errno.EDQUOT) or "No space left" in text:
             reason = "the disk is full; make room and run it again"
         elif number in (errno.EROFS, errno.EACCES, errno.EPERM) or "Read-only file system" in text:
             reason = "the folder cannot be written to; make it writable, or work on a copy of it"
         elif "lance" in text.lower() or text.startswith("Table '"):
             lost = "a file of its tables is missing" if "ot found" in text else reason
-            reason = f"{lost}; copy the whole index again, or mend it with: {_mend(path)}"
+            reason = f"{lost}; copy the whole index again, or repair it with: {_check_command(path)}"
         raise StoreError(f"{path}: {doing} failed: {reason}") from error
 
 
-def _mend(path: Path) -> str:
+def _check_command(path: Path) -> str:
     return f"disputatio index check --index {path}"
 
 
-def parse(raw: bytes, file: Path) -> Manifest:
-    """The manifest that the bytes of `file` hold.
+def parse(raw: bytes, file: Path, *, older: bool = False) -> Manifest:
+    """The manifest that the bytes of `file` hold; with `older`, also one of an older format that is readable.
 
     Raises `StoreError` when it is damaged, `IndexVersion` when it is of another version.
     """
-    damaged = StoreError(f"{file}: is damaged; mend it with: {_mend(file.parent)}")
+    damaged = StoreError(f"{file}: is damaged; repair it with: {_check_command(file.parent)}")
     try:
-        told = json.loads(raw)
-        version = told.pop(_KEY)
+        fields = json.loads(raw)
+        version = fields.pop(_KEY)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise damaged from error
     # A version of another program is not ours to verify: its checksum may be another.
-    if isinstance(version, int) and version > FORMAT and told.get("checksum") != _checksum(told, FORMAT):
+    if isinstance(version, int) and version > FORMAT and fields.get("checksum") != _checksum(fields, FORMAT):
         raise IndexVersion(
             f"{file.parent}: is an index of version {version}, this program reads version {FORMAT}; "
             "use the program that wrote it, or ingest the documents into a new folder"
         )
-    if version != FORMAT or told.pop("checksum", None) != _checksum(told, FORMAT):
+    if version not in READABLE or fields.pop("checksum", None) != _checksum(fields, version):
         raise damaged
+    if version != FORMAT and not older:
+        raise IndexVersion(_old(file.parent, version))
     try:
         names = ("documents", "passages", "files")
-        fields: dict[str, Any] = {name: TableVersion(**told.pop(name)) for name in names}
-        fields["segments"] = tuple(SegmentEntry(**one) for one in told.pop("segments"))
-        return Manifest(**fields, **told)
+        parts: dict[str, Any] = {name: TableVersion(**fields.pop(name)) for name in names}
+        parts["segments"] = tuple(SegmentEntry(**entry) for entry in fields.pop("segments"))
+        return Manifest(**parts, **fields, format=version)
     except (KeyError, TypeError) as error:
         raise damaged from error
 
 
 def written(manifest: Manifest) -> bytes:
     """The bytes of a manifest, its checksum included."""
-    told = asdict(manifest)
-    return json.dumps({_KEY: FORMAT, **told, "checksum": _checksum(told, FORMAT)}, indent=1).encode()
+    fields = {name: value for name, value in asdict(manifest).items() if name != "format"}
+    return json.dumps({_KEY: FORMAT, **fields, "checksum": _checksum(fields, FORMAT)}, indent=1).encode()
 
 
-def _checksum(told: Mapping[str, Any], version: int) -> str:
-    rest = {name: value for name, value in told.items() if name != "checksum"}
-    words = json.dumps([version, rest], sort_keys=True, separators=(",", ":"))
-    return blake2b(words.encode(), digest_size=16).hexdigest()
+def _checksum(fields: Mapping[str, Any], version: int) -> str:
+    rest = {name: value for name, value in fields.items() if name != "checksum"}
+    text = json.dumps([version, rest], sort_keys=True, separators=(",", ":"))
+    return blake2b(text.encode(), digest_size=16).hexdigest()
 
 
-def read(path: Path) -> Manifest | None:
-    """The manifest of the index at `path`; None where there is no index yet.
+def read(path: Path, *, older: bool = False) -> Manifest | None:
+    """The manifest of the index at `path` (`older` as in `parse`); None where there is no index yet.
 
     Raises `StoreError` when something else is there, when it is damaged, or of another version.
     """
@@ -159,20 +164,18 @@ def read(path: Path) -> Manifest | None:
         except (FileNotFoundError, NotADirectoryError):
             raw = None
         if raw is not None:
-            return parse(raw, file)
+            return parse(raw, file, older=older)
         if path.is_dir():
             names = [entry.name for entry in path.iterdir()]
             if FIRST_NOTE in names:
-                raise IndexVersion(
-                    f"{path}: is an index of version 1; bring it to version {FORMAT} with: "
-                    f"disputatio index migrate --index {path}"
-                )
+                raise IndexVersion(_old(path, 1))
             if COPY in names:
                 raise StoreError(
-                    f"{path}: has lost its {NAME}; copy the whole index again, or mend it with: {_mend(path)}"
+                    f"{path}: has lost its {NAME}; copy the whole index again, "
+                    f"or repair it with: {_check_command(path)}"
                 )
             begun = LOCK in names and all(
-                name.endswith((".lance", ".part", ".lock")) or name in (LEDGER, SEGMENTS, COPIES)
+                name.endswith((".lance", ".part", ".lock")) or name in (CHECKSUMS, SEGMENTS, COPIES)
                 for name in names
             )
             if begun and any([*path.glob(f"{SEGMENTS}/*"), *path.glob("*.lance/data/*")]):
@@ -185,6 +188,13 @@ def read(path: Path) -> Manifest | None:
         elif path.exists():
             raise StoreError(f"{path}: is a file, not an index")
     return None
+
+
+def _old(path: Path, version: int) -> str:
+    return (
+        f"{path}: is an index of version {version}; bring it to version {FORMAT} with: "
+        f"disputatio index migrate --index {path}"
+    )
 
 
 def is_first(path: Path) -> bool:
@@ -206,8 +216,8 @@ def stamp(path: Path) -> tuple[int, int, int] | None:
 
 def missing(path: Path, manifest: Manifest) -> list[str]:
     """Folders that the manifest names and that are not there, relative to the index."""
-    named = [f"{SEGMENTS}/{one.name}" for one in manifest.segments]
-    named += [f"{one.name}.lance" for one in (manifest.documents, manifest.passages, manifest.files)]
+    named = [f"{SEGMENTS}/{segment.name}" for segment in manifest.segments]
+    named += [f"{table.name}.lance" for table in (manifest.documents, manifest.passages, manifest.files)]
     return [name for name in named if not (path / name).is_dir()]
 
 
@@ -217,7 +227,7 @@ def check_whole(path: Path, manifest: Manifest) -> None:
         more = f" and {len(lost) - 1} more" if len(lost) > 1 else ""
         raise StoreError(
             f"{path}: opening the index failed: {lost[0]}{more} is missing; copy the whole index again, "
-            f"or mend it with: {_mend(path)}"
+            f"or repair it with: {_check_command(path)}"
         )
 
 
@@ -271,4 +281,4 @@ def sync_folder(folder: Path) -> None:
 
 def after(manifest: Manifest, **changes: Any) -> Manifest:
     """The manifest that follows, with what has changed."""
-    return replace(manifest, number=manifest.number + 1, **changes)
+    return replace(manifest, number=manifest.number + 1, format=FORMAT, **changes)

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from disputatio.errors import StoreError
 from disputatio.protocols import Embedder
 from disputatio.store.record.manifest import SegmentEntry, reported
-from disputatio.store.record.stage import FAN, Stage, due, stemming
 from disputatio.store.record.tables import PASSAGE_COLUMNS, Pinned, Tables, make_table, passage_rows, schema
-from disputatio.store.segments.words import words
+from disputatio.store.record.transaction import FAN, Transaction, due, stemming
+from disputatio.store.segments.terms import searched_text
 from disputatio.types import Passage
 
 if TYPE_CHECKING:
@@ -24,18 +24,18 @@ _ROWS = 8192
 
 
 def reembed(
-    stage: Stage, embedder: Embedder | None, progress: Callable[[int, int], None] | None = None
+    transaction: Transaction, embedder: Embedder | None, progress: Callable[[int, int], None] | None = None
 ) -> int:
     """Give every passage a new vector (none without an embedder); how many passages there are.
 
     They go into a table and segments of their own, and the manifest is switched when all are there.
     Raises `StoreError` when the disk is full, or passages and vectors do not fit one another.
     """
-    path, manifest = stage.path, stage.manifest
+    path, manifest = transaction.path, transaction.manifest
     dimension = 0 if embedder is None else embedder.dimension
-    name = next_name(path, stage.tables.names["passages"])
+    name = next_name(path, transaction.tables.names["passages"])
     table = make_table(path, name, schema("passages", dimension))
-    build = Building(stage)
+    build = Building(transaction)
     done, total = 0, manifest.passages.rows
     for passages, metadata in _batches(Pinned(path, manifest)):
         vectors = _vectors(embedder, passages, progress, done, total)
@@ -49,8 +49,8 @@ def reembed(
             f"{path}: {total} passages are on record and {done} could be read; run: "
             f"disputatio index check --index {path}"
         )
-    stage.adopt(
-        Tables(path, {**stage.tables.names, "passages": name}, dimension),
+    transaction.adopt(
+        Tables(path, {**transaction.tables.names, "passages": name}, dimension),
         build.entries,
         embedder="" if embedder is None else embedder.name,
         dimension=dimension,
@@ -61,8 +61,8 @@ def reembed(
 class Building:
     """Segments made of a stream of passages, few in number however many there are."""
 
-    def __init__(self, stage: Stage) -> None:
-        self._stage = stage
+    def __init__(self, transaction: Transaction) -> None:
+        self._transaction = transaction
         self.entries: list[SegmentEntry] = []
 
     def add(self, passages: list[Passage], vectors: NDArray[np.float32] | None) -> None:
@@ -71,13 +71,13 @@ class Building:
 
         if not passages:
             return
-        language = stemming(self._stage.manifest.language)
-        self.entries.append(self._stage.save(Segment.build(passages, vectors, language=language)))
+        language = stemming(self._transaction.manifest.language)
+        self.entries.append(self._transaction.save(Segment.build(passages, vectors, language=language)))
         while len(self.entries) >= FAN and (group := due(self.entries)):
-            merged = self._stage.joined(group)
-            gone = {one.name for one in group}
-            self.entries = [merged, *(one for one in self.entries if one.name not in gone)]
-            self._stage.discard(gone)
+            merged = self._transaction.joined(group)
+            gone = {entry.name for entry in group}
+            self.entries = [merged, *(entry for entry in self.entries if entry.name not in gone)]
+            self._transaction.discard(gone)
 
 
 def next_name(path: Path, name: str) -> str:
@@ -105,8 +105,8 @@ def _batches(pinned: Pinned) -> Iterator[tuple[list[Passage], list[str]]]:
 
 def passage_of(row: dict[str, Any]) -> Passage:
     """The passage that a row of the table stands for."""
-    told = {name: row[name] for name in (*PASSAGE_COLUMNS, "start", "end")}
-    return Passage(**{**told, "metadata": json.loads(told["metadata"])})
+    fields = {name: row[name] for name in (*PASSAGE_COLUMNS, "start", "end")}
+    return Passage(**{**fields, "metadata": json.loads(fields["metadata"])})
 
 
 def _vectors(
@@ -120,12 +120,12 @@ def _vectors(
         return None
     import numpy as np
 
-    made = []
+    parts = []
     for at in range(0, len(passages), _EMBEDDED):
         part = passages[at : at + _EMBEDDED]
-        made.append(embedder.embed([words(one.title, one.text) for one in part]))
+        parts.append(embedder.embed([searched_text(passage.title, passage.text) for passage in part]))
         _tell(progress, done + at + len(part), total)
-    return np.concatenate(made).astype(np.float32, copy=False)
+    return np.concatenate(parts).astype(np.float32, copy=False)
 
 
 def _tell(progress: Callable[[int, int], None] | None, done: int, total: int) -> None:

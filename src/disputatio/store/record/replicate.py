@@ -24,8 +24,8 @@ from typing import IO, Any, Protocol, cast
 
 from disputatio.errors import MissingDependency, StoreError
 from disputatio.store.record import manifest as manifests
-from disputatio.store.record.ledger import Entry, read_ledger
-from disputatio.store.record.manifest import LEDGER, LOCK, SEGMENTS, Manifest, reported, sync_folder
+from disputatio.store.record.checksums import Entry, read_checksums
+from disputatio.store.record.manifest import CHECKSUMS, LOCK, SEGMENTS, Manifest, reported, sync_folder
 from disputatio.store.record.tables import writing
 from disputatio.store.reliabilities import NAME as RELIABILITIES
 
@@ -33,7 +33,7 @@ _BLOCK = 1 << 20
 _TRIES = 5
 MARK = "replica.json"
 """Lies in a copy, and says of what: an index without it is an original, and nothing is copied over it."""
-_OURS = (LEDGER, LOCK, MARK, RELIABILITIES, SEGMENTS)
+_OURS = (CHECKSUMS, LOCK, MARK, RELIABILITIES, SEGMENTS)
 _TABLE_FOLDERS = ("_versions", "_deletions", "_transactions", "_indices", "data")
 
 
@@ -74,7 +74,7 @@ class Place(Protocol):
 def sync(source: str | Path, target: str | Path, *, tables: bool = True) -> Synced:
     """Bring `target` to the state of the index at `source`; what it has already is not copied again.
 
-    What is copied is compared with the manifest's hashes (the tables' files with the ledger's) on its
+    What is copied is compared with the manifest's hashes (the tables' files with their checksums) on its
     way. `tables=False` leaves out the system of record, which a search does not need (documents cannot
     be listed or exported from such a copy, nor anything added to it). What neither this state nor
     the one before needs is removed from the target. Raises `StoreError` when the source is no index or
@@ -82,7 +82,7 @@ def sync(source: str | Path, target: str | Path, *, tables: bool = True) -> Sync
     """
     here, there = _place(source), _place(target)
     with reported(Path(str(target)), "copying the index"), _locked(target):
-        before = _manifest(there, target)
+        before = _manifest(there, target, older=True)
         lost: OSError = FileNotFoundError()
         for _ in range(_TRIES):
             now = _manifest(here, source)
@@ -106,11 +106,11 @@ def sync(source: str | Path, target: str | Path, *, tables: bool = True) -> Sync
 
 def _copied(here: Place, there: Place, now: Manifest, before: Manifest | None, *, tables: bool) -> Synced:
     files = size = 0
-    held = there.names(SEGMENTS)
+    copied = there.names(SEGMENTS)
     # Only what the target's own manifest names is known to be whole: the rest was left by a sync cut short.
     known = {} if before is None else dict(_hashes(before))
     for name, digest in _hashes(now):
-        if known.get(name) != digest or name not in held:
+        if known.get(name) != digest or name not in copied:
             size += _copy(here, there, name, digest)
             files += 1
     for table in (now.documents, now.passages, now.files):
@@ -125,8 +125,8 @@ def _copied(here: Place, there: Place, now: Manifest, before: Manifest | None, *
         there.switch(RELIABILITIES, estimates.read())
     for name in (manifests.COPY, manifests.NAME):
         there.switch(name, manifests.written(now))
-    used = {one.name for state in (now, before) if state is not None for one in state.segments}
-    unused += [f"{SEGMENTS}/{folder}" for folder in {name.split("/")[0] for name in held} - used]
+    used = {segment.name for state in (now, before) if state is not None for segment in state.segments}
+    unused += [f"{SEGMENTS}/{folder}" for folder in {name.split("/")[0] for name in copied} - used]
     for name in unused:
         there.remove(name)
     return Synced(commit=now.number, files=files, bytes=size)
@@ -137,48 +137,48 @@ def _copy_tables(here: Place, there: Place, now: Manifest) -> tuple[int, int, li
 
     Versions are listed first and written last: each before what it names, and after it.
     """
-    ledger, known = _ledger(here), _entries(_ledger(there))
-    entries = _entries(ledger)
+    checksums, known = _checksums_of(here), _entries(_checksums_of(there))
+    entries = _entries(checksums)
     files = size = 0
     unused: list[str] = []
     for table in (now.documents.name, now.passages.name, now.files.name):
-        found = {
+        wanted = {
             f"{table}.lance/{folder}/{name}": length
             for folder in _TABLE_FOLDERS
             for name, length in here.names(f"{table}.lance/{folder}").items()
             if not name.endswith((".json", ".tmp", ".part"))
         }
-        held = {f"{table}.lance/{name}": length for name, length in there.names(f"{table}.lance").items()}
-        for name, length in reversed(found.items()):
-            if held.get(name) != length:
+        copied = {f"{table}.lance/{name}": length for name, length in there.names(f"{table}.lance").items()}
+        for name, length in reversed(wanted.items()):
+            if copied.get(name) != length:
                 entry = entries.get(name)
                 size += _copy(here, there, name, "" if entry is None else entry.hash)
                 files += 1
-        unused += [name for name in held if name not in found and name not in known]
-    there.switch(LEDGER, ledger)
+        unused += [name for name in copied if name not in wanted and name not in known]
+    there.switch(CHECKSUMS, checksums)
     return files, size, unused
 
 
-def _ledger(place: Place) -> bytes:
+def _checksums_of(place: Place) -> bytes:
     try:
-        with place.read(LEDGER) as raw:
+        with place.read(CHECKSUMS) as raw:
             return raw.read()
     except FileNotFoundError:
         return b""
 
 
-def _entries(ledger: bytes) -> dict[str, Entry]:
+def _entries(checksums: bytes) -> dict[str, Entry]:
     with tempfile.TemporaryDirectory(prefix="disputatio-") as folder:
-        (Path(folder) / LEDGER).write_bytes(ledger)
-        return read_ledger(Path(folder))[0]
+        (Path(folder) / CHECKSUMS).write_bytes(checksums)
+        return read_checksums(Path(folder))[0]
 
 
 def _hashes(manifest: Manifest) -> Iterator[tuple[str, str]]:
     """Every file of the segments, relative to their folder, with its hash."""
-    for one in manifest.segments:
-        yield from ((f"{one.name}/{name}", digest) for name, digest in one.files.items())
-        if one.dead:
-            yield f"{one.name}/{one.dead}", one.dead_hash
+    for segment in manifest.segments:
+        yield from ((f"{segment.name}/{name}", digest) for name, digest in segment.files.items())
+        if segment.dead:
+            yield f"{segment.name}/{segment.dead}", segment.dead_hash
 
 
 def _copy(here: Place, there: Place, name: str, digest: str) -> int:
@@ -195,10 +195,10 @@ def _is_there(place: Place, name: str) -> bool:
     return True
 
 
-def _manifest(place: Place, where: str | Path) -> Manifest | None:
+def _manifest(place: Place, where: str | Path, *, older: bool = False) -> Manifest | None:
     try:
         with place.read(manifests.NAME) as raw:
-            return manifests.parse(raw.read(), Path(str(where)) / manifests.NAME)
+            return manifests.parse(raw.read(), Path(str(where)) / manifests.NAME, older=older)
     except FileNotFoundError:
         return None
 
@@ -216,7 +216,7 @@ def _locked(target: str | Path) -> Iterator[None]:
     folder = Path(target)
     folder.mkdir(parents=True, exist_ok=True)
     if not (folder / manifests.NAME).exists():
-        names = sorted(one.name for one in folder.iterdir() if one.name not in _OURS)
+        names = sorted(file.name for file in folder.iterdir() if file.name not in _OURS)
         # What a first sync that was cut short has left is no stranger.
         if strange := [name for name in names if not name.endswith((".lance", ".part", ".json"))]:
             raise StoreError(
@@ -243,7 +243,7 @@ class _Hashed(io.RawIOBase):
     def check(self, name: str, digest: str) -> None:
         """Raise `StoreError` unless what was read hashes to `digest`, where one is given."""
         if digest and self._hash.hexdigest() != digest:
-            raise StoreError(f"{name}: is damaged at the source; mend it with: disputatio index check")
+            raise StoreError(f"{name}: is damaged at the source; repair it with: disputatio index check")
 
 
 class _Folder:
@@ -330,11 +330,11 @@ class _Bucket:
 
         base = f"{self._root}/{folder}"
         chosen = fs.FileSelector(base, allow_not_found=True, recursive=True)
-        found = [one for one in self._files.get_file_info(chosen) if one.is_file]
+        files = [file for file in self._files.get_file_info(chosen) if file.is_file]
         return {
-            one.path.removeprefix(f"{base}/"): one.size
-            for one in sorted(found, key=lambda one: str(one.path))
-            if not one.path.endswith(".part")
+            file.path.removeprefix(f"{base}/"): file.size
+            for file in sorted(files, key=lambda file: str(file.path))
+            if not file.path.endswith(".part")
         }
 
     def make(self, folder: str) -> None:

@@ -46,13 +46,17 @@ class CheckReport:
             f"checked; {len(self.damaged) or 'nothing'} damaged"
         ]
         lines += [
-            f"damaged {one.file}: {one.problem}; {one.action or 'left as it is'}" for one in self.damaged
+            f"damaged {damage.file}: {damage.problem}; {damage.action or 'left as it is'}"
+            for damage in self.damaged
         ]
-        lines += [f"lost {one.path or f'document {one.document}'}: {one.reason}" for one in self.lost]
+        lines += [
+            f"lost {document.path or f'document {document.document}'}: {document.reason}"
+            for document in self.lost
+        ]
         if self.lost:
             lines.append("ingest the files of lost documents again to bring them back")
         elif self.damaged and self.replica:
             lines.append("it is a copy: make another with disputatio index sync, into an empty folder")
         elif self.damaged and not self.repaired:
-            lines.append(f"mend it with: disputatio index check --index {self.path}")
+            lines.append(f"repair it with: disputatio index check --index {self.path}")
         return "\n".join(lines)

@@ -38,8 +38,8 @@ def salvaged(path: Path, table: TableVersion) -> Iterator[RecordBatch]:
             first, end, size = waiting.pop(0)
             children += 1
             part = Path(folder, f"{children}.arrow")
-            told = [str(path), table.name, table.version, first, end, size, part]
-            command = [sys.executable, "-m", "disputatio.store.record.salvage", *map(str, told)]
+            arguments = [str(path), table.name, table.version, first, end, size, part]
+            command = [sys.executable, "-m", "disputatio.store.record.salvage", *map(str, arguments)]
             done = first
             with contextlib.suppress(subprocess.TimeoutExpired):
                 subprocess.run(command, capture_output=True, timeout=_SECONDS, check=False)
@@ -95,23 +95,23 @@ def _read(part: Path) -> Iterator[tuple[RecordBatch, int]]:
         try:
             reader = pa.ipc.open_stream(raw)
             while True:
-                batch, told = reader.read_next_batch_with_custom_metadata()
-                yield batch, int(told[_NEXT])
+                batch, metadata = reader.read_next_batch_with_custom_metadata()
+                yield batch, int(metadata[_NEXT])
         except (pa.ArrowInvalid, OSError, StopIteration):
             return
 
 
-def _salvage(path: Path, told: TableVersion, first: int, size: int, part: Path) -> None:
+def _salvage(path: Path, version: TableVersion, first: int, size: int, part: Path) -> None:
     import pyarrow as pa
 
-    table, end = connect(path).open_table(told.name), told.rows
-    table.checkout(told.version)
+    table, end = connect(path).open_table(version.name), version.rows
+    table.checkout(version.version)
     columns = table.schema
     with part.open("wb") as raw, pa.ipc.new_stream(raw, columns) as out:
         for at in range(first, end, size):
             stop = min(end, at + size)
-            found = [batch.cast(columns) for batch in _range(table, at, stop)]
-            whole = pa.Table.from_batches(found, columns).combine_chunks().to_batches()
+            batches = [batch.cast(columns) for batch in _range(table, at, stop)]
+            whole = pa.Table.from_batches(batches, columns).combine_chunks().to_batches()
             for whole_or_empty in whole or [pa.RecordBatch.from_pylist([], schema=columns)]:
                 out.write_batch(whole_or_empty, custom_metadata={_NEXT: b"%d" % stop})
             raw.flush()
@@ -119,25 +119,25 @@ def _salvage(path: Path, told: TableVersion, first: int, size: int, part: Path) 
 
 def _range(table: Any, first: int, end: int) -> list[RecordBatch]:
     """The good rows from `first` to `end`, halving what cannot be read."""
-    found = _rows(table, first, end)
-    if found is not None:
-        return found
+    rows = _rows(table, first, end)
+    if rows is not None:
+        return rows
     if end - first == 1:
         return []
     middle = (first + end) // 2
     if end - first > _SMALLEST:
         # Where a whole page is unreadable there is no use in trying each of its rows.
-        tried = (_rows(table, at, at + 1) for at in (first, middle, end - 1))
-        if all(one is None for one in tried):
+        tried = (_rows(table, row, row + 1) for row in (first, middle, end - 1))
+        if all(batches is None for batches in tried):
             return []
     return [*_range(table, first, middle), *_range(table, middle, end)]
 
 
 def _rows(table: Any, first: int, end: int) -> list[RecordBatch] | None:
     try:
-        found = table.search().offset(first).limit(end - first).to_arrow()
-        if found.num_rows == end - first:
-            return [good_rows(batch) for batch in found.to_batches()]
+        rows = table.search().offset(first).limit(end - first).to_arrow()
+        if rows.num_rows == end - first:
+            return [good_rows(batch) for batch in rows.to_batches()]
     except BaseException as error:  # a panic of the engine is no Exception
         if isinstance(error, KeyboardInterrupt | SystemExit):
             raise

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import importlib.util
 import json
 import os
 import shutil
@@ -32,7 +33,8 @@ if TYPE_CHECKING:
     from pyarrow import RecordBatch, Schema, Table
 
 NAMES = ("documents", "passages", "files")
-_ABOUT = ("title", "url", "date", "source", "owner", "metadata")
+_ABOUT = ("title", "url", "date", "date_origin", "source", "owner", "metadata")
+DATE_ORIGIN = "date_origin"  # the column that format 3 added
 DOCUMENT_COLUMNS = ("entry", "id", "file", "path", "text", *_ABOUT)
 PASSAGE_COLUMNS = ("id", "document", "text", *_ABOUT)
 _SLICE = 5000
@@ -61,16 +63,18 @@ def read_note(path: Path) -> dict[str, Any] | None:
             return {"embedder": str(note.get("embedder") or ""), "dimension": note.get("dimension")}
         except (OSError, ValueError, AttributeError) as error:
             raise StoreError(f"{first}: is damaged; ingest the documents into a new folder") from error
-    found = manifests.read(path)
-    return None if found is None else {"embedder": found.embedder, "dimension": found.dimension or None}
+    manifest = manifests.read(path, older=True)
+    return (
+        None if manifest is None else {"embedder": manifest.embedder, "dimension": manifest.dimension or None}
+    )
 
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
     """Hold the index's lock; raises `IndexBusy` when another writer has it."""
-    with contextlib.ExitStack() as held:
+    with contextlib.ExitStack() as stack:
         with reported(path, "locking the index"):
-            lock = held.enter_context((path / LOCK).open("ab"))
+            lock = stack.enter_context((path / LOCK).open("ab"))
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -114,15 +118,15 @@ class Tables:
         `fresh` names tables that take the place of those of the manifest.
         """
         named = {name: getattr(manifest, name) for name in NAMES}
-        names = {name: one.name for name, one in named.items()} | dict(fresh or {})
+        names = {name: version.name for name, version in named.items()} | dict(fresh or {})
         tables = cls(path, names, manifest.dimension)
         with reported(path, "undoing what was not committed"):
-            for name, one in named.items():
-                if names[name] != one.name:
+            for name, version in named.items():
+                if names[name] != version.name:
                     continue
                 table = getattr(tables, name)
-                if table.version != one.version:
-                    table.checkout(one.version)
+                if table.version != version.version:
+                    table.checkout(version.version)
                     table.restore()
         return tables
 
@@ -162,9 +166,9 @@ class Tables:
         import pyarrow as pa
 
         with reported(self._path, "writing to the index"):
-            _delete(self.files, "path", [*gone, *(one.path for one in prints)])
+            _delete(self.files, "path", [*gone, *(fingerprint.path for fingerprint in prints)])
             if prints:
-                rows = [asdict(one) for one in prints]
+                rows = [asdict(fingerprint) for fingerprint in prints]
                 self.files.add(pa.Table.from_pylist(rows, schema=schema("files", 0)))
 
     def fingerprints(self) -> dict[str, Fingerprint]:
@@ -182,10 +186,8 @@ class Tables:
     def matching(self, where: str) -> list[dict[str, str]]:
         """File and id of the documents that meet a condition."""
         with reported(self._path, "reading the index"):
-            found: list[dict[str, str]] = (
-                self.documents.search().where(where).select(["file", "id"]).to_list()
-            )
-        return found
+            rows: list[dict[str, str]] = self.documents.search().where(where).select(["file", "id"]).to_list()
+        return rows
 
     def needs_merging(self) -> bool:
         """Whether there are many small files."""
@@ -224,37 +226,52 @@ class Pinned:
             database = connect(path)
             self._tables = {}
             for name in names:
-                one: TableVersion = getattr(manifest, name)
-                self._tables[name] = database.open_table(one.name)
-                self._tables[name].checkout(one.version)
+                version: TableVersion = getattr(manifest, name)
+                self._tables[name] = database.open_table(version.name)
+                self._tables[name].checkout(version.version)
 
-    def batches(
-        self, table: str, columns: Sequence[str], *, size: int = 4096, row_ids: bool = False
-    ) -> Iterator[RecordBatch]:
-        """All rows of a table in batches of at most `size`."""
+    def batches(self, table: str, columns: Sequence[str], *, size: int = 4096) -> Iterator[RecordBatch]:
+        """All rows of a table in batches of at most `size`.
+
+        A table of format 2 has no origin of dates: it is not known, and given as empty.
+        """
+        import pyarrow as pa
+
         with reported(self._path, "reading the index"):
-            found = self._tables[table].search().select(list(columns))
-            yield from (found.with_row_id(True) if row_ids else found).to_batches(size)
+            there = self._tables[table].schema.names
+            known = [name for name in columns if name in there or name != DATE_ORIGIN]
+            for batch in self._tables[table].search().select(known).to_batches(size):
+                if len(known) == len(columns):
+                    yield batch
+                else:
+                    unknown = pa.array([""] * batch.num_rows)
+                    yield batch.append_column(DATE_ORIGIN, unknown).select(list(columns))
 
     def columns(self, table: str, columns: Sequence[str]) -> Table:
         """All rows of a table at once."""
         with reported(self._path, "reading the index"):
-            found: Table = self._tables[table].search().select(list(columns)).to_arrow()
-        return found
+            rows: Table = self._tables[table].search().select(list(columns)).to_arrow()
+        return rows
 
     def table(self, name: str) -> Any:
         """The engine's own table, at its version."""
         return self._tables[name]
 
 
+def check_installed() -> None:
+    """Raise `MissingDependency` for the first package without which no index can be read or written."""
+    for package in ("lancedb", "pyarrow"):
+        if importlib.util.find_spec(package) is None:
+            raise MissingDependency(package, "store")
+
+
 def connect(path: Path) -> Any:
-    """The engine's connection to the folder of an index."""
-    try:
-        # Lance tells stderr of each file it looks for in vain; faults reach us as exceptions.
-        os.environ.setdefault("LANCE_LOG", "error")
-        import lancedb
-    except ImportError as error:
-        raise MissingDependency("lancedb", "local") from error
+    """The engine's connection to the folder of an index; raises `MissingDependency`."""
+    check_installed()
+    # Lance tells stderr of each file it looks for in vain; faults reach us as exceptions.
+    os.environ.setdefault("LANCE_LOG", "error")
+    import lancedb
+
     with reported(path, "opening the index"):
         # Other processes write: look at the newest version at each use.
         return lancedb.connect(str(path), read_consistency_interval=timedelta(0))
@@ -270,6 +287,7 @@ def make_table(path: Path, name: str, columns: Schema) -> Any:
 
 def schema(table: str, dimension: int) -> Schema:
     """The columns of a table; `check` is a checksum of all the others of its row."""
+    check_installed()
     import pyarrow as pa
 
     if table == "files":
@@ -289,17 +307,18 @@ def document_rows(documents: Sequence[Prepared]) -> Table:
     """Rows of the table of documents."""
     import pyarrow as pa
 
-    told = [one.document for one in documents]
-    held: dict[str, list[Any]] = {
-        name: [getattr(one, name) for one in told] for name in ("id", "path", "text", *_ABOUT[:-1])
+    originals = [prepared.document for prepared in documents]
+    columns: dict[str, list[Any]] = {
+        name: [getattr(document, name) for document in originals]
+        for name in ("id", "path", "text", *_ABOUT[:-1])
     }
-    held["file"] = [one.file for one in documents]
-    held["entry"] = [entry_of(one.file, one.document.id) for one in documents]
-    held["metadata"] = [one.metadata for one in documents]
-    held["row"] = [one.row for one in told]
-    texts = zip(*(held[name] for name in (*DOCUMENT_COLUMNS, "row")), strict=True)
-    held["check"] = [row_check(row) for row in texts]
-    return pa.Table.from_pydict(held, schema=schema("documents", 0))
+    columns["file"] = [prepared.file for prepared in documents]
+    columns["entry"] = [entry_of(prepared.file, prepared.document.id) for prepared in documents]
+    columns["metadata"] = [prepared.metadata for prepared in documents]
+    columns["row"] = [document.row for document in originals]
+    texts = zip(*(columns[name] for name in (*DOCUMENT_COLUMNS, "row")), strict=True)
+    columns["check"] = [row_check(row) for row in texts]
+    return pa.Table.from_pydict(columns, schema=schema("documents", 0))
 
 
 def passage_rows(
@@ -308,21 +327,23 @@ def passage_rows(
     """Rows of the table of passages."""
     import pyarrow as pa
 
-    held: dict[str, Any] = {
-        name: [getattr(one, name) for one in passages]
+    columns: dict[str, Any] = {
+        name: [getattr(passage, name) for passage in passages]
         for name in ("id", "document", "text", *_ABOUT[:-1], "start", "end")
     }
-    held["metadata"] = list(metadata)
-    texts = zip(*(held[name] for name in (*PASSAGE_COLUMNS, "start", "end")), strict=True)
+    columns["metadata"] = list(metadata)
+    texts = zip(*(columns[name] for name in (*PASSAGE_COLUMNS, "start", "end")), strict=True)
     if vectors is None:
-        held["check"] = [row_check(row) for row in texts]
-        return pa.Table.from_pydict(held, schema=schema("passages", 0))
+        columns["check"] = [row_check(row) for row in texts]
+        return pa.Table.from_pydict(columns, schema=schema("passages", 0))
     size = int(vectors.shape[1])
     raw = memoryview(vectors.astype("<f4", copy=False).tobytes())
     step = 4 * size
-    held["check"] = [row_check(row, raw[at * step : (at + 1) * step]) for at, row in enumerate(texts)]
-    held["vector"] = pa.FixedSizeListArray.from_arrays(pa.array(vectors.reshape(-1)), size)
-    return pa.Table.from_pydict(held, schema=schema("passages", size))
+    columns["check"] = [
+        row_check(row, raw[number * step : (number + 1) * step]) for number, row in enumerate(texts)
+    ]
+    columns["vector"] = pa.FixedSizeListArray.from_arrays(pa.array(vectors.reshape(-1)), size)
+    return pa.Table.from_pydict(columns, schema=schema("passages", size))
 
 
 def row_check(fields: Iterable[str | int], vector: bytes | memoryview = b"") -> int:

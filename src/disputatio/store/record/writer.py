@@ -1,9 +1,8 @@
-"""The one writer of an index: what is put is queued, embedded in batches, and committed."""
+"""The one writer of an index: documents are queued, embedded in batches, and committed."""
 
 from __future__ import annotations
 
 import contextlib
-import itertools
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -16,14 +15,14 @@ from disputatio.protocols import Embedder
 from disputatio.store.ingesting.prepare import Prepared, entry_of, metadata_of
 from disputatio.store.record.manifest import reported
 from disputatio.store.record.tables import writing
-from disputatio.store.segments.words import words
+from disputatio.store.segments.terms import searched_text
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from disputatio.store.ingesting.fingerprint import Fingerprint
-    from disputatio.store.record.stage import Stage
+    from disputatio.store.record.transaction import Transaction
     from disputatio.types import Passage
 
 _BATCH = 256
@@ -35,8 +34,8 @@ _SECONDS = 2.0
 class Writer:
     """Holds the index's lock from entering to leaving; leaving does not write, `finish` does.
 
-    A batch is acknowledged once it is committed (`told` then hears how many passages have been). New
-    documents are committed batch by batch; a file that is in the index already changes in one commit,
+    A batch is acknowledged once it is committed; `on_commit` then receives the number of passages so far.
+    New documents are committed batch by batch; a file that is in the index already changes in one commit,
     however many batches it takes. `counts` has added, unchanged, replaced and removed documents, and
     the passages put in.
     """
@@ -45,11 +44,11 @@ class Writer:
         self,
         path: Path,
         embedder: Embedder | None,
-        ensure: Callable[[], Stage],
-        told: Callable[[int], None] = lambda _: None,
+        ensure: Callable[[], Transaction],
+        on_commit: Callable[[int], None] = lambda _: None,
     ) -> None:
-        """`ensure` opens or makes the index on disk; it is called once the lock is held."""
-        self._path, self._embedder, self._ensure, self._told = path, embedder, ensure, told
+        """`ensure` opens or makes the index on disk; it is called once the lock is taken."""
+        self._path, self._embedder, self._ensure, self._on_commit = path, embedder, ensure, on_commit
         self._held = contextlib.ExitStack()
         self.counts: Counter[str] = Counter()
         self.fingerprints: dict[str, Fingerprint] = {}
@@ -57,7 +56,7 @@ class Writer:
         self._passages: list[Passage] = []
         self._metadata: list[str] = []
         self._vectors: list[NDArray[np.float32] | None] = []
-        self._staged = 0  # passages that wait for a switch
+        self._uncommitted = 0  # passages that wait for a switch
         self._dropped_entries: dict[str, None] = {}
         self._dropped: dict[str, None] = {}  # documents that nothing stands for any longer
         self._holders: Counter[str] = Counter()  # document id -> how many files stand for it
@@ -66,20 +65,20 @@ class Writer:
         self._prints: dict[str, Fingerprint] = {}
         self._unknown: dict[str, None] = {}
         self._replacing = False
-        self._pending = False  # something is staged that waits for a switch
+        self._pending = False  # rows are written that wait for a switch
         self._batch, self._since = (_LARGEST if embedder is None else _BATCH), 0.0
 
     def __enter__(self) -> Self:
         with reported(self._path, "making the index"):
             self._path.mkdir(parents=True, exist_ok=True)
-        with contextlib.ExitStack() as held:
-            held.enter_context(writing(self._path))
-            self.stage = self._ensure()
-            for file, identity in zip(*self.stage.tables.identities(), strict=True):
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(writing(self._path))
+            self.transaction = self._ensure()
+            for file, identity in zip(*self.transaction.tables.identities(), strict=True):
                 self._note(file, identity)
-            self.fingerprints = self.stage.tables.fingerprints()
+            self.fingerprints = self.transaction.tables.fingerprints()
             self._since = time.perf_counter()
-            self._held = held.pop_all()
+            self._held = stack.pop_all()
         return self
 
     def __exit__(
@@ -92,7 +91,7 @@ class Writer:
         """Make the documents all that the index holds of `file`, and say how many they are.
 
         An empty name replaces nothing. When the iterable raises an `InputError`, the index holds
-        what it held of the file before.
+        what it had of the file before.
         """
         old = self._known(file)
         seen: dict[str, None] = {}
@@ -100,7 +99,7 @@ class Writer:
         try:
             fresh, same = self._put_each(file, prepared, old, seen)
         except InputError:
-            for identity in [one for one in seen if one not in old] if file else []:
+            for identity in [name for name in seen if name not in old] if file else []:
                 self._drop(file, identity)
             raise
         finally:
@@ -117,11 +116,6 @@ class Writer:
         self._flush_if_full()
         return fresh + same
 
-    def put_prepared(self, prepared: Iterable[Prepared]) -> None:
-        """Put documents that were prepared elsewhere; those of one file come one after another."""
-        for file, held in itertools.groupby(prepared, key=lambda one: one.file):
-            self.put(file, held)
-
     def keep(self, print_of: Fingerprint) -> None:
         """Count a file as unchanged, and remember how it looks now."""
         self.counts["unchanged"] += print_of.documents or len(self._known(print_of.path))
@@ -135,39 +129,39 @@ class Writer:
 
     def remove(self, where: str) -> int:
         """Take out the documents that meet a condition; how many there were."""
-        found = [
+        rows = [
             row
-            for row in self.stage.tables.matching(where)
+            for row in self.transaction.tables.matching(where)
             if entry_of(row["file"], row["id"]) not in self._dropped_entries  # by another condition
         ]
-        for row in found:
+        for row in rows:
             self._drop(row["file"], row["id"])
             self._forget(row["file"])
-        self.counts["removed"] += len(found)
-        return len(found)
+        self.counts["removed"] += len(rows)
+        return len(rows)
 
     def finish(self) -> None:
         """Commit what is still queued, and keep the number of files bounded."""
         self.commit()
-        self.stage.tidy()
+        self.transaction.tidy()
 
     def commit(self) -> None:
         """Commit all that is queued."""
-        self._stage_queued()
+        self._write_queued()
         if not (self._pending or self._dropped_entries or self._prints or self._unknown):
             return
-        self.stage.switch(
+        self.transaction.switch(
             drop_entries=list(self._dropped_entries),
             drop_documents=self._dropped,
             prints=list(self._prints.values()),
             unknown=list(self._unknown),
         )
-        self.counts["passages"] += self._staged
-        self._staged, self._pending = 0, False
+        self.counts["passages"] += self._uncommitted
+        self._uncommitted, self._pending = 0, False
         self._dropped_entries, self._dropped = {}, {}
         self._prints, self._unknown = {}, {}
-        self._told(self.counts["passages"])
-        self.stage.merge_due()
+        self._on_commit(self.counts["passages"])
+        self.transaction.merge_due()
         self._since = time.perf_counter()
 
     # --- how it is done -----------------------------------------------------------------------------
@@ -176,8 +170,8 @@ class Writer:
     ) -> tuple[int, int]:
         """How many documents were new, and how many were there."""
         fresh = same = 0
-        for one in prepared:
-            identity = one.document.id
+        for document in prepared:
+            identity = document.document.id
             known = identity in old or identity in seen or (not file and self._holders[identity] > 0)
             seen[identity] = None
             if known:
@@ -185,54 +179,56 @@ class Writer:
                 continue
             fresh += 1
             self._flush_if_full()
-            self._queue(file, one)
+            self._queue(file, document)
         return fresh, same
 
     def _known(self, file: str) -> dict[str, None]:
         """The ids of the documents that the index holds, or will hold, of a file."""
-        held = self._by_file.get(file, {})
-        return {held: None} if isinstance(held, str) else dict(held)
+        known = self._by_file.get(file, {})
+        return {known: None} if isinstance(known, str) else dict(known)
 
     def _note(self, file: str, identity: str) -> None:
         self._holders[identity] += 1
         if not file:  # what has no file is never replaced
             return
-        held = self._by_file.setdefault(file, identity)
-        if isinstance(held, dict):
-            held[identity] = None
-        elif held != identity:
-            self._by_file[file] = {held: None, identity: None}
+        known = self._by_file.setdefault(file, identity)
+        if isinstance(known, dict):
+            known[identity] = None
+        elif known != identity:
+            self._by_file[file] = {known: None, identity: None}
 
     def _unnote(self, file: str, identity: str) -> bool:
         """Whether it had been noted."""
-        held = self._by_file.get(file)
-        if isinstance(held, dict) and identity in held:
-            del held[identity]
-        elif held == identity:
+        known = self._by_file.get(file)
+        if isinstance(known, dict) and identity in known:
+            del known[identity]
+        elif known == identity:
             del self._by_file[file]
         elif file:
             return False
         self._holders[identity] -= 1
         return True
 
-    def _queue(self, file: str, one: Prepared) -> None:
-        identity = one.document.id
+    def _queue(self, file: str, prepared: Prepared) -> None:
+        identity = prepared.document.id
         entry = entry_of(file, identity)
         there = self._holders[identity] > 0
         self._note(file, identity)
         if entry in self._dropped_entries:  # its row is there still
             del self._dropped_entries[entry]
         else:
-            self._documents.append(one)
+            self._documents.append(prepared)
         if identity in self._dropped:  # so are its passages
             del self._dropped[identity]
         elif identity in self._queued:
             self._queued[identity] = True
         elif not there:
             self._queued[identity] = True
-            self._passages += one.passages
-            self._metadata += (metadata_of(passage, one) for passage in one.passages)
-            self._vectors += [None] * len(one.passages) if one.vectors is None else list(one.vectors)
+            self._passages += prepared.passages
+            self._metadata += (metadata_of(passage, prepared) for passage in prepared.passages)
+            self._vectors += (
+                [None] * len(prepared.passages) if prepared.vectors is None else list(prepared.vectors)
+            )
 
     def _drop(self, file: str, identity: str) -> None:
         if not self._unnote(file, identity):
@@ -255,29 +251,29 @@ class Writer:
         if len(self._passages) < self._batch and not (late and self._embedder is None):
             return
         if self._replacing:
-            self._stage_queued()
+            self._write_queued()
         else:
             self.commit()
 
-    def _stage_queued(self) -> None:
+    def _write_queued(self) -> None:
         """Embed the queue and write it where no reader looks yet."""
         if not self._documents:
             return
         if not all(self._queued.values()):
-            kept = [at for at, one in enumerate(self._passages) if self._queued[one.document]]
-            self._passages = [self._passages[at] for at in kept]
-            self._metadata = [self._metadata[at] for at in kept]
-            self._vectors = [self._vectors[at] for at in kept]
+            kept = [place for place, passage in enumerate(self._passages) if self._queued[passage.document]]
+            self._passages = [self._passages[place] for place in kept]
+            self._metadata = [self._metadata[place] for place in kept]
+            self._vectors = [self._vectors[place] for place in kept]
         self._check_ids()
-        self.stage.add(self._documents, self._passages, self._metadata, self._embedded())
-        self._staged += len(self._passages)
+        self.transaction.add(self._documents, self._passages, self._metadata, self._embedded())
+        self._uncommitted += len(self._passages)
         self._pending = True
         self._documents, self._passages, self._metadata, self._vectors = [], [], [], []
         self._queued = {}
 
     def _check_ids(self) -> None:
         """Raise `InputError` when a passage came with an id that stands for another passage already."""
-        taken = self.stage.taken([one.id for one in self._passages], self._dropped)
+        taken = self.transaction.taken([passage.id for passage in self._passages], self._dropped)
         if taken:
             raise InputError(
                 f"the id {taken[0]!r} stands for another passage of {self._path} already; "
@@ -291,17 +287,19 @@ class Writer:
         import numpy as np
 
         start = time.perf_counter()
-        bare = [at for at, vector in enumerate(self._vectors) if vector is None]
-        made = self._embedder.embed([words(self._passages[at].title, self._passages[at].text) for at in bare])
-        if len(bare) == len(self._passages):
-            vectors = made
+        without = [place for place, vector in enumerate(self._vectors) if vector is None]
+        embedded = self._embedder.embed(
+            [searched_text(self._passages[place].title, self._passages[place].text) for place in without]
+        )
+        if len(without) == len(self._passages):
+            vectors = embedded
         else:
             vectors = np.zeros((len(self._passages), self._embedder.dimension), dtype=np.float32)
-            given = [at for at, vector in enumerate(self._vectors) if vector is not None]
-            vectors[given] = [self._vectors[at] for at in given]
-            if bare:
-                vectors[bare] = made
-        if bare:
-            rate = len(bare) / max(time.perf_counter() - start, 1e-6)
+            with_vectors = [place for place, vector in enumerate(self._vectors) if vector is not None]
+            vectors[with_vectors] = [self._vectors[place] for place in with_vectors]
+            if without:
+                vectors[without] = embedded
+        if without:
+            rate = len(without) / max(time.perf_counter() - start, 1e-6)
             self._batch = int(max(_BATCH, min(_LARGEST, rate * _SECONDS)))
         return np.ascontiguousarray(vectors, dtype=np.float32)

@@ -1,13 +1,13 @@
-"""A served engine behind the same search: passages in a Qdrant collection.
+"""Passages in a Qdrant collection, behind the same search as an index.
 
-What is the same as in `Index`: the words, BM25 in Lucene's form, the fusion and the choice of the
-best of each source, which are the functions of `search.py` on scores that the server gives. What
-differs, and cannot be otherwise on a server that keeps vectors:
+The same as in `Index`: the terms, BM25 in Lucene's form, the fusion and the choice of the best of each
+source, which are the functions of `search.py` on scores that the server gives. Different, as a server
+that keeps vectors requires:
 
 - k1, b and the mean length are fixed when the collection is made. The server counts the IDF over
   each shard by itself, with points that were deleted and are not yet cleared away.
 - A term is a number of 32 bits there (64 in a segment): some pairs of rare terms are one.
-- The dense leg is the server's approximate index. The best of each source come from its groups,
+- The dense scorer is the server's approximate index. The best of each source come from its groups,
   which it looks for in a bounded number of rounds; scores are normalised over those candidates, not
   over all passages of the source.
 - A search is several calls, not one state: what is deleted between them is left out.
@@ -22,23 +22,27 @@ import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self, Unpack
 
 from disputatio.errors import InputError, MissingDependency, StoreError
 from disputatio.protocols import Embedder, Reranker
+from disputatio.store.options import DEFAULT_K, check_search, search_of
+from disputatio.store.reliabilities import reliable
 from disputatio.store.remote import qdrant_points as points
 from disputatio.store.remote.qdrant_points import DENSE, SPARSE, Settings
-from disputatio.store.remote.served import Candidate, Won, marked, ranked, reranked
-from disputatio.types import Hit, Passage
+from disputatio.store.remote.served import (
+    Candidate,
+    RankedPoint,
+    best_reranked,
+    ranked,
+    with_duplicates_marked,
+)
+from disputatio.types import Hit, Passage, Search, SearchOptions
 
-if TYPE_CHECKING:
-    from disputatio.store.segments.search import Fusion
-
-DEFAULT_K = 8
 _BATCH = 256
 _MOST_SOURCES = 10_000
-_SPARE = 12  # of each source's points beyond those asked for, so that one good on both legs is among them
-_TOLD = ("source", "order")
+_SPARE = 12  # of each source's points beyond those wanted, so that one good by both scorers is among them
+_CANDIDATE_FIELDS = ("source", "order")
 
 
 class Qdrant:
@@ -47,10 +51,18 @@ class Qdrant:
     Any number of readers and writers, as the server orders them. Faults of the server are `StoreError`.
     """
 
-    def __init__(self, client: Any, collection: str, embedder: Embedder | None, settings: Settings) -> None:
+    def __init__(
+        self,
+        client: Any,
+        collection: str,
+        embedder: Embedder | None,
+        settings: Settings,
+        reliabilities: Mapping[str, float],
+    ) -> None:
         """Use `Qdrant.open`."""
         self._client, self._collection = client, collection
         self._embedder, self.settings = embedder, settings
+        self._reliabilities = dict(reliabilities)
 
     @classmethod
     def open(
@@ -64,6 +76,7 @@ class Qdrant:
         b: float | None = None,
         mean_length: float | None = None,
         create: bool = True,
+        reliabilities: Mapping[str, float] | None = None,
         api_key: str | None = None,
         timeout: int = 30,
     ) -> Self:
@@ -71,28 +84,29 @@ class Qdrant:
 
         `k1` (1.2), `b` (0.75), `mean_length` (in terms; that of the first passages added) and the
         `language` of stemming (english; none for none) are settled when a collection is made.
+        `reliabilities` has the probability of being right of each source, for `min_reliability`.
         `timeout` is in seconds. Raises `StoreError` when the server cannot be reached, or the collection
         is not there, not ours, or made with other settings or another embedder; `InputError` for
         a language without a stemmer.
         """
-        from disputatio.store.segments.words import stemmer
+        from disputatio.store.segments.terms import stemmer
 
         client = _client(server, api_key, timeout) if isinstance(server, str) else server
         name, size = (embedder.name, embedder.dimension) if embedder else ("", 0)
-        told = {"language": language, "k1": k1, "b": b, "mean_length": mean_length}
-        given: dict[str, Any] = {key: one for key, one in told.items() if one is not None}
-        wanted = Settings(embedder=name, dimension=size, **given)
-        stemmer(_stemming(wanted))
+        settled = {"language": language, "k1": k1, "b": b, "mean_length": mean_length}
+        fields: dict[str, Any] = {key: value for key, value in settled.items() if value is not None}
+        settings = Settings(embedder=name, dimension=size, **fields)
+        stemmer(_stemming(settings))
         with _reported(collection, "opening the collection"):
             if client.collection_exists(collection):
                 metadata = client.get_collection(collection).config.metadata
-                found = points.settings_of(collection, metadata)
-                points.check(collection, found, told, name)
-                return cls(client, collection, embedder, found)
-            if not create:
+                settings = points.settings_of(collection, metadata)
+                points.check(collection, settings, fields, name)
+            elif create:
+                _make(client, collection, settings)
+            else:
                 raise StoreError(f"{collection}: there is no such collection")
-            _make(client, collection, wanted)
-        return cls(client, collection, embedder, wanted)
+        return cls(client, collection, embedder, settings, reliabilities or {})
 
     # --- writing ------------------------------------------------------------------------------------
     def add(self, passages: Iterable[Passage]) -> int:
@@ -103,10 +117,10 @@ class Qdrant:
         """
         written, rest = 0, iter(passages)
         while batch := list(itertools.islice(rest, _BATCH)):
-            named = [points.named(one, number) for number, one in enumerate(batch, written + 1)]
-            made = self._points(named)
+            named = [points.named(passage, number) for number, passage in enumerate(batch, written + 1)]
+            new_points = self._points(named)
             with _reported(self._collection, "writing"):
-                self._client.upsert(self._collection, made, wait=True)
+                self._client.upsert(self._collection, new_points, wait=True)
             written += len(batch)
         return written
 
@@ -114,14 +128,14 @@ class Qdrant:
         """Take passages out, by their ids or those of their documents."""
         from qdrant_client import models
 
-        chosen: list[Any] = []
+        selectors: list[Any] = []
         if passages:
-            chosen.append(models.PointIdsList(points=[points.point_id(one) for one in passages]))
+            selectors.append(models.PointIdsList(points=[points.point_id(name) for name in passages]))
         if documents:
-            facts = models.MatchAny(any=[points.fact("document", one) for one in documents])
+            facts = models.MatchAny(any=[points.fact("document", name) for name in documents])
             only = models.Filter(must=[models.FieldCondition(key="facts", match=facts)])
-            chosen.append(models.FilterSelector(filter=only))
-        for selector in chosen:
+            selectors.append(models.FilterSelector(filter=only))
+        for selector in selectors:
             with _reported(self._collection, "deleting"):
                 self._client.delete(self._collection, selector, wait=True)
 
@@ -133,201 +147,204 @@ class Qdrant:
     def _points(self, batch: Sequence[Passage]) -> list[Any]:
         from qdrant_client import models
 
-        from disputatio.store.segments.words import count, words
+        from disputatio.store.segments.terms import count, searched_text
 
-        titles, texts = [one.title for one in batch], [one.text for one in batch]
+        titles, texts = [passage.title for passage in batch], [passage.text for passage in batch]
         counted = count(titles, texts, _stemming(self.settings))
         spans = itertools.pairwise([0, *counted.ends.tolist()])
         tokens = [counted.hashes[counted.tokens[start:end]] for start, end in spans]
-        if not self.settings.mean_length:  # the first passages tell it, once for all
+        if not self.settings.mean_length:  # the first passages settle it
             self.settings = replace(self.settings, mean_length=max(1.0, counted.tokens.size / len(batch)))
             with _reported(self._collection, "writing"):
                 self._client.update_collection(self._collection, metadata=points.metadata_of(self.settings))
         vectors = None
         if self._embedder is not None:
-            vectors = self._embedder.embed([words(*one) for one in zip(titles, texts, strict=True)]).tolist()
+            searched = [searched_text(title, text) for title, text in zip(titles, texts, strict=True)]
+            vectors = self._embedder.embed(searched).tolist()
         now = time.time_ns()
-        made = []
-        for at, passage in enumerate(batch):
-            sparse = models.SparseVector(**points.weights(tokens[at], self.settings))
-            vector: dict[str, Any] = (
-                {SPARSE: sparse} if vectors is None else {SPARSE: sparse, DENSE: vectors[at]}
-            )
-            payload = points.payload_of(passage, now + at)
-            made.append(models.PointStruct(id=points.point_id(passage.id), vector=vector, payload=payload))
-        return made
+        new_points = []
+        for row, passage in enumerate(batch):
+            vector: dict[str, Any] = {
+                SPARSE: models.SparseVector(**points.weights(tokens[row], self.settings))
+            }
+            if vectors is not None:
+                vector[DENSE] = vectors[row]
+            payload = points.payload_of(passage, now + row)
+            point_id = points.point_id(passage.id)
+            new_points.append(models.PointStruct(id=point_id, vector=vector, payload=payload))
+        return new_points
 
     # --- reading ------------------------------------------------------------------------------------
     def search(
         self,
         query: str,
+        search: Search | None = None,
         *,
-        k: int | None = None,
-        alpha: float = 0.35,
-        per_source: int | None = None,
-        sources: Collection[str] | None = None,
-        exclude: Collection[str] = (),
-        after: str | None = None,
-        before: str | None = None,
-        where: Mapping[str, str] | None = None,
-        fusion: Fusion = "weighted",
-        k1: float | None = None,
-        b: float | None = None,
         reranker: Reranker | None = None,
-        min_reliability: float | None = None,
-        reliability: Mapping[str, float] | None = None,
+        **options: Unpack[SearchOptions],
     ) -> list[Hit]:
         """The best `k` passages (8 when None), or the best `per_source` of every source that matches.
 
-        Candidates are the best of each leg on the server; each then gets its true score on the other
-        leg, and they are fused here. `k1` and `b` other than the collection's are refused. Raises
-        `InputError` for an empty query or values out of range, `StoreError` for a fault of the server.
+        Candidates are the best of each scorer on the server; each then gets its exact score by the other
+        scorer, and they are fused here. `k1` and `b` other than the collection's are refused. Raises
+        `InputError` for an empty query or options out of range, `StoreError` for a fault of the server.
         """
         from disputatio.store.segments.search import CANDIDATES
-        from disputatio.store.segments.searcher import RERANKED, check_options, check_query
+        from disputatio.store.segments.searcher import RERANKED
 
-        check_query(query)
-        k = DEFAULT_K if k is None else k
-        told = self.settings
-        check_options(
-            k=k, alpha=alpha, per_source=per_source, fusion=fusion, k1=_or(k1, told.k1), b=_or(b, told.b)
-        )
-        for name, asked in (("k1", k1), ("b", b)):
-            if asked is not None and asked != getattr(told, name):
+        search = self._checked(query, search_of(search, options))
+        k = DEFAULT_K if search.k is None else search.k
+        if search.min_reliability is not None:
+            names = reliable(self._reliabilities, search.min_reliability, search.sources)
+            search = replace(search, sources=names)
+        condition = points.filter_of(search)
+        queries = self._queries(query)
+        if not queries or (search.sources is not None and not search.sources):
+            return []
+        pool = replace(search, k=k)
+        if reranker is not None:
+            pool = replace(
+                search, k=max(RERANKED, 2 * k), per_source=search.per_source and 2 * search.per_source
+            )
+        candidates = self._candidates(queries, condition, max(pool.k or k, CANDIDATES), pool.per_source)
+        self._complete(queries, candidates)
+        hits = self._hits(ranked(candidates, pool, dense=DENSE in queries))
+        if reranker is not None and hits:
+            hits = best_reranked(reranker, query, hits, replace(search, k=k))
+        return with_duplicates_marked(hits, _stemming(self.settings))
+
+    def _checked(self, query: str, search: Search) -> Search:
+        """The search, which asks for nothing that the collection cannot do; raises `InputError`."""
+        check_search(query, search)
+        for name in ("k1", "b"):
+            wanted, settled = getattr(search, name), getattr(self.settings, name)
+            if wanted is not None and wanted != settled:
                 raise InputError(
-                    f"{name} is {getattr(told, name):g} in the collection {self._collection}, not {asked:g}: "
+                    f"{name} is {settled:g} in the collection {self._collection}, not {wanted:g}: "
                     "it is settled when a collection is made"
                 )
-        if min_reliability is not None:
-            trusted = {name for name, one in (reliability or {}).items() if one >= min_reliability}
-            sources = trusted if sources is None else trusted & set(sources)
-        allowed = points.filter_of(sources, exclude, after, before, where)
-        legs = self._legs(query)
-        if not legs or (sources is not None and not sources):
-            return []
-        pool, many = (
-            (k, per_source) if reranker is None else (max(RERANKED, 2 * k), per_source and 2 * per_source)
-        )
-        found = self._candidates(legs, allowed, max(pool, CANDIDATES), many)
-        self._complete(legs, found)
-        won = ranked(found, dense=DENSE in legs, k=pool, alpha=alpha, per_source=many, fusion=fusion)
-        hits = self._hits(won)
-        if reranker is not None and hits:
-            hits = reranked(reranker, query, hits, k, per_source)
-        return marked(hits, _stemming(self.settings))
+        return search
 
-    def _legs(self, query: str) -> dict[str, Any]:
-        """What each leg is asked with."""
+    def _queries(self, query: str) -> dict[str, Any]:
+        """The query as each scorer takes it."""
         from qdrant_client import models
 
-        from disputatio.store.segments.words import query_terms
+        from disputatio.store.segments.terms import query_terms
 
-        legs: dict[str, Any] = {}
+        queries: dict[str, Any] = {}
         if terms := query_terms(query, _stemming(self.settings)):
-            legs[SPARSE] = models.SparseVector(**points.query_weights(terms))
+            queries[SPARSE] = models.SparseVector(**points.query_weights(terms))
         if self._embedder is not None:
-            legs[DENSE] = self._embedder.embed([query], query=True)[0].tolist()
-        return legs
+            queries[DENSE] = self._embedder.embed([query], query=True)[0].tolist()
+        return queries
 
     def _candidates(
-        self, legs: Mapping[str, Any], allowed: Any, most: int, per_source: int | None
+        self, queries: Mapping[str, Any], condition: Any, most: int, per_source: int | None
     ) -> dict[str, Candidate]:
-        """The best points of each leg by their ids; with `per_source` some of every source that matches.
+        """The best points of each scorer by their ids; with `per_source` some of every source that matches.
 
         A source matches when it has a passage with a term of the query, or one of the `most` best by
         meaning.
         """
         from qdrant_client import models
 
-        found: dict[str, Candidate] = {}
+        candidates: dict[str, Candidate] = {}
 
-        def keep(leg: str, answer: Iterable[Any]) -> None:
-            for one in answer:
-                new = Candidate(one.payload["source"], one.payload["order"], {})
-                found.setdefault(str(one.id), new).legs[leg] = one.score
+        def keep(scorer: str, scored_points: Iterable[Any]) -> None:
+            for point in scored_points:
+                new = Candidate(point.payload["source"], point.payload["order"], {})
+                candidates.setdefault(str(point.id), new).scores[scorer] = point.score
 
-        plain = legs if per_source is None else {leg: one for leg, one in legs.items() if leg == DENSE}
+        ungrouped = queries
+        if per_source is not None:
+            ungrouped = {scorer: query for scorer, query in queries.items() if scorer == DENSE}
         with _reported(self._collection, "searching"):
-            for leg, answer in self._query(plain, dict.fromkeys(plain, allowed), most).items():
-                keep(leg, answer)
+            conditions = dict.fromkeys(ungrouped, condition)
+            for scorer, scored_points in self._query(ungrouped, conditions, most).items():
+                keep(scorer, scored_points)
             if per_source is None:
-                return found
-            facets = self._client.facet(self._collection, "source", facet_filter=allowed, limit=_MOST_SOURCES)
-            only = allowed
-            for leg in (SPARSE, DENSE):
-                groups = len(facets.hits) if leg == SPARSE else len({one.source for one in found.values()})
-                if leg not in legs or not groups:
+                return candidates
+            facets = self._client.facet(
+                self._collection, "source", facet_filter=condition, limit=_MOST_SOURCES
+            )
+            for scorer in (SPARSE, DENSE):
+                sources = {candidate.source for candidate in candidates.values()}
+                groups = len(facets.hits) if scorer == SPARSE else len(sources)
+                if scorer not in queries or not groups:
                     continue
-                if leg == DENSE:
-                    matched = models.MatchAny(any=sorted({one.source for one in found.values()}))
-                    among = models.FieldCondition(key="source", match=matched)
-                    only = models.Filter(must=[*allowed.must, among], must_not=allowed.must_not)
-                answer = self._client.query_points_groups(
+                only = condition
+                if scorer == DENSE:
+                    matched = models.MatchAny(any=sorted(sources))
+                    of_them = models.FieldCondition(key="source", match=matched)
+                    only = models.Filter(must=[*condition.must, of_them], must_not=condition.must_not)
+                response = self._client.query_points_groups(
                     self._collection,
                     "source",
-                    query=legs[leg],
-                    using=leg,
+                    query=queries[scorer],
+                    using=scorer,
                     query_filter=only,
                     limit=groups,
                     group_size=per_source + _SPARE,
-                    with_payload=list(_TOLD),
+                    with_payload=list(_CANDIDATE_FIELDS),
                 )
-                keep(leg, (point for group in answer.groups for point in group.hits))
-        return found
+                keep(scorer, (point for group in response.groups for point in group.hits))
+        return candidates
 
-    def _complete(self, legs: Mapping[str, Any], found: Mapping[str, Candidate]) -> None:
-        """Give each candidate its score on the legs that did not find it, in one more call."""
+    def _complete(self, queries: Mapping[str, Any], candidates: Mapping[str, Candidate]) -> None:
+        """Give each candidate its score by the scorers that did not find it, in one more call."""
         from qdrant_client import models
 
-        missing = {leg: [id_ for id_, one in found.items() if leg not in one.legs] for leg in legs}
-        asked = {leg: legs[leg] for leg, ids in missing.items() if ids}
-        if asked:
-            only = {leg: models.Filter(must=[models.HasIdCondition(has_id=missing[leg])]) for leg in asked}
+        missing = {
+            scorer: [point for point, candidate in candidates.items() if scorer not in candidate.scores]
+            for scorer in queries
+        }
+        wanted = {scorer: queries[scorer] for scorer, ids in missing.items() if ids}
+        if wanted:
+            only = {
+                scorer: models.Filter(must=[models.HasIdCondition(has_id=missing[scorer])])
+                for scorer in wanted
+            }
             with _reported(self._collection, "searching"):
-                answers = self._query(asked, only, max(map(len, missing.values())), exact=True)
-            for leg, answer in answers.items():
-                for one in answer:
-                    found[str(one.id)].legs[leg] = one.score
+                responses = self._query(wanted, only, max(map(len, missing.values())), exact=True)
+            for scorer, scored_points in responses.items():
+                for point in scored_points:
+                    candidates[str(point.id)].scores[scorer] = point.score
 
     def _query(
-        self, legs: Mapping[str, Any], filters: Mapping[str, Any], limit: int, *, exact: bool = False
+        self, queries: Mapping[str, Any], filters: Mapping[str, Any], limit: int, *, exact: bool = False
     ) -> dict[str, list[Any]]:
         from qdrant_client import models
 
         requests = [
             models.QueryRequest(
-                query=asked,
-                using=leg,
-                filter=filters[leg],
+                query=query,
+                using=scorer,
+                filter=filters[scorer],
                 limit=limit,
-                with_payload=False if exact else list(_TOLD),
-                params=models.SearchParams(exact=True) if exact and leg == DENSE else None,
+                with_payload=False if exact else list(_CANDIDATE_FIELDS),
+                params=models.SearchParams(exact=True) if exact and scorer == DENSE else None,
             )
-            for leg, asked in legs.items()
+            for scorer, query in queries.items()
         ]
-        answers = self._client.query_batch_points(self._collection, requests) if requests else []
-        return {leg: answer.points for leg, answer in zip(legs, answers, strict=True)}
+        responses = self._client.query_batch_points(self._collection, requests) if requests else []
+        return {scorer: response.points for scorer, response in zip(queries, responses, strict=True)}
 
-    def _hits(self, won: Sequence[Won]) -> list[Hit]:
+    def _hits(self, winners: Sequence[RankedPoint]) -> list[Hit]:
         """The winners with their passages."""
         with _reported(self._collection, "searching"):
-            ids = [one.id for one in won]
+            ids = [winner.id for winner in winners]
             records = self._client.retrieve(self._collection, ids, with_payload=True) if ids else []
-        passages = {str(one.id): points.passage_of(one.payload) for one in records}
+        passages = {str(record.id): points.passage_of(record.payload) for record in records}
         return [
-            Hit(passage=passages[one.id], score=one.score, scores=one.scores)
-            for one in won
-            if one.id in passages
+            Hit(passage=passages[winner.id], score=winner.score, scores=winner.scores)
+            for winner in winners
+            if winner.id in passages
         ]
 
 
 def _stemming(settings: Settings) -> str:
     """The language as the stemmer takes it, empty for none."""
     return "" if settings.language == "none" else settings.language
-
-
-def _or(asked: float | None, otherwise: float) -> float:
-    return otherwise if asked is None else asked
 
 
 def _client(server: str, api_key: str | None, timeout: int) -> Any:
@@ -364,5 +381,5 @@ def _reported(collection: str, doing: str) -> Iterator[None]:
     try:
         yield
     except (ApiException, ValueError, OSError) as error:
-        words = " ".join(str(error).split()) or type(error).__name__
-        raise StoreError(f"{collection}: {doing} failed: {words[:200]}") from error
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise StoreError(f"{collection}: {doing} failed: {reason[:200]}") from error

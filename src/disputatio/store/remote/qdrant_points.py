@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from disputatio.errors import InputError, StoreError
 from disputatio.store.segments.days import NO_DAY, bounds, first_day
 from disputatio.text import content_id
-from disputatio.types import Passage
+from disputatio.types import Passage, Search
 
 if TYPE_CHECKING:
     import numpy as np
@@ -45,17 +45,17 @@ def weights(tokens: NDArray[np.uint64], settings: Settings) -> dict[str, list[An
     """A passage's terms and their tf / (tf + k1 (1 - b + b length / mean length)), as BM25 has it."""
     import numpy as np
 
-    terms, found = np.unique((tokens & np.uint64(_TERM_BITS)).astype(np.int64), return_counts=True)
-    short = settings.k1 * (1 - settings.b + settings.b * tokens.size / settings.mean_length)
-    return {"indices": terms.tolist(), "values": (found / (found + short)).tolist()}
+    terms, counts = np.unique((tokens & np.uint64(_TERM_BITS)).astype(np.int64), return_counts=True)
+    norm = settings.k1 * (1 - settings.b + settings.b * tokens.size / settings.mean_length)
+    return {"indices": terms.tolist(), "values": (counts / (counts + norm)).tolist()}
 
 
 def query_weights(terms: Mapping[int, int]) -> dict[str, list[Any]]:
     """A query's terms (hash -> multiplicity) as a sparse vector."""
-    found: dict[int, float] = {}
+    weights: dict[int, float] = {}
     for key, times in terms.items():
-        found[key & _TERM_BITS] = found.get(key & _TERM_BITS, 0.0) + times
-    return {"indices": list(found), "values": list(found.values())}
+        weights[key & _TERM_BITS] = weights.get(key & _TERM_BITS, 0.0) + times
+    return {"indices": list(weights), "values": list(weights.values())}
 
 
 def named(passage: Passage, number: int) -> Passage:
@@ -101,26 +101,20 @@ def fact(name: str, value: str) -> str:
     return json.dumps([name, value], ensure_ascii=False)
 
 
-def filter_of(
-    sources: Collection[str] | None,
-    exclude: Collection[str],
-    after: str | None,
-    before: str | None,
-    where: Mapping[str, str] | None,
-) -> Any:
-    """The conditions of a search as the server's filter; raises `InputError` for a date that is none."""
+def filter_of(search: Search) -> Any:
+    """The filters of a search as the server's; raises `InputError` for a date that is none."""
     from qdrant_client import models
 
     must: list[Any] = []
-    if sources is not None:
-        must.append(models.FieldCondition(key="source", match=models.MatchAny(any=sorted(sources))))
-    for name, value in (where or {}).items():
+    if search.sources is not None:
+        must.append(models.FieldCondition(key="source", match=models.MatchAny(any=sorted(search.sources))))
+    for name, value in (search.where or {}).items():
         key, wanted = ("source", value) if name == "source" else ("facts", fact(name, value))
         must.append(models.FieldCondition(key=key, match=models.MatchValue(value=wanted)))
-    if (days := bounds(after, before)) is not None:
+    if (days := bounds(search.after, search.before)) is not None:
         must.append(models.FieldCondition(key="day", range=models.Range(gte=days[0], lte=days[1])))
-    hidden = [models.HasIdCondition(has_id=[point_id(one) for one in exclude])] if exclude else None
-    return models.Filter(must=must, must_not=hidden)
+    excluded = [point_id(passage_id) for passage_id in search.exclude]
+    return models.Filter(must=must, must_not=[models.HasIdCondition(has_id=excluded)] if excluded else None)
 
 
 def metadata_of(settings: Settings) -> dict[str, Any]:
@@ -133,26 +127,26 @@ def settings_of(collection: str, metadata: Mapping[str, Any] | None) -> Settings
 
     Raises `StoreError` for a collection of another program or another version.
     """
-    told = dict(metadata or {})
-    version = told.pop(KEY, None)
+    fields = dict(metadata or {})
+    version = fields.pop(KEY, None)
     if version is None:
         raise StoreError(f"{collection}: is a collection of another program; choose another name")
     if version != FORMAT:
         raise StoreError(f"{collection}: is of version {version}, this program reads version {FORMAT}")
-    return Settings(**told)
+    return Settings(**fields)
 
 
-def check(collection: str, found: Settings, told: Mapping[str, Any], embedder: str) -> None:
-    """Raise `StoreError` where a collection was made otherwise than it is asked for."""
-    if embedder != found.embedder:
-        made = f"the embedder {found.embedder}" if found.embedder else "no embedder"
+def check(collection: str, settings: Settings, wanted: Mapping[str, Any], embedder: str) -> None:
+    """Raise `StoreError` where a collection's settings are not those that are wanted."""
+    if embedder != settings.embedder:
+        made = f"the embedder {settings.embedder}" if settings.embedder else "no embedder"
         raise StoreError(
             f"{collection}: was made with {made}, not with {embedder or 'none'}; open it with its own, "
             "or add the passages to a new collection"
         )
-    for name, value in told.items():
-        if value is not None and value != getattr(found, name):
+    for name, value in wanted.items():
+        if value != getattr(settings, name):
             raise StoreError(
-                f"{collection}: was made with {name} {getattr(found, name)}, not with {value}; "
+                f"{collection}: was made with {name} {getattr(settings, name)}, not with {value}; "
                 "open it with its own, or add the passages to a new collection"
             )

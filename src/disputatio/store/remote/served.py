@@ -1,6 +1,6 @@
-"""What an engine of others found, ranked as we rank: for adapters of served engines.
+"""What a served search engine found, ranked as an index ranks: for adapters of servers.
 
-An adapter collects candidates with the score of each leg (`sparse` as BM25, `dense` as cosine); the
+An adapter collects candidates with their score by each scorer (`sparse` as BM25, `dense` as cosine); the
 fusion and the best of each source are those of `search.py`, so that engines give the same order.
 """
 
@@ -11,26 +11,27 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from disputatio.protocols import Reranker
-from disputatio.types import Hit
+from disputatio.store.options import DEFAULT_K
+from disputatio.types import Hit, Search
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from disputatio.store.segments.search import Fusion
-
 
 @dataclass(slots=True)
 class Candidate:
-    """A passage that a leg found: its source, its place in time (which settles ties), its score on
-    each leg; none on the sparse leg when it has no term of the query."""
+    """A passage that a scorer found: its source, its place in time (which settles ties), its scores.
+
+    It has no sparse score when it has no term of the query.
+    """
 
     source: str
     order: int
-    legs: dict[str, float]
+    scores: dict[str, float]
 
 
-class Won(NamedTuple):
+class RankedPoint(NamedTuple):
     """A candidate that won: its id, its fused score, and the `scores` of its hit."""
 
     id: str
@@ -38,74 +39,64 @@ class Won(NamedTuple):
     scores: dict[str, float]
 
 
-def ranked(
-    found: Mapping[str, Candidate],
-    *,
-    dense: bool,
-    k: int,
-    alpha: float,
-    per_source: int | None = None,
-    fusion: Fusion = "weighted",
-) -> list[Won]:
+def ranked(candidates: Mapping[str, Candidate], search: Search, *, dense: bool) -> list[RankedPoint]:
     """The best `k` candidates, or the best `per_source` of each source, best first.
 
-    >>> one, two = Candidate("a", 1, {"sparse": 2.0}), Candidate("a", 2, {"sparse": 3.0})
-    >>> [(won.id, won.score) for won in ranked({"x": one, "y": two}, dense=False, k=2, alpha=1)]
+    >>> candidates = {"x": Candidate("a", 1, {"sparse": 2.0}), "y": Candidate("a", 2, {"sparse": 3.0})}
+    >>> [(point.id, point.score) for point in ranked(candidates, Search(k=2), dense=False)]
     [('y', 1.0), ('x', 0.0)]
     """
     import numpy as np
 
     from disputatio.store.segments.search import best_per_group, fuse
 
-    ids = sorted(found, key=lambda one: (found[one].order, one))
+    ids = sorted(candidates, key=lambda point_id: (candidates[point_id].order, point_id))
     bm25, cosine = (
-        np.array([found[one].legs.get(leg, 0.0) for one in ids], dtype=np.float32)
-        for leg in ("sparse", "dense")
+        np.array([candidates[point_id].scores.get(scorer, 0.0) for point_id in ids], dtype=np.float32)
+        for scorer in ("sparse", "dense")
     )
-    ranking = fuse(bm25, cosine if dense else None, np.arange(len(ids)), alpha, fusion)
-    kept: NDArray[np.int64] = np.arange(min(k, len(ids)))
-    if per_source is not None:
-        names = [found[ids[row]].source for row in ranking.rows.tolist()]
-        kept = best_per_group(ranking.scores, _numbers(names), per_source)
-    won = []
-    for at in kept.tolist():
-        row = int(ranking.rows[at])
-        scores = {"sparse": float(ranking.sparse[at]), "bm25": float(bm25[row])}
+    ranking = fuse(bm25, cosine if dense else None, np.arange(len(ids)), search.alpha, search.fusion)
+    kept: NDArray[np.int64] = np.arange(min(DEFAULT_K if search.k is None else search.k, len(ids)))
+    if search.per_source is not None:
+        names = [candidates[ids[row]].source for row in ranking.rows.tolist()]
+        kept = best_per_group(ranking.scores, _numbers(names), search.per_source)
+    winners = []
+    for place in kept.tolist():
+        row = int(ranking.rows[place])
+        scores = {"sparse": float(ranking.sparse[place]), "bm25": float(bm25[row])}
         if ranking.dense is not None:
-            scores |= {"dense": float(ranking.dense[at]), "cosine": float(cosine[row])}
-        won.append(Won(ids[row], float(ranking.scores[at]), scores))
-    return won
+            scores |= {"dense": float(ranking.dense[place]), "cosine": float(cosine[row])}
+        winners.append(RankedPoint(ids[row], float(ranking.scores[place]), scores))
+    return winners
 
 
-def reranked(
-    reranker: Reranker, query: str, hits: Sequence[Hit], k: int, per_source: int | None
-) -> list[Hit]:
+def best_reranked(reranker: Reranker, query: str, hits: Sequence[Hit], search: Search) -> list[Hit]:
     """The best hits by a reranker's scores, which become their own; raises what `Searcher.search` does."""
     import numpy as np
 
     from disputatio.store.segments.search import best_per_group
-    from disputatio.store.segments.searcher import _reranked
+    from disputatio.store.segments.searcher import reranked
 
-    ordered = _reranked(reranker, query, hits)[0]
-    if per_source is None:
-        return ordered[:k]
-    ranks = -np.arange(len(ordered), dtype=np.float32)
-    kept = best_per_group(ranks, _numbers([one.passage.source for one in ordered]), per_source)
-    return [ordered[at] for at in kept.tolist()]
+    ordered = reranked(reranker, query, hits)[0]
+    if search.per_source is None:
+        return ordered[: DEFAULT_K if search.k is None else search.k]
+    falling = -np.arange(len(ordered), dtype=np.float32)
+    kept = best_per_group(falling, _numbers([hit.passage.source for hit in ordered]), search.per_source)
+    return [ordered[place] for place in kept.tolist()]
 
 
-def marked(hits: Sequence[Hit], stemming: str) -> list[Hit]:
+def with_duplicates_marked(hits: Sequence[Hit], stemming: str) -> list[Hit]:
     """Hits with near duplicates of better ones marked, by their texts."""
     from disputatio.store.segments import minhash
-    from disputatio.store.segments.words import count
+    from disputatio.store.segments.terms import count
 
     if len(hits) < 2:
         return list(hits)
-    texts = [one.passage.text for one in hits]
+    texts = [hit.passage.text for hit in hits]
     repeats = minhash.repeats(minhash.sketch(count([""] * len(texts), texts, stemming)))
     return [
-        one if better < 0 else replace(one, duplicate_of=hits[better].passage.id)
-        for one, better in zip(hits, repeats, strict=True)
+        hit if better < 0 else replace(hit, duplicate_of=hits[better].passage.id)
+        for hit, better in zip(hits, repeats, strict=True)
     ]
 
 

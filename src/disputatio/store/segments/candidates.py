@@ -1,8 +1,8 @@
-"""The rows that compete in a search, each with its true score on both legs.
+"""The rows that compete in a search, each with its exact score by both scorers.
 
-Few rows are scored one and all, in numpy. Of many, each leg gives its best in one pass (`onepass`), and
-what the other leg found is scored as well. Both give the same, but for rows that the shortlist of the
-dense leg has missed.
+Few rows are all scored, in numpy. Of many, each scorer gives its best in one pass (`onepass`), and what
+the other scorer found is scored as well. Both ways give the same rows, but for rows that the shortlist of
+the dense scorer has missed.
 """
 
 from __future__ import annotations
@@ -17,22 +17,29 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 import numpy as np
 
 from disputatio.store.segments import search
-from disputatio.store.segments.legs import all_bm25, all_cosines, some_cosines
-from disputatio.store.segments.onepass import Heaps, Part, best_dense, best_sparse, bm25_of
+from disputatio.store.segments.onepass import (
+    Heaps,
+    RowFilter,
+    SearchedSegment,
+    best_dense,
+    best_sparse,
+    bm25_of,
+)
+from disputatio.store.segments.scorers import all_bm25, all_cosines, some_cosines
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from disputatio.store.segments.legs import Query
+    from disputatio.store.segments.scorers import Query
     from disputatio.store.segments.segment import Segment
 
     Floats = NDArray[np.float32]
     Rows = NDArray[np.int64]
-    Scored = tuple[Rows, Floats]
+    ScoredRows = tuple[Rows, Floats]
 
 FEW = 4096  # rows that are searched without compiled code, whose loading costs more than the search
 ALL_OF_SOURCES = 20_000  # rows of the sources that match: so many or fewer all compete
-LARGE = 200_000  # rows from which the two legs run side by side
+LARGE = 200_000  # rows from which the two scorers run side by side
 _MANY_TERMS = 64
 _Kind = TypeVar("_Kind", bound=np.generic)
 _NONE = np.zeros(0, dtype=np.int32)
@@ -43,8 +50,8 @@ _ANY = np.zeros(0, dtype=np.bool_)
 class Scope(NamedTuple):
     """What is searched: segments with their first row's number, the rows allowed, the sources.
 
-    `groups[i]` has the number of the source of each row of segment i and `numbers[i]` that of each of
-    its own sources; `sizes` how many rows each source has; `named` which sources may be found (None:
+    `groups[i]` has the number of the source of each row of segment i and `numbers[i]` that of each
+    source of that segment; `sizes` how many rows each source has; `named` which sources may be found (None:
     all), `masks[i]` which rows (None: all). With `everything`, rows that match nothing compete as well.
     """
 
@@ -63,7 +70,7 @@ class Scope(NamedTuple):
 
 
 class Candidates(NamedTuple):
-    """Rows, rising, with their BM25, their cosine (None without a dense leg) and their source."""
+    """Rows, rising, with their BM25, their cosine (None without the dense scorer) and their source."""
 
     rows: Rows
     bm25: Floats
@@ -72,10 +79,10 @@ class Candidates(NamedTuple):
 
 
 def candidates(scope: Scope, query: Query, many: int, per_source: int | None) -> Candidates:
-    """The rows that compete: the best `many` of each leg or, with `per_source`, those of each source.
+    """The rows that compete: the best `many` of each scorer or, with `per_source`, those of each source.
 
-    A source matches when one of its rows has a term of the query or is among the best `many` of the
-    dense leg; of a source that matches, the best rows of each leg compete, or all where they are few.
+    A source matches when one of its rows has a term of the query or is among the best `many` of the dense
+    scorer; of a source that matches, the best rows of each scorer compete, or all where they are few.
     """
     if (
         scope.everything
@@ -105,11 +112,11 @@ def compiled() -> bool:
 def _of_few(scope: Scope, query: Query, many: int, per_source: int | None) -> Candidates:
     """Every row scored, then chosen from."""
     fast = scope.rows > FEW and compiled()
-    pairs = list(zip(scope.segments, query.numbers, strict=True))
-    bm25 = np.concatenate([all_bm25(one, query, own) for one, own in pairs])
+    pairs = zip(scope.segments, query.numbers, strict=True)
+    bm25 = np.concatenate([all_bm25(segment, query, numbers) for segment, numbers in pairs])
     cosine = None
     if query.vector is not None:
-        cosine = np.concatenate([all_cosines(one, query, fast=fast) for one in scope.segments])
+        cosine = np.concatenate([all_cosines(segment, query, fast=fast) for segment in scope.segments])
     groups = np.concatenate(scope.groups)
     allowed = _allowed(scope, groups)
     if scope.everything:
@@ -122,80 +129,78 @@ def _of_few(scope: Scope, query: Query, many: int, per_source: int | None) -> Ca
 
 
 def _best(scope: Scope, query: Query, many: int) -> Candidates:
-    """The union of the best `many` of each leg."""
-    parts = []
-    for at, segment in enumerate(scope.segments):
-        mask = scope.masks[at]
+    """The union of the best `many` of each scorer."""
+    searched = []
+    for number, segment in enumerate(scope.segments):
+        mask = scope.masks[number]
         if scope.named is not None:
-            named = scope.named[scope.groups[at]]
+            named = scope.named[scope.groups[number]]
             mask = named if mask is None else mask & named
-        parts.append(Part(segment, int(scope.firsts[at]), _NONE, _NONE, _ANY if mask is None else mask))
+        row_filter = RowFilter(_ANY if mask is None else mask, _NONE, int(scope.firsts[number]))
+        searched.append(SearchedSegment(segment, row_filter, _NONE))
     room = np.array([min(many, scope.rows)], dtype=np.int64)
-    (sparse, every), dense = _both_legs(
-        scope, parts, query, room, room, every=query.weights.size > _MANY_TERMS
-    )
-    words, near = sparse.found(), None if dense is None else dense.found()
-    rows = words[0] if near is None else _either(words[0], near[0])
-    return _scored(scope, query, rows, every, words, near)
+    every = query.weights.size > _MANY_TERMS
+    (sparse, all_scores), dense = _by_both_scorers(scope, searched, query, room, every=every)
+    by_bm25, by_cosine = sparse.kept(), None if dense is None else dense.kept()
+    rows = by_bm25[0] if by_cosine is None else _union(by_bm25[0], by_cosine[0])
+    return _scored(scope, query, rows, all_scores, by_bm25, by_cosine)
 
 
 def _best_of_sources(scope: Scope, query: Query, many: int, per_source: int) -> Candidates:
-    """For every source that matches, the best rows of each leg."""
-    parts = [
-        Part(
+    """For every source that matches, the best rows of each scorer."""
+    searched = [
+        SearchedSegment(
             segment,
-            int(scope.firsts[at]),
-            scope.groups[at],
-            scope.numbers[at],
-            _ANY if mask is None else mask,
+            RowFilter(_ANY if mask is None else mask, scope.groups[number], int(scope.firsts[number])),
+            scope.numbers[number],
         )
-        for at, (segment, mask) in enumerate(zip(scope.segments, scope.masks, strict=True))
+        for number, (segment, mask) in enumerate(zip(scope.segments, scope.masks, strict=True))
     ]
     sizes = scope.sizes if scope.named is None else np.where(scope.named, scope.sizes, 0)
     if query.vector is None:
-        sparse, every = best_sparse(parts, query, np.minimum(sizes, per_source), every=False)
-        words = sparse.found()
-        return _scored(scope, query, words[0], every, words, None)
+        sparse, all_scores = best_sparse(searched, query, np.minimum(sizes, per_source), every=False)
+        by_bm25 = sparse.kept()
+        return _scored(scope, query, by_bm25[0], all_scores, by_bm25, None)
     room = np.minimum(sizes, 2 * per_source + 2)
-    (sparse, every), dense = _both_legs(scope, parts, query, room, room, every=True)
+    (sparse, all_scores), dense = _by_both_scorers(scope, searched, query, room, every=True)
     assert dense is not None
-    words, (near, cosine) = sparse.found(), dense.found()
-    groups = _at(scope, near, scope.groups)
+    by_bm25, (near, cosine) = sparse.kept(), dense.kept()
+    groups = _taken(scope, near, scope.groups)
     matched = sparse.filled > 0
     matched[groups[search.falling(cosine)[:many]]] = True
     if int(sizes[matched].sum()) <= ALL_OF_SOURCES:
         rows = np.flatnonzero(_allowed(scope, np.concatenate(scope.groups), matched))
     else:
-        rows = _either(words[0], near[matched[groups]])
-    return _scored(scope, query, rows, every, words, (near, cosine))
+        rows = _union(by_bm25[0], near[matched[groups]])
+    return _scored(scope, query, rows, all_scores, by_bm25, (near, cosine))
 
 
-def _both_legs(
-    scope: Scope, parts: Sequence[Part], query: Query, sparse_room: Rows, dense_room: Rows, *, every: bool
+def _by_both_scorers(
+    scope: Scope, searched: Sequence[SearchedSegment], query: Query, room: Rows, *, every: bool
 ) -> tuple[tuple[Heaps, list[Floats]], Heaps | None]:
-    """Both legs, side by side in a large scope: the compiled loops let go of the interpreter's lock."""
+    """What both scorers keep; side by side in a large scope, as the kernels release the interpreter lock."""
     vector = query.vector
     if vector is None:
-        return best_sparse(parts, query, sparse_room, every=every), None
+        return best_sparse(searched, query, room, every=every), None
     if scope.rows < LARGE or _cores() < 2:
-        return best_sparse(parts, query, sparse_room, every=every), best_dense(parts, vector, dense_room)
-    told: list[Heaps | BaseException] = []
+        return best_sparse(searched, query, room, every=every), best_dense(searched, vector, room)
+    outcome: list[Heaps | BaseException] = []
 
     def dense() -> None:
         try:
-            told.append(best_dense(parts, vector, dense_room))
+            outcome.append(best_dense(searched, vector, room))
         except BaseException as error:  # noqa: BLE001 (raised again by the caller)
-            told.append(error)
+            outcome.append(error)
 
-    beside = threading.Thread(target=dense, name="dense leg")
+    beside = threading.Thread(target=dense, name="dense scorer")
     beside.start()
     try:
-        sparse = best_sparse(parts, query, sparse_room, every=every)
+        sparse = best_sparse(searched, query, room, every=every)
     finally:
         beside.join()
-    if isinstance(told[0], BaseException):
-        raise told[0]
-    return sparse, told[0]
+    if isinstance(outcome[0], BaseException):
+        raise outcome[0]
+    return sparse, outcome[0]
 
 
 def _cores() -> int:
@@ -204,64 +209,71 @@ def _cores() -> int:
 
 
 def _scored(
-    scope: Scope, query: Query, rows: Rows, every: list[Floats], words: Scored, near: Scored | None
+    scope: Scope,
+    query: Query,
+    rows: Rows,
+    all_scores: list[Floats],
+    by_bm25: ScoredRows,
+    by_cosine: ScoredRows | None,
 ) -> Candidates:
-    """Rows with their scores on both legs: as a leg found them (`words`, `near`), or made now."""
+    """Rows with their scores by both scorers: as one found them, or made now."""
     bm25 = np.zeros(rows.size, dtype=np.float32)
     cosine = None
-    if every and every[0].size:
-        bm25 = _at(scope, rows, every)
+    if all_scores and all_scores[0].size:
+        bm25 = _taken(scope, rows, all_scores)
     else:
-        missing = _filled(bm25, rows, words)
-        for at, segment, here, local in _by_segment(scope, rows, missing):
-            bm25[here] = bm25_of(segment, query, query.numbers[at], local)
-    if near is not None:
+        missing = _filled(bm25, rows, by_bm25)
+        for number, segment, places, segment_rows in _by_segment(scope, rows, missing):
+            bm25[places] = bm25_of(segment, query, query.numbers[number], segment_rows)
+    if by_cosine is not None:
         cosine = np.zeros(rows.size, dtype=np.float32)
-        missing = _filled(cosine, rows, near)
-        for _, segment, here, local in _by_segment(scope, rows, missing):
-            cosine[here] = some_cosines(segment, query, local)
-    return Candidates(rows, bm25, cosine, _at(scope, rows, scope.groups))
+        missing = _filled(cosine, rows, by_cosine)
+        for _, segment, places, segment_rows in _by_segment(scope, rows, missing):
+            cosine[places] = some_cosines(segment, query, segment_rows)
+    return Candidates(rows, bm25, cosine, _taken(scope, rows, scope.groups))
 
 
-def _either(one: Rows, other: Rows) -> Rows:
+def _union(rows: Rows, more_rows: Rows) -> Rows:
     """The rows of two arrays, each once, rising."""
-    both = np.concatenate([one, other])
+    both = np.concatenate([rows, more_rows])
     both.sort()
     fresh = np.ones(both.size, dtype=np.bool_)
     np.not_equal(both[1:], both[:-1], out=fresh[1:])
     return both[fresh]
 
 
-def _filled(scores: Floats, rows: Rows, leg: Scored) -> Rows:
-    """Fill in the scores that a leg has found; the places in `rows` of the others."""
-    found, known = leg
-    at = np.searchsorted(rows, found)
-    here = (at < rows.size) & (rows[np.minimum(at, rows.size - 1)] == found) if rows.size else at < 0
-    scores[at[here]] = known[here]
+def _filled(scores: Floats, rows: Rows, scored: ScoredRows) -> Rows:
+    """Fill in the scores that a scorer has given; the places in `rows` of the others."""
+    scored_rows, given_scores = scored
+    places = np.searchsorted(rows, scored_rows)
+    here = places < 0
+    if rows.size:
+        here = (places < rows.size) & (rows[np.minimum(places, rows.size - 1)] == scored_rows)
+    scores[places[here]] = given_scores[here]
     missing = np.ones(rows.size, dtype=np.bool_)
-    missing[at[here]] = False
+    missing[places[here]] = False
     return np.flatnonzero(missing)
 
 
 def _by_segment(scope: Scope, rows: Rows, places: Rows) -> list[tuple[int, Segment, Rows, Rows]]:
-    """For each segment that holds some of `rows[places]`: its number, itself, places and own rows."""
+    """For each segment that holds some of `rows[places]`: its number, itself, the places, the rows in it."""
     if len(scope.segments) == 1:
         return [(0, scope.segments[0], places, rows[places])] if places.size else []
-    found = []
+    parts = []
     edges = np.searchsorted(rows[places], scope.firsts)
-    for at, segment in enumerate(scope.segments):
-        here = places[edges[at] : edges[at + 1]]
+    for number, segment in enumerate(scope.segments):
+        here = places[edges[number] : edges[number + 1]]
         if here.size:
-            found.append((at, segment, here, rows[here] - scope.firsts[at]))
-    return found
+            parts.append((number, segment, here, rows[here] - scope.firsts[number]))
+    return parts
 
 
-def _at(scope: Scope, rows: Rows, arrays: Sequence[NDArray[_Kind]]) -> NDArray[_Kind]:
-    """What the segments' arrays say of some rows, rising."""
-    found = np.empty(rows.size, dtype=arrays[0].dtype)
-    for at, _, here, local in _by_segment(scope, rows, np.arange(rows.size)):
-        found[here] = arrays[at][local]
-    return found
+def _taken(scope: Scope, rows: Rows, arrays: Sequence[NDArray[_Kind]]) -> NDArray[_Kind]:
+    """The values of some rows, rising, from one array a segment."""
+    values = np.empty(rows.size, dtype=arrays[0].dtype)
+    for number, _, places, segment_rows in _by_segment(scope, rows, np.arange(rows.size)):
+        values[places] = arrays[number][segment_rows]
+    return values
 
 
 def _allowed(
@@ -272,7 +284,7 @@ def _allowed(
     for first, mask in zip(scope.firsts, scope.masks, strict=False):
         if mask is not None:
             allowed[first : first + mask.size] = mask
-    for some in (scope.named, matched):
-        if some is not None:
-            allowed &= some[groups]
+    for sources in (scope.named, matched):
+        if sources is not None:
+            allowed &= sources[groups]
     return allowed

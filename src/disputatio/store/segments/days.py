@@ -51,10 +51,10 @@ def _wanted(option: str, date: str) -> tuple[int, int]:
 
 
 def _span(date: str) -> tuple[int, int] | None:
-    found = _DATE.fullmatch(date.strip())
-    if not found:
+    match = _DATE.fullmatch(date.strip())
+    if not match:
         return None
-    year, month, day = (int(part) if part else 0 for part in found.groups())
+    year, month, day = (int(part) if part else 0 for part in match.groups())
     try:
         first = datetime.date(year, month or 1, day or 1)
         last_month = month or 12

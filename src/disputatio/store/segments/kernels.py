@@ -1,9 +1,9 @@
 """The compiled loops of a search: BM25 over postings, cosines of some rows (sign codes: `scan`).
 
-Rows are taken block by block, so that what is added up stays in the cache. Each kernel keeps the best
-rows of every group in a heap of the group's own size, in one pass whatever the number of groups; one
-group of all rows gives a plain top-k. All of them let go of the interpreter's lock. Numbers read from
-files are checked before they are used as places, so that a damaged file cannot end the process.
+Rows are scored block by block, so that partial sums stay in the cache. A kernel keeps the best rows of
+every group in a heap of the group's size, in one pass whatever the number of groups; one group of all
+rows gives a plain top-k. All kernels release the interpreter's lock. Numbers read from files are checked
+before they are used as places, so that a damaged file cannot end the process.
 """
 
 from __future__ import annotations
@@ -18,20 +18,23 @@ from numba.extending import intrinsic
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-BLOCK = 16384  # rows that are added up at a time
+    from disputatio.store.segments.onepass import Heaps, QueryPostings, RowFilter
+    from disputatio.store.segments.quantised import Quantised
+
+BLOCK = 16384  # rows that are scored at a time
 CHUNK = 64
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 def compiled(fast: bool = False) -> Callable[[_Function], _Function]:
     """Compile a function at its first call, or load what an earlier process compiled."""
-    found: Callable[[_Function], _Function] = njit(
+    decorator: Callable[[_Function], _Function] = njit(
         nogil=True,
         cache=True,
         error_model="numpy",
         fastmath={"reassoc", "nsz", "contract"} if fast else False,
     )
-    return found
+    return decorator
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -48,170 +51,143 @@ def ones(_context: Any, _word: Any) -> Any:
 def _offer(
     scores: NDArray[np.float32],
     rows: NDArray[np.int64],
-    low: int,
+    first: int,
     size: int,
     filled: int,
     score: np.float32,
     row: int,
 ) -> int:
-    """Put a row into the heap at `low` of `size` places, its worst row on top; how many it then holds.
+    """Put a row into the heap of `size` places from `first` on, its worst row on top; how many it then has.
 
     Rows come in rising order, so that among equals the last to come is the worst.
     """
     if filled < size:
-        at = filled
-        while at > 0:
-            above = (at - 1) // 2
-            if scores[low + above] < score:
+        place = filled
+        while place > 0:
+            above = (place - 1) // 2
+            if scores[first + above] < score:
                 break
-            scores[low + at] = scores[low + above]
-            rows[low + at] = rows[low + above]
-            at = above
-        scores[low + at] = score
-        rows[low + at] = row
+            scores[first + place] = scores[first + above]
+            rows[first + place] = rows[first + above]
+            place = above
+        scores[first + place] = score
+        rows[first + place] = row
         return filled + 1
-    at = 0
+    place = 0
     while True:
-        below = 2 * at + 1
+        below = 2 * place + 1
         if below >= size:
             break
         other = below + 1
         if other < size and (
-            scores[low + other] < scores[low + below]
-            or (scores[low + other] == scores[low + below] and rows[low + other] > rows[low + below])
+            scores[first + other] < scores[first + below]
+            or (scores[first + other] == scores[first + below] and rows[first + other] > rows[first + below])
         ):
             below = other
-        if scores[low + below] >= score:
+        if scores[first + below] >= score:
             break
-        scores[low + at] = scores[low + below]
-        rows[low + at] = rows[low + below]
-        at = below
-    scores[low + at] = score
-    rows[low + at] = row
+        scores[first + place] = scores[first + below]
+        rows[first + place] = rows[first + below]
+        place = below
+    scores[first + place] = score
+    rows[first + place] = row
     return filled
 
 
 @compiled()
-def sparse_leg(
-    weights: NDArray[np.float32],
-    begins: NDArray[np.int64],
-    ends: NDArray[np.int64],
-    slots: NDArray[np.int32],
-    posting_rows: NDArray[np.int32],
-    posting_counts: NDArray[np.uint8],
-    common: NDArray[np.uint8],
-    lengths: NDArray[np.int32],
-    norm_base: np.float32,
-    norm_slope: np.float32,
-    allowed: NDArray[np.bool_],
-    groups: NDArray[np.int32],
-    places: NDArray[np.int64],
-    best_scores: NDArray[np.float32],
-    best_rows: NDArray[np.int64],
-    filled: NDArray[np.int64],
-    limits: NDArray[np.float32],
-    first: int,
-    every: NDArray[np.float32],
+def keep_best_by_bm25(
+    postings: QueryPostings, row_filter: RowFilter, heaps: Heaps, every: NDArray[np.float32]
 ) -> None:
-    """Add up the BM25 of every row and keep the best of each group.
+    """Score all rows of a segment by BM25 and keep the best of each group.
 
-    Term t has the postings `begins[t]:ends[t]`, or the row `slots[t]` of `common`. Empty `allowed` and
-    `groups` mean all rows and one group. Group g keeps its best in `places[g]:places[g + 1]`, numbered
-    from `first`; `limits[g]` is the score to be beaten. `every` takes the score of each row when it is
-    not empty.
+    `every` receives the score of each row when it is not empty.
     """
-    cursors = begins.copy()
+    cursors = postings.begins.copy()
     norms = np.empty(BLOCK, dtype=np.float32)
     scores = np.empty(BLOCK, dtype=np.float32)
-    bars = np.empty(BLOCK, dtype=np.float32)
-    for base in range(0, lengths.size, BLOCK):
-        block = lengths[base : base + BLOCK]
-        size = block.size
+    limits = np.empty(BLOCK, dtype=np.float32)
+    for base in range(0, postings.lengths.size, BLOCK):
+        lengths = postings.lengths[base : base + BLOCK]
+        size = lengths.size
         for i in range(size):
-            norms[i] = norm_base + norm_slope * np.float32(block[i])
+            norms[i] = postings.norm_base + postings.norm_slope * np.float32(lengths[i])
         scores[:] = np.float32(0)
-        for t in range(weights.size):
-            if slots[t] >= 0:
-                counts = common[slots[t], base : base + BLOCK]
-                weight = weights[t]
+        for term in range(postings.weights.size):
+            weight, slot = postings.weights[term], postings.slots[term]
+            if slot >= 0:
+                counts = postings.common[slot, base : base + BLOCK]
                 for i in range(counts.size):
-                    times = np.float32(counts[i])
-                    scores[i] += weight * times / (times + norms[i])
+                    count = np.float32(counts[i])
+                    scores[i] += weight * count / (count + norms[i])
             else:
-                cursors[t] = _add_postings(
-                    weights[t], posting_rows, posting_counts, cursors[t], ends[t], base, size, norms, scores
-                )
+                cursors[term] = _add_postings(postings, term, cursors[term], base, size, norms, scores)
         if every.size:
             every[base : base + size] = scores[:size]
-        _sift(
-            scores[:size], base, bars, allowed, groups, places, best_scores, best_rows, filled, limits, first
-        )
+        _keep_best(scores[:size], base, limits, row_filter, heaps)
 
 
 @compiled()
 def _add_postings(
-    weight: np.float32,
-    rows: NDArray[np.int32],
-    counts: NDArray[np.uint8],
-    at: int,
-    end: int,
+    postings: QueryPostings,
+    term: int,
+    cursor: int,
     base: int,
     size: int,
     norms: NDArray[np.float32],
     scores: NDArray[np.float32],
 ) -> int:
-    """Add a term's part to the scores of the rows `base:base + size`; where its next posting is."""
-    while at < end and rows[at] < base + size:
-        i = rows[at] - base
+    """Add a term's part to the scores of the rows `base:base + size`; the place of its next posting."""
+    weight, end = postings.weights[term], postings.ends[term]
+    rows, counts = postings.rows, postings.counts
+    while cursor < end and rows[cursor] < base + size:
+        i = rows[cursor] - base
         if i >= 0:
-            times = np.float32(counts[at])
-            scores[i] += weight * times / (times + norms[i])
-        at += 1
-    return at
+            count = np.float32(counts[cursor])
+            scores[i] += weight * count / (count + norms[i])
+        cursor += 1
+    return cursor
 
 
 @compiled()
-def _sift(
+def _keep_best(
     scores: NDArray[np.float32],
     base: int,
-    bars: NDArray[np.float32],
-    allowed: NDArray[np.bool_],
-    groups: NDArray[np.int32],
-    places: NDArray[np.int64],
-    best_scores: NDArray[np.float32],
-    best_rows: NDArray[np.int64],
-    filled: NDArray[np.int64],
     limits: NDArray[np.float32],
-    first: int,
+    row_filter: RowFilter,
+    heaps: Heaps,
 ) -> None:
-    """Offer the rows from `base` on to the heaps of their groups; most chunks have none above the bar."""
+    """Offer the rows from `base` on to the heaps of their groups; most chunks have no row above its limit."""
+    allowed, groups, first_row = row_filter.allowed, row_filter.groups, row_filter.first
+    places, best_scores, best_rows, group_limits = heaps.places, heaps.scores, heaps.rows, heaps.limits
     if groups.size:
-        own = groups[base : base + scores.size]
-        for i in range(own.size):
-            bars[i] = limits[np.uint64(own[i])]
+        block_groups = groups[base : base + scores.size]
+        for i in range(block_groups.size):
+            limits[i] = group_limits[np.uint64(block_groups[i])]
     for low in range(0, scores.size, CHUNK):
         chunk = scores[low : low + CHUNK]
-        chunk_bars = bars[low : low + CHUNK]
-        hopeful = 0
+        chunk_limits = limits[low : low + CHUNK]
+        above = 0
         if groups.size:
             for i in range(chunk.size):
-                hopeful += chunk[i] > chunk_bars[i]
+                above += chunk[i] > chunk_limits[i]
         else:
-            bar = limits[0]
+            limit = group_limits[0]
             for score in chunk:
-                hopeful += score > bar
-        if hopeful == 0:
+                above += score > limit
+        if above == 0:
             continue
         for i in range(chunk.size):
             row = base + low + i
             group = groups[row] if groups.size else 0
-            if chunk[i] > limits[group] and (allowed.size == 0 or allowed[row]):
-                start = places[group]
-                room = places[group + 1] - start
-                held = _offer(best_scores, best_rows, start, room, filled[group], chunk[i], first + row)
-                filled[group] = held
-                if held == room:
-                    limits[group] = best_scores[start]
+            if chunk[i] > group_limits[group] and (allowed.size == 0 or allowed[row]):
+                first = places[group]
+                size = places[group + 1] - first
+                filled = _offer(
+                    best_scores, best_rows, first, size, heaps.filled[group], chunk[i], first_row + row
+                )
+                heaps.filled[group] = filled
+                if filled == size:
+                    group_limits[group] = best_scores[first]
 
 
 @compiled(fast=True)
@@ -223,80 +199,61 @@ def _product(row: NDArray[np.int16], query: NDArray[np.float32]) -> np.float32:
 
 
 @compiled()
-def nearest(
-    numbers: NDArray[np.int16],
-    scales: NDArray[np.float32],
+def keep_best_by_cosine(
+    vectors: Quantised,
     query: NDArray[np.float32],
     rows: NDArray[np.int64],
-    groups: NDArray[np.int32],
-    places: NDArray[np.int64],
-    best_scores: NDArray[np.float32],
-    best_rows: NDArray[np.int64],
-    filled: NDArray[np.int64],
-    limits: NDArray[np.float32],
-    first: int,
+    row_filter: RowFilter,
+    heaps: Heaps,
 ) -> None:
-    """Score some rows, rising, by their cosines and keep the best of each group, as `sparse_leg` does."""
+    """Score some rows, rising, by their cosines and keep the best of each group."""
+    groups = row_filter.groups
     one_group = groups.size == 0
     for row in rows:
-        score = _product(numbers[row], query) * scales[row]
+        score = _product(vectors.numbers[row], query) * vectors.scales[row]
         group = 0 if one_group else groups[row]
-        if score > limits[group]:
-            start = places[group]
-            room = places[group + 1] - start
-            held = _offer(best_scores, best_rows, start, room, filled[group], score, first + row)
-            filled[group] = held
-            if held == room:
-                limits[group] = best_scores[start]
+        if score > heaps.limits[group]:
+            first = heaps.places[group]
+            size = heaps.places[group + 1] - first
+            filled = _offer(
+                heaps.scores, heaps.rows, first, size, heaps.filled[group], score, row_filter.first + row
+            )
+            heaps.filled[group] = filled
+            if filled == size:
+                heaps.limits[group] = heaps.scores[first]
 
 
 @compiled()
-def cosines(
-    numbers: NDArray[np.int16],
-    scales: NDArray[np.float32],
-    query: NDArray[np.float32],
-    rows: NDArray[np.int64],
-) -> NDArray[np.float32]:
+def cosines(vectors: Quantised, query: NDArray[np.float32], rows: NDArray[np.int64]) -> NDArray[np.float32]:
     """The product of `query` with some rows."""
-    found = np.empty(rows.size, dtype=np.float32)
-    for at in range(rows.size):
-        found[at] = _product(numbers[rows[at]], query) * scales[rows[at]]
-    return found
+    products = np.empty(rows.size, dtype=np.float32)
+    for i in range(rows.size):
+        products[i] = _product(vectors.numbers[rows[i]], query) * vectors.scales[rows[i]]
+    return products
 
 
 @compiled()
-def bm25_of(
-    weights: NDArray[np.float32],
-    begins: NDArray[np.int64],
-    ends: NDArray[np.int64],
-    slots: NDArray[np.int32],
-    posting_rows: NDArray[np.int32],
-    posting_counts: NDArray[np.uint8],
-    common: NDArray[np.uint8],
-    lengths: NDArray[np.int32],
-    norm_base: np.float32,
-    norm_slope: np.float32,
-    rows: NDArray[np.int64],
-) -> NDArray[np.float32]:
-    """The BM25 of some rows: what `sparse_leg` gives them, each term looked up by halving."""
-    found = np.zeros(rows.size, dtype=np.float32)
-    for t in range(weights.size):
-        for at in range(rows.size):
-            row = rows[at]
-            times = np.float32(0)
-            if slots[t] >= 0:
-                times = np.float32(common[slots[t], row])
+def bm25_of(postings: QueryPostings, rows: NDArray[np.int64]) -> NDArray[np.float32]:
+    """The BM25 of some rows: what `keep_best_by_bm25` gives them, each term looked up by halving."""
+    scores = np.zeros(rows.size, dtype=np.float32)
+    for term in range(postings.weights.size):
+        weight, slot = postings.weights[term], postings.slots[term]
+        for i in range(rows.size):
+            row = rows[i]
+            count = np.float32(0)
+            if slot >= 0:
+                count = np.float32(postings.common[slot, row])
             else:
-                low, high = begins[t], ends[t]
+                low, high = postings.begins[term], postings.ends[term]
                 while low < high:
                     middle = (low + high) // 2
-                    if posting_rows[middle] < row:
+                    if postings.rows[middle] < row:
                         low = middle + 1
                     else:
                         high = middle
-                if low < ends[t] and posting_rows[low] == row:
-                    times = np.float32(posting_counts[low])
-            if times > 0:
-                norm = norm_base + norm_slope * np.float32(lengths[row])
-                found[at] += weights[t] * times / (times + norm)
-    return found
+                if low < postings.ends[term] and postings.rows[low] == row:
+                    count = np.float32(postings.counts[low])
+            if count > 0:
+                norm = postings.norm_base + postings.norm_slope * np.float32(postings.lengths[row])
+                scores[i] += weight * count / (count + norm)
+    return scores

@@ -14,7 +14,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from disputatio.store.segments.words import Counted
+    from disputatio.store.segments.terms import Counted
 
 BINS = 64
 NEAR = 0.8  # estimated Jaccard similarity from which two texts are near duplicates
@@ -62,11 +62,11 @@ def repeats(sketches: NDArray[np.uint8]) -> list[int]:
     """
     rows = len(sketches)
     near: dict[int, list[int]] = {}
-    for one, other in pairs(sketches):
-        near.setdefault(other, []).append(one)
+    for better, row in pairs(sketches):
+        near.setdefault(row, []).append(better)
     result = [-1] * rows
     for row in sorted(near):
-        result[row] = next((one for one in sorted(set(near[row])) if result[one] < 0), -1)
+        result[row] = next((better for better in sorted(set(near[row])) if result[better] < 0), -1)
     return result
 
 
@@ -94,9 +94,9 @@ def pairs(sketches: NDArray[np.uint8]) -> list[tuple[int, int]]:
         first, second = pairs // len(sketches), pairs % len(sketches)
     if first.size == 0:
         return []
-    one, other = sketches[first], sketches[second]
-    either = ((one > 0) | (other > 0)).sum(axis=1)
-    same_bins = ((one == other) & (one > 0)).sum(axis=1)
+    sketch, other_sketch = sketches[first], sketches[second]
+    either = ((sketch > 0) | (other_sketch > 0)).sum(axis=1)
+    same_bins = ((sketch == other_sketch) & (sketch > 0)).sum(axis=1)
     close = (either > 0) & (same_bins >= NEAR * either)
     return list(zip(first[close].tolist(), second[close].tolist(), strict=True))
 

@@ -16,7 +16,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from disputatio.store.segments.words import Counted
+    from disputatio.store.segments.terms import Counted
 
 COMMON = 8  # a term of rows / COMMON rows or more is common
 _BLOCK_ROWS = 16384
@@ -93,7 +93,7 @@ def merge(
 
     A map of None adds `firsts[i]` to each row. `rows` is the number of rows in all.
     """
-    terms = np.unique(np.concatenate([np.asarray(one.terms) for one in parts]))
+    terms = np.unique(np.concatenate([np.asarray(part.terms) for part in parts]))
 
     def entries() -> Iterator[Entries]:
         for part, moved, first in zip(parts, maps, firsts, strict=True):
@@ -105,8 +105,8 @@ def merge(
                 target = moved[block.rows]
                 kept = target >= 0
                 owners = np.repeat(block.terms, block.sizes)[kept]
-                found, sizes = _runs(owners)
-                yield Entries(numbers[found], sizes, target[kept], block.counts[kept])
+                order, sizes = _runs(owners)
+                yield Entries(numbers[order], sizes, target[kept], block.counts[kept])
 
     return assemble(terms, rows, entries)
 
@@ -123,7 +123,7 @@ def assemble(terms: NDArray[np.uint64], rows: int, entries: Callable[[], Iterabl
     is_common = kept & (frequencies * COMMON >= rows)
     slots = np.where(is_common, np.cumsum(is_common) - 1, -1)
     starts = np.r_[0, np.cumsum(np.where(is_common, 0, frequencies))]
-    found = np.zeros(int(starts[-1]), dtype=np.int32)
+    posting_rows = np.zeros(int(starts[-1]), dtype=np.int32)
     counts = np.zeros(int(starts[-1]), dtype=np.uint8)
     common = np.zeros((int(is_common.sum()), rows), dtype=np.uint8)
     filled = starts[:-1].copy()
@@ -132,7 +132,7 @@ def assemble(terms: NDArray[np.uint64], rows: int, entries: Callable[[], Iterabl
         rare = slot < 0
         begins = np.cumsum(block.sizes) - block.sizes
         places = np.repeat(filled[block.terms] - begins, block.sizes) + np.arange(block.rows.size)
-        found[places[rare]] = block.rows[rare]
+        posting_rows[places[rare]] = block.rows[rare]
         counts[places[rare]] = block.counts[rare]
         common[slot[~rare], block.rows[~rare]] = block.counts[~rare]
         filled[block.terms] += np.where(slots[block.terms] < 0, block.sizes, 0)
@@ -141,7 +141,7 @@ def assemble(terms: NDArray[np.uint64], rows: int, entries: Callable[[], Iterabl
         frequencies=frequencies[kept].astype(np.int32),
         starts=np.r_[starts[:-1][kept], starts[-1]],
         slots=slots[kept].astype(np.int32),
-        rows=found,
+        rows=posting_rows,
         counts=counts,
         common=common,
     )

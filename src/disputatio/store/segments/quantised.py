@@ -51,8 +51,8 @@ def merge(
 ) -> Quantised:
     """The kept rows of some (None: all of them), one after another, coded about their own centre."""
     pairs = list(zip(parts, kept, strict=True))
-    numbers = np.concatenate([one.numbers if rows is None else one.numbers[rows] for one, rows in pairs])
-    scales = np.concatenate([one.scales if rows is None else one.scales[rows] for one, rows in pairs])
+    numbers = np.concatenate([part.numbers if rows is None else part.numbers[rows] for part, rows in pairs])
+    scales = np.concatenate([part.scales if rows is None else part.scales[rows] for part, rows in pairs])
     return _coded(numbers, scales, sources)
 
 

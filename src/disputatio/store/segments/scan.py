@@ -14,38 +14,38 @@ from disputatio.store.segments.kernels import CHUNK, compiled, ones
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from disputatio.store.segments.quantised import Quantised
+
 NARROW = 2048  # columns of codes that are compared at a time
 
 
 @compiled()
 def shortlist(
-    codes: NDArray[np.uint64],
-    order: NDArray[np.int32],
+    vectors: Quantised,
     query: NDArray[np.float32],
-    centre: NDArray[np.float32],
     allowed: NDArray[np.bool_],
     starts: NDArray[np.int64],
     wanted: NDArray[np.int64],
-    found: NDArray[np.int64],
+    rows: NDArray[np.int64],
 ) -> int:
-    """Write into `found` the rows of each group whose signs differ least from the query's; how many.
+    """Write into `rows` the rows of each group whose signs differ least from the query's; how many.
 
-    Column c of `codes` (words, rows) is row `order[c]`, group g the columns `starts[g]:starts[g + 1]`,
+    Column c of `vectors.codes` is row `vectors.order[c]`, group g the columns `starts[g]:starts[g + 1]`,
     of which `wanted[g]` are taken, each group's in rising order. A sign that differs costs the query's
-    number there, in three bits (`_asked`).
+    number there, in three bits (`_signs_of_query`).
 
-    What is kept is what lies below a cut that falls as better columns come, so that few columns are
-    ever written down.
+    Only columns below a cut are kept; it falls as better columns come, so that few are ever written down.
     """
+    codes, order = vectors.codes, vectors.order
     words, columns = codes.shape
     signs = np.zeros(words, dtype=np.uint64)
     planes = np.zeros((3, words), dtype=np.uint64)
-    _asked(query, centre, signs, planes)
-    away = np.empty(NARROW, dtype=np.uint64)
+    _signs_of_query(query, vectors.centre, signs, planes)
+    distances = np.empty(NARROW, dtype=np.uint64)
     most = 64 * words * 7
     tally = np.zeros(most + 2, dtype=np.int64)
     kept = np.empty(1024, dtype=np.int64)
-    kept_away = np.empty(1024, dtype=np.int64)
+    kept_distances = np.empty(1024, dtype=np.int64)
     total = 0
     for group in range(wanted.size):
         want = wanted[group]
@@ -54,45 +54,45 @@ def shortlist(
             continue
         cut = most
         within = 0
-        held = 0
+        size_kept = 0
         for base in range(begin, end, NARROW):
             size = min(NARROW, end - base)
-            _measure(codes, base, size, signs, planes, away)
+            _measure(codes, base, size, signs, planes, distances)
             if base == begin and size >= want and allowed.size == 0:
-                cut = _cut_of(away[:size], want, most)
+                cut = _cut_of(distances[:size], want, most)
             for low in range(0, size, CHUNK):
-                chunk = away[low : min(low + CHUNK, size)]
-                bar = np.uint64(cut)
-                hopeful = 0
-                for one_away in chunk:
-                    hopeful += one_away <= bar
-                if hopeful == 0:
+                chunk = distances[low : min(low + CHUNK, size)]
+                limit = np.uint64(cut)
+                near = 0
+                for distance_of_column in chunk:
+                    near += distance_of_column <= limit
+                if near == 0:
                     continue
-                if held + CHUNK > kept.size:
-                    held = _packed(kept, kept_away, held, cut, tally)
-                    if held + CHUNK > kept.size // 2:
+                if size_kept + CHUNK > kept.size:
+                    size_kept = _packed(kept, kept_distances, size_kept, cut, tally)
+                    if size_kept + CHUNK > kept.size // 2:
                         kept = _longer(kept)
-                        kept_away = _longer(kept_away)
+                        kept_distances = _longer(kept_distances)
                 for i in range(chunk.size):
                     row = order[base + low + i]
                     distance = np.int64(chunk[i])
                     if distance > cut or not (allowed.size == 0 or allowed[row]):
                         continue
-                    kept[held] = row
-                    kept_away[held] = distance
-                    held += 1
+                    kept[size_kept] = row
+                    kept_distances[size_kept] = distance
+                    size_kept += 1
                     tally[distance] += 1
                     within += 1
                     while within - tally[cut] >= want:
                         within -= tally[cut]
                         cut -= 1
         spare = want - (within - tally[cut])  # of those at the cut, the first ones
-        total = _take(kept, kept_away, held, cut, spare, tally, found, total)
+        total = _take(kept, kept_distances, size_kept, cut, spare, tally, rows, total)
     return total
 
 
 @compiled()
-def _asked(
+def _signs_of_query(
     query: NDArray[np.float32],
     centre: NDArray[np.float32],
     signs: NDArray[np.uint64],
@@ -117,15 +117,15 @@ def _asked(
 
 
 @compiled()
-def _cut_of(away: NDArray[np.uint64], want: int, most: int) -> int:
+def _cut_of(distances: NDArray[np.uint64], want: int, most: int) -> int:
     """The least distance within which `want` columns lie."""
     low, high = -1, most
     while high - low > 1:
         middle = (low + high) // 2
-        bar = np.uint64(middle)
+        limit = np.uint64(middle)
         within = 0
-        for one in away:
-            within += one <= bar
+        for distance in distances:
+            within += distance <= limit
         if within >= want:
             high = middle
         else:
@@ -136,20 +136,20 @@ def _cut_of(away: NDArray[np.uint64], want: int, most: int) -> int:
 @compiled()
 def _take(
     kept: NDArray[np.int64],
-    away: NDArray[np.int64],
-    held: int,
+    distances: NDArray[np.int64],
+    size: int,
     cut: int,
     spare: int,
     tally: NDArray[np.int64],
-    found: NDArray[np.int64],
+    rows: NDArray[np.int64],
     total: int,
 ) -> int:
-    """Write down what lies below the cut, and the first `spare` at it; clear the tally."""
-    for i in range(held):
-        tally[away[i]] = 0
-        if away[i] < cut or (away[i] == cut and spare > 0):
-            spare -= away[i] == cut
-            found[total] = kept[i]
+    """Write down the kept rows below the cut, and the first `spare` at it; clear the tally."""
+    for i in range(size):
+        tally[distances[i]] = 0
+        if distances[i] < cut or (distances[i] == cut and spare > 0):
+            spare -= distances[i] == cut
+            rows[total] = kept[i]
             total += 1
     return total
 
@@ -161,55 +161,55 @@ def _measure(
     size: int,
     signs: NDArray[np.uint64],
     planes: NDArray[np.uint64],
-    away: NDArray[np.uint64],
+    distances: NDArray[np.uint64],
 ) -> None:
     """How far the columns `base:base + size` are from the query (see `shortlist`)."""
-    away[:size] = np.uint64(0)
+    distances[:size] = np.uint64(0)
     words = codes.shape[0]
     threes = words - words % 3
     for word in range(0, threes, 3):  # three streams side by side wait for memory less than one
         first = codes[word, base : base + size]
         second = codes[word + 1, base : base + size]
         third = codes[word + 2, base : base + size]
-        own, next_own, last_own = signs[word], signs[word + 1], signs[word + 2]
+        sign, next_sign, last_sign = signs[word], signs[word + 1], signs[word + 2]
         ones_of, twos_of, fours_of = planes[0, word], planes[1, word], planes[2, word]
         next_ones, next_twos, next_fours = planes[0, word + 1], planes[1, word + 1], planes[2, word + 1]
         last_ones, last_twos, last_fours = planes[0, word + 2], planes[1, word + 2], planes[2, word + 2]
         for i in range(first.size):
-            away[i] += (
-                _cost(first[i] ^ own, ones_of, twos_of, fours_of)
-                + _cost(second[i] ^ next_own, next_ones, next_twos, next_fours)
-                + _cost(third[i] ^ last_own, last_ones, last_twos, last_fours)
+            distances[i] += (
+                _cost(first[i] ^ sign, ones_of, twos_of, fours_of)
+                + _cost(second[i] ^ next_sign, next_ones, next_twos, next_fours)
+                + _cost(third[i] ^ last_sign, last_ones, last_twos, last_fours)
             )
     for word in range(threes, words):
         code = codes[word, base : base + size]
-        own = signs[word]
+        sign = signs[word]
         ones_of, twos_of, fours_of = planes[0, word], planes[1, word], planes[2, word]
         for i in range(code.size):
-            away[i] += _cost(code[i] ^ own, ones_of, twos_of, fours_of)
+            distances[i] += _cost(code[i] ^ sign, ones_of, twos_of, fours_of)
 
 
 @compiled()
-def _cost(other: np.uint64, one: np.uint64, two: np.uint64, four: np.uint64) -> np.uint64:
-    """What the bits in which a word differs are worth (see `_asked`)."""
-    twos: np.uint64 = ones(other & two) + (ones(other & four) << np.uint64(1))
-    found: np.uint64 = ones(other & one) + (twos << np.uint64(1))
-    return found
+def _cost(differing: np.uint64, ones_of: np.uint64, twos_of: np.uint64, fours_of: np.uint64) -> np.uint64:
+    """What the bits in which a code differs are worth (see `_signs_of_query`)."""
+    twos: np.uint64 = ones(differing & twos_of) + (ones(differing & fours_of) << np.uint64(1))
+    cost: np.uint64 = ones(differing & ones_of) + (twos << np.uint64(1))
+    return cost
 
 
 @compiled()
 def _packed(
-    kept: NDArray[np.int64], away: NDArray[np.int64], held: int, cut: int, tally: NDArray[np.int64]
+    kept: NDArray[np.int64], distances: NDArray[np.int64], size: int, cut: int, tally: NDArray[np.int64]
 ) -> int:
-    """Move what still lies within the cut to the front and forget the rest; how many are left."""
+    """Move the rows that still lie within the cut to the front and drop the rest; how many are left."""
     left = 0
-    for i in range(held):
-        if away[i] <= cut:
+    for i in range(size):
+        if distances[i] <= cut:
             kept[left] = kept[i]
-            away[left] = away[i]
+            distances[left] = distances[i]
             left += 1
         else:
-            tally[away[i]] = 0
+            tally[distances[i]] = 0
     return left
 
 

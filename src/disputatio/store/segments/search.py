@@ -1,15 +1,17 @@
-"""Hybrid search as pure functions on arrays: normalise, fuse, take the best, by source or in all.
+"""Hybrid search as pure functions on arrays: normalise, fuse, take the best of all or of each source.
 
-An engine gives two arrays with one score a row of the index, sparse (BM25, 0 where no term
+A search engine gives two arrays with one score a row of the index, sparse (BM25, 0 where no term
 matches) and dense (cosine); everything after that is here. A faster engine replaces the arrays,
 not this file.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+
+from disputatio.types import Fusion
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,18 +25,15 @@ _FEW = 512  # numbers that are sorted as they are; more are sorted as whole numb
 
 
 class Ranking(NamedTuple):
-    """Rows of the index, best first, with their fused score and both legs, each in [0, 1].
+    """Rows of the index, best first, with their fused score and that of both scorers, each in [0, 1].
 
-    `dense` is None where there was no dense leg.
+    `dense` is None without the dense scorer.
     """
 
     rows: Rows
     scores: Floats
     sparse: Floats
     dense: Floats | None
-
-
-Fusion = Literal["weighted", "rrf"]
 
 
 def normalise(scores: Floats) -> Floats:
@@ -110,8 +109,8 @@ def best_per_group(scores: Floats, groups: NDArray[np.integer], n: int) -> Rows:
     return order[first_of_groups(groups[order], n)]
 
 
-def reciprocal_ranks(scores: Floats, found: NDArray[np.bool_]) -> Floats:
-    """1 / (60 + rank) for the rows found by a leg, else 0; ties by position.
+def reciprocal_ranks(scores: Floats, matching: NDArray[np.bool_]) -> Floats:
+    """1 / (60 + rank) for the rows that match by a scorer, else 0; ties by position.
 
     Cormack, Clarke and Büttcher, Reciprocal Rank Fusion (SIGIR 2009).
 
@@ -119,7 +118,7 @@ def reciprocal_ranks(scores: Floats, found: NDArray[np.bool_]) -> Floats:
     [62.0, 61.0]
     """
     order = falling(scores)
-    order = order[found[order]]
+    order = order[matching[order]]
     result = np.zeros(scores.size, dtype=np.float32)
     result[order] = 1 / np.arange(RRF_K + 1, RRF_K + 1 + order.size, dtype=np.float32)
     return result
@@ -131,9 +130,9 @@ def fuse(
     """Candidates ranked by S = alpha sparse + (1 - alpha) dense, both normalised over the candidates.
 
     `sparse` and `dense` hold one raw score a row of the index; `rows` are the candidates, rising.
-    Without a dense leg the sparse score stands alone (RAGentA, hybrid retrieval). `rrf` adds the
-    reciprocal ranks that the candidates have on each leg instead; a row without a term of the query
-    has none on the sparse leg.
+    Without the dense scorer the sparse score stands alone (RAGentA, hybrid retrieval). `rrf` adds the
+    reciprocal ranks that the candidates have by each scorer instead; a row without a term of the query
+    has no sparse rank.
     """
     keyword = normalise(sparse[rows])
     meaning = None if dense is None else normalise(dense[rows])
@@ -157,16 +156,16 @@ def candidates(
     allowed: NDArray[np.bool_],
     groups: NDArray[np.integer] | None = None,
 ) -> Rows:
-    """The rows that compete: the union of the `many` best of each leg among the rows allowed.
+    """The rows that compete: the union of the `many` best of each scorer among the rows allowed.
 
-    Without a dense leg only rows with a matching term are. With groups, one matches when it has a row
-    with a matching term or a candidate of the dense leg; all its rows then compete.
+    Without the dense scorer only rows with a matching term are. With groups, a group matches when it has
+    a row with a matching term or among the best of the dense scorer; all its rows then compete.
     """
     matching = allowed & (sparse > 0)
-    found = [best(sparse, many, matching)]
+    best_rows = [best(sparse, many, matching)]
     if dense is not None:
-        found.append(best(dense, many, allowed))
-    rows = np.unique(np.concatenate(found))
+        best_rows.append(best(dense, many, allowed))
+    rows = np.unique(np.concatenate(best_rows))
     if groups is None:
         return rows
     matched = np.zeros(int(groups.max(initial=-1)) + 1, dtype=np.bool_)
@@ -175,29 +174,11 @@ def candidates(
     return np.flatnonzero(matched[groups] & (matching if dense is None else allowed))
 
 
-def rank(
-    sparse: Floats,
-    dense: Floats | None,
-    *,
-    k: int,
-    alpha: float,
-    allowed: NDArray[np.bool_],
-    groups: NDArray[np.integer] | None = None,
-    per_group: int | None = None,
-    fusion: Fusion = "weighted",
-) -> Ranking:
-    """The best `k` rows, or the best `per_group` of every group that matches (`candidates`)."""
-    if per_group is None:
-        groups = None
-    rows = candidates(sparse, dense, many=max(k, CANDIDATES), allowed=allowed, groups=groups)
-    return cut(fuse(sparse, dense, rows, alpha, fusion), k, groups, per_group)
-
-
 def cut(ranking: Ranking, k: int, groups: NDArray[np.integer] | None, per_group: int | None) -> Ranking:
     """The best `k` of a ranking, or the best `per_group` of each group that its rows are of."""
     if groups is None or per_group is None:
         kept = np.arange(min(k, ranking.rows.size))
     else:
         kept = first_of_groups(groups[ranking.rows], per_group)
-    legs = None if ranking.dense is None else ranking.dense[kept]
-    return Ranking(ranking.rows[kept], ranking.scores[kept], ranking.sparse[kept], legs)
+    dense = None if ranking.dense is None else ranking.dense[kept]
+    return Ranking(ranking.rows[kept], ranking.scores[kept], ranking.sparse[kept], dense)

@@ -19,7 +19,7 @@ import numpy as np
 from disputatio.errors import StoreError
 from disputatio.store.segments import minhash, postings, quantised, stored
 from disputatio.store.segments.days import first_day
-from disputatio.store.segments.words import count, hash_of
+from disputatio.store.segments.terms import count, hash_of
 
 if TYPE_CHECKING:
     from io import BufferedWriter
@@ -106,16 +106,18 @@ class Segment:
             raise ValueError(f"{rows} passages need {rows} vectors, not an array {vectors.shape}")
         if vectors is not None and not np.isfinite(vectors).all():
             raise ValueError("a vector has a number that is not finite")
-        counted = count([one.title for one in passages], [one.text for one in passages], language)
+        counted = count(
+            [passage.title for passage in passages], [passage.text for passage in passages], language
+        )
         names: dict[str, int] = {}
         arrays: dict[str, NDArray[Any]] = {
             "lengths": np.diff(counted.ends, prepend=0).astype(np.int32),
             "sources": np.array(
-                [names.setdefault(one.source, len(names)) for one in passages], dtype=np.int32
+                [names.setdefault(passage.source, len(names)) for passage in passages], dtype=np.int32
             ),
-            "days": np.array([first_day(one.date) for one in passages], dtype=np.int32),
+            "days": np.array([first_day(passage.date) for passage in passages], dtype=np.int32),
             "sketches": minhash.sketch(counted),
-            **_by_id(np.array([hash_of(one.id) for one in passages], dtype=np.uint64)),
+            **_by_id(np.array([hash_of(passage.id) for passage in passages], dtype=np.uint64)),
             **_by_field(passages),
             **_named("term", postings.invert(counted)),
             **_named("stored", stored.store(passages)),
@@ -135,26 +137,28 @@ class Segment:
 
         Raises `ValueError` when there is no segment, or they differ in dimension or language.
         """
-        kinds = {(one.dimension, one.language) for one in segments if one.rows} or {
-            (one.dimension, one.language) for one in segments[:1]
+        kinds = {(segment.dimension, segment.language) for segment in segments if segment.rows} or {
+            (segment.dimension, segment.language) for segment in segments[:1]
         }
         if len(kinds) != 1 or len(segments) != len(dead):
             raise ValueError(
                 "segments to be merged are of one dimension and one language, each with its dead rows"
             )
         [(dimension, language)] = kinds
-        pairs = [(one, gone) for one, gone in zip(segments, dead, strict=True) if one.rows] or [
+        pairs = [(segment, gone) for segment, gone in zip(segments, dead, strict=True) if segment.rows] or [
             (segments[0], None)
         ]
-        parts = [one for one, _ in pairs]
+        parts = [segment for segment, _ in pairs]
         kept = [None if gone is None or not gone.any() else np.flatnonzero(~gone) for _, gone in pairs]
-        sizes = [one.rows if rows is None else rows.size for one, rows in zip(parts, kept, strict=True)]
+        sizes = [
+            segment.rows if rows is None else rows.size for segment, rows in zip(parts, kept, strict=True)
+        ]
         firsts = [0, *np.cumsum(sizes).tolist()]
         maps: list[Kept] = []
-        for one, alive, first in zip(parts, kept, firsts, strict=False):
+        for segment, alive, first in zip(parts, kept, firsts, strict=False):
             moved: Kept = None
             if alive is not None:
-                moved = np.full(one.rows, -1, dtype=np.int64)
+                moved = np.full(segment.rows, -1, dtype=np.int64)
                 moved[alive] = np.arange(alive.size) + first
             maps.append(moved)
         rows = firsts[-1]
@@ -162,24 +166,24 @@ class Segment:
         def joined(name: str) -> NDArray[Any]:
             return np.concatenate(
                 [
-                    one._arrays[name] if r is None else one._arrays[name][r]
-                    for one, r in zip(parts, kept, strict=True)
+                    segment._arrays[name] if rows is None else segment._arrays[name][rows]
+                    for segment, rows in zip(parts, kept, strict=True)
                 ]
             )
 
         names: dict[str, int] = {}
         numbers = []
-        for one, alive in zip(parts, kept, strict=True):
-            own = one.source_of if alive is None else one.source_of[alive]
-            first_seen = own[np.sort(np.unique(own, return_index=True)[1])]
-            table = np.zeros(len(one.sources), dtype=np.int32)
+        for segment, alive in zip(parts, kept, strict=True):
+            numbers_in_part = segment.source_of if alive is None else segment.source_of[alive]
+            first_seen = numbers_in_part[np.sort(np.unique(numbers_in_part, return_index=True)[1])]
+            table = np.zeros(len(segment.sources), dtype=np.int32)
             for number in first_seen.tolist():
-                table[number] = names.setdefault(one.sources[number], len(names))
-            numbers.append(table[own])
+                table[number] = names.setdefault(segment.sources[number], len(names))
+            numbers.append(table[numbers_in_part])
         ids = np.zeros(rows, dtype=np.uint64)
-        for one, moved, first in zip(parts, maps, firsts, strict=False):
-            targets = _moved(one._arrays["id_rows"], moved, first)
-            ids[targets[targets >= 0]] = one._arrays["ids"][targets >= 0]
+        for segment, moved, first in zip(parts, maps, firsts, strict=False):
+            targets = _moved(segment._arrays["id_rows"], moved, first)
+            ids[targets[targets >= 0]] = segment._arrays["ids"][targets >= 0]
         lengths = joined("lengths")
         arrays: dict[str, NDArray[Any]] = {
             "lengths": lengths,
@@ -188,11 +192,13 @@ class Segment:
             "sketches": joined("sketches"),
             **_by_id(ids),
             **_merged_fields(parts, maps, firsts),
-            **_named("term", postings.merge([one.postings for one in parts], maps, firsts[:-1], rows)),
-            **_named("stored", stored.merge([one.stored for one in parts], kept)),
+            **_named(
+                "term", postings.merge([segment.postings for segment in parts], maps, firsts[:-1], rows)
+            ),
+            **_named("stored", stored.merge([segment.stored for segment in parts], kept)),
         }
         if dimension:
-            vectors = [one.vectors for one in parts if one.vectors is not None]
+            vectors = [segment.vectors for segment in parts if segment.vectors is not None]
             arrays |= _named("vector", quantised.merge(vectors, kept, arrays["sources"]))
         return cls(_note(rows, dimension, language, int(lengths.sum()), names), arrays, "a segment in memory")
 
@@ -230,7 +236,7 @@ class Segment:
         rows, dimension = note["rows"], note["dimension"]
         sizes = {"R": rows, "D": dimension, "W": -(-dimension // 64), "R+1": rows + 1, "64": 64}
         arrays = {
-            name: _read(folder / f"{name}.npy", kind, [sizes.get(one) for one in shape])
+            name: _read(folder / f"{name}.npy", kind, [sizes.get(size) for size in shape])
             for name, (kind, shape) in _FILES.items()
             if dimension or not name.startswith("vector_")
         }
@@ -244,7 +250,7 @@ class Segment:
 
     def find(self, passage_ids: Sequence[str]) -> NDArray[np.int64]:
         """The row of each passage id, -1 where it is not here."""
-        wanted = np.array([hash_of(one) for one in passage_ids], dtype=np.uint64)
+        wanted = np.array([hash_of(passage_id) for passage_id in passage_ids], dtype=np.uint64)
         at = postings.find_terms(self._arrays["ids"], wanted)
         if not self.rows:
             return at
@@ -252,11 +258,11 @@ class Segment:
 
     def having(self, field: str, values: Collection[str]) -> NDArray[np.int64]:
         """The rows, rising, whose metadata field (or owner, title, url, document) is one of `values`."""
-        wanted = np.array([hash_of(f"{field}\0{one}") for one in values], dtype=np.uint64)
+        wanted = np.array([hash_of(f"{field}\0{value}") for value in values], dtype=np.uint64)
         at = postings.find_terms(self._arrays["field_terms"], wanted)
         starts, rows = self._arrays["field_starts"], self._arrays["field_rows"]
-        found = [rows[int(starts[one]) : int(starts[one + 1])] for one in at[at >= 0].tolist()]
-        return np.unique(np.concatenate(found)).astype(np.int64) if found else np.zeros(0, dtype=np.int64)
+        parts = [rows[int(starts[term]) : int(starts[term + 1])] for term in at[at >= 0].tolist()]
+        return np.unique(np.concatenate(parts)).astype(np.int64) if parts else np.zeros(0, dtype=np.int64)
 
     def of_documents(self, document_ids: Collection[str]) -> NDArray[np.int64]:
         """The rows of the passages of some documents, rising."""
@@ -307,10 +313,15 @@ def _by_field(passages: Sequence[Passage]) -> dict[str, NDArray[Any]]:
     numbers: dict[tuple[str, str], int] = {}
     terms: list[int] = []
     rows: list[int] = []
-    for row, one in enumerate(passages):
-        told = {("owner", one.owner), ("title", one.title), ("url", one.url), ("document", one.document)}
-        told |= {(str(name), str(value)) for name, value in one.metadata.items()}
-        for pair in told:
+    for row, passage in enumerate(passages):
+        values = {
+            ("owner", passage.owner),
+            ("title", passage.title),
+            ("url", passage.url),
+            ("document", passage.document),
+        }
+        values |= {(str(name), str(value)) for name, value in passage.metadata.items()}
+        for pair in values:
             if pair[1]:
                 terms.append(numbers.setdefault(pair, len(numbers)))
                 rows.append(row)
@@ -322,9 +333,9 @@ def _merged_fields(
     parts: Sequence[Segment], maps: Sequence[Kept], firsts: Sequence[int]
 ) -> dict[str, NDArray[Any]]:
     terms, rows = [], []
-    for one, moved, first in zip(parts, maps, firsts, strict=False):
-        target = _moved(one._arrays["field_rows"], moved, first)
-        owners = np.repeat(one._arrays["field_terms"], np.diff(one._arrays["field_starts"]))
+    for segment, moved, first in zip(parts, maps, firsts, strict=False):
+        target = _moved(segment._arrays["field_rows"], moved, first)
+        owners = np.repeat(segment._arrays["field_terms"], np.diff(segment._arrays["field_starts"]))
         terms.append(owners[target >= 0])
         rows.append(target[target >= 0])
     return _grouped(np.concatenate(terms), np.concatenate(rows))

@@ -21,9 +21,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _UNIT, _RECORD = "\x1f", "\x1e"
-_FIELDS = 11
+_FIELDS = 12
+_ORIGIN = 7
 _new = object.__new__
-(_text, _id, _source, _owner, _title, _url, _date, _document, _start, _end, _metadata) = (
+(_text, _id, _source, _owner, _title, _url, _date, _date_origin, _document, _start, _end, _metadata) = (
     getattr(Passage, field.name).__set__ for field in fields(Passage)
 )
 
@@ -38,7 +39,7 @@ class Stored(NamedTuple):
 
 def store(passages: Sequence[Passage]) -> Stored:
     """The fields of passages as bytes."""
-    lines = [_line(one) for one in passages]
+    lines = [_line(passage) for passage in passages]
     starts = np.zeros(len(lines) + 1, dtype=np.int64)
     np.cumsum([len(line) for line in lines], out=starts[1:])
     sums = np.array([zlib.crc32(line) for line in lines], dtype=np.uint32)
@@ -67,7 +68,7 @@ def merge(parts: Sequence[Stored], kept: Sequence[NDArray[np.int64] | None]) -> 
 
 def fetch(stored: Stored, rows: NDArray[np.int64], where: str) -> list[Passage]:
     """The passages of some rows; raises `StoreError`, naming `where`, when the bytes of one are damaged."""
-    held = stored.bytes.data
+    content = stored.bytes.data
     places = zip(
         rows.tolist(),
         stored.starts[rows].tolist(),
@@ -77,7 +78,7 @@ def fetch(stored: Stored, rows: NDArray[np.int64], where: str) -> list[Passage]:
     )
     passages = []
     for row, begin, end, checksum in places:
-        line = held[begin:end] if 0 <= begin < end else held[:0]
+        line = content[begin:end] if 0 <= begin < end else content[:0]
         if zlib.crc32(line) != checksum or not line:
             raise StoreError(
                 f"{where}: the stored passage of row {row} is damaged; run: disputatio index check"
@@ -89,21 +90,24 @@ def fetch(stored: Stored, rows: NDArray[np.int64], where: str) -> list[Passage]:
 def _passage(line: str) -> Passage:
     parts = line.split(_UNIT)
     if _RECORD in line:
-        parts = [one.replace(_RECORD + "1", _UNIT).replace(_RECORD + "0", _RECORD) for one in parts]
-    text, name, source, owner, title, url, date, document, start, end, metadata = parts
-    one = _new(Passage)  # filled without its __init__, which takes most of the time of a long answer
-    _text(one, text)
-    _id(one, name)
-    _source(one, source)
-    _owner(one, owner)
-    _title(one, title)
-    _url(one, url)
-    _date(one, date)
-    _document(one, document)
-    _start(one, int(start))
-    _end(one, int(end))
-    _metadata(one, json.loads(metadata) if metadata else {})
-    return one
+        parts = [field.replace(_RECORD + "1", _UNIT).replace(_RECORD + "0", _RECORD) for field in parts]
+    if len(parts) == _FIELDS - 1:  # written before the origin of dates was kept
+        parts.insert(_ORIGIN, "")
+    text, name, source, owner, title, url, date, origin, document, start, end, metadata = parts
+    passage = _new(Passage)  # filled without its __init__, which takes most of the time of a long answer
+    _text(passage, text)
+    _id(passage, name)
+    _source(passage, source)
+    _owner(passage, owner)
+    _title(passage, title)
+    _url(passage, url)
+    _date(passage, date)
+    _date_origin(passage, origin)
+    _document(passage, document)
+    _start(passage, int(start))
+    _end(passage, int(end))
+    _metadata(passage, json.loads(metadata) if metadata else {})
+    return passage
 
 
 def _line(passage: Passage) -> bytes:
@@ -115,6 +119,7 @@ def _line(passage: Passage) -> bytes:
         passage.title,
         passage.url,
         passage.date,
+        passage.date_origin,
         passage.document,
         str(passage.start),
         str(passage.end),
@@ -122,5 +127,7 @@ def _line(passage: Passage) -> bytes:
     ]
     line = _UNIT.join(parts)
     if _RECORD in line or line.count(_UNIT) != _FIELDS - 1:
-        line = _UNIT.join(one.replace(_RECORD, _RECORD + "0").replace(_UNIT, _RECORD + "1") for one in parts)
+        line = _UNIT.join(
+            field.replace(_RECORD, _RECORD + "0").replace(_UNIT, _RECORD + "1") for field in parts
+        )
     return line.encode("utf-8", "surrogatepass")

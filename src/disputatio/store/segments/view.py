@@ -51,14 +51,14 @@ class View:
         """How many passages each source has."""
         import numpy as np
 
-        found: dict[str, int] = {}
+        counts: dict[str, int] = {}
         for segment, dead in zip(self.segments, self.dead, strict=True):
             rows = segment.source_of if dead is None else segment.source_of[~dead]
-            held = np.bincount(rows, minlength=len(segment.sources)).tolist()
-            for name, count in zip(segment.sources, held, strict=True):
+            counts_here = np.bincount(rows, minlength=len(segment.sources)).tolist()
+            for name, count in zip(segment.sources, counts_here, strict=True):
                 if count:
-                    found[name] = found.get(name, 0) + count
-        return found
+                    counts[name] = counts.get(name, 0) + count
+        return counts
 
     def states(self) -> dict[str, str]:
         """One word a source for all that it holds: another word when a passage is added, changed or dropped.
@@ -89,7 +89,7 @@ def open_view(path: Path, last: View | None = None) -> View | None:
         stamp = manifests.stamp(path)
         if stamp is not None and last is not None and stamp == last.stamp:
             return last
-        manifest = manifests.read(path)
+        manifest = manifests.read(path, older=True)
         if manifest is None or stamp is None:
             return None
         try:
@@ -102,7 +102,7 @@ def open_view(path: Path, last: View | None = None) -> View | None:
 
 
 def _opened(path: Path, stamp: tuple[int, int, int], manifest: Manifest, last: View | None) -> View:
-    from disputatio.store.record.stage import read_dead, stemming
+    from disputatio.store.record.transaction import read_dead, stemming
     from disputatio.store.segments.searcher import Searcher
     from disputatio.store.segments.segment import Segment
 

@@ -57,9 +57,9 @@ def _categories(row: Mapping[str, Any], place: Place) -> dict[str, str]:
     """What kind of question it is, by columns, or by the lists that the generator itself returns."""
     strata = {name: string(row, field, place) for name, field in CATEGORIES.items() if row.get(field)}
     for key in ("question_categories", "user_categories"):
-        for told in items(row, key, dict, place) if row.get(key) else []:
-            named = string(told, "categorization_name", place, f"{key}.")
-            strata[named.replace("-", " ")] = string(told, "category_name", place, f"{key}.")
+        for item in items(row, key, dict, place) if row.get(key) else []:
+            named = string(item, "categorization_name", place, f"{key}.")
+            strata[named.replace("-", " ")] = string(item, "category_name", place, f"{key}.")
     return strata
 
 
@@ -117,7 +117,7 @@ def expertqa(row: Mapping[str, Any], place: Place) -> Example:
         row=place.row,
         question=string(row, "question", place),
         gold=(),
-        passages=tuple({one.id: one for one in passages}.values()),
+        passages=tuple({passage.id: passage for passage in passages}.values()),
         metadata={
             "dataset": place.dataset,
             "part": optional(row, "split", place),
@@ -142,7 +142,7 @@ FORMATS = (
         fields="question, answer, context[], document_ids[], question_*, user_* (or question_categories[], "
         "user_categories[])",
         measure="correctness and faithfulness by a judge (--judge); Recall@20 and MRR@20 of the pages "
-        "(bench/ragenta_datamorgana.py)",
+        "(bench/papers/ragenta_datamorgana.py)",
         metrics=(),
         loader=datamorgana,
         shapes=(("question", "answer", "context", "document_ids"),),
@@ -155,7 +155,7 @@ FORMATS = (
         licence="MIT",
         shape="JSON lines",
         fields="question, claim, evidence[], support, reliability, correctness, split, ...",
-        measure="agreement of our verdicts with the experts' (bench/claim_verification.py); by a judge",
+        measure="our verdicts against the experts' (bench/papers/claim_verification.py); by a judge",
         metrics=(),
         loader=expertqa,
         shapes=(("question", "claim", "evidence", "support"),),
@@ -170,7 +170,7 @@ FORMATS = (
         shape="JSON lines",
         fields="question, generated_answer, ground_truth_answer, correctness_score, faithfulness_score, "
         "system",
-        measure="agreement of our judge with theirs (bench/judge_agreement.py); by a judge",
+        measure="agreement of our judge with theirs (bench/papers/judge_agreement.py); by a judge",
         metrics=(),
         loader=judged_answers,
         shapes=(("question", "generated_answer", "ground_truth_answer", "correctness_score"),),

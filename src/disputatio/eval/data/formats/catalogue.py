@@ -34,6 +34,6 @@ _ROOMS = (
 FORMATS: Mapping[str, Format] = MappingProxyType(
     {
         form.name: form
-        for form in sorted((one for room in _ROOMS for one in room.FORMATS), key=lambda f: f.name)
+        for form in sorted((form for room in _ROOMS for form in room.FORMATS), key=lambda f: f.name)
     }
 )

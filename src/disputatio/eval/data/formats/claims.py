@@ -7,7 +7,7 @@ from typing import Any
 
 from disputatio.eval.data.formats.format import Format
 from disputatio.eval.data.formats.menus import in_words
-from disputatio.eval.data.rows import Place, example_id, string, word
+from disputatio.eval.data.rows import Place, example_id, scalar_text, string
 from disputatio.text import one_line
 from disputatio.types import Example
 
@@ -55,9 +55,9 @@ def liar(row: Mapping[str, Any], place: Place) -> Example:
         wrong=("no" if right == "yes" else "yes",),
         metadata={
             "dataset": place.dataset,
-            "id": word(row, "id"),
+            "id": scalar_text(row, "id"),
             "claim": claim,
-            "speaker": word(row, "speaker"),
+            "speaker": scalar_text(row, "speaker"),
             "options": ("yes", "no"),
             "strata": {"verdict": label},
         },

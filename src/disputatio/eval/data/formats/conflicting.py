@@ -22,9 +22,9 @@ from disputatio.eval.data.rows import (
     example_id,
     items,
     optional,
+    scalar_text,
     string,
     value,
-    word,
 )
 from disputatio.eval.metrics import answer_set
 from disputatio.text import content_id
@@ -48,12 +48,12 @@ def ramdocs(row: Mapping[str, Any], place: Place) -> Example:
     """
     documents = items(row, "documents", dict, place)
     passages = []
-    for number, told in enumerate(documents, 1):
+    for number, entry in enumerate(documents, 1):
         at = f"documents[{number - 1}]."
         for key in ("type", "answer"):
-            string(told, key, place, at)
-        passages.append(document(number, string(told, "text", place, at)))
-    types = tuple(told["type"] for told in documents)
+            string(entry, key, place, at)
+        passages.append(document(number, string(entry, "text", place, at)))
+    types = tuple(entry["type"] for entry in documents)
     gold = answers(row, "gold_answers", place)
     return Example(
         id=example_id(row, place),
@@ -65,7 +65,7 @@ def ramdocs(row: Mapping[str, Any], place: Place) -> Example:
         metadata={
             "dataset": place.dataset,
             "types": types,
-            "answers": tuple(told["answer"] for told in documents),
+            "answers": tuple(entry["answer"] for entry in documents),
             "entities": tuple(items(row, "disambig_entity", str, place)) if "disambig_entity" in row else (),
             "strata": {
                 "gold answers": str(len(answer_set(gold))),
@@ -83,13 +83,13 @@ def ambigdocs(row: Mapping[str, Any], place: Place) -> Example:
     """
     documents = items(row, "documents", dict, place)
     passages = []
-    for number, told in enumerate(documents, 1):
+    for number, entry in enumerate(documents, 1):
         at = f"documents[{number - 1}]."
         passages.append(
-            document(number, string(told, "text", place, at), title=optional(told, "title", place, at))
+            document(number, string(entry, "text", place, at), title=optional(entry, "title", place, at))
         )
-    said = tuple(string(told, "answer", place, f"documents[{n}].") for n, told in enumerate(documents))
-    gold = distinct(said)
+    stated = tuple(string(entry, "answer", place, f"documents[{n}].") for n, entry in enumerate(documents))
+    gold = distinct(stated)
     return Example(
         id=example_id(row, place),
         row=place.row,
@@ -98,10 +98,10 @@ def ambigdocs(row: Mapping[str, Any], place: Place) -> Example:
         passages=tuple(passages),
         metadata={
             "dataset": place.dataset,
-            "id": word(row, "qid"),
+            "id": scalar_text(row, "qid"),
             "types": ("correct",) * len(documents),
-            "answers": said,
-            "entities": tuple(one.title for one in passages),
+            "answers": stated,
+            "entities": tuple(passage.title for passage in passages),
             "strata": {"gold answers": str(len(answer_set(gold)))},
         },
     )
@@ -114,10 +114,10 @@ def _imbalance(gold: Sequence[str], documents: Sequence[Mapping[str, Any]]) -> d
     >>> _imbalance(["Lund", "Oslo"], told[:3]), _imbalance(["Lund"], told)
     ({'imbalance': '1'}, {})
     """
-    held = Counter(
-        name for told in documents if told["type"] == "correct" for name in answer_set([told["answer"]])
+    passages_of = Counter(
+        name for entry in documents if entry["type"] == "correct" for name in answer_set([entry["answer"]])
     )
-    counts = [held[name] for name in answer_set(gold)]
+    counts = [passages_of[name] for name in answer_set(gold)]
     return {"imbalance": str(max(counts) - min(counts))} if len(counts) > 1 else {}
 
 
@@ -125,10 +125,10 @@ def conflictnq(row: Mapping[str, Any], place: Place) -> Example:
     """A question of ConflictNQ with real passages, fabricated ones, and the answer of each."""
     real = string(row, "real_short_answer", place)
     fake = string(row, "fake_short_answer", place)
-    told = [("correct", real, one) for one in _texts(row, "real_passages", place)]
-    told += [("misinfo", fake, one) for one in _texts(row, "fake_passages", place)]
+    typed = [("correct", real, text) for text in _texts(row, "real_passages", place)]
+    typed += [("misinfo", fake, text) for text in _texts(row, "fake_passages", place)]
     return _mixed_example(
-        row, place, question=string(row, "cleaned_question", place), gold=(real,), wrong=(fake,), told=told
+        row, place, question=string(row, "cleaned_question", place), gold=(real,), wrong=(fake,), typed=typed
     )
 
 
@@ -139,23 +139,25 @@ def conflictqa(row: Mapping[str, Any], place: Place) -> Example:
     whose answer is true or false (StrategyQA's) is asked for yes or no.
     """
     truth = answers(row, "ground_truth", place)
-    told = []
-    for kind, said in (("memory", "memory_answer"), ("counter", "counter_answer")):
-        answer = optional(row, said, place)
+    typed = []
+    for kind, field in (("memory", "memory_answer"), ("counter", "counter_answer")):
+        answer = optional(row, field, place)
         long = "parametric_memory" if kind == "memory" else "counter_memory"
         for key in (long, f"{long}_aligned_evidence"):
             text = optional(row, key, place)
             if text.strip():
-                told.append((kind, answer, text))
+                typed.append((kind, answer, text))
     question = string(row, "question", place)
-    words = {boolean(one) for one in truth}
+    truths = {boolean(value) for value in truth}
     metadata: dict[str, Any] = {"strata": {"answer": "free"}, "readings": ((truth,),) if truth else ()}
     gold, wrong = truth, tuple[str, ...]()
-    if len(words) == 1 and (right := words.pop()):
+    if len(truths) == 1 and (right := truths.pop()):
         question, gold = in_words(question, _TRUTHS), (right,)
-        wrong = tuple(one for one in _TRUTHS if one != right)
+        wrong = tuple(truth for truth in _TRUTHS if truth != right)
         metadata = {"options": _TRUTHS, "strata": {"answer": right}}
-    return _mixed_example(row, place, question=question, gold=gold, wrong=wrong, told=told, metadata=metadata)
+    return _mixed_example(
+        row, place, question=question, gold=gold, wrong=wrong, typed=typed, metadata=metadata
+    )
 
 
 def conflicts(row: Mapping[str, Any], place: Place) -> Example:
@@ -164,15 +166,15 @@ def conflicts(row: Mapping[str, Any], place: Place) -> Example:
     Most questions of opinion, and most whose results complement each other, have no one right answer:
     their gold answers are empty, and they are unscored. Sources are the domains.
     """
-    told = string(row, "conflict_type", place)
-    kind = next((ours for theirs, ours in KINDS.items() if theirs in told.casefold()), "")
+    conflict_type = string(row, "conflict_type", place)
+    kind = next((ours for theirs, ours in KINDS.items() if theirs in conflict_type.casefold()), "")
     if not kind:
-        raise place.wrong(f"conflict_type {told!r} is none of those that the data set has")
+        raise place.wrong(f"conflict_type {conflict_type!r} is none of those that the data set has")
     passages: dict[str, Passage] = {}
-    for number, one in enumerate(items(row, "search_results", dict, place), 1):
+    for number, result in enumerate(items(row, "search_results", dict, place), 1):
         at = f"search_results[{number - 1}]."
-        known = {key: optional(one, key, place, at) for key in ("title", "url", "date")}
-        texts = (optional(one, key, place, at) for key in ("short_text", "snippet", "response_str"))
+        known = {key: optional(result, key, place, at) for key in ("title", "url", "date")}
+        texts = (optional(result, key, place, at) for key in ("short_text", "snippet", "response_str"))
         text = next((text for text in texts if text.strip()), "")
         if not text:
             continue
@@ -192,15 +194,15 @@ def conflicts(row: Mapping[str, Any], place: Place) -> Example:
             "dataset": place.dataset,
             "part": kind,
             "conflict": kind,
-            "origin": word(row, "source"),
-            "strata": {"conflict": told},
+            "origin": scalar_text(row, "source"),
+            "strata": {"conflict": conflict_type},
         },
     )
 
 
-def mixed(told: Iterable[tuple[str, str, str]]) -> list[tuple[str, str, str]]:
+def mixed(typed: Iterable[tuple[str, str, str]]) -> list[tuple[str, str, str]]:
     """Kinds, answers and texts in an order that depends on the texts alone, so that it tells nothing."""
-    return sorted(told, key=lambda one: content_id("p", one[2]))
+    return sorted(typed, key=lambda entry: content_id("p", entry[2]))
 
 
 def _mixed_example(
@@ -210,11 +212,11 @@ def _mixed_example(
     question: str,
     gold: tuple[str, ...],
     wrong: tuple[str, ...],
-    told: Iterable[tuple[str, str, str]],
+    typed: Iterable[tuple[str, str, str]],
     metadata: Mapping[str, Any] | None = None,
 ) -> Example:
     """An example of passages with their kinds and answers, the passages mixed."""
-    known = mixed(told)
+    known = mixed(typed)
     return Example(
         id=example_id(row, place),
         row=place.row,
@@ -224,7 +226,7 @@ def _mixed_example(
         passages=tuple(document(number, text) for number, (_, _, text) in enumerate(known, 1)),
         metadata={
             "dataset": place.dataset,
-            "id": word(row, "id"),
+            "id": scalar_text(row, "id"),
             "types": tuple(kind for kind, _, _ in known),
             "answers": tuple(answer for _, answer, _ in known),
             **(metadata or {}),
@@ -236,8 +238,8 @@ def _texts(row: Mapping[str, Any], key: str, place: Place) -> list[str]:
     """The texts of ConflictNQ's passages."""
     value(row, key, place)
     return [
-        string(one, "passage", place, f"{key}[{number}].")
-        for number, one in enumerate(items(row, key, dict, place))
+        string(item, "passage", place, f"{key}[{number}].")
+        for number, item in enumerate(items(row, key, dict, place))
     ]
 
 
@@ -245,7 +247,7 @@ _STRICT = "strict EM (every gold answer, no wrong one), and precision, recall an
 FORMATS = (
     Format(
         name="ambigdocs",
-        description="one name, several entities, a document and an answer for each (AmbigDocs)",
+        description="namesakes, with a document and an answer for each (AmbigDocs)",
         origin="Lee et al. 2024, arXiv:2404.12447; huggingface.co/datasets/yoonsanglee/AmbigDocs",
         licence="Apache-2.0",
         shape="a JSON list (test.json, dev.json, train.json)",
@@ -258,7 +260,7 @@ FORMATS = (
     ),
     Format(
         name="conflictnq",
-        description="NQ questions with a real and a fabricated answer, and passages for both (ConflictNQ)",
+        description="a real and a fabricated answer, with passages for both (ConflictNQ)",
         origin="val.jsonl of ConflictNQ, as published with its passages",
         licence="Apache-2.0",
         shape="JSON lines",
@@ -285,7 +287,7 @@ FORMATS = (
     ),
     Format(
         name="conflicts",
-        description="search results of a question, and the kind of their conflict by experts (CONFLICTS)",
+        description="search results, and the kind of conflict by experts (CONFLICTS)",
         origin="Cattan et al. 2025 (DRAGged into Conflicts), arXiv:2506.08500; "
         "github.com/google-research-datasets/rag_conflicts",
         licence="see its repository",

@@ -9,7 +9,7 @@ from typing import Any
 
 from disputatio.eval.data.formats.format import Format
 from disputatio.eval.data.formats.menus import LETTERS, menu, options_of
-from disputatio.eval.data.rows import Place, document, example_id, read_text, string, value, word
+from disputatio.eval.data.rows import Place, document, example_id, read_text, scalar_text, string, value
 from disputatio.types import Example
 
 _SPLIT = re.compile(r"_(?:test|dev|val|validation|train)$")
@@ -25,8 +25,8 @@ def mmlu(row: Mapping[str, Any], place: Place) -> Example:
 
     The subject is the row's, or that of the file's name (anatomy_test.csv).
     """
-    told = row["choices"] if "choices" in row else [value(row, letter, place) for letter in _LETTERS]
-    options = list(options_of(told, place, "choices").values())
+    choices = row["choices"] if "choices" in row else [value(row, letter, place) for letter in _LETTERS]
+    options = list(options_of(choices, place, "choices").values())
     answer = value(row, "answer", place)
     if isinstance(answer, str) and answer.strip() in LETTERS[: len(options)] and answer.strip():
         right = LETTERS.index(answer.strip())
@@ -34,18 +34,18 @@ def mmlu(row: Mapping[str, Any], place: Place) -> Example:
         right = int(answer)
     else:
         raise place.wrong(f"answer {answer!r} is none of its {len(options)} options")
-    subject = word(row, "subject") or _SPLIT.sub("", place.path.name.partition(".")[0])
-    asked = menu(string(row, "question", place), options, right)
+    subject = scalar_text(row, "subject") or _SPLIT.sub("", place.path.name.partition(".")[0])
+    question_menu = menu(string(row, "question", place), options, right)
     return Example(
         id=example_id(row, place),
         row=place.row,
-        question=asked.question,
-        gold=asked.gold,
-        wrong=asked.wrong,
+        question=question_menu.question,
+        gold=question_menu.gold,
+        wrong=question_menu.wrong,
         metadata={
             "dataset": place.dataset,
             "part": subject,
-            "options": asked.options,
+            "options": question_menu.options,
             "strata": {"subject": subject},
         },
     )
@@ -61,34 +61,34 @@ def legalbench(row: Mapping[str, Any], place: Place) -> Example:
     texts = {key: string(row, key, place) for key in row if key not in _APART and str(row[key] or "").strip()}
     prompt = str(place.facts.get("prompt", ""))
     if row.get("question"):
-        asked = string(row, "question", place)
+        question = string(row, "question", place)
     elif prompt:
-        asked = _SLOT.sub(lambda slot: texts.get(slot["column"], slot[0]), prompt)
+        question = _SLOT.sub(lambda slot: texts.get(slot["column"], slot[0]), prompt)
         texts = {}
     else:
         task = place.path.parent.name.replace("_", " ")
-        asked, texts = "\n".join([f"{task}:", *texts.values()]), {}
+        question, texts = "\n".join([f"{task}:", *texts.values()]), {}
     answer = string(row, "answer", place)
-    options = [one for one in place.facts.get("options", ()) if one]
+    options = [option for option in place.facts.get("options", ()) if option]
     gold: tuple[str, ...] = (answer,)
     wrong: tuple[str, ...] = ()
     known: dict[str, Any] = {}
     if answer in options:
-        chosen = menu(asked, options, options.index(answer))
-        asked, gold, wrong = chosen.question, chosen.gold, chosen.wrong
+        chosen = menu(question, options, options.index(answer))
+        question, gold, wrong = chosen.question, chosen.gold, chosen.wrong
         known["options"] = chosen.options
     part = place.path.name.partition(".")[0]
     return Example(
         id=example_id(row, place),
         row=place.row,
-        question=asked,
+        question=question,
         gold=gold,
         wrong=wrong,
         passages=tuple(document(number, text) for number, text in enumerate(texts.values(), 1)),
         metadata={
             "dataset": place.dataset,
             "part": part,
-            "id": f"{part} {word(row, 'index')}" if word(row, "index") else "",
+            "id": f"{part} {scalar_text(row, 'index')}" if scalar_text(row, "index") else "",
             "strata": {"answer": answer} if known else {},
             **known,
         },

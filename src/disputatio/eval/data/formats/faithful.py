@@ -12,7 +12,16 @@ from typing import Any
 
 from disputatio.eval.data.formats.format import BY_ANSWER, Format
 from disputatio.eval.data.formats.menus import menu, options_of
-from disputatio.eval.data.rows import Place, answers, document, example_id, optional, string, value, word
+from disputatio.eval.data.rows import (
+    Place,
+    answers,
+    document,
+    example_id,
+    optional,
+    scalar_text,
+    string,
+    value,
+)
 from disputatio.text import is_unknown
 from disputatio.types import Example
 
@@ -24,10 +33,10 @@ def unanswerable(row: Mapping[str, Any], place: Place) -> Example:
 
     Its `answers` are words for that ("unknown", "no answer", ...), so there is no gold answer.
     """
-    told = answers(row, "answers", place) if "answers" in row else ()
-    if told and not any(map(is_unknown, told)):
-        raise place.wrong(f"answers hold {told[0]!r}: a row of faitheval_inconsistent, or another's")
-    return _example(row, place, metadata={"abstain": True, "told": told})
+    listed = answers(row, "answers", place) if "answers" in row else ()
+    if listed and not any(map(is_unknown, listed)):
+        raise place.wrong(f"answers hold {listed[0]!r}: a row of faitheval_inconsistent, or another's")
+    return _example(row, place, metadata={"abstain": True, "told": listed})
 
 
 def inconsistent(row: Mapping[str, Any], place: Place) -> Example:
@@ -36,10 +45,10 @@ def inconsistent(row: Mapping[str, Any], place: Place) -> Example:
     Each document is a passage. As in MADAM-RAG, the answer of the original, the first of the two, is the
     one that is right, and that of the copy is wrong. (FaithEval itself asks for the word "conflict".)
     """
-    told = answers(row, "answers", place)
-    if told and all(map(is_unknown, told)):
-        raise place.wrong(f"answers hold {told[0]!r} and the like: a row of faitheval_unanswerable")
-    return _example(row, place, gold=told[:1], wrong=told[1:])
+    listed = answers(row, "answers", place)
+    if listed and all(map(is_unknown, listed)):
+        raise place.wrong(f"answers hold {listed[0]!r} and the like: a row of faitheval_unanswerable")
+    return _example(row, place, gold=listed[:1], wrong=listed[1:])
 
 
 def counterfactual(row: Mapping[str, Any], place: Place) -> Example:
@@ -51,14 +60,14 @@ def counterfactual(row: Mapping[str, Any], place: Place) -> Example:
     key = string(row, "answerKey", place)
     if key not in options:
         raise place.wrong(f"answerKey {key!r} is none of its options {', '.join(options)}")
-    asked = menu(string(row, "question", place), list(options.values()), list(options).index(key))
+    question_menu = menu(string(row, "question", place), list(options.values()), list(options).index(key))
     return _example(
         row,
         place,
-        question=asked.question,
-        gold=asked.gold,
-        wrong=asked.wrong,
-        metadata={"options": asked.options},
+        question=question_menu.question,
+        gold=question_menu.gold,
+        wrong=question_menu.wrong,
+        metadata={"options": question_menu.options},
     )
 
 
@@ -70,7 +79,7 @@ def documents(context: str) -> list[str]:
     >>> documents("Ada was born in Lund.")
     ['Ada was born in Lund.']
     """
-    return [one.strip() for one in _HEAD.split(context) if one.strip()]
+    return [part.strip() for part in _HEAD.split(context) if part.strip()]
 
 
 def _example(
@@ -92,9 +101,9 @@ def _example(
         passages=tuple(document(number, text) for number, text in enumerate(documents(context), 1)),
         metadata={
             "dataset": place.dataset,
-            "id": word(row, "qid") or word(row, "id"),
+            "id": scalar_text(row, "qid") or scalar_text(row, "id"),
             "justification": optional(row, "justification", place),
-            **({"strata": {"origin": word(row, "subset")}} if row.get("subset") else {}),
+            **({"strata": {"origin": scalar_text(row, "subset")}} if row.get("subset") else {}),
             **(metadata or {}),
         },
     )
@@ -107,7 +116,7 @@ _FILES = ("data/test-*.parquet", "test.jsonl")
 FORMATS = (
     Format(
         name="faitheval_counterfactual",
-        description="a context that argues for what the world knows to be wrong, four options (FaithEval)",
+        description="a context that argues for a wrong fact, four options (FaithEval)",
         origin=_ORIGIN.format("counterfactual"),
         licence=_LICENCE,
         shape=_SHAPE,
@@ -120,7 +129,7 @@ FORMATS = (
     ),
     Format(
         name="faitheval_inconsistent",
-        description="a document and a changed copy of it, which contradict each other (FaithEval)",
+        description="a document and a copy that contradicts it (FaithEval)",
         origin=_ORIGIN.format("inconsistent"),
         licence=_LICENCE,
         shape=_SHAPE,

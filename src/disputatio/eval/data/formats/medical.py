@@ -11,7 +11,7 @@ from typing import Any
 from disputatio.errors import InputError
 from disputatio.eval.data.formats.format import Format
 from disputatio.eval.data.formats.menus import DECISIONS, in_words, menu, options_of
-from disputatio.eval.data.rows import Place, example_id, items, read_text, string, value, word
+from disputatio.eval.data.rows import Place, example_id, items, read_text, scalar_text, string, value
 from disputatio.text import content_id
 from disputatio.types import Example, Passage
 
@@ -25,7 +25,9 @@ def mirage(row: Mapping[str, Any], place: Place) -> Example:
     The sets of the file (medqa, medmcqa, pubmedqa, bioasq, mmlu) are the parts of the data set.
     """
     answer = string(row, "answer", place)
-    return _chosen(row, place, options=value(row, "options", place), answer=answer, part=word(row, "set"))
+    return _chosen(
+        row, place, options=value(row, "options", place), answer=answer, part=scalar_text(row, "set")
+    )
 
 
 def mirage_rows(whole: Any, path: Path) -> list[tuple[str, Mapping[str, Any]]]:
@@ -51,10 +53,10 @@ def medqa(row: Mapping[str, Any], place: Place) -> Example:
         place,
         options=value(row, "options", place),
         answer=string(row, "answer_idx", place),
-        part=word(row, "meta_info") or "all",
+        part=scalar_text(row, "meta_info") or "all",
     )
-    told = string(row, "answer", place)
-    if example.metadata["options"][example.metadata["right"]] != told:
+    answer = string(row, "answer", place)
+    if example.metadata["options"][example.metadata["right"]] != answer:
         raise place.wrong(f"answer_idx {row['answer_idx']!r} is not the option that answer says")
     return example
 
@@ -66,18 +68,18 @@ def medmcqa(row: Mapping[str, Any], place: Place) -> Example:
     test rows are not published (no `cop`, or -1): they are asked and unscored.
     """
     options = {letter: str(value(row, key, place)) for letter, key in zip("ABCD", _OPTIONS, strict=True)}
-    told = row.get("cop")
-    if isinstance(told, bool) or not isinstance(told, int | None):
+    choice = row.get("cop")
+    if isinstance(choice, bool) or not isinstance(choice, int | None):
         raise place.wrong("cop must be a number")
     answer = ""
-    if told is not None and told >= 0:
+    if choice is not None and choice >= 0:
         base = place.facts.get("base")
         if base is None:
             raise place.wrong("no row of the file tells whether cop counts from 0 or from 1 (none is 0 or 4)")
-        if not base <= told < base + 4:
-            raise place.wrong(f"cop {told} is none of its four options")
-        answer = "ABCD"[told - base]
-    return _chosen(row, place, options=options, answer=answer, part=word(row, "subject_name") or "all")
+        if not base <= choice < base + 4:
+            raise place.wrong(f"cop {choice} is none of its four options")
+        answer = "ABCD"[choice - base]
+    return _chosen(row, place, options=options, answer=answer, part=scalar_text(row, "subject_name") or "all")
 
 
 def cop_base(rows: Sequence[Mapping[str, Any]], _path: Path) -> dict[str, Any]:
@@ -96,20 +98,20 @@ def _chosen(row: Mapping[str, Any], place: Place, *, options: Any, answer: str, 
     if answer and answer not in named:
         raise place.wrong(f"answer {answer!r} is none of its options {', '.join(named)}")
     right = list(named).index(answer) if answer else None
-    asked = menu(string(row, "question", place), list(named.values()), right)
+    question_menu = menu(string(row, "question", place), list(named.values()), right)
     return Example(
         id=example_id(row, place),
         row=place.row,
-        question=asked.question,
-        gold=asked.gold,
-        wrong=asked.wrong,
+        question=question_menu.question,
+        gold=question_menu.gold,
+        wrong=question_menu.wrong,
         metadata={
             "dataset": place.dataset,
             "part": part,
-            "id": word(row, "id"),
+            "id": scalar_text(row, "id"),
             "answer": answer,
             "right": right,
-            "options": asked.options,
+            "options": question_menu.options,
             "strata": {"set": part},
         },
     )
@@ -121,13 +123,13 @@ def pubmedqa(row: Mapping[str, Any], place: Place) -> Example:
     Its passage is the abstract without its conclusion, which would give the answer away. The parts are
     `test` (the ids in test_ground_truth.json beside the file) and `train` (the others).
     """
-    told = _spelled(row)
-    decision = string(told, "final_decision", place)
+    fields = _spelled(row)
+    decision = string(fields, "final_decision", place)
     if decision not in DECISIONS:
         raise place.wrong(f"final_decision {decision!r} is none of {', '.join(DECISIONS)}")
-    pmid = string(told, "pmid", place)
-    contexts = items(told, "contexts", str, place)
-    labels = items(told, "labels", str, place) if "labels" in told else []
+    pmid = string(fields, "pmid", place)
+    contexts = items(fields, "contexts", str, place)
+    labels = items(fields, "labels", str, place) if "labels" in fields else []
     if len(labels) != len(contexts):
         labels = [""] * len(contexts)
     abstract = "\n".join(
@@ -141,16 +143,16 @@ def pubmedqa(row: Mapping[str, Any], place: Place) -> Example:
     return Example(
         id=example_id(row, place),
         row=place.row,
-        question=in_words(string(told, "question", place), DECISIONS),
+        question=in_words(string(fields, "question", place), DECISIONS),
         gold=(decision,),
-        wrong=tuple(one for one in DECISIONS if one != decision),
+        wrong=tuple(other for other in DECISIONS if other != decision),
         passages=(
             Passage(
                 text=abstract,
                 source=source,
                 id=content_id("p", source, abstract),
                 url=f"https://pubmed.ncbi.nlm.nih.gov/{pmid}/",
-                date=word(told, "year"),
+                date=scalar_text(fields, "year"),
             ),
         )
         if abstract.strip()
@@ -168,40 +170,40 @@ def pubmedqa(row: Mapping[str, Any], place: Place) -> Example:
 
 def _spelled(row: Mapping[str, Any]) -> dict[str, Any]:
     """A row in small letters with a `pmid`: of ori_pqal.json, of its copies in parquet, or as it is."""
-    told = {key.lower(): found for key, found in row.items()}
-    context = told.get("context")
+    fields = {key.lower(): value for key, value in row.items()}
+    context = fields.get("context")
     if isinstance(context, Mapping):
-        told |= {key: context[key] for key in ("contexts", "labels") if key in context}
+        fields |= {key: context[key] for key in ("contexts", "labels") if key in context}
     for key in ("pubid", "id"):
-        if "pmid" not in told and told.get(key):
-            told["pmid"] = str(told[key])
-    return told
+        if "pmid" not in fields and fields.get(key):
+            fields["pmid"] = str(fields[key])
+    return fields
 
 
 def _test_ids(path: Path) -> Mapping[str, str] | None:
     """The decisions of the test ids, None without the file; raises `InputError` where it is another."""
     if not path.is_file():
         return None
-    found = path.stat()
-    return _read_ids(path, found.st_mtime_ns, found.st_size)
+    status = path.stat()
+    return _read_ids(path, status.st_mtime_ns, status.st_size)
 
 
 @lru_cache(maxsize=4)
 def _read_ids(path: Path, _changed: int, _size: int) -> Mapping[str, str]:
     try:
-        found = json.loads(read_text(path))
+        decisions = json.loads(read_text(path))
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: not JSON: {error}") from error
-    if not isinstance(found, dict) or not all(one in DECISIONS for one in found.values()):
+    if not isinstance(decisions, dict) or not all(decision in DECISIONS for decision in decisions.values()):
         raise InputError(f"{path}: not an object of ids with yes, no or maybe")
-    return found
+    return decisions
 
 
 _BY_CHOICE = "accuracy: the option picked, by its letter or its words"
 FORMATS = (
     Format(
         name="medmcqa",
-        description="questions of Indian medical entrance exams, four options (MedMCQA)",
+        description="Indian medical entrance exams, four options (MedMCQA)",
         origin="Pal et al. 2022, arXiv:2203.14371; github.com/medmcqa/medmcqa",
         licence="MIT (LICENSE.md; its README says Apache-2.0)",
         shape="JSON lines (dev.json) or parquet",
@@ -217,7 +219,7 @@ FORMATS = (
     ),
     Format(
         name="medqa",
-        description="questions of medical licensing exams, four or five options (MedQA)",
+        description="medical licensing exams, four or five options (MedQA)",
         origin="Jin et al. 2020, arXiv:2009.13081; github.com/jind11/MedQA",
         licence="MIT",
         shape="JSON lines (US/test.jsonl, 4_options/*.jsonl) or parquet",

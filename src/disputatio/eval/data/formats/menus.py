@@ -34,28 +34,28 @@ def menu(question: str, texts: Sequence[str], right: int | None) -> Menu:
     >>> menu("Which bone is longest?", ["Ulna", "Femur"], 1).gold, menu("Is it?", ["Yes", "No"], 0).question
     (('B. Femur',), 'Is it? (yes/no)')
     """
-    plain = [one_line(one) for one in texts]
-    if {one.casefold() for one in plain} <= set(DECISIONS):
-        named = [one.casefold() for one in plain]
-        asked = in_words(question, named)
+    plain = [one_line(text) for text in texts]
+    if {text.casefold() for text in plain} <= set(DECISIONS):
+        named = [text.casefold() for text in plain]
+        worded = in_words(question, named)
     else:
-        named = [f"{letter}. {one}" for letter, one in zip(LETTERS, plain, strict=False)]
-        asked = "\n".join([question.rstrip(), *named])
+        named = [f"{letter}. {text}" for letter, text in zip(LETTERS, plain, strict=False)]
+        worded = "\n".join([question.rstrip(), *named])
     return Menu(
-        question=asked,
+        question=worded,
         gold=() if right is None else (named[right],),
-        wrong=() if right is None else tuple(one for n, one in enumerate(named) if n != right),
+        wrong=() if right is None else tuple(option for n, option in enumerate(named) if n != right),
         options=tuple(texts),
     )
 
 
-def in_words(question: str, words: Sequence[str]) -> str:
+def in_words(question: str, options: Sequence[str]) -> str:
     """A question with the words that answer it behind it.
 
     >>> in_words("Does it help?", ("yes", "no"))
     'Does it help? (yes/no)'
     """
-    return f"{one_line(question)} ({'/'.join(words)})"
+    return f"{one_line(question)} ({'/'.join(options)})"
 
 
 def boolean(answer: object) -> str:
@@ -64,27 +64,27 @@ def boolean(answer: object) -> str:
     >>> boolean("True"), boolean(False), boolean("No."), boolean("1963")
     ('yes', 'no', 'no', '')
     """
-    said = str(answer).strip(" .").casefold()
-    return {"true": "yes", "yes": "yes", "false": "no", "no": "no"}.get(said, "")
+    text = str(answer).strip(" .").casefold()
+    return {"true": "yes", "yes": "yes", "false": "no", "no": "no"}.get(text, "")
 
 
-def options_of(found: Any, place: Place, key: str) -> dict[str, str]:
+def options_of(value: Any, place: Place, key: str) -> dict[str, str]:
     """Options with their labels: a list of texts, an object by labels, or {"label": [], "text": []}.
 
     Raises `InputError` where there are fewer than two or more than ten, or one says nothing.
     """
-    told = literal(found)
-    if isinstance(told, Mapping) and {"label", "text"} <= set(told):
-        told = by_columns(told)
-    if isinstance(told, list) and all(isinstance(one, Mapping) for one in told):
-        labelled = [(str(one.get("label")), one.get("text")) for one in told]
-    elif isinstance(told, list):
-        labelled = list(zip(LETTERS, told, strict=False))
-    elif isinstance(told, Mapping):
-        labelled = [(str(label), text) for label, text in told.items()]
+    listed = literal(value)
+    if isinstance(listed, Mapping) and {"label", "text"} <= set(listed):
+        listed = by_columns(listed)
+    if isinstance(listed, list) and all(isinstance(option, Mapping) for option in listed):
+        labelled = [(str(option.get("label")), option.get("text")) for option in listed]
+    elif isinstance(listed, list):
+        labelled = list(zip(LETTERS, listed, strict=False))
+    elif isinstance(listed, Mapping):
+        labelled = [(str(label), text) for label, text in listed.items()]
     else:
         raise place.wrong(f"{key} must be a list of options, or an object of them")
-    count = len(told) if isinstance(told, list | Mapping) else 0
+    count = len(listed) if isinstance(listed, list | Mapping) else 0
     if not 2 <= count <= len(LETTERS):
         raise place.wrong(f"{key} must hold two to {len(LETTERS)} options, and holds {count}")
     options = {}

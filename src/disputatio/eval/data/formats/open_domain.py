@@ -21,9 +21,9 @@ from disputatio.eval.data.rows import (
     items,
     literal,
     optional,
+    scalar_text,
     string,
     value,
-    word,
 )
 from disputatio.eval.metrics import answer_set
 from disputatio.types import Example, Passage
@@ -36,9 +36,9 @@ def nq_open(row: Mapping[str, Any], place: Place) -> Example:
 
     A row with texts to read is another data set's: they would be lost here.
     """
-    if held := [one for one in _TEXTS if row.get(one)]:
-        raise place.wrong(f"holds {held[0]}, which a row of nq_open has not")
-    key = next((one for one in ("golden_answers", "answers") if one in row), "answer")
+    if present := [field for field in _TEXTS if row.get(field)]:
+        raise place.wrong(f"holds {present[0]}, which a row of nq_open has not")
+    key = next((field for field in ("golden_answers", "answers") if field in row), "answer")
     return _any_name(row, place, names=answers(row, key, place))
 
 
@@ -49,10 +49,10 @@ def ambignq(row: Mapping[str, Any], place: Place) -> Example:
     The gold answers are those of the reading that tells the most apart.
     """
     readings = []
-    for number, one in enumerate(items(row, "annotations", dict, place)):
-        found = _reading(one, place, f"annotations[{number}].")
-        if found and found not in readings:
-            readings.append(found)
+    for number, item in enumerate(items(row, "annotations", dict, place)):
+        reading = _reading(item, place, f"annotations[{number}].")
+        if reading and reading not in readings:
+            readings.append(reading)
     richest = max(readings, key=len, default=())
     return Example(
         id=example_id(row, place),
@@ -61,26 +61,26 @@ def ambignq(row: Mapping[str, Any], place: Place) -> Example:
         gold=distinct([names[0] for names in richest]),
         metadata={
             "dataset": place.dataset,
-            "id": word(row, "id"),
+            "id": scalar_text(row, "id"),
             "readings": tuple(readings),
             "strata": {"gold answers": str(len(richest))},
         },
     )
 
 
-def _reading(told: Mapping[str, Any], place: Place, at: str) -> tuple[tuple[str, ...], ...]:
+def _reading(annotation: Mapping[str, Any], place: Place, at: str) -> tuple[tuple[str, ...], ...]:
     """An annotator's answers with their names: one, or one to each question that was told apart."""
-    kind = string(told, "type", place, at)
+    kind = string(annotation, "type", place, at)
     if kind == "singleAnswer":
-        groups = [answers(told, "answer", place)]
+        groups = [answers(annotation, "answer", place)]
     elif kind == "multipleQAs":
-        pairs = literal(value(told, "qaPairs", place, at))
+        pairs = literal(value(annotation, "qaPairs", place, at))
         # In parquet the pairs of a single annotation are told by their columns, in a list of one.
         if isinstance(pairs, Mapping):
             pairs = by_columns(pairs)
         if not isinstance(pairs, list) or not all(isinstance(pair, Mapping) for pair in pairs):
             raise place.wrong(f"{at}qaPairs must be a list of objects")
-        flat = [one for pair in pairs for one in _pairs(pair)]
+        flat = [sense for pair in pairs for sense in _pairs(pair)]
         groups = [answers(pair, "answer", place) for pair in flat]
     else:
         raise place.wrong(f"{at}type {kind!r} is neither singleAnswer nor multipleQAs")
@@ -97,18 +97,20 @@ def triviaqa(row: Mapping[str, Any], place: Place) -> Example:
 
     The published JSON names files of evidence beside it (not read); its copies in parquet hold the texts.
     """
-    told = {key.lower().replace("_", ""): found for key, found in row.items()}
-    answer = told.get("answer")
+    fields = {key.lower().replace("_", ""): value for key, value in row.items()}
+    answer = fields.get("answer")
     if not isinstance(answer, Mapping):
         raise place.wrong("Answer must be an object with Value and Aliases")
-    said = {key.lower().replace("_", ""): found for key, found in answer.items()}
-    others = [items(said, key, str, place) for key in ("aliases", "humananswers") if said.get(key)]
-    names = distinct([said.get("value"), *(name for some in others for name in some)])
+    answer_fields = {key.lower().replace("_", ""): value for key, value in answer.items()}
+    others = [
+        items(answer_fields, key, str, place) for key in ("aliases", "humananswers") if answer_fields.get(key)
+    ]
+    names = distinct([answer_fields.get("value"), *(name for some in others for name in some)])
     passages: list[Passage] = []
     for key, text in (("entitypages", "wiki_context"), ("searchresults", "search_context")):
-        for page in items(told, key, dict, place) if told.get(key) else []:
-            if word(page, text):
-                known = {name.lower(): word(page, name) for name in page}
+        for page in items(fields, key, dict, place) if fields.get(key) else []:
+            if scalar_text(page, text):
+                known = {name.lower(): scalar_text(page, name) for name in page}
                 passages.append(
                     document(
                         len(passages) + 1, known[text], title=known.get("title", ""), url=known.get("url", "")
@@ -118,8 +120,8 @@ def triviaqa(row: Mapping[str, Any], place: Place) -> Example:
         row,
         place,
         names=names,
-        question=string(told, "question", place),
-        name=word(told, "questionid"),
+        question=string(fields, "question", place),
+        name=scalar_text(fields, "questionid"),
         passages=tuple(passages),
     )
 
@@ -129,23 +131,25 @@ def hotpotqa(row: Mapping[str, Any], place: Place) -> Example:
 
     The test rows have no answer: they are asked and unscored.
     """
-    told = literal(value(row, "context", place))
-    if isinstance(told, Mapping):
-        told = [[one.get("title"), one.get("sentences")] for one in by_columns(told) or []]
-    if not isinstance(told, list):
+    context = literal(value(row, "context", place))
+    if isinstance(context, Mapping):
+        context = [
+            [paragraph.get("title"), paragraph.get("sentences")] for paragraph in by_columns(context) or []
+        ]
+    if not isinstance(context, list):
         raise place.wrong("context must be a list of titles with sentences")
     named = _supporting(row)
     passages, types = [], []
-    for number, one in enumerate(told, 1):
-        if not (isinstance(one, list) and [type(part) for part in one] == [str, list]):
+    for number, paragraph in enumerate(context, 1):
+        if not (isinstance(paragraph, list) and [type(part) for part in paragraph] == [str, list]):
             raise place.wrong(f"context[{number - 1}] must be a title and a list of sentences")
-        text = "".join(str(sentence) for sentence in one[1]).strip()
+        text = "".join(str(sentence) for sentence in paragraph[1]).strip()
         if text:
-            passages.append(document(number, text, title=one[0]))
-            types.append("supporting" if one[0] in named else "distractor")
+            passages.append(document(number, text, title=paragraph[0]))
+            types.append("supporting" if paragraph[0] in named else "distractor")
     names = distinct([row.get("answer")])
     yes_no = {"options": ("yes", "no")} if names and boolean(names[0]) else {}
-    wrong = tuple(one for one in ("yes", "no") if yes_no and one != boolean(names[0]))
+    wrong = tuple(choice for choice in ("yes", "no") if yes_no and choice != boolean(names[0]))
     return _any_name(
         row,
         place,
@@ -154,7 +158,10 @@ def hotpotqa(row: Mapping[str, Any], place: Place) -> Example:
         passages=tuple(passages),
         metadata={
             "types": tuple(types),
-            "strata": {"kind": word(row, "type") or "none", "level": word(row, "level") or "none"},
+            "strata": {
+                "kind": scalar_text(row, "type") or "none",
+                "level": scalar_text(row, "level") or "none",
+            },
             **yes_no,
         },
     )
@@ -162,11 +169,11 @@ def hotpotqa(row: Mapping[str, Any], place: Place) -> Example:
 
 def _supporting(row: Mapping[str, Any]) -> set[str]:
     """The titles of the paragraphs that answer a question together; none where they are not told."""
-    told = row.get("supporting_facts")
-    if isinstance(told, Mapping):
-        told = [[title] for title in told.get("title") or []]
-    pairs = told if isinstance(told, list) else []
-    return {one[0] for one in pairs if isinstance(one, list) and one and isinstance(one[0], str)}
+    facts = row.get("supporting_facts")
+    if isinstance(facts, Mapping):
+        facts = [[title] for title in facts.get("title") or []]
+    pairs = facts if isinstance(facts, list) else []
+    return {pair[0] for pair in pairs if isinstance(pair, list) and pair and isinstance(pair[0], str)}
 
 
 def popqa(row: Mapping[str, Any], place: Place) -> Example:
@@ -174,7 +181,7 @@ def popqa(row: Mapping[str, Any], place: Place) -> Example:
 
     Its strata are the relation, and how many views a month the entity's page has (`s_pop`).
     """
-    views = word(row, "s_pop")
+    views = scalar_text(row, "s_pop")
     if not views.isdigit():
         raise place.wrong("s_pop must be a number of views")
     powers = len(views.lstrip("0")) - 1
@@ -189,21 +196,21 @@ def popqa(row: Mapping[str, Any], place: Place) -> Example:
 
 def nq_with_passages(row: Mapping[str, Any], place: Place) -> Example:
     """A question of NQ with the passages that were retrieved for it, some of which hold an answer."""
-    told = items(row, "passages", dict, place)
+    listed = items(row, "passages", dict, place)
     passages = [
         document(
             number,
-            string(one, "text", place, f"passages[{number - 1}]."),
-            title=optional(one, "title", place).strip('"'),
+            string(entry, "text", place, f"passages[{number - 1}]."),
+            title=optional(entry, "title", place).strip('"'),
         )
-        for number, one in enumerate(told, 1)
+        for number, entry in enumerate(listed, 1)
     ]
     return _any_name(
         row,
         place,
         names=answers(row, "golden_answers", place),
         passages=tuple(passages),
-        metadata={"types": tuple("bearing" if one.get("has_answer") else "other" for one in told)},
+        metadata={"types": tuple("bearing" if entry.get("has_answer") else "other" for entry in listed)},
     )
 
 
@@ -228,7 +235,7 @@ def _any_name(
         passages=passages,
         metadata={
             "dataset": place.dataset,
-            "id": name or word(row, "id") or word(row, "_id"),
+            "id": name or scalar_text(row, "id") or scalar_text(row, "_id"),
             "readings": ((names,),) if answer_set(names) else (),
             **(metadata or {}),
         },
@@ -239,7 +246,7 @@ _ANY = "accuracy: some name of the answer stands in the answer; EM: the answer i
 FORMATS = (
     Format(
         name="ambignq",
-        description="NQ questions that may have several answers, as annotators read them (AmbigNQ)",
+        description="NQ questions that may have several answers (AmbigNQ)",
         origin="Min et al. 2020, arXiv:2004.10645; github.com/shmsw25/AmbigQA",
         licence="CC BY-SA 3.0",
         shape="a JSON list (dev_light.json) or parquet",
@@ -254,7 +261,7 @@ FORMATS = (
     ),
     Format(
         name="hotpotqa",
-        description="questions that two paragraphs answer together, with distractors (HotpotQA)",
+        description="questions that two paragraphs answer together (HotpotQA)",
         origin="Yang et al. 2018, arXiv:1809.09600; hotpotqa.github.io",
         licence="CC BY-SA 4.0",
         shape="a JSON list (hotpot_dev_distractor_v1.json) or parquet",
@@ -283,7 +290,7 @@ FORMATS = (
     ),
     Format(
         name="nq_with_passages",
-        description="NQ questions with three to nine retrieved passages of Wikipedia",
+        description="NQ questions with three to nine passages of Wikipedia",
         origin="Kwiatkowski et al. 2019, with passages as retrieved",
         licence="origin states none",
         shape="JSON lines",
@@ -295,7 +302,7 @@ FORMATS = (
     ),
     Format(
         name="popqa",
-        description="questions on one relation of entities known well and little (PopQA)",
+        description="one relation of entities known well and little (PopQA)",
         origin="Mallen et al. 2023, arXiv:2212.10511; huggingface.co/datasets/akariasai/PopQA",
         licence="MIT (its repository)",
         shape="a table with tabs (test.tsv), or JSON lines",

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from disputatio.eval.data.formats.format import BY_ANSWER, Format
-from disputatio.eval.data.rows import Place, answers, example_id, items, string, word
+from disputatio.eval.data.rows import Place, answers, example_id, items, scalar_text, string
 from disputatio.eval.metrics import answer_set
 from disputatio.text import content_id
 from disputatio.types import Example, Passage
@@ -52,7 +52,7 @@ def jsonl(row: Mapping[str, Any], place: Place) -> Example:
         passages=tuple(passages),
         metadata={
             "dataset": place.dataset,
-            "id": word(row, "id"),
+            "id": scalar_text(row, "id"),
             "strata": {"gold answers": str(len(answer_set(gold))), **_categories(row, place)},
         },
     )
@@ -60,10 +60,10 @@ def jsonl(row: Mapping[str, Any], place: Place) -> Example:
 
 def _categories(row: Mapping[str, Any], place: Place) -> dict[str, str]:
     """What kind of question it is, {"premise": "without", ...}: the tables tell kinds apart."""
-    told = row.get("categories") or {}
-    if not isinstance(told, dict) or not all(isinstance(one, str) for one in told.values()):
+    categories = row.get("categories") or {}
+    if not isinstance(categories, dict) or not all(isinstance(value, str) for value in categories.values()):
         raise place.wrong("categories must be an object of texts")
-    return dict(told)
+    return dict(categories)
 
 
 def multisource(row: Mapping[str, Any], place: Place) -> Example:
@@ -103,7 +103,7 @@ def multisource(row: Mapping[str, Any], place: Place) -> Example:
 FORMATS = (
     Format(
         name="jsonl",
-        description="our plain format: a question, its answers and its passages on each line",
+        description="our own format: question, answers, passages per line",
         origin="of this project",
         licence="yours",
         shape="JSON lines",

@@ -15,9 +15,9 @@ from disputatio.eval.data.rows import (
     example_id,
     items,
     literal,
+    scalar_text,
     string,
     value,
-    word,
 )
 from disputatio.text import content_id
 from disputatio.types import Example, Passage
@@ -34,7 +34,7 @@ def poisonedrag(row: Mapping[str, Any], place: Place) -> Example:
     MARCO), over which an index is searched. Where the answers are yes and no, one of them is picked.
     """
     gold, wrong = _answers(row, _RIGHT, place), _answers(row, _PLANTED, place)
-    said = [boolean(one) for one in (*gold, *wrong)]
+    truths = [boolean(answer) for answer in (*gold, *wrong)]
     texts = items(row, "adv_texts", str, place)
     return Example(
         id=example_id(row, place),
@@ -45,12 +45,12 @@ def poisonedrag(row: Mapping[str, Any], place: Place) -> Example:
         passages=tuple(document(number, text) for number, text in enumerate(texts, 1) if text.strip()),
         metadata={
             "dataset": place.dataset,
-            "id": word(row, "id"),
+            "id": scalar_text(row, "id"),
             "types": tuple("misinfo" for text in texts if text.strip()),
             "answers": tuple(wrong[0] if wrong else "" for text in texts if text.strip()),
             "readings": ((gold,),) if gold else (),
-            **({"options": ("yes", "no")} if all(said) else {}),
-            **({"strata": {"corpus": word(row, "dataset")}} if row.get("dataset") else {}),
+            **({"options": ("yes", "no")} if all(truths) else {}),
+            **({"strata": {"corpus": scalar_text(row, "dataset")}} if row.get("dataset") else {}),
         },
     )
 
@@ -63,8 +63,8 @@ def realtimeqa(row: Mapping[str, Any], place: Place) -> Example:
     options of the quiz. Sources are the domains.
     """
     passages: dict[str, Passage] = {}
-    for number, one in enumerate(items(row, "context", dict, place), 1):
-        title, text, url = (word(one, key) for key in ("title", "text", "link"))
+    for number, item in enumerate(items(row, "context", dict, place), 1):
+        title, text, url = (scalar_text(item, key) for key in ("title", "text", "link"))
         if not text:
             continue
         name = content_id("p", url or title, text)
@@ -79,16 +79,16 @@ def realtimeqa(row: Mapping[str, Any], place: Place) -> Example:
         first = list(passages.values())[:READ]
         texts = [text for text in items(row, "incorrect_context", str, place) if text.strip()]
         planted = [_planted(place.row, number, text) for number, text in enumerate(texts, 1)]
-        passages = {one.id: one for one in (*planted, *first)}
+        passages = {passage.id: passage for passage in (*planted, *first)}
         types = ["misinfo"] * len(planted) + ["real"] * len(first)
     if part == CHOICE:
         options = list(options_of(value(row, "choices", place), place, "choices").values())
-        right = word(row, "choices answer")
+        right = scalar_text(row, "choices answer")
         if not (right.isascii() and right.isdigit() and int(right) < len(options)):
             raise place.wrong(f"choices answer {right!r} is the number of none of its {len(options)} choices")
-        asked = menu(question, options, int(right))
-        question, gold, wrong = asked.question, asked.gold, asked.wrong
-        known["options"] = asked.options
+        question_menu = menu(question, options, int(right))
+        question, gold, wrong = question_menu.question, question_menu.gold, question_menu.wrong
+        known["options"] = question_menu.options
     return Example(
         id=example_id(row, place),
         row=place.row,
@@ -99,7 +99,7 @@ def realtimeqa(row: Mapping[str, Any], place: Place) -> Example:
         metadata={
             "dataset": place.dataset,
             "part": part,
-            "id": word(row, "question id") or word(row, "id"),
+            "id": scalar_text(row, "question id") or scalar_text(row, "id"),
             "types": tuple(types),
             **known,
         },
@@ -114,9 +114,9 @@ def _planted(row: int, number: int, text: str) -> Passage:
 
 def _answers(row: Mapping[str, Any], key: str, place: Place) -> tuple[str, ...]:
     """The answers of a field that holds one, or a list."""
-    told = literal(value(row, key, place))
-    listed = told if isinstance(told, list) else [told]
-    return distinct([str(one) for one in listed if isinstance(one, str | int | float)])
+    content = literal(value(row, key, place))
+    listed = content if isinstance(content, list) else [content]
+    return distinct([str(answer) for answer in listed if isinstance(answer, str | int | float)])
 
 
 _BOTH = (
@@ -125,7 +125,7 @@ _BOTH = (
 FORMATS = (
     Format(
         name="poisonedrag",
-        description="a right answer, a target answer and five passages that plant it (PoisonedRAG)",
+        description="a right answer, and passages that plant another (PoisonedRAG)",
         origin="Zou et al. 2025, arXiv:2402.07867; github.com/sleeepeer/PoisonedRAG",
         licence="MIT",
         shape="one JSON object by ids (results/adv_targeted_results/nq.json), or JSON lines",
@@ -137,7 +137,7 @@ FORMATS = (
     ),
     Format(
         name="realtimeqa",
-        description="news questions with search results and poisoned passages (RealtimeQA in RobustRAG)",
+        description="news questions with search results and poisoned ones (RealtimeQA in RobustRAG)",
         origin="Kasai et al. 2023, Xiang et al. 2024, arXiv:2405.15556; github.com/inspire-group/RobustRAG",
         licence="origin states none",
         shape="a JSON list (realtimeqa.json)",

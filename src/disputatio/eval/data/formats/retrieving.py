@@ -23,12 +23,12 @@ def retrievalqa(row: Mapping[str, Any], place: Place) -> Example:
     A passage is an object with a text, and mostly a title, or a text alone; those without text are left
     out. The parts are the data sets that the questions come from. Any answer of the list is right.
     """
-    told = value(row, "context", place)
-    if not isinstance(told, list):
+    context = value(row, "context", place)
+    if not isinstance(context, list):
         raise place.wrong("context must be a list")
     passages: dict[str, Passage] = {}
-    for number, one in enumerate(told):
-        text, title = (one.get("text"), one.get("title")) if isinstance(one, dict) else (one, "")
+    for number, entry in enumerate(context):
+        text, title = (entry.get("text"), entry.get("title")) if isinstance(entry, dict) else (entry, "")
         if not isinstance(text or "", str) or not isinstance(title or "", str):
             raise place.wrong(f"context[{number}] must be a text or an object with a text")
         if text and text.strip():
@@ -107,7 +107,7 @@ FORMATS = (
         licence="by data set, as its origin says",
         shape="a folder: queries.jsonl, corpus.jsonl, qrels/*.tsv",
         fields="_id, text, metadata; qrels: query-id, corpus-id, score; the splits are parts",
-        measure="nDCG@10 and Recall@100 of the search (bench/retrieval_quality.py); queries have no answers",
+        measure="nDCG@10, Recall@100 (bench/search/retrieval_quality.py); queries have no answers",
         metrics=(),
         loader=beir,
         shapes=(("_id", "text"),),

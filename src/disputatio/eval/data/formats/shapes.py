@@ -12,54 +12,54 @@ from disputatio.eval.data.formats.format import Format
 from disputatio.eval.data.rows import Place
 
 
-def hint(found: object, path: Path, form: Format, *, above: int = 0) -> str:
+def hint(row: object, path: Path, form: Format, *, above: int = 0) -> str:
     """Which other loader would read a row, or a file that is one JSON object, in words behind an error.
 
     Empty where none would that knows more of its fields than `above`.
     """
-    if not isinstance(found, Mapping):
+    if not isinstance(row, Mapping):
         return ""
-    fits = [one for one in fitting(found, path) if one is not form and _known(one, found, path) > above]
+    fits = [other for other in fitting(row, path) if other is not form and _known(other, row, path) > above]
     if not fits:
         return ""
-    known = max(_known(one, found, path) for one in fits)
-    best = [one for one in fits if _known(one, found, path) == known]
-    tried = " or ".join(f"{one.name}:{path}" for one in best[:3])
-    return f"; its fields are those of {' and '.join(one.name for one in best[:3])}: try {tried}"
+    known = max(_known(fit, row, path) for fit in fits)
+    best = [fit for fit in fits if _known(fit, row, path) == known]
+    tried = " or ".join(f"{fit.name}:{path}" for fit in best[:3])
+    return f"; its fields are those of {' and '.join(fit.name for fit in best[:3])}: try {tried}"
 
 
-def fitting(found: object, path: Path) -> list[Format]:
+def fitting(row: object, path: Path) -> list[Format]:
     """The formats that read a row, or the first row of a whole file, without an error.
 
     Where none does, those that have its fields.
     """
-    if not isinstance(found, Mapping):
+    if not isinstance(row, Mapping):
         return []
-    known = [form for form in FORMATS.values() if _known(form, found, path)]
-    return [form for form in known if _reads(form, found, path)] or known
+    known = [form for form in FORMATS.values() if _known(form, row, path)]
+    return [form for form in known if _reads(form, row, path)] or known
 
 
-def _known(form: Format, found: Mapping[str, Any], path: Path) -> int:
-    row = _row(form, found, path)
+def _known(form: Format, source: Mapping[str, Any], path: Path) -> int:
+    row = _row(form, source, path)
     return 0 if row is None else form.knows(row)
 
 
-def _row(form: Format, found: Mapping[str, Any], path: Path) -> Mapping[str, Any] | None:
+def _row(form: Format, source: Mapping[str, Any], path: Path) -> Mapping[str, Any] | None:
     """What a format would take for its row: the object itself, its first row, or its cells by column."""
-    if form.knows(found):
-        return found
-    if form.columns and list(found) == [str(number) for number in range(len(form.columns))]:
-        return dict(zip(form.columns, found.values(), strict=True))
+    if form.knows(source):
+        return source
+    if form.columns and list(source) == [str(number) for number in range(len(form.columns))]:
+        return dict(zip(form.columns, source.values(), strict=True))
     if form.whole is not None:
         try:
-            return next((row for _, row in form.whole(found, path)), None)
+            return next((row for _, row in form.whole(source, path)), None)
         except InputError:
             return None
     return None
 
 
-def _reads(form: Format, found: Mapping[str, Any], path: Path) -> bool:
-    row = _row(form, found, path)
+def _reads(form: Format, source: Mapping[str, Any], path: Path) -> bool:
+    row = _row(form, source, path)
     if row is None:
         return False
     facts = {} if form.gather is None else form.gather([row], path)

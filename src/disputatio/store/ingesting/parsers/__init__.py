@@ -5,6 +5,7 @@ A parser takes an open file and yields parts: dictionaries that JSON can carry. 
 - `{"document": fields, "hidden": characters removed, "pages": offsets, "name": of an inner document}`
 - `{"rows": [[number, fields], ...], "bad": [[number, reason], ...]}`, some rows of a table
 - `{"member": path of indices, "name": name}`, a file in an archive, to be asked for next
+- `{"left_out": reason, "count": number}`, parts of a file that nobody sees, as `options` names the reason
 - `{"refused": reason, "name": of an inner document}`; without a name the whole file is refused
 """
 
@@ -15,30 +16,37 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import PurePath
 from typing import Any, BinaryIO, TypeAlias
 
-Part: TypeAlias = dict[str, Any]
-Parser: TypeAlias = Callable[[BinaryIO], Iterator[Part]]
+from disputatio.store.ingesting.rows import NO_COLUMNS
+
+ParsedPart: TypeAlias = dict[str, Any]
+Parser: TypeAlias = Callable[[BinaryIO], Iterator[ParsedPart]]
 
 LARGEST_TEXT = 16_777_216  # characters that one document may give
 LARGEST_FILE = 67_108_864  # bytes of a file that is parsed as one document
-LARGEST_BOOK = 268_435_456  # bytes of one whose pictures are skipped: PDF, DOCX, EPUB
+LARGEST_BOOK = 268_435_456  # bytes of one whose pictures are skipped: PDF, DOCX, PPTX, XLSX, EPUB
 
 # Kind -> its module here, and the packages that it needs.
 KINDS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "html": ("web", ("lxml", "trafilatura")),
+    "markdown": ("markdown", ("lxml", "markdown_it")),
     "pdf": ("pdf", ("pypdf",)),
     "docx": ("word", ("docx", "lxml")),
+    "pptx": ("slides", ("pptx", "lxml")),
+    "xlsx": ("sheets", ("python_calamine", "lxml")),
     "epub": ("book", ("lxml",)),
     "eml": ("mail", ("lxml",)),
     "parquet": ("columns", ("pyarrow",)),
     "csv": ("table", ()),
     "jsonl": ("table", ()),
+    "json": ("table", ()),
     "text": ("table", ()),
     "zip": ("archive", ()),
 }
 _SUFFIXES = {
-    ".html": "html", ".htm": "html", ".xhtml": "html", ".pdf": "pdf", ".docx": "docx", ".epub": "epub",
-    ".eml": "eml", ".parquet": "parquet", ".csv": "csv", ".tsv": "csv", ".jsonl": "jsonl",
-    ".ndjson": "jsonl", ".zip": "zip",
+    ".html": "html", ".htm": "html", ".xhtml": "html", ".md": "markdown", ".markdown": "markdown",
+    ".pdf": "pdf", ".docx": "docx", ".epub": "epub", ".eml": "eml", ".parquet": "parquet",
+    ".csv": "csv", ".tsv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json", ".zip": "zip",
+    ".pptx": "pptx", ".xlsx": "xlsx", ".xlsm": "xlsx",
 }  # fmt: skip
 
 
@@ -62,14 +70,17 @@ def largest(kind: str) -> int | None:
     """The most bytes that a file of a kind may have; None where it is read as a stream."""
     if kind in ("csv", "jsonl", "parquet", "zip"):
         return None
-    return LARGEST_BOOK if kind in ("pdf", "docx", "epub") else LARGEST_FILE
+    return LARGEST_BOOK if kind in ("pdf", "docx", "pptx", "xlsx", "epub") else LARGEST_FILE
 
 
-def parser(kind: str, name: str) -> Parser:
-    """The parser of a kind; its packages are loaded here. `name` tells apart what suffixes tell."""
+def parser(kind: str, name: str, columns: Mapping[str, str] = NO_COLUMNS) -> Parser:
+    """The parser of a kind; its packages are loaded here.
+
+    `name` tells apart what suffixes tell; `columns` maps fields to the columns of tables that hold them.
+    """
     module, packages = KINDS[kind]
     for package in packages:
         importlib.import_module(package)
     found = importlib.import_module(f"{__name__}.{module}")
-    made: Parser = found.parser_of(kind, name) if hasattr(found, "parser_of") else found.parse
+    made: Parser = found.parser_of(kind, name, columns) if hasattr(found, "parser_of") else found.parse
     return made

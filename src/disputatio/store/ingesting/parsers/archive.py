@@ -14,7 +14,7 @@ import zipfile
 from collections.abc import Iterator, Sequence
 from typing import BinaryIO
 
-from disputatio.store.ingesting.parsers import LARGEST_FILE, Part, Refused
+from disputatio.store.ingesting.parsers import LARGEST_FILE, ParsedPart, Refused
 
 MOST_MEMBERS = 10_000
 LARGEST_TOTAL = 2_147_483_648  # bytes that all members unpack to
@@ -24,7 +24,7 @@ _DRIVE = re.compile(r"\A[A-Za-z]:")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
-def parse(file: BinaryIO) -> Iterator[Part]:
+def parse(file: BinaryIO) -> Iterator[ParsedPart]:
     """The members to be asked for, and the refused ones; an archive in the archive is opened once."""
     count = total = 0
     with _archive(file) as archive:
@@ -36,13 +36,15 @@ def parse(file: BinaryIO) -> Iterator[Part]:
                     yield _bounded(inner, count, total)
                 continue
             count, total = count + 1, total + (0 if reason else member.file_size)
-            part: Part = {"refused": reason, "name": name} if reason else {"member": [place], "name": name}
+            part: ParsedPart = (
+                {"refused": reason, "name": name} if reason else {"member": [place], "name": name}
+            )
             yield _bounded(part, count, total)
     if not count:
         raise Refused("is an empty archive")
 
 
-def _bounded(part: Part, count: int, total: int) -> Part:
+def _bounded(part: ParsedPart, count: int, total: int) -> ParsedPart:
     if count > MOST_MEMBERS:
         raise Refused(f"holds more than {MOST_MEMBERS:,} files, the limit: the rest of them are not read")
     if total > LARGEST_TOTAL and "member" in part:
@@ -53,7 +55,7 @@ def _bounded(part: Part, count: int, total: int) -> Part:
     return part
 
 
-def _nested(archive: zipfile.ZipFile, place: int, name: str) -> Iterator[Part]:
+def _nested(archive: zipfile.ZipFile, place: int, name: str) -> Iterator[ParsedPart]:
     """The members of an archive in the archive; one that is broken is refused by its own name."""
     try:
         with _archive(_unpacked(archive, place)) as inner:
@@ -61,7 +63,7 @@ def _nested(archive: zipfile.ZipFile, place: int, name: str) -> Iterator[Part]:
                 reason = found
                 if not reason and inner_name.lower().endswith(".zip"):
                     reason = "is an archive within an archive within an archive: unpack it first"
-                part: Part = {"refused": reason} if reason else {"member": [place, number]}
+                part: ParsedPart = {"refused": reason} if reason else {"member": [place, number]}
                 size = 0 if reason else inner.infolist()[number].file_size
                 yield {**part, "name": f"{name}/{inner_name}", "size": size}
     except (Refused, zipfile.BadZipFile, ValueError, OSError, NotImplementedError) as error:  # told below

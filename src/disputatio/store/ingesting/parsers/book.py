@@ -9,8 +9,9 @@ from typing import Any, BinaryIO
 from urllib.parse import unquote
 
 from disputatio.store.ingesting.hidden import cleaned
-from disputatio.store.ingesting.parsers import LARGEST_TEXT, Part, Refused
-from disputatio.store.ingesting.parsers.web import plain_text, visible_tree
+from disputatio.store.ingesting.parsers import LARGEST_TEXT, ParsedPart, Refused
+from disputatio.store.ingesting.parsers.plain_text import plain_text
+from disputatio.store.ingesting.parsers.web import visible_tree
 from disputatio.store.ingesting.parsers.word import checked_package
 
 _LARGEST_MEMBER = 16_777_216
@@ -18,7 +19,7 @@ _MOST_CHAPTERS = 5_000
 _PAGES = frozenset({"application/xhtml+xml", "text/html", "application/x-dtbook+xml", ""})
 
 
-def parse(file: BinaryIO) -> Iterator[Part]:
+def parse(file: BinaryIO) -> Iterator[ParsedPart]:
     """The whole book as one document."""
     checked_package(file)
     with zipfile.ZipFile(file) as book:

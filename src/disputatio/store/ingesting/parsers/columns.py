@@ -6,9 +6,10 @@ import datetime
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from disputatio.store.ingesting.parsers import Part, Refused
+from disputatio.store.ingesting.documents import FIELDS
+from disputatio.store.ingesting.parsers import ParsedPart, Parser
 from disputatio.store.ingesting.parsers.table import in_parts
-from disputatio.store.ingesting.rows import LONGEST_ROW, Row
+from disputatio.store.ingesting.rows import LONGEST_ROW, Row, named_fields
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -17,7 +18,12 @@ _BATCH_BYTES = 16_777_216
 _MOST_COLUMNS = 100
 
 
-def parse(file: BinaryIO) -> Iterator[Part]:
+def parser_of(_kind: str, _name: str, columns: Mapping[str, str]) -> Parser:
+    """The parser of a Parquet file; `columns` maps fields to the columns that hold them."""
+    return lambda file: _parse(file, columns)
+
+
+def _parse(file: BinaryIO, columns: Mapping[str, str]) -> Iterator[ParsedPart]:
     """Every row as a document; columns of other than plain values are left out."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -26,13 +32,14 @@ def parse(file: BinaryIO) -> Iterator[Part]:
     pa.set_io_thread_count(1)
     table = pq.ParquetFile(file, memory_map=False, pre_buffer=False)
     schema = table.schema_arrow
-    names = [field.name for field in schema if _is_plain(field.type)][:_MOST_COLUMNS]
-    text = next((name for name in schema.names if name.strip().lower() == "text"), None)
-    if text is None:
-        raise Refused(f"has no column 'text' (its columns: {', '.join(schema.names)[:120]})")
-    if text not in names:
-        names = [text, *names]
-    yield from in_parts(_rows(table, names, text))
+    fields = dict(zip(schema.names, named_fields(schema.names, columns), strict=True))
+    texts = [column for column, name in fields.items() if name == "text"]
+    others = [
+        each.name for each in schema if each.name not in texts and fields[each.name] and _is_plain(each.type)
+    ]
+    others.sort(key=lambda column: fields[column] not in FIELDS)  # metadata last, where columns are too many
+    read = [*texts, *others][:_MOST_COLUMNS]
+    yield from in_parts(_rows(table, {column: fields[column] for column in read}))
 
 
 def _is_plain(kind: pa.DataType) -> bool:
@@ -47,14 +54,14 @@ def _is_plain(kind: pa.DataType) -> bool:
     return any(test(kind) for test in tests)
 
 
-def _rows(table: Any, names: list[str], text: str) -> Iterator[Row]:
+def _rows(table: Any, fields: Mapping[str, str]) -> Iterator[Row]:
     number = 0
     for group in range(table.num_row_groups):
         about = table.metadata.row_group(group)
         each = max(1, about.total_byte_size // max(1, about.num_rows))
         batch_rows = max(1, min(1024, _BATCH_BYTES // each))
         batches = table.iter_batches(
-            batch_size=batch_rows, row_groups=[group], columns=names, use_threads=False
+            batch_size=batch_rows, row_groups=[group], columns=list(fields), use_threads=False
         )
         for batch in batches:
             columns = [_whole(batch.column(place)) for place in range(batch.num_columns)]
@@ -64,7 +71,7 @@ def _rows(table: Any, names: list[str], text: str) -> Iterator[Row]:
                     name: column[place].as_py()
                     for name, column in zip(batch.schema.names, columns, strict=True)
                 }
-                yield number, _fields(values, text)
+                yield number, _fields(values, fields)
 
 
 def _whole(column: Any) -> Any:
@@ -76,18 +83,17 @@ def _whole(column: Any) -> Any:
     return column
 
 
-def _fields(values: Mapping[str, Any], text: str) -> Mapping[str, object] | str:
-    words = values.get(text)
-    if isinstance(words, str) and len(words) > LONGEST_ROW:
+def _fields(values: Mapping[str, Any], fields: Mapping[str, str]) -> Mapping[str, object] | str:
+    """A row by its fields, or why it is refused."""
+    row = {fields[column]: plain(value) for column, value in values.items() if value is not None}
+    text = row.get("text")
+    if isinstance(text, str) and len(text) > LONGEST_ROW:
         return f"is longer than {LONGEST_ROW >> 20} MB, the limit of a row"
-    fields = {}
-    for name, value in values.items():
-        if value is not None:
-            fields["text" if name == text else name.strip().lower()] = _plain(value)
-    return fields
+    return row
 
 
-def _plain(value: Any) -> object:
+def plain(value: Any) -> object:
+    """A value of a table as JSON holds it; dates as ISO writes them."""
     if isinstance(value, datetime.datetime):
         return value.isoformat()
     if isinstance(value, datetime.date):

@@ -10,17 +10,18 @@ from email.parser import BytesParser
 from email.utils import parseaddr, parsedate_to_datetime
 from typing import BinaryIO, cast
 
-from disputatio.store.ingesting.parsers import LARGEST_FILE, Part, Refused, kind_of, parser
-from disputatio.store.ingesting.parsers.web import plain_text, visible_tree
+from disputatio.store.ingesting.parsers import LARGEST_FILE, ParsedPart, Refused, kind_of, parser
+from disputatio.store.ingesting.parsers.plain_text import plain_text
+from disputatio.store.ingesting.parsers.web import visible_tree
 from disputatio.store.ingesting.rows import Unreadable
 
 _HEADERS = ("from", "subject", "date", "message-id", "received")
 _MOST_ATTACHMENTS = 50
 # A message within a message, a table or an archive is counted and not opened.
-_ATTACHED = frozenset({"html", "pdf", "docx", "epub"})
+_ATTACHED = frozenset({"html", "markdown", "pdf", "docx", "pptx", "epub"})
 
 
-def parse(file: BinaryIO) -> Iterator[Part]:
+def parse(file: BinaryIO) -> Iterator[ParsedPart]:
     """The message as one document, then each attachment of a known format as one of its own.
 
     Its source is the sender's whole address: two writers in one firm are two witnesses, and a public
@@ -95,24 +96,24 @@ def _decoded(raw: bytes, charset: str) -> str:
         return raw.decode("utf-8", "replace")
 
 
-def _attachment(part: EmailMessage, about: dict[str, str]) -> Iterator[Part]:
+def _attachment(part: EmailMessage, about: dict[str, str]) -> Iterator[ParsedPart]:
     """The parts of one attachment; what is wrong with it concerns it alone."""
     name = " ".join((part.get_filename() or "").replace("\\", "/").rpartition("/")[2].split())[:200]
     kind = ""
     try:
         raw = part.get_payload(decode=True)
         kind = kind_of(name, raw[:8]) if isinstance(raw, bytes) else ""
-        if not isinstance(raw, bytes) or (
-            kind not in _ATTACHED and not name.lower().endswith((".txt", ".md"))
-        ):
+        if not isinstance(raw, bytes) or (kind not in _ATTACHED and not name.lower().endswith(".txt")):
             return
         if len(raw) > LARGEST_FILE:
             raise Refused(f"is larger than {LARGEST_FILE >> 20} MB")
         for found in parser(kind, name)(io.BytesIO(raw)):
             document = found.get("document")
             if document is not None:
-                for field in ("source", "date", "from"):
+                for field in ("source", "from"):
                     document[field] = document.get(field) or about[field]
+                if about["date"] and (not document.get("date") or document.get("date_origin") == "file"):
+                    document |= {"date": about["date"], "date_origin": "stated"}  # the mail says when
             yield {**found, "name": name}
     except MemoryError:
         raise

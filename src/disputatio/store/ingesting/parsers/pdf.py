@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, BinaryIO
 
 from disputatio.store.ingesting.hidden import cleaned
-from disputatio.store.ingesting.parsers import LARGEST_TEXT, Part, Refused
+from disputatio.store.ingesting.parsers import LARGEST_TEXT, ParsedPart, Refused
 
 if TYPE_CHECKING:
     from pypdf import PageObject, PdfReader
@@ -17,8 +17,8 @@ _RENDERING = re.compile(rb"\b[37]\s+Tr\b")
 _SHOWING = (b"Tj", b"TJ", b"'", b'"')
 
 
-def parse(file: BinaryIO) -> Iterator[Part]:
-    """The whole file as one document; title and date from its own record."""
+def parse(file: BinaryIO) -> Iterator[ParsedPart]:
+    """The whole file as one document; title and date from its own record (the date is the file's)."""
     from pypdf import PdfReader
     from pypdf.errors import DependencyError
 
@@ -84,7 +84,7 @@ def _has_picture(page: PageObject) -> bool:
 
 
 def _about(reader: PdfReader) -> dict[str, str]:
-    """Title and date of the file's record; a record that is broken tells nothing."""
+    """Title of the file's record and the day on which the file was made; a broken record says nothing."""
     try:
         about = reader.metadata
         title = str(about.title or "").strip() if about else ""
@@ -94,4 +94,5 @@ def _about(reader: PdfReader) -> dict[str, str]:
     return {
         "title": title[:1000],
         "date": made.date().isoformat() if isinstance(made, datetime.datetime) else "",
+        "date_origin": "file",
     }

@@ -6,31 +6,36 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import Any, BinaryIO
 
-from disputatio.store.ingesting.parsers import LARGEST_FILE, Parser, Part
-from disputatio.store.ingesting.rows import Row, csv_rows, json_rows, plain_fields
+from disputatio.store.ingesting.parsers import LARGEST_FILE, ParsedPart, Parser
+from disputatio.store.ingesting.rows import Row, csv_rows, json_document, json_rows, plain_fields, with_text
 
 _MOST_ROWS = 256
 _MOST_CHARACTERS = 2_000_000
 
 
-def parser_of(kind: str, name: str) -> Parser:
-    """The parser of text, CSV or JSONL; a name that ends in .md or .tsv says which form it has."""
+def parser_of(kind: str, name: str, columns: Mapping[str, str]) -> Parser:
+    """The parser of text, CSV or JSON; a name that ends in .tsv says what parts its columns."""
     suffix = PurePath(name).suffix.lower()
 
-    def parse(file: BinaryIO) -> Iterator[Part]:
+    def parse(file: BinaryIO) -> Iterator[ParsedPart]:
         if kind == "csv":
-            yield from in_parts(csv_rows(file, tabs=suffix == ".tsv"))
-        elif kind == "jsonl":
-            yield from in_parts(json_rows(file))
-        else:
-            raw = file.read(LARGEST_FILE)
-            fields, hidden = plain_fields(raw, markdown=suffix in (".md", ".markdown"))
-            yield {"document": fields, "hidden": hidden}
+            yield from in_parts(csv_rows(file, columns, tabs=suffix == ".tsv"))
+            return
+        if kind == "jsonl":
+            yield from in_parts(with_text(json_rows(file), columns))
+            return
+        raw = file.read(LARGEST_FILE)
+        rows = json_document(raw, columns) if kind == "json" else None
+        if rows is not None:
+            yield from in_parts(rows)
+            return
+        fields, hidden = plain_fields(raw)
+        yield {"document": fields, "hidden": hidden}
 
     return parse
 
 
-def in_parts(rows: Iterator[Row]) -> Iterator[Part]:
+def in_parts(rows: Iterator[Row]) -> Iterator[ParsedPart]:
     """Rows gathered, so that a part is neither a single short row nor too long for one line."""
     good: list[tuple[int, Mapping[str, Any]]] = []
     bad: list[tuple[int, str]] = []

@@ -7,27 +7,23 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from disputatio.store.ingesting.hidden import remove_hidden
-from disputatio.store.ingesting.parsers import LARGEST_FILE, Part, Refused
+from disputatio.store.ingesting.parsers import LARGEST_FILE, ParsedPart, Refused
+from disputatio.store.ingesting.parsers.page_date import stated_date
+from disputatio.store.ingesting.parsers.plain_text import plain_text
 from disputatio.store.ingesting.rows import decoded
 
 _CHARSET = re.compile(rb"(?:charset|encoding)\s*=\s*[\"']?([\w.:-]{2,40})", re.IGNORECASE)
-_SHORT = 250  # characters below which what was found may be a part of the main text only
-_SKIPPED = frozenset({"script", "style", "head", "template", "noscript", "svg", "math", "select", "iframe"})
-_BLOCK_NAMES = (
-    "address article aside blockquote body caption center dd details div dl dt fieldset figcaption figure "
-    "footer form h1 h2 h3 h4 h5 h6 header hr li main nav ol p pre section summary table ul"
-)
-_BLOCKS = frozenset(_BLOCK_NAMES.split())
-_HEADINGS = {f"h{level}": level for level in range(1, 7)}
+_SHORT = 250  # characters of main text, below which the whole page counts
 
 
-def parse(file: BinaryIO) -> Iterator[Part]:
-    """The page as one document. The date only where the page states one."""
+def parse(file: BinaryIO) -> Iterator[ParsedPart]:
+    """The page as one document. The date only where the page's own record states one."""
     import trafilatura
 
     tree, hidden = visible_tree(file.read(LARGEST_FILE))
-    whole, address = plain_text(tree), _canonical(tree)  # first, for the extraction changes the tree
-    # An extensive search would take any year in the text for the page's own date.
+    # First, for the extraction changes the tree.
+    whole = plain_text(tree, menus=False) or plain_text(tree)
+    address, date = _canonical(tree), stated_date(tree)
     page = trafilatura.bare_extraction(
         tree,
         include_comments=False,
@@ -38,12 +34,13 @@ def parse(file: BinaryIO) -> Iterator[Part]:
             "outputformat": "%Y-%m-%d",
         },
     )
-    text = (page.text or "") if page is not None else ""
-    if len(text) < _SHORT and len(whole) < 2 * _SHORT:  # a fragment, or a page without much around it
+    text = plain_text(page.body) if page is not None and page.body is not None else ""
+    # What was found may be a part of the main text only, where there is not much on the page.
+    if not text or (len(text) < _SHORT and len(whole) < 2 * _SHORT):
         text = whole
-    found = {name: str(getattr(page, name, None) or "") for name in ("title", "date", "url")}
-    found["url"] = address or found["url"]
-    yield {"document": {"text": text, **found}, "hidden": hidden}
+    fields = {name: str(getattr(page, name, None) or "") for name in ("title", "url")}
+    fields["url"] = address or fields["url"]
+    yield {"document": {"text": text, **fields, "date": date}, "hidden": hidden}
 
 
 def visible_tree(raw: bytes, charset: str | None = None) -> tuple[Any, int]:
@@ -79,54 +76,3 @@ def _canonical(tree: Any) -> str:
             if re.match(r"https?://[^\s/]+", url, re.IGNORECASE):
                 return url
     return ""
-
-
-def plain_text(tree: Any) -> str:
-    r"""All words of a tree, a blank line between blocks, headings marked as Markdown marks them.
-
-    >>> import lxml.html
-    >>> plain_text(lxml.html.document_fromstring("<h2>Head</h2><p>Good <b>words</b>.<br>More</p>"))
-    '## Head\n\nGood words.\nMore'
-    """
-    from lxml import etree
-
-    out: list[str] = []
-    skipping = 0
-    for event, element in etree.iterwalk(tree, events=("start", "end", "comment")):
-        if event == "comment":
-            if not skipping:
-                out.append(_words(element.tail))
-            continue
-        tag = element.tag
-        if event == "start":
-            if skipping or tag in _SKIPPED:
-                skipping += 1
-                continue
-            if tag in _BLOCKS:
-                out.append("\n\n")
-            elif tag in ("br", "tr"):
-                out.append("\n")
-            elif tag in ("td", "th"):
-                out.append(" ")
-            if tag in _HEADINGS:
-                out.append("#" * _HEADINGS[tag] + " ")
-            out.append(_words(element.text))
-            continue
-        if skipping:
-            skipping -= 1
-            if skipping:
-                continue
-        if tag in _BLOCKS:
-            out.append("\n\n")
-        out.append(_words(element.tail))
-    return tidied("".join(out))
-
-
-def _words(text: str | None) -> str:
-    return re.sub(r"\s+", " ", text) if text else ""
-
-
-def tidied(text: str) -> str:
-    """Text with single spaces, no spaces at line ends and one blank line between paragraphs."""
-    lines = [" ".join(line.split()) for line in text.split("\n")]
-    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 import zipfile
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
-from disputatio.store.ingesting.parsers import LARGEST_BOOK, LARGEST_TEXT, Part, Refused
+from disputatio.store.ingesting.parsers import LARGEST_BOOK, LARGEST_TEXT, ParsedPart, Refused
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
@@ -16,7 +15,7 @@ _GONE = frozenset({_W + "del", _W + "moveFrom", _FALLBACK})
 _OFF = frozenset({"0", "false", "off", "none"})
 
 
-def parse(file: BinaryIO) -> Iterator[Part]:
+def parse(file: BinaryIO) -> Iterator[ParsedPart]:
     """The whole file as one document."""
     import docx
 
@@ -28,7 +27,7 @@ def parse(file: BinaryIO) -> Iterator[Part]:
     texts: list[str] = []
     size = 0
     for block in _blocks(document.element.body):
-        text = shown.table(block) if block.tag == _W + "tbl" else shown.heading(block)
+        text = shown.table(block) if block.tag == _W + "tbl" else shown.paragraph(block).strip()
         if text.strip():
             texts.append(text)
             size += len(text)
@@ -38,6 +37,7 @@ def parse(file: BinaryIO) -> Iterator[Part]:
         "text": "\n\n".join(texts),
         "title": str(about.title or "")[:1000],
         "date": date.date().isoformat() if date else "",
+        "date_origin": "file",
         "author": str(about.author or "")[:1000],
     }
     yield {"document": fields, "hidden": shown.hidden}
@@ -53,7 +53,7 @@ def checked_package(file: BinaryIO) -> None:
     except zipfile.BadZipFile as error:
         file.seek(0)
         if file.read(8) == b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1":
-            raise Refused("is locked by a password, or an old binary .doc: save it anew") from error
+            raise Refused("is locked by a password, or an old binary file of Office: save it anew") from error
         raise
     if size > LARGEST_BOOK:
         raise Refused(f"unpacks to {size >> 20:,} MB; the limit is {LARGEST_BOOK >> 20} MB")
@@ -76,24 +76,11 @@ class _Shown:
 
     def __init__(self, styles: Any) -> None:
         self.hidden = 0
-        self._levels: dict[str, int] = {}
         self._vanishing: set[str] = set()
         for style in styles.iter(_W + "style"):
-            name = style.find(_W + "name")
-            heading = re.fullmatch(r"heading ([1-6])", _value(name).lower())
-            if heading:
-                self._levels[style.get(_W + "styleId", "")] = int(heading[1])
-            elif _value(name).lower() == "title":
-                self._levels[style.get(_W + "styleId", "")] = 1
             marks = style.find(_W + "rPr")
             if marks is not None and _is_on(marks.find(_W + "vanish")):
                 self._vanishing.add(style.get(_W + "styleId", ""))
-
-    def heading(self, paragraph: Any) -> str:
-        """A paragraph's text, marked as Markdown marks headings when it is one."""
-        text = self.paragraph(paragraph).strip()
-        level = self._levels.get(_style(paragraph.find(_W + "pPr"), "pStyle"), 0)
-        return f"{'#' * level} {' '.join(text.split())}" if level and text else text
 
     def table(self, table: Any) -> str:
         """A line for each row, ` | ` between cells."""

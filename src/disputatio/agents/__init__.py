@@ -1,0 +1,1 @@
+"""Agents that strategies employ: each a prompt, a schema, a parser."""

@@ -1,0 +1,46 @@
+"""What a strategy declares of itself in its own file: what its options mean, and what it wants of models.
+
+An option is a keyword-only parameter, and its meaning stands in its annotation: `rounds: Annotated[int,
+"maximum rounds of debate"] = 3`. Options of several strategies are named here. A strategy that asks its models
+for log-probabilities says so in a constant of its module, `LOGPROBS`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+PassageCount = Annotated[int | None, "passages to read; none: all of those given, or the index's default"]
+MaxTokens = Annotated[int, "maximum tokens per reply"]
+PerSource = Annotated[int, "passages of each source to answer from, best first"]
+Tau = Annotated[float, 'f_align below which an answer counts as "I don\'t know"; 0: not checked']
+Votes = Annotated[int, "sampled votes in place of log-probabilities; 0: none"]
+PossibleAnswers = Annotated[int, "L, the number of possible answers, in the weight L w - 1 of a vote"]
+Deviations = Annotated[float, "drop passages that score this many deviations below the mean"]
+Floor = Annotated[float, "lowest score of an answer that counts as evidence"]
+
+
+@dataclass(frozen=True, slots=True)
+class Logprobs:
+    """Whether a strategy needs the log-probabilities of its models, or uses them and goes on without.
+
+    `purpose` completes "used to". `instead` is the option that replaces them (`votes=10`), `only_with` the
+    option without which they are not asked for, `not_with` the one with which they are not.
+    """
+
+    use: Literal["needed", "used"]
+    purpose: str = ""
+    instead: str = ""
+    only_with: str = ""
+    not_with: str = ""
+
+    def __str__(self) -> str:
+        """As `disputatio strategies` shows it.
+
+        >>> str(Logprobs("needed", instead="votes=10", not_with="aggregate=all"))
+        'needed, or --set votes=10; not with --set aggregate=all'
+        """
+        text = f"{self.use} to {self.purpose}" if self.purpose else self.use
+        text += f" with --set {self.only_with} alone" if self.only_with else ""
+        text += f", or --set {self.instead}" if self.instead else ""
+        return text + (f"; not with --set {self.not_with}" if self.not_with else "")

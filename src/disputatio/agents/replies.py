@@ -1,0 +1,97 @@
+"""What every agent's reply goes through: strict parsing, and whether an answer stands in its passage."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from disputatio.dates import stated_date
+from disputatio.errors import ReplyError
+from disputatio.text import fence
+from disputatio.types import Abstention, Completion, Passage, Reply
+from disputatio.values import bears, states
+
+MOST_CHARACTERS = 8_000  # a longer reply is not one
+
+
+def shown(passage: Passage) -> str:
+    """What an agent sees of a passage: its text in a fence, under its title and stated date if it has any."""
+    head = [f"Title: {passage.title}"] if passage.title else []
+    head += [f"Date: {date}"] if (date := stated_date(passage)) else []
+    return fence("passage", "\n".join([*head, passage.text]))
+
+
+def echoes(question: str, answer: str) -> bool:
+    """Whether an answer only repeats words of the question, which offers no choice.
+
+    >>> echoes("Where is Costa Maya?", "Costa Maya"), echoes("Is it red or blue?", "blue")
+    (True, False)
+    """
+    return states(question, answer) and not states(question, "or")
+
+
+def stands_in(passage: Passage, answer: str) -> bool:
+    """Whether an answer is in the words of a passage, or a bare yes or no."""
+    return bears(f"{passage.title} {passage.text}", answer)
+
+
+def why_none(replies: Sequence[Reply]) -> Abstention:
+    """Why no agent has an answer: a fault when every reply was broken, else no evidence."""
+    return "fault" if replies and all(reply.fault for reply in replies) else "no_evidence"
+
+
+def parse_object(completion: Completion, schema: Mapping[str, Any]) -> dict[str, Any]:
+    """The one JSON object that a reply must be; raises `ReplyError` with the reason.
+
+    >>> from disputatio.types import Usage
+    >>> reply = Completion(text='{"year": "1921"}', finish_reason="stop", usage=Usage())
+    >>> parse_object(reply, {"type": "object", "properties": {"year": {"type": "string"}}})
+    {'year': '1921'}
+    """
+    raw = completion.text
+    if completion.finish_reason != "stop":
+        raise ReplyError("it was cut off before its end", raw)
+    if len(raw) > MOST_CHARACTERS:
+        raise ReplyError(f"it has {len(raw)} characters, more than {MOST_CHARACTERS}", raw)
+    try:
+        fields = json.loads(raw, object_pairs_hook=_no_twice)
+    except (ValueError, RecursionError) as error:
+        raise ReplyError("it is not one JSON object", raw) from error
+    fault = _breach(fields, schema)
+    if fault:
+        raise ReplyError(fault, raw)
+    try:
+        json.dumps(fields, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        raise ReplyError("it holds half a character", raw) from error
+    return dict(fields)
+
+
+def _no_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len({name for name, _ in pairs}) != len(pairs):
+        raise ValueError("a field stands twice")
+    return dict(pairs)
+
+
+def _breach(value: object, schema: Mapping[str, Any], where: str = "the reply") -> str:
+    """What in `value` breaks the schema, or nothing; the part of JSON Schema that agents use."""
+    if "enum" in schema:
+        return "" if value in schema["enum"] else f"{where} is none of {schema['enum']}"
+    kind = schema["type"]
+    if kind == "object":
+        if not isinstance(value, dict):
+            return f"{where} is not an object"
+        names = schema["properties"]
+        if set(value) != set(names):
+            return f"{where} has the fields {sorted(value)}, not {sorted(names)}"
+        return next((bad for n in names if (bad := _breach(value[n], names[n], f"{n!r}"))), "")
+    if kind == "array":
+        if not isinstance(value, list):
+            return f"{where} is not a list"
+        if len(value) > schema.get("maxItems", len(value)):
+            return f"{where} has {len(value)} items"
+        return next(
+            (bad for item in value if (bad := _breach(item, schema["items"], f"an item of {where}"))), ""
+        )
+    return "" if isinstance(value, str) else f"{where} is not text"

@@ -1,0 +1,28 @@
+"""The library's front door: what `import disputatio` offers, but for the nouns.
+
+What the command line does with flags is done here with arguments; both end in `pipeline.ask`.
+"""
+
+from __future__ import annotations
+
+from disputatio.api.asking import ask, kit_of
+from disputatio.api.calibrating import Calibration, calibrate
+from disputatio.api.describing import strategies
+from disputatio.api.indexing import Index
+from disputatio.api.many import AskResult, ask_many
+from disputatio.api.streaming import Stream, aask, astream, stream
+
+__all__ = [
+    "AskResult",
+    "Calibration",
+    "Index",
+    "Stream",
+    "aask",
+    "ask",
+    "ask_many",
+    "astream",
+    "calibrate",
+    "kit_of",
+    "strategies",
+    "stream",
+]

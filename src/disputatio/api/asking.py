@@ -1,0 +1,259 @@
+"""`ask`: one question, with whatever parts the caller brings."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import threading
+from collections.abc import Callable, Collection, Iterable, Mapping
+from concurrent.futures import Future
+from contextvars import copy_context
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+from disputatio.api.indexing import Index
+from disputatio.calling import Cancel
+from disputatio.config import Settings, read_settings
+from disputatio.errors import ConfigError, InputError, UnknownName
+from disputatio.kit import Elsewhere, Kit
+from disputatio.parts import build_kit, with_retriever
+from disputatio.pipeline import Strategy, load_strategy, read_options
+from disputatio.pipeline import ask as ask_pipeline
+from disputatio.protocols import Embedder, MinimalLLM, Retriever
+from disputatio.store.filtered import Filtered
+from disputatio.store.in_memory import InMemory
+from disputatio.store.own_passages import PassageLike, RetrieverLike, as_passages, as_retriever
+from disputatio.trace import Trace
+from disputatio.types import Answer
+
+_KITS: dict[tuple[str, ...], Kit] = {}
+_ENDPOINT = ("OPENAI_BASE_URL", "OPENAI_API_KEY")
+_NO_MODEL = "scripted:"  # the model of a kit that gets an object in its place: it needs nothing installed
+_BY_ARGUMENT = ("model", "role", "strategy", "index", "embedder")  # settings that are arguments of `ask`
+
+_Result = TypeVar("_Result")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """All that answering takes but the question; making it opened nothing but the index."""
+
+    kit: Kit
+    strategy: str | Strategy
+    options: Mapping[str, Any]
+    verify: bool
+    strict: bool
+
+    def answer(self, question: str, trace: Trace, cancel: Cancel) -> Answer:
+        """The answer to one question."""
+        return ask_pipeline(
+            question,
+            kit=replace(self.kit, cancel=cancel),
+            strategy=self.strategy,
+            options=self.options,
+            verify=self.verify,
+            strict=self.strict,
+            trace=trace,
+        )
+
+
+def ask(
+    question: str,
+    *,
+    index: str | Path | RetrieverLike | None = None,
+    passages: Iterable[PassageLike] | None = None,
+    strategy: str | Strategy | None = None,
+    model: str | MinimalLLM | None = None,
+    role: Mapping[str, str | MinimalLLM] | None = None,
+    embedder: str | Embedder | None = None,
+    sources: Collection[str] | None = None,
+    after: str | None = None,
+    before: str | None = None,
+    verify: bool = True,
+    strict: bool = False,
+    trace: Trace | None = None,
+    elsewhere: Elsewhere | None = None,
+    cancel: Cancel | None = None,
+    settings: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> Answer:
+    """Answer a question over an index or over passages in hand, with cited claims and all positions.
+
+    `index` is a path, an `Index`, or another retriever: one of your own, or one in the shape of LangChain's
+    or LlamaIndex's. `passages` are texts, mappings (`{"text": ..., "source": ...}`) or `Passage`s. `strategy`
+    is a name or a function (question, kit, *, options) -> Answer. `model` is a name (`local:...`,
+    `openai:...`) or an object with `complete` (`MinimalLLM`); `role` has another one for each role that it
+    names. `embedder` compares passages for strategies that do so. `options` are the strategy's (`rounds=2`).
+
+    `sources`, and the ISO dates `after` and `before`, limit what is read. `verify` has every citation judged;
+    `strict` drops claims that their quotes do not support. `elsewhere` is a search of your own,
+    (query, how many) -> passages, for strategies that search a second time (`crag`). `trace` logs every step.
+    `cancel` ends the question from another thread. `settings` are those of `disputatio.toml`
+    (`{"journal": "none"}`); what is not given comes from the environment, that file and the defaults.
+
+    Raises `DisputatioError`: `ConfigError` and `InputError` for what you can mend, `LLMError` and
+    `ReplyError` for faults of a model, `Cancelled`.
+    """
+    prepared = prepare(
+        index=index,
+        passages=passages,
+        strategy=strategy,
+        model=model,
+        role=role,
+        embedder=embedder,
+        sources=sources,
+        after=after,
+        before=before,
+        verify=verify,
+        strict=strict,
+        elsewhere=elsewhere,
+        settings=settings,
+        options=options,
+    )
+    log = trace or Trace()
+    if cancel is None:
+        return prepared.answer(question, log, Cancel())
+    return until_cancelled(lambda ends: prepared.answer(question, log, ends), cancel)
+
+
+def prepare(
+    *,
+    index: str | Path | RetrieverLike | None = None,
+    passages: Iterable[PassageLike] | None = None,
+    strategy: str | Strategy | None = None,
+    model: str | MinimalLLM | None = None,
+    role: Mapping[str, str | MinimalLLM] | None = None,
+    embedder: str | Embedder | None = None,
+    sources: Collection[str] | None = None,
+    after: str | None = None,
+    before: str | None = None,
+    verify: bool = True,
+    strict: bool = False,
+    elsewhere: Elsewhere | None = None,
+    settings: Mapping[str, Any] | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> Prepared:
+    """The parts that `ask` describes; raises what is wrong with them before anything is asked."""
+    if index is not None and passages is not None:
+        raise ConfigError("give an index or passages, not both")
+    if strict and not verify:
+        raise InputError("strict=True drops the claims that fail verification: it needs verify=True")
+    kit, chosen = kit_with(model=model, role=role, embedder=embedder, settings=settings, strategy=strategy)
+    used = chosen.strategy if strategy is None or isinstance(strategy, str) else strategy
+    run = load_strategy(used) if isinstance(used, str) else used
+    retriever: Retriever | None = None
+    if passages is not None:
+        retriever = InMemory(as_passages(passages))
+    elif isinstance(index, str | Path):
+        retriever = Index.open(index, create=False)
+    elif index is not None:
+        retriever = as_retriever(index)
+    if retriever is not None and any(limit is not None for limit in (sources, after, before)):
+        retriever = Filtered(retriever, sources=sources, after=after, before=before)
+    return Prepared(
+        kit=replace(with_retriever(kit, retriever), elsewhere=elsewhere),
+        strategy=used,
+        options=read_options(run, options or {}),
+        verify=verify,
+        strict=strict,
+    )
+
+
+def prepared_for(arguments: Mapping[str, Any]) -> Prepared:
+    """The parts that `ask`'s arguments describe, but for question, trace and cancel; others are options."""
+    names = [name for name in inspect.signature(prepare).parameters if name != "options"]
+    parts = {name: arguments[name] for name in names if name in arguments}
+    return prepare(**parts, options={name: arguments[name] for name in arguments if name not in parts})
+
+
+def kit_with(
+    *,
+    model: str | MinimalLLM | None = None,
+    role: Mapping[str, str | MinimalLLM] | None = None,
+    embedder: str | Embedder | None = None,
+    settings: Mapping[str, Any] | None = None,
+    strategy: str | Strategy | None = None,
+) -> tuple[Kit, Settings]:
+    """The kit of names and objects, and the settings in force."""
+    roles = {name: part for name, part in (role or {}).items() if not isinstance(part, str)}
+    names = {name: part for name, part in (role or {}).items() if isinstance(part, str)}
+    flags = dict(settings or {})
+    for name in _BY_ARGUMENT:
+        if name in flags:
+            raise ConfigError(f"settings: {name} is an argument of its own: write {name}=...")
+    for name in flags:
+        if name not in Settings.model_fields:
+            raise UnknownName("setting", name, set(Settings.model_fields) - set(_BY_ARGUMENT))
+    chosen = read_settings(
+        **flags,
+        model=model if isinstance(model, str) else None if model is None else _NO_MODEL,
+        role=names or None,
+        strategy=strategy if isinstance(strategy, str) else None,
+        embedder=embedder if isinstance(embedder, str) else None,
+    )
+    own = None if isinstance(model, str) else model
+    journal = _journal_of_objects(chosen)
+    without = chosen.model_copy(update={"model": _NO_MODEL, "role": {}, "journal": journal})
+    kit = kit_of(chosen if own is None or chosen.role else without)
+    if own is not None or roles:
+        objects = build_kit(without, model=own, roles=roles)
+        kit = replace(
+            kit,
+            model=kit.model if own is None else objects.model,
+            roles={**kit.roles, **objects.roles},
+        )
+    if embedder is not None and not isinstance(embedder, str):
+        kit = replace(kit, embedder=embedder)
+    return kit, chosen
+
+
+def _journal_of_objects(settings: Settings) -> str:
+    """The journal for calls of model objects: the one that was named, as the default one is for names."""
+    return "none" if settings.journal == "default" and not settings.replay else settings.journal
+
+
+def kit_of(settings: Settings) -> Kit:
+    """One kit for the same settings, so that a process opens its journal and models once."""
+    key = (settings.model_dump_json(), *(os.environ.get(name, "") for name in _ENDPOINT))
+    if key not in _KITS:
+        _KITS[key] = build_kit(settings)
+    return _KITS[key]
+
+
+# --- in a thread of its own ---------------------------------------------------------------------
+def in_thread(work: Callable[[], _Result], name: str) -> Future[_Result]:
+    """The result of some work, which is done in a thread of its own that no exit waits for."""
+    future: Future[_Result] = Future()
+    future.set_running_or_notify_cancel()  # so that nobody can cancel it
+    context = copy_context()
+
+    def run() -> None:
+        try:
+            result = context.run(work)
+        except BaseException as error:  # noqa: BLE001 (raised again by whoever waits for the result)
+            future.set_exception(error)
+        else:
+            future.set_result(result)
+
+    threading.Thread(target=run, name=name, daemon=True).start()
+    return future
+
+
+def until_cancelled(work: Callable[[Cancel], _Result], cancel: Cancel) -> _Result:
+    """The result of some work; raises `Cancelled` at once when it is cancelled, wherever the work is.
+
+    The work gets a `Cancel` of its own, which is pressed also when the wait is interrupted.
+    """
+    ends, woken = Cancel(), threading.Event()
+    with cancel.calling(ends.cancel), ends.calling(woken.set):
+        future = in_thread(lambda: work(ends), "disputatio ask")
+        future.add_done_callback(lambda _: woken.set())
+        try:
+            woken.wait()
+        except BaseException:
+            ends.cancel()
+            raise
+    if not future.done():
+        ends.check()
+    return future.result()

@@ -1,0 +1,154 @@
+"""How reliable each source of an index is, estimated without labels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from disputatio.api.asking import kit_with
+from disputatio.api.indexing import Index
+from disputatio.calibration import given
+from disputatio.calibration.calibrate import DEFAULT_QUESTIONS, CalibrationPlan, Listener
+from disputatio.calibration.calibrate import calibrate as calibrate_index
+from disputatio.calling import Cancel
+from disputatio.errors import InputError
+from disputatio.presenting import Serialisable
+from disputatio.protocols import MinimalLLM
+from disputatio.rendering.html import table
+from disputatio.rendering.plain import aligned
+from disputatio.store import index as store
+from disputatio.store.calibration_log import Check
+from disputatio.types import Source
+
+_MOST = 100_000  # questions that can be drawn
+_HEAD = ("source", "owner", "reliability", "95 % interval", "answered", "group")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calibration(Serialisable):
+    """What a calibration found: `sources` by name, each with its estimate, and what the estimates rest on.
+
+    Of the `questions` on record `anchors` were verified, and `cross_checked` were answered by at least two
+    owners (or are anchors with an answer). `calls` and `seconds` are what this calibration cost; `notices`
+    say what a user should know.
+    """
+
+    sources: Mapping[str, Source]
+    questions: int
+    anchors: int
+    cross_checked: int
+    calls: int
+    seconds: float
+    notices: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return "\n".join([aligned(_HEAD, self._rows()), self._summary(), *self.notices])
+
+    def _repr_html_(self) -> str:
+        return table(_HEAD, self._rows(), caption="\n".join([self._summary(), *self.notices]))
+
+    def _summary(self) -> str:
+        return (
+            f"{self.questions} questions on record ({self.anchors} verified), {self.cross_checked} of them "
+            f"cross-checked; {self.calls:,} calls in {self.seconds:.1f} s"
+        )
+
+    def _rows(self) -> list[tuple[str, ...]]:
+        """A row a source, the most reliable first."""
+        order = sorted(self.sources.values(), key=lambda source: (-(source.reliability or 0), source.name))
+        return [
+            (
+                source.name,
+                source.owner,
+                "unknown" if source.reliability is None else f"{source.reliability:.2f}",
+                "" if source.low is None or source.high is None else f"{source.low:.2f} to {source.high:.2f}",
+                f"{source.answered:.4g} of {source.questions}" if source.questions else "",
+                source.group,
+            )
+            for source in order
+        ]
+
+
+def calibrate(
+    index: str | Path | store.Index,
+    *,
+    questions: int | str | Path | Iterable[str] = DEFAULT_QUESTIONS,
+    anchors: str | Path | Mapping[str, str | Iterable[str]] | None = None,
+    owners: str | Path | Mapping[str, str] | None = None,
+    half_life: float | None = None,
+    seed: int = 0,
+    anew: bool = False,
+    model: str | MinimalLLM | None = None,
+    role: Mapping[str, str | MinimalLLM] | None = None,
+    planned: Callable[[CalibrationPlan], None] = lambda _: None,
+    progress: Callable[[int, int, float | None], None] = lambda *_: None,
+    cancel: Cancel | None = None,
+    settings: Mapping[str, Any] | None = None,
+) -> Calibration:
+    """Estimate how reliable each source of an index is, by cross-checking them; store that in the index.
+
+    `questions` is how many to draw from the passages, a file of them, or the questions themselves. `anchors`
+    are verified answers by question, `owners` the owner of each source, either also as a file. An outcome
+    counts half after `half_life` days. `seed` is that of drawing passages; `anew` drops what earlier
+    calibrations found. `model`, `role`, `settings` and `cancel` are as for `ask`.
+
+    `planned` hears what is going to be done, `progress` of (done, total, seconds to go or None). What is
+    done is on record at once, so that the same call goes on where an earlier one stopped. Raises
+    `InputError`, `StoreError` for an index that is empty or cannot be written to, `LLMError` for faults of
+    a model.
+    """
+    count, own_questions = _questions(questions)
+    verified = _anchors(anchors)
+    owned = given.read_owners(Path(owners)) if isinstance(owners, str | Path) else dict(owners or {})
+    opened = Index.open(index, create=False) if isinstance(index, str | Path) else index
+    kit, _ = kit_with(model=model, role=role, settings=settings)
+    report = calibrate_index(
+        opened,
+        replace(kit, cancel=cancel or Cancel()),
+        day=datetime.now().astimezone().date().isoformat(),
+        count=count,
+        given=own_questions,
+        anchors=verified,
+        owners=owned,
+        half_life=half_life,
+        seed=seed,
+        anew=anew,
+        listener=Listener(planned=planned, progress=progress),
+    )
+    return Calibration(
+        sources=report.sources,
+        questions=report.questions,
+        anchors=report.anchors,
+        cross_checked=report.cross_checked,
+        calls=report.calls,
+        seconds=report.seconds,
+        notices=report.notices,
+    )
+
+
+def _questions(questions: int | str | Path | Iterable[str]) -> tuple[int, list[Check]]:
+    """How many questions are to be drawn, or those that are given."""
+    if isinstance(questions, int):
+        if not 0 <= questions <= _MOST:
+            raise InputError(f"questions: choose from 0 to {_MOST}, not {questions}")
+        return questions, []
+    if isinstance(questions, str | Path):
+        return DEFAULT_QUESTIONS, given.read_questions(Path(questions))
+    rows = [(f"question {n}", {"question": text}) for n, text in enumerate(questions, start=1)]
+    return DEFAULT_QUESTIONS, given.questions_of(rows, "questions")
+
+
+def _anchors(anchors: str | Path | Mapping[str, str | Iterable[str]] | None) -> list[Check]:
+    """The verified questions of a file or of a mapping."""
+    if not anchors:
+        return []
+    if isinstance(anchors, str | Path):
+        return given.read_anchors(Path(anchors))
+    rows: list[given.Row] = []
+    for number, (question, answer) in enumerate(anchors.items(), start=1):
+        wordings = answer if isinstance(answer, str) else list(answer)
+        rows.append((f"anchor {number}", {"question": question, "answer": wordings}))
+    return given.anchors_of(rows, "anchors")

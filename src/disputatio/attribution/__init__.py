@@ -1,0 +1,1 @@
+"""What an answer rests on: claims, citations, verdicts, positions and their clusters."""

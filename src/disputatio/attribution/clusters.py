@@ -1,0 +1,107 @@
+"""Answers in semantic clusters: two are one when each entails the other, with the question.
+
+Greedy, as in RA-RAG (Hwang et al. 2024, after semantic entropy, Kuhn et al. 2023): an answer joins the first
+cluster whose spokesman, its first answer, it equals in meaning. What words and values show to be equal, and
+values that differ, take no call; of two answers that exclude each other, only one joins a cluster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from disputatio.attribution.alignment import judged, statement
+from disputatio.errors import NoLogprobs
+from disputatio.kit import Kit
+from disputatio.values import (
+    are_other_values,
+    contradicts,
+    groups,
+    is_yes_or_no,
+    matches,
+    same_answer,
+)
+
+SAME = 0.5  # the probability from which one statement is taken to entail another
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clusters:
+    """Clusters of answers: `votes[i]` is the number of the cluster of answer i, -1 for none ("I don't know").
+
+    They are numbered from 0 in the order met; `answers[n]` speaks for cluster n. `calls` entailments
+    were judged.
+    """
+
+    votes: tuple[int, ...]
+    answers: tuple[str, ...]
+    calls: int = 0
+
+
+def cluster(question: str, answers: Sequence[str], kit: Kit) -> Clusters:
+    """Group answers by mutual entailment, an empty one in no cluster; notes the calls in the trace.
+
+    Each cluster's spokesman is compared with all that are still free in one batch, and what he entails
+    with him in a second: the calls that one after the other would take, in few rounds. Where the judge's
+    model gives no log-probabilities (the trace says so), the words of one within the other make them one.
+    Raises `LLMError`.
+    """
+    wordings: dict[int, list[str]] = {}  # group of answers that say the same -> its wordings, as met
+    same = groups(answers)
+    for group, answer in zip(same, answers, strict=True):
+        if group >= 0 and answer not in wordings.setdefault(group, []):
+            wordings[group].append(answer)
+    worded = {group: spellings[0] for group, spellings in wordings.items()}
+    free = list(wordings)
+    number: dict[int, int] = {}
+    spokesmen: list[str] = []
+    calls = 0
+    while free:
+        first, *others = free
+        n = len(spokesmen)
+        number[first] = n
+        spokesmen.append(worded[first])
+        near = [other for other in others if not _exclude(wordings[first], wordings[other])]
+        try:
+            near, made = _equal(question, worded, first, near, kit)
+            calls += made
+        except NoLogprobs as error:
+            kit.trace.note("unchecked", reason=str(error))
+            near = [other for other in near if matches(worded[first], worded[other])]
+        joined: list[str] = []
+        for other in near:
+            if not any(contradicts(left, right) for left in joined for right in wordings[other]):
+                joined += wordings[other]
+                number[other] = n
+        free = [other for other in others if other not in number]
+    kit.trace.note("clusters", answers=len(wordings), clusters=len(spokesmen), entailments=calls)
+    return Clusters(
+        votes=tuple(number[group] if group >= 0 else -1 for group in same),
+        answers=tuple(spokesmen),
+        calls=calls,
+    )
+
+
+def _equal(
+    question: str, worded: Mapping[int, str], first: int, others: Sequence[int], kit: Kit
+) -> tuple[list[int], int]:
+    """Those of the others that `first` entails and that entail it, and how many entailments were judged."""
+    near, calls = list(others), 0
+    for turned in (False, True):
+        ways = [(other, first) if turned else (first, other) for other in near]
+        pairs = [(statement(question, worded[a]), statement(question, worded[b])) for a, b in ways]
+        calls += len(pairs)
+        scores = judged(pairs, kit)
+        near = [other for other, score in zip(near, scores, strict=True) if score >= SAME]
+    return near, calls
+
+
+def _exclude(ours: Sequence[str], theirs: Sequence[str]) -> bool:
+    """Whether the wordings of two answers can be told apart without a judge: other values, or yes and no.
+
+    >>> _exclude(["1921"], ["1948"]), _exclude(["10", "$10"], ["€10"]), _exclude(["May 1921"], ["1921"])
+    (True, True, False)
+    """
+    if all(map(is_yes_or_no, (*ours, *theirs))):
+        return not same_answer(ours[0], theirs[0])
+    return any(are_other_values(left, right) for left in ours for right in theirs)

@@ -1,0 +1,67 @@
+"""Why a position has its verdict, as data: a kind with its parameters.
+
+Strategies, the audit and the verification of claims give causes; code decides by their kinds. Their English
+is made in `disputatio.rendering.reasons` alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+CauseKind = Literal[
+    "unanimous", "unopposed", "most_votes", "more_reliable", "newest", "likeliest", "met_first",
+    "kept", "cited", "picked",
+    "off_topic", "altered_copy", "outvoted", "owner_or_copy", "less_reliable", "older", "less_likely",
+    "disbelieved", "yielded", "not_kept",
+    "unresolved", "unsupported",
+]  # fmt: skip
+"""Why a position was accepted, rejected or left unresolved; what each means stands in `rendering.reasons`."""
+Feature = Literal["votes", "lead", "certainty", "prose", "kinship", "resemblance"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Support:
+    """What speaks for an answer: how many `passages` state it, how many `sources` give it.
+
+    `groups` is how many of them count, where copies and passages of one owner count once; `weight` what
+    their votes weigh together; `date` the latest date, empty where none is known; `probability` how likely
+    the answer is right. What a strategy does not count or know is None.
+    """
+
+    passages: int | None = None
+    sources: int | None = None
+    groups: int | None = None
+    weight: float | None = None
+    date: str = ""
+    probability: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rival:
+    """Another answer that a position was compared with, and what speaks for it."""
+
+    answer: str
+    support: Support = field(default_factory=Support)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cause:
+    """Why a position has its verdict, as data: code decides by this, and `rendering.reasons` words it.
+
+    `rivals` are the answers that it was compared with, the strongest first. `feature` is what tells most
+    against an `off_topic` position; `strategy` is the one that kept a `kept` or left out a `not_kept` one; a
+    `picked` one was one of `options` answers, on `notes` notes. `confidence` is what a model stated,
+    `remembered` that its memory says so. `remark` is a model's own sentence: untrusted, and only shown.
+    """
+
+    kind: CauseKind
+    support: Support = field(default_factory=Support)
+    rivals: tuple[Rival, ...] = ()
+    feature: Feature | None = None
+    strategy: str = ""
+    options: int | None = None
+    notes: int | None = None
+    confidence: Literal["high", "medium", "low"] | None = None
+    remembered: bool = False
+    remark: str = ""

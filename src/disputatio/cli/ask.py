@@ -1,0 +1,193 @@
+"""`disputatio ask`: one question over an index or over passages, with citations and all positions."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from disputatio.cli.messages import complain
+from disputatio.cli.options import (
+    After,
+    Before,
+    IndexFolder,
+    Journal,
+    Json,
+    Model,
+    Replay,
+    Roles,
+    Sources,
+    StrategyOptions,
+    read_pairs,
+    read_roles,
+)
+from disputatio.errors import InputError
+
+if TYPE_CHECKING:
+    from disputatio.cli.screen import Waiting
+    from disputatio.config import Settings
+    from disputatio.protocols import Retriever
+    from disputatio.trace import Trace
+
+
+def ask(
+    question: Annotated[str, typer.Argument(metavar="QUESTION", help="What you want to know.")],
+    index: IndexFolder = None,
+    passages: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Passages to read instead of an index: JSON lines with text, source, ..."
+        ),
+    ] = None,
+    k: Annotated[
+        int | None,
+        typer.Option("-k", metavar="N", min=1, help="Passages to read (the option k of the strategy)."),
+    ] = None,
+    source: Sources = None,
+    after: After = None,
+    before: Before = None,
+    strategy: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="How to answer; `disputatio strategies` lists them.  [default: disputation]"
+        ),
+    ] = None,
+    setting: StrategyOptions = None,
+    model: Model = None,
+    role: Roles = None,
+    verify: Annotated[bool, typer.Option(help="Check every citation with the model.")] = True,
+    strict: Annotated[
+        bool,
+        typer.Option("--strict", help="Drop claims that fail the check; exit with 1 when nothing is left."),
+    ] = False,
+    journal: Journal = None,
+    replay: Replay = False,
+    learn: Annotated[
+        bool, typer.Option("--learn", help="Count a settled conflict in the index's reliability estimates.")
+    ] = False,
+    trace: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write every step to this file, as JSON lines.")
+    ] = None,
+    trace_text: Annotated[
+        bool, typer.Option("--trace-text", help="Keep prompts and replies in the trace.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Answer a question over an index or over passages, with citations and all positions."""
+    from disputatio.cli.screen import Waiting, show_answer
+    from disputatio.config import read_settings
+    from disputatio.parts import build_kit, with_retriever
+    from disputatio.pipeline import ask as ask_pipeline
+    from disputatio.store.filtered import Filtered
+    from disputatio.store.segments.days import bounds
+    from disputatio.trace import Trace
+
+    settings = read_settings(
+        model=model,
+        role=read_roles(role),
+        strategy=strategy,
+        index=index,
+        journal=journal,
+        replay=replay or None,
+    )
+    options = _strategy_options(settings.strategy, setting or [], k)
+    _check_question(question)
+    bounds(after, before)
+    if index is not None and passages is not None:
+        raise InputError("give --index or --passages, not both")
+    if learn and passages is not None:
+        raise InputError("--learn needs an index: passages in hand keep no estimates")
+    _check_trace(trace)
+    with Waiting() as waiting:
+        searched = _retriever(settings, index, passages, waiting)
+        within = searched
+        if searched is not None and (source or after or before):
+            within = Filtered(searched, sources=source or None, after=after, before=before)
+        kit = with_retriever(build_kit(settings, say=waiting.say, progress=waiting.fetched), within)
+        log = Trace(keep_text=trace_text, listener=waiting.heard)
+        answer = None
+        try:
+            answer = ask_pipeline(
+                question,
+                kit=kit,
+                strategy=settings.strategy,
+                options=options,
+                verify=verify,
+                strict=strict,
+                trace=log,
+            )
+        finally:
+            unwritten = _write_trace(log, trace)
+            if answer is None and unwritten is not None:
+                waiting.say(f"--trace {trace}: {unwritten.strerror}")
+        waiting.review(settings.role)
+    show_answer(answer, as_json=as_json)
+    if learn:
+        from disputatio.cli.sources import learn_from
+
+        learn_from(searched, answer)
+    if unwritten is not None:
+        complain(f"--trace {trace} could not be written: {unwritten.strerror}")
+        raise typer.Exit(3)
+    raise typer.Exit(1 if strict and answer.abstained else 0)
+
+
+def _strategy_options(strategy: str, settings: list[str], k: int | None) -> dict[str, Any]:
+    """The strategy's options as `--set` and `-k` give them; raises `InputError` where they disagree."""
+    from disputatio.pipeline import load_strategy, read_options, strategy_options
+
+    function = load_strategy(strategy)
+    pairs = read_pairs("--set", settings, "key=value")
+    if k is not None:
+        if "k" not in strategy_options(function):
+            raise InputError(f"-k: {strategy} has no option k (see: disputatio strategies {strategy})")
+        if pairs.setdefault("k", str(k)) != str(k):
+            raise InputError(f"-k {k}: --set gives k as {pairs['k']}")
+    return read_options(function, pairs)
+
+
+def _check_question(question: str) -> None:
+    if not question.strip():
+        raise InputError("the question is empty: write what you want to know")
+    try:
+        question.encode()
+    except UnicodeEncodeError as error:
+        raise InputError("the question is not UTF-8 text") from error
+
+
+def _check_trace(trace: Path | None) -> None:
+    """Find out before the question is asked whether its trace can be written."""
+    if trace is None:
+        return
+    folder = trace.resolve().parent
+    if not folder.is_dir():
+        raise InputError(f"--trace {trace}: there is no folder {folder}")
+    if trace.is_dir() or not os.access(folder, os.W_OK):
+        raise InputError(f"--trace {trace}: no file can be written there")
+
+
+def _write_trace(log: Trace, trace: Path | None) -> OSError | None:
+    try:
+        if trace is not None:
+            log.write(trace)
+    except OSError as error:
+        return error
+    return None
+
+
+def _retriever(
+    settings: Settings, index: Path | None, passages: Path | None, waiting: Waiting
+) -> Retriever | None:
+    """What to search: passages in hand, the index that was named, or the usual one if it is there."""
+    from disputatio.parts import embedder_for
+    from disputatio.store.in_memory import InMemory, load_passages
+    from disputatio.store.index import Index
+
+    if passages is not None:
+        return InMemory(load_passages(passages))
+    if index is None and not settings.index.exists():
+        return None
+    part = embedder_for(settings, settings.index, say=waiting.say, progress=waiting.fetched)
+    return Index.open(settings.index, embedder=part, create=False)

@@ -1,0 +1,112 @@
+"""`disputatio config`: the settings in force, and where each came from."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from disputatio.cli.options import IndexFolder, Journal, Json, Model, Replay, Roles, read_roles
+
+_SECRET = "OPENAI_API_KEY"
+
+
+def config(
+    index: IndexFolder = None,
+    strategy: Annotated[str | None, typer.Option(metavar="NAME", help="How to answer.")] = None,
+    model: Model = None,
+    role: Roles = None,
+    journal: Journal = None,
+    replay: Replay = False,
+    as_json: Json = False,
+) -> None:
+    """Show the settings in force, and where each came from.
+
+    Settings come from flags, the environment (DISPUTATIO_*), disputatio.toml and defaults, in this order.
+    """
+    from disputatio.cli.screen import write_json
+    from disputatio.config import FILE, read_settings
+    from disputatio.parts import cache_folder
+
+    flags = {
+        "index": index,
+        "strategy": strategy,
+        "model": model,
+        "role": read_roles(role),
+        "journal": journal,
+        "replay": replay or None,
+    }
+    settings = read_settings(**flags)
+    origins = setting_origins({name for name, value in flags.items() if value is not None})
+    rows = {
+        name: {"value": value, "from": origins[name]}
+        for name, value in settings.model_dump(mode="json").items()
+    }
+    rows["cache"]["value"] = str(cache_folder(settings))
+    endpoint = _endpoint()
+    if as_json:
+        file = str(Path(FILE).absolute()) if Path(FILE).is_file() else None
+        write_json({"settings": rows, "file": file, "endpoint": endpoint}, indent=2)
+        return
+    _show(rows, endpoint)
+
+
+def setting_origins(flags: set[str]) -> dict[str, str]:
+    """Where each setting comes from: flag, environment, file or default; a mapping may come from several."""
+    from pydantic_settings import EnvSettingsSource, TomlConfigSettingsSource
+
+    from disputatio.config import Settings
+
+    places = {
+        "flag": flags,
+        "environment": set(EnvSettingsSource(Settings)()),
+        "file": set(TomlConfigSettingsSource(Settings)()),
+    }
+    origins = {}
+    for name, field in Settings.model_fields.items():
+        origin = [place for place, names in places.items() if name in names]
+        merged = field.annotation == dict[str, str]  # its entries are collected from all places
+        origins[name] = (", ".join(origin) if merged else origin[0]) if origin else "default"
+    return origins
+
+
+def _endpoint() -> dict[str, Any]:
+    """The variables of the endpoint; the key itself is never shown."""
+    from disputatio.llm.faults import Address
+
+    base_url = os.environ.get("OPENAI_BASE_URL", "").strip()
+    return {
+        "OPENAI_BASE_URL": Address(model="", base_url=base_url).shown if base_url else None,
+        _SECRET: "set" if os.environ.get(_SECRET, "").strip() else None,
+    }
+
+
+def _show(rows: dict[str, dict[str, Any]], endpoint: dict[str, Any]) -> None:
+    from rich.table import Table
+
+    from disputatio.cli.screen import plain, printing
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in ("setting", "value", "from"):
+        table.add_column(column, overflow="fold")
+    for name, row in rows.items():
+        table.add_row(plain(name), plain(_shown(row["value"])), plain(row["from"]))
+    for name, value in endpoint.items():
+        table.add_row(plain(name), plain(value or "not set"), plain("environment" if value else ""))
+    with printing() as out:
+        out.print(table)
+
+
+def _shown(value: Any) -> str:
+    """A setting's value as a person reads it.
+
+    >>> _shown(None), _shown({"judge": "openai:m"}), _shown(True)
+    ('not set', 'judge=openai:m', 'true')
+    """
+    if value is None or value == {}:
+        return "not set"
+    if isinstance(value, dict):
+        return ", ".join(f"{key}={item}" for key, item in value.items())
+    return str(value).lower() if isinstance(value, bool) else str(value)

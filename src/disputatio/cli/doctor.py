@@ -1,0 +1,257 @@
+"""`disputatio doctor`: are the packages, engine, models, disk, endpoint and index fit for a question?"""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import typer
+
+from disputatio.cli.options import IndexFolder, Json, Model, Roles, read_roles
+
+if TYPE_CHECKING:
+    from disputatio.config import Settings
+
+State = Literal["ok", "missing", "broken"]
+_MARKS = {"ok": ("✓", "green"), "missing": ("-", "yellow"), "broken": ("✗", "red")}
+_EXTRAS = ("local", "openai", "store", "scale", "inspect")
+_ENOUGH = 1e9  # bytes free, below which an index or a converted model may not fit
+_ENDPOINT_SECONDS = 3.0
+_ENGINE_SECONDS = 120.0
+_LOAD_ENGINE = "import sys; sys.modules['openvino_telemetry'] = None; import openvino_genai"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """What was found of one thing: `missing` is not here and not needed yet, `broken` stops a question."""
+
+    name: str
+    state: State
+    detail: str
+
+
+def doctor(index: IndexFolder = None, model: Model = None, role: Roles = None, as_json: Json = False) -> None:
+    """Check the engine, models, disk, endpoint and index.
+
+    The exit code is 1 when something that is needed is broken. Nothing is fetched, and no model is called.
+    """
+    from disputatio.cli.screen import hanging, plain, printing, write_json
+    from disputatio.config import read_settings
+
+    settings = read_settings(index=index, model=model, role=read_roles(role))
+    checks = list(checked(settings, index_named=index is not None))
+    broken = sum(check.state == "broken" for check in checks)
+    if as_json:
+        write_json({"healthy": not broken, "checks": [asdict(check) for check in checks]}, indent=2)
+    else:
+        width = max(len(check.name) for check in checks)
+        with printing() as out:
+            for check in checks:
+                mark, style = _MARKS[check.state]
+                out.print(hanging(plain(f"{mark} {check.name:<{width}}  ", style), check.detail))
+    raise typer.Exit(1 if broken else 0)
+
+
+def checked(settings: Settings, *, index_named: bool = False) -> Iterator[Check]:
+    """All checks, in order; `index_named` says that the index must be here."""
+    names = [settings.model, *settings.role.values()]
+    kinds = {name.partition(":")[0] for name in names}
+    if settings.embedder != "none":
+        kinds.add("openai" if settings.embedder.startswith("openai:") else "local")
+    has_index = settings.index.exists() or index_named
+    needed = {kind for kind in ("local", "openai") if kind in kinds} | ({"store"} if has_index else set())
+    yield _program()
+    yield from (_extra(extra, needed=extra in needed) for extra in _EXTRAS)
+    if any(name.startswith("local:") for name in names):
+        yield _engine()
+    yield from (_model(name) for name in dict.fromkeys(names))
+    if settings.embedder != "none":
+        yield _embedder(settings.embedder)
+    yield _disk(settings)
+    base_url = os.environ.get("OPENAI_BASE_URL", "").strip()
+    if base_url:
+        yield _endpoint(base_url, needed="openai" in kinds)
+    yield _index(settings.index, named=index_named)
+
+
+def _program() -> Check:
+    import disputatio
+
+    machine = f"{platform.system()} {platform.machine()}"
+    detail = f"disputatio {disputatio.__version__}, Python {platform.python_version()}, {machine}"
+    return Check(name="program", state="ok", detail=detail)
+
+
+def _extra(extra: str, *, needed: bool) -> Check:
+    """Whether the packages of an extra are installed, and which versions."""
+    versions, absent = [], []
+    for package in _packages(extra):
+        try:
+            versions.append(f"{package} {metadata.version(package)}")
+        except metadata.PackageNotFoundError:
+            absent.append(package)
+    name = f"extra {extra}"
+    if not absent:
+        return Check(name=name, state="ok", detail=", ".join(versions))
+    detail = f"{', '.join(absent)} not installed: run pip install 'disputatio[{extra}]'"
+    return Check(name=name, state="broken" if needed else "missing", detail=detail)
+
+
+def _packages(extra: str) -> list[str]:
+    """The packages that an extra brings, by the metadata of the installed program."""
+    lines = metadata.requires("disputatio") or []
+    ours = re.compile(rf"""extra\s*==\s*['"]{extra}['"]""")
+    return [re.split(r"[\s\[;<>=!~(]", line, maxsplit=1)[0] for line in lines if ours.search(line)]
+
+
+def _engine() -> Check:
+    """Whether the embedded engine loads, tried in a process of its own."""
+    from disputatio.errors import MissingDependency
+    from disputatio.llm.local import engine_name
+
+    try:
+        name = engine_name()
+    except MissingDependency as error:
+        return Check(name="engine", state="broken", detail=str(error))
+    try:
+        command = [sys.executable, "-c", _LOAD_ENGINE]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=_ENGINE_SECONDS, check=False)
+    except subprocess.TimeoutExpired:
+        detail = f"{name} did not load within {_ENGINE_SECONDS:.0f} s"
+        return Check(name="engine", state="broken", detail=detail)
+    if done.returncode == 0:
+        return Check(name="engine", state="ok", detail=f"{name} loads")
+    reason = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
+    return Check(name="engine", state="broken", detail=f"{name} does not load: {reason}")
+
+
+def _model(name: str) -> Check:
+    """Whether a language model can be used, as far as that is known without calling it."""
+    kind, _, rest = name.partition(":")
+    if kind == "local":
+        return _catalogued(f"model {rest}", rest)
+    if kind == "openai":
+        if os.environ.get("OPENAI_API_KEY", "").strip() or os.environ.get("OPENAI_BASE_URL", "").strip():
+            return Check(name=f"model {rest}", state="ok", detail="is asked for at the endpoint")
+        detail = "needs OPENAI_API_KEY, or OPENAI_BASE_URL of your own server"
+        return Check(name=f"model {rest}", state="broken", detail=detail)
+    if kind == "scripted":
+        return Check(name=f"model {name}", state="ok", detail="replies from a script; no model is called")
+    from disputatio.llm import catalogue
+    from disputatio.llm.model_names import what_to_write
+
+    known = [entry.name for entry in catalogue.entries()]
+    return Check(name=f"model {name}", state="broken", detail=what_to_write(name, known))
+
+
+def _embedder(name: str) -> Check:
+    if name.startswith("openai:"):
+        return Check(name=f"embedder {name}", state="ok", detail="is asked for at the endpoint")
+    return _catalogued(f"embedder {name}", name)
+
+
+def _catalogued(label: str, name: str) -> Check:
+    """Whether the files of a model are here, and how large they are."""
+    from disputatio.errors import DisputatioError
+    from disputatio.llm import catalogue
+
+    try:
+        if catalogue.is_present(name):
+            path = catalogue.path(name)
+            return Check(name=label, state="ok", detail=f"{_megabytes(_size(path))} in {path}")
+    except DisputatioError as error:
+        return Check(name=label, state="broken", detail=str(error))
+    known = [entry for entry in catalogue.entries() if entry.name == name]
+    size = f", {_megabytes(sum(file.size or 0 for file in known[0].files))}" if known else ""
+    detail = f"not here yet; fetched at first use{size}, or now with: disputatio model pull {name}"
+    return Check(name=label, state="missing", detail=detail)
+
+
+def _disk(settings: Settings) -> Check:
+    """Whether the cache can be written to, and the room beside it."""
+    from disputatio.parts import cache_folder
+
+    folder = cache_folder(settings)
+    nearest = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    free = shutil.disk_usage(nearest).free
+    detail = f"{_megabytes(free)} free for models and the journal in {folder}"
+    if not os.access(nearest, os.W_OK):
+        return Check(name="disk", state="broken", detail=f"{nearest} cannot be written to")
+    if free < _ENOUGH:
+        return Check(name="disk", state="broken", detail=f"only {detail}; name another with DISPUTATIO_CACHE")
+    return Check(name="disk", state="ok", detail=detail)
+
+
+def _endpoint(base_url: str, *, needed: bool) -> Check:
+    """Whether the server at OPENAI_BASE_URL answers, by the list of its models; the key is never shown."""
+    import urllib.error
+    import urllib.request
+
+    from disputatio.llm.faults import Address
+
+    key = os.environ.get("OPENAI_API_KEY", "").strip()
+    at = Address(model="", base_url=base_url, key=key)
+    bad: State = "broken" if needed else "missing"
+    if not base_url.startswith(("http://", "https://")):
+        detail = "OPENAI_BASE_URL must be an address such as http://127.0.0.1:8000/v1"
+        return Check(name="endpoint", state=bad, detail=detail)
+    try:
+        request = urllib.request.Request(
+            f"{at.shown}/models", headers={"Authorization": f"Bearer {key}"} if key else {}
+        )
+        with urllib.request.urlopen(request, timeout=_ENDPOINT_SECONDS):
+            return Check(name="endpoint", state="ok", detail=f"{at.shown} answers")
+    except urllib.error.HTTPError as error:
+        with error:
+            if error.code in (401, 403):
+                refused = "refuses OPENAI_API_KEY" if key else "wants OPENAI_API_KEY"
+                return Check(name="endpoint", state=bad, detail=f"{at.shown} {refused} ({error.code})")
+            state: State = "ok" if error.code in (404, 405) else bad  # no list of models, yet a server
+            return Check(name="endpoint", state=state, detail=f"{at.shown} answers with {error.code}")
+    except (OSError, ValueError) as error:
+        reason = at.words(str(getattr(error, "reason", error)))
+        return Check(name="endpoint", state=bad, detail=f"{at.shown} cannot be reached: {reason}")
+
+
+def _index(folder: Path, *, named: bool) -> Check:
+    """Whether there is an index, of a format that is read, and what it holds."""
+    from disputatio.errors import DisputatioError
+
+    if not folder.exists():
+        detail = f"{folder}: there is no index here; make one with: disputatio ingest PATH"
+        return Check(name="index", state="broken" if named else "missing", detail=detail)
+    try:
+        from disputatio.store.index import Index
+
+        info = Index.open(folder, create=False).info()
+    except DisputatioError as error:
+        return Check(name="index", state="broken", detail=str(error))
+    except ImportError as error:
+        return Check(name="index", state="broken", detail=f"{folder}: {error}")
+    detail = (
+        f"{folder}: format {info.format}, {info.documents:,} documents, {info.passages:,} passages, "
+        f"embedder {info.embedder or 'none'}"
+    )
+    return Check(name="index", state="ok", detail=detail)
+
+
+def _size(path: Path) -> int:
+    files = path.rglob("*") if path.is_dir() else [path]
+    return sum(file.stat().st_size for file in files if file.is_file())
+
+
+def _megabytes(size: float) -> str:
+    """
+    >>> _megabytes(1_234_000_000), _megabytes(45_600_000_000)
+    ('1,234 MB', '46 GB')
+    """
+    return f"{size / 1e9:,.0f} GB" if size >= 1e10 else f"{size / 1e6:,.0f} MB"

@@ -1,0 +1,337 @@
+"""`disputatio eval build`: make a benchmark out of published data.
+
+What was made is said on stderr, the files on stdout or one JSON object that names them; exit codes as for
+`disputatio eval`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+
+import typer
+
+if TYPE_CHECKING:
+    from disputatio.eval.builders.material import Material
+    from disputatio.eval.builders.multisource import Prior
+    from disputatio.protocols import Retriever
+
+app = typer.Typer(help="Make a benchmark out of published data.", no_args_is_help=True)
+
+
+@app.callback()
+def build() -> None:
+    """Make a benchmark out of published data."""
+
+
+@app.command()
+def multisource(
+    origin: Annotated[
+        list[str],
+        typer.Argument(
+            help="NAME:PATH of conflictnq, nq_with_passages or poisonedrag; the first is used up first."
+        ),
+    ],
+    out: Annotated[
+        Path, typer.Option("--out", help="Folder for passages, questions and what they were made of.")
+    ],
+    sources: Annotated[int, typer.Option(min=1, help="How many sources.")] = 9,
+    prior: Annotated[str, typer.Option(help="Of their reliabilities: beta or adversary-hammer.")] = "beta",
+    adversaries: Annotated[int, typer.Option(min=0, help="Sources that are right in 0.1 of cases.")] = 0,
+    coverage: Annotated[float, typer.Option(help="The share of questions a source has passages on.")] = 0.6,
+    estimate: Annotated[int, typer.Option(min=0, help="Questions to estimate reliabilities on.")] = 40,
+    test: Annotated[int, typer.Option(min=1, help="Questions to test on.")] = 60,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same files.")] = 0,
+    texts: Annotated[
+        str, typer.Option(help="Missing texts: substitution (in code) or model (generated and checked).")
+    ] = "substitution",
+    model: Annotated[str | None, typer.Option(help="local:NAME or openai:NAME, for --texts model.")] = None,
+    journal: Annotated[
+        str | None, typer.Option(help="File of the calls made; an interrupted run goes on.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="What was built, as one JSON object.")] = False,
+) -> None:
+    """Sources of known reliability that agree and disagree on the same questions (RA-RAG, appendix G)."""
+    from disputatio.errors import InputError
+    from disputatio.eval.builders.multisource import build as make
+    from disputatio.eval.builders.multisource import pick, write
+    from disputatio.eval.builders.origins import read_material
+    from disputatio.eval.builders.substitution import substituted
+
+    if texts not in ("substitution", "model"):
+        raise InputError(f"--texts {texts}: take substitution or model")
+    whole = [substituted(read_material(spec), seed=seed) for spec in origin]
+    chosen = pick(whole, estimate=estimate, test=test, seed=seed)
+    if texts == "model":
+        from disputatio.config import read_settings
+        from disputatio.eval.builders.fabrication import fabricated
+        from disputatio.parts import build_kit
+
+        kit = build_kit(read_settings(model=model, journal=journal), say=_say)
+        chosen = fabricated(chosen, kit, say=_say)
+    built = make(
+        chosen,
+        sources=sources,
+        prior=cast("Prior", prior),  # another word is refused there
+        adversaries=adversaries,
+        coverage=coverage,
+        estimate=estimate,
+        seed=seed,
+    )
+    made: dict[str, int] = {}
+    for material in chosen:
+        for how, n in material.made.items():
+            made[how] = made.get(how, 0) + n
+    about = {
+        "origins": [name.partition(":")[0] for name in origin],
+        "seed": seed,
+        "prior": prior,
+        "adversaries": adversaries,
+        "coverage": coverage,
+        "texts": made,
+    }
+    write(built, out, about=about)
+    if as_json:
+        counts = {"passages": len(built.passages), "estimate": estimate, "test": test}
+        _end({"kind": "multisource", **about, **counts}, out, as_json=True)
+        return
+    for name in ("passages.jsonl", "estimate.jsonl", "test.jsonl", "about.json"):
+        typer.echo(out / name)
+
+
+@app.command()
+def ramdocs(
+    origin: Annotated[
+        str,
+        typer.Argument(
+            help="Questions: ambignq:PATH, or NAME:PATH of a data set with several right answers."
+        ),
+    ],
+    out: Annotated[
+        Path, typer.Option("--out", help="File of JSON lines, for `disputatio eval run ramdocs:`.")
+    ],
+    index: Annotated[
+        Path | None, typer.Option(help="Folder of the index that is searched.", metavar="DIR")
+    ] = None,
+    passages: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Or passages: FILE.jsonl, or NAME:PATH of a data set; without both, the row's own."
+        ),
+    ] = None,
+    questions: Annotated[int | None, typer.Option(min=1, help="How many; all that can be built.")] = None,
+    answers: Annotated[str, typer.Option(help="Shares of questions with 1, 2, ... answers.")] = "",
+    supports: Annotated[str, typer.Option(help="Shares of answers with 1, 2, ... passages.")] = "",
+    misinformation: Annotated[
+        str, typer.Option(help="Shares of questions with 0, 1, ... such passages.")
+    ] = "",
+    noise: Annotated[str, typer.Option(help="Shares of questions with 0, 1, ... such passages.")] = "",
+    depth: Annotated[int, typer.Option(min=1, help="Passages looked at for each question.")] = 20,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same file.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="What was built, as one JSON object.")] = False,
+) -> None:
+    """Ambiguity, misinformation and noise at once, in RAMDocs' format (MADAM-RAG, section 3)."""
+    from disputatio.errors import InputError
+    from disputatio.eval.builders import figure5
+    from disputatio.eval.builders.ambiguity import pool, read_ambiguous
+    from disputatio.eval.builders.mixture import mix
+    from disputatio.eval.builders.row_file import write_lines
+    from disputatio.store.in_memory import InMemory
+
+    if index is not None and passages:
+        raise InputError("--index and --passages: take one of the two")
+    ambiguous = read_ambiguous(origin)
+    whole: Retriever | None = None
+    if index is not None:
+        from disputatio.config import read_settings
+        from disputatio.parts import embedder_for
+        from disputatio.store.index import Index
+
+        settings = read_settings(index=index)
+        whole = Index.open(index, embedder=embedder_for(settings, index, say=_say), create=False)
+    elif passages:
+        whole = InMemory(pool(passages))
+    elif not any(question.passages for question in ambiguous):
+        raise InputError(f"{origin}: its rows have no passages; name --index DIR or --passages FILE")
+    built = mix(
+        ambiguous,
+        lambda question: whole or InMemory(question.passages),
+        questions=questions,
+        answers=_shares("--answers", answers, 1) or figure5.ANSWERS,
+        supports=_shares("--supports", supports, 1) or figure5.SUPPORTS,
+        misinformation=_shares("--misinformation", misinformation, 0) or figure5.MISINFORMATION,
+        noisy=_shares("--noise", noise, 0) or figure5.NOISE,
+        depth=depth,
+        seed=seed,
+    )
+    write_lines(out, built.rows)
+    measures = figure5.statistics(built.rows)
+    _say(f"{len(built.rows)} of {len(ambiguous)} questions")
+    for line in figure5.table(measures):
+        _say(line)
+    for what, count in built.short.items():
+        _say(f"{count} too few: {what}")
+    if built.twins:
+        _say(f"{built.twins} misinformation passages stand beside the very passage that they copy")
+    for reason, rows in built.left_out.items():
+        _say(f"{len(rows)} questions left out: {reason}")
+    summary = {
+        "kind": "ramdocs",
+        "origin": origin,
+        "seed": seed,
+        "rows": len(built.rows),
+        "statistics": {
+            measure.name: {"mean": round(measure.mean, 3), "target": measure.target, "counts": measure.counts}
+            for measure in measures
+        },
+        "short": dict(built.short),
+        "twins": built.twins,
+        "left_out": {reason: [*rows] for reason, rows in built.left_out.items()},
+    }
+    _end(summary, out, as_json=as_json)
+
+
+def _shares(option: str, text: str, first: int) -> dict[int, float]:
+    """Shares of the numbers from `first` on; none for no words. Raises `InputError` that names the option."""
+    from disputatio.errors import InputError
+
+    try:
+        shares = [float(part) for part in text.split(",")] if text else []
+    except ValueError:
+        raise InputError(f"{option} {text}: shares between commas, as in 0.5,0.3,0.2") from None
+    if text and not (all(0 <= share <= 1e6 for share in shares) and sum(shares) > 0):
+        raise InputError(f"{option} {text}: shares are numbers from 0, of which one is above it")
+    return dict(enumerate(shares, first))
+
+
+@app.command()
+def inconsistent(
+    origin: Annotated[
+        list[str],
+        typer.Argument(
+            help="NAME:PATH of conflictnq, nq_with_passages or poisonedrag, or of a data set with passages."
+        ),
+    ],
+    out: Annotated[
+        Path,
+        typer.Option("--out", help="File of JSON lines, for `disputatio eval run faitheval_inconsistent:`."),
+    ],
+    questions: Annotated[int | None, typer.Option(min=1, help="How many; all that can be built.")] = None,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same file.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="What was built, as one JSON object.")] = False,
+) -> None:
+    """Two documents on a question that contradict each other, in FaithEval's format."""
+    from disputatio.eval.builders.inconsistent import contradict, read_single
+    from disputatio.eval.builders.row_file import write_lines
+
+    origins: dict[str, list[Material]] = {}
+    for spec in origin:
+        origins.setdefault(spec.partition(":")[0], []).extend(read_single(spec))
+    built = contradict(origins, questions=questions, seed=seed)
+    write_lines(out, built.rows)
+    _say(f"{len(built.rows)} pairs")
+    for how, count in built.made.items():
+        _say(f"{count} with {how} as the contradicting document")
+    for reason, count in built.left_out.items():
+        _say(f"{count} questions left out: {reason}")
+    summary = {
+        "kind": "inconsistent",
+        "origins": origin,
+        "seed": seed,
+        "rows": len(built.rows),
+        "made": dict(built.made),
+        "left_out": dict(built.left_out),
+    }
+    _end(summary, out, as_json=as_json)
+
+
+@app.command()
+def corpus(
+    dataset: Annotated[
+        str,
+        typer.Argument(help="NAME:PATH of a data set with passages; for datamorgana its corpus file."),
+    ],
+    out: Annotated[Path, typer.Option("--out", help="File of JSON lines, for `disputatio ingest`.")],
+) -> None:
+    """The texts of a data set, each once with its id, to be ingested as an index."""
+    from disputatio.eval.data.corpora import write_corpus
+
+    count = write_corpus(dataset, out)
+    _say(f"{count} texts; next: disputatio ingest {out} --index DIR")
+    typer.echo(out)
+
+
+@app.command()
+def imbalance(
+    dataset: Annotated[str, typer.Argument(help="ramdocs:PATH, or a file of its format.")],
+    out: Annotated[Path, typer.Option("--out", help="File of JSON lines, for `disputatio eval run jsonl:`.")],
+    levels: Annotated[str, typer.Option(help="Passages for the other answer, rising.")] = "1,2,3",
+    seed: Annotated[int, typer.Option(help="The same seed gives the same file.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="What was built, as one JSON object.")] = False,
+) -> None:
+    """Two right answers, one with a passage and the other with 1, 2, 3 (MADAM-RAG, figure 4a)."""
+    _controlled("imbalance", dataset, out, levels=levels, seed=seed, as_json=as_json)
+
+
+@app.command()
+def misinformation(
+    dataset: Annotated[str, typer.Argument(help="ramdocs:PATH, or a file of its format.")],
+    out: Annotated[Path, typer.Option("--out", help="File of JSON lines, for `disputatio eval run jsonl:`.")],
+    levels: Annotated[str, typer.Option(help="Passages for the wrong answer, rising; 0 is none.")] = "1,2,3",
+    seed: Annotated[int, typer.Option(help="The same seed gives the same file.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="What was built, as one JSON object.")] = False,
+) -> None:
+    """Two right answers with a passage each, and 1, 2, 3 for a wrong one (MADAM-RAG, figure 4b)."""
+    _controlled("misinformation", dataset, out, levels=levels, seed=seed, as_json=as_json)
+
+
+def _controlled(
+    kind: Literal["imbalance", "misinformation"],
+    dataset: str,
+    out: Path,
+    *,
+    levels: str,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Build one of the two controlled sets and say what came of it."""
+    from disputatio.errors import InputError
+    from disputatio.eval.builders.controlled import controlled
+    from disputatio.eval.builders.row_file import write_lines
+    from disputatio.eval.data.datasets import load
+
+    steps = [level.strip() for level in levels.split(",")]
+    if not all(step.isascii() and step.isdigit() for step in steps):
+        raise InputError(f"--levels {levels}: numbers between commas, as in 1,2,3")
+    built = controlled(load(dataset), kind, levels=[int(step) for step in steps], seed=seed)
+    write_lines(out, built.rows)
+    summary = {
+        "kind": kind,
+        "dataset": dataset,
+        "seed": seed,
+        "levels": [int(step) for step in steps],
+        "questions": built.questions,
+        "rows": len(built.rows),
+        "misinformation": {"own": built.published, "made": built.made, "twins": built.twins},
+        "left_out": {reason: [*rows] for reason, rows in built.left_out.items()},
+    }
+    _say(f"{built.questions} questions, each at {len(steps)} levels: {len(built.rows)} rows")
+    if built.published or built.made:
+        _say(
+            f"misinformation passages: {built.published} of the data set, {built.made} copies with another "
+            f"answer ({built.twins} of a passage that stands beside them)"
+        )
+    for reason, rows in built.left_out.items():
+        _say(f"{len(rows)} questions left out: {reason}")
+    _end(summary, out, as_json=as_json)
+
+
+def _end(summary: Mapping[str, Any], out: Path, *, as_json: bool) -> None:
+    """The file's name on stdout, or what was built as one JSON object that names it."""
+    typer.echo(json.dumps({**summary, "out": str(out)}, ensure_ascii=False) if as_json else out)
+
+
+def _say(line: str) -> None:
+    typer.echo(line, err=True)

@@ -1,0 +1,158 @@
+"""`disputatio eval report`, `eval compare`, `eval tables`: what evaluations found, for people and programs.
+
+Everything here is read from journals of `disputatio eval run`; nothing is asked of a model. A file is
+written whole or not at all.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.box import SIMPLE
+from rich.table import Table
+from rich.text import Text
+
+from disputatio.cli.screen import plain, printing, write, write_json
+from disputatio.errors import InputError
+from disputatio.text import one_line
+
+_Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def report(
+    out: Annotated[Path, typer.Argument(metavar="DIR", help="The --out folder of `disputatio eval run`.")],
+    as_json: _Json = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV, one figure a line.")] = False,
+    html: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write a page with plots that stands alone.")
+    ] = None,
+    metric: Annotated[
+        str | None, typer.Option(help="Rank by this metric: em_lenient, f1, accuracy, ...")
+    ] = None,
+) -> None:
+    """Who leads, by how much and at what cost; tables with intervals, paired tests, failures.
+
+    An evaluation that is still running is reported as far as it is.
+    """
+    from disputatio.eval.reporting.page import page
+    from disputatio.eval.reporting.report import report as found_in
+    from disputatio.eval.reporting.sheet import sheet
+    from disputatio.eval.reporting.tables import markdown
+
+    if as_json and as_csv:
+        raise InputError("--json and --csv: take one of them")
+    results = found_in(out, metric=metric)
+    if html is not None:
+        keep(html, page(results))
+        typer.echo(f"{html} written", err=True)
+    if as_json:
+        write_json(results, indent=2)
+    elif as_csv:
+        write(sheet(results))
+    elif html is None:
+        write(markdown(results))
+
+
+def compare(
+    runs: Annotated[
+        list[Path], typer.Argument(metavar="DIR [DIR]", help="One run folder, or two with common questions.")
+    ],
+    strategies: Annotated[
+        str | None, typer.Option(help="X,Y: the two to compare; X is of the first folder, Y of the second.")
+    ] = None,
+    as_json: _Json = False,
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a page that stands alone.")] = None,
+    limit: Annotated[
+        int, typer.Option(min=0, help="Questions to print; JSON and the page have all of them.")
+    ] = 20,
+    metric: Annotated[str | None, typer.Option(help="Which score says who is better.")] = None,
+) -> None:
+    """The questions where two differ, side by side: answers, scores, positions, traces."""
+    from disputatio.eval.reporting.compare import compare as compared
+    from disputatio.eval.reporting.compare import sides
+    from disputatio.eval.reporting.compare_page import comparison_page
+
+    comparison = compared(*sides(runs, strategies), metric=metric)
+    if html is not None:
+        keep(html, comparison_page(comparison))
+        typer.echo(f"{html} written", err=True)
+    if as_json:
+        write_json(comparison, indent=2)
+    elif html is None:
+        _show(comparison, limit)
+
+
+def tables(
+    runs: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Folders of `disputatio eval run`.")],
+    paper: Annotated[str, typer.Option(help="madam, ra-rag, ac-rag or ragenta.")],
+    as_json: _Json = False,
+) -> None:
+    """The tables of a paper with ours beside: the same methods and columns, and what is missing."""
+    from disputatio.eval.reporting.paper_tables import markdown, paper_tables
+
+    results = paper_tables(paper, runs)
+    if as_json:
+        write_json(results, indent=2)
+    else:
+        write(markdown(results))
+
+
+def _show(comparison: Mapping[str, Any], limit: int) -> None:
+    """A comparison on the terminal: two columns a question."""
+    from disputatio.eval.reporting.compare_page import names, outcome
+
+    with printing() as out:
+        for line in outcome(comparison):
+            out.print(plain(line))
+        for question in comparison["questions"][:limit]:
+            out.print()
+            out.print(plain(f"row {question['row']}: {one_line(question['question'])}", "bold"))
+            wrong = f" · wrong: {'; '.join(question['wrong'])}" if question["wrong"] else ""
+            out.print(plain(one_line(f"right: {'; '.join(question['gold'])}{wrong}"), "dim"))
+            table = Table(box=SIMPLE, show_edge=False, padding=(0, 1), expand=True)
+            for name in names(comparison):
+                table.add_column(plain(one_line(name)), overflow="fold", ratio=1)
+            table.add_row(_side_text(question["one"]), _side_text(question["other"]))
+            out.print(table)
+        if len(comparison["questions"]) > limit:
+            out.print()
+            out.print(plain(f"{len(comparison['questions']) - limit} more: --limit N, --json or --html FILE"))
+
+
+def _side_text(side: Mapping[str, Any]) -> Text:
+    """One side of a question."""
+    from disputatio.eval.reporting.compare_page import (
+        answer_text,
+        event_line,
+        figures,
+        position_line,
+        reply_line,
+    )
+
+    lines = [plain(one_line(answer_text(side)), "bold"), plain(figures(side), "dim")]
+    lines += [plain(one_line(position_line(position))) for position in side["positions"]]
+    lines += [plain(one_line(reply_line(reply)), "dim") for reply in side["replies"]]
+    lines += [plain(one_line(event_line(event)), "dim") for event in side["trace"]]
+    return Text("\n").join(lines)
+
+
+def keep(path: Path, text: str) -> None:
+    """Write a file whole or not at all: who interrupts this leaves the old one as it was.
+
+    Raises `InputError` where it cannot be written.
+    """
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with part.open("w", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}") from error
+    finally:
+        part.unlink(missing_ok=True)

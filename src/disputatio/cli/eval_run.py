@@ -1,0 +1,235 @@
+"""`disputatio eval`: run strategies on data sets, report what was found, list the data sets.
+
+Scores and tables go to stdout, progress and notes to stderr. Exit codes: 0 done, 1 stopped before the end
+by an interrupt or a budget, 2 wrong use, 3 some questions failed (running the same command again tries
+only those).
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from disputatio.cli import eval_report as cli_report
+from disputatio.cli.eval_build import app as build_app
+from disputatio.cli.eval_datasets import datasets
+from disputatio.cli.eval_synthesize import synthesize
+from disputatio.cli.options import read_roles
+from disputatio.errors import InputError
+
+if TYPE_CHECKING:
+    from disputatio.eval.results import Results
+    from disputatio.eval.running.budget import Amount, Budget
+    from disputatio.eval.running.pace import Left
+    from disputatio.eval.running.runner import Progress, RunOutcome
+
+app = typer.Typer(
+    help="Measure strategies on data sets: scores with intervals, paired differences, cost, failures.",
+    no_args_is_help=True,
+)
+app.add_typer(build_app, name="build")
+app.command()(synthesize)
+app.command()(cli_report.report)
+app.command()(cli_report.compare)
+app.command()(cli_report.tables)
+
+_Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@app.command("run")
+def run_command(
+    dataset: Annotated[
+        list[str], typer.Argument(help="NAME:PATH, as `disputatio eval datasets` lists them.")
+    ],
+    strategy: Annotated[
+        str, typer.Option("--strategy", help="Strategies, separated by commas; LABEL=NAME renames one.")
+    ],
+    out: Annotated[Path, typer.Option("--out", help="Folder of the journal; running again goes on there.")],
+    limit: Annotated[int | None, typer.Option(min=1, help="Only the first so many rows.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of shuffles and of the bootstrap.")] = 0,
+    seeds: Annotated[
+        str | None, typer.Option(help="Several, as 0,1,2: every strategy that has a seed runs with each.")
+    ] = None,
+    rows: Annotated[Path | None, typer.Option(help="File of row numbers from 0, one a line.")] = None,
+    as_json: _Json = False,
+    model: Annotated[str | None, typer.Option(help="local:NAME or openai:NAME.")] = None,
+    role: Annotated[list[str] | None, typer.Option(help="ROLE=MODEL: another model for one role.")] = None,
+    setting: Annotated[
+        list[str] | None, typer.Option("--set", help="key=value or STRATEGY.key=value: an option.")
+    ] = None,
+    verify: Annotated[bool, typer.Option(help="Have the citations judged, which costs calls.")] = False,
+    judge: Annotated[
+        bool, typer.Option("--judge", help="Have answers graded by the model of --role judge=MODEL.")
+    ] = False,
+    index: Annotated[
+        Path | None, typer.Option(help="Search this index, not each row's own passages.", metavar="DIR")
+    ] = None,
+    in_flight: Annotated[
+        int, typer.Option("--in-flight", "--workers", min=1, help="Questions in hand at a time.")
+    ] = 1,
+    budget_calls: Annotated[
+        int | None, typer.Option(min=0, help="Stop before all runs of --out made more model calls.")
+    ] = None,
+    budget_tokens: Annotated[
+        int | None, typer.Option(min=0, help="Stop before they read and wrote more tokens.")
+    ] = None,
+    budget_money: Annotated[
+        float | None, typer.Option(min=0, help="Stop before they cost more, by the table of prices.")
+    ] = None,
+    prices: Annotated[
+        Path | None, typer.Option(help="TOML file of prices (`disputatio eval prices` prints ours).")
+    ] = None,
+    journal: Annotated[
+        str | None, typer.Option(help="File of model calls to repeat free; none unless given: it hides time.")
+    ] = None,
+    replay: Annotated[bool, typer.Option("--replay", help="Use the journal's calls and no model.")] = False,
+) -> None:
+    """Ask every strategy every question, resumably, and print the scores."""
+    from disputatio.eval.evaluate import evaluate
+    from disputatio.eval.reporting.report import summaries
+    from disputatio.eval.running.budget import Budget
+    from disputatio.eval.running.prices import read_prices
+
+    table = read_prices(prices) if prices is not None or budget_money is not None else None
+    budget = Budget(calls=budget_calls, tokens=budget_tokens, money=budget_money, prices=table)
+    try:
+        results = evaluate(
+            dataset,
+            strategy,
+            options=setting or [],
+            model=model,
+            role=read_roles(role),
+            index=index,
+            out=out,
+            limit=limit,
+            rows=rows,
+            seeds=_seeds(seeds, seed),
+            verify=verify,
+            judge=judge,
+            in_flight=in_flight,
+            budget=budget,
+            journal=journal,
+            replay=replay,
+            progress=_Line() if sys.stderr.isatty() else None,
+            say=_say,
+        )
+    except (OSError, sqlite3.OperationalError) as error:
+        _say(f"{out}: {error}; what was recorded is kept, and running again goes on there")
+        raise typer.Exit(3) from error
+    if as_json:
+        for line in summaries(results.report):
+            typer.echo(json.dumps(line))
+    else:
+        typer.echo(results.markdown(), nl=False)
+    raise typer.Exit(_verdict(results, budget))
+
+
+@app.command("prices")
+def prices_command() -> None:
+    """The table of prices that budgets of money go by, as a TOML file to edit and give with --prices."""
+    from disputatio.eval.running.prices import our_prices
+
+    typer.echo(our_prices(), nl=False)
+
+
+app.command("datasets")(datasets)
+
+
+# --- options as the command line has them -----------------------------------------------------------
+def _seeds(text: str | None, seed: int) -> list[int]:
+    """The seeds in order; raises `InputError` for what is no list of different numbers.
+
+    >>> _seeds("0, 1,2", 0), _seeds(None, 7)
+    ([0, 1, 2], [7])
+    """
+    if text is None:
+        return [seed]
+    try:
+        seeds = [int(part) for part in text.split(",")]
+    except ValueError as error:
+        raise InputError(f"--seeds {text}: write whole numbers separated by commas, as 0,1,2") from error
+    if len(set(seeds)) < len(seeds):
+        raise InputError(f"--seeds {text}: a seed stands twice")
+    return seeds
+
+
+# --- what is said on stderr ---------------------------------------------------------------------
+def _say(line: str) -> None:
+    typer.echo(line, err=True)
+
+
+def _verdict(results: Results, budget: Budget) -> int:
+    """The exit code of a run, its reason said."""
+    outcome = results.outcome
+    if outcome is None:
+        return 0
+    failed = outcome.faults + outcome.bugs
+    if failed:
+        bugs = f", {outcome.bugs} by an unforeseen error" if outcome.bugs else ""
+        again = f" ({outcome.retried} tried twice)" if outcome.retried else ""
+        _say(f"{failed} questions failed{bugs}{again}: the same command again tries only those")
+    if outcome.stopped:
+        _say(f"stopped ({outcome.stopped}), {outcome.left} questions left: the same command goes on there")
+        _say(_what_is_left(results, outcome, budget))
+    return 3 if failed else int(bool(outcome.stopped))
+
+
+def _what_is_left(results: Results, outcome: RunOutcome, budget: Budget) -> str:
+    """What was spent, what is left to do, and what that will take by the means so far."""
+    waiting = ", ".join(f"{label} {count}" for label, count in outcome.waiting.items())
+    ahead = f", about {_sum(results.ahead, budget)} by the means so far" if results.ahead is not None else ""
+    larger = f"; give a larger --{_flag(outcome.stopped)}" if outcome.stopped.startswith("the budget") else ""
+    spent = "" if results.spent is None else f"spent so far: {_sum(results.spent, budget)}; "
+    return f"{spent}left: {waiting}{ahead}{larger}"
+
+
+def _sum(amount: Amount, budget: Budget) -> str:
+    prices = budget.prices
+    money = "" if prices is None else f", {amount.money:.4f} {prices.currency}"
+    return f"{amount.calls:,.0f} calls, {amount.tokens:,.0f} tokens{money}"
+
+
+def _flag(stopped: str) -> str:
+    """The option of a budget, by what is said of it."""
+    last = stopped.rpartition(" ")[2]
+    return f"budget-{last}" if last in ("calls", "tokens") else "budget-money"
+
+
+class _Line:
+    """One line of progress, rewritten in place."""
+
+    def __call__(self, progress: Progress) -> None:
+        left = "" if progress.left is None else f", about {_time_left(progress.left)} left"
+        failed = f", {progress.faults} failed" if progress.faults else ""
+        text = f"{progress.done}/{progress.total} {progress.entrant}, row {progress.row}{failed}{left}"
+        if progress.fault:
+            typer.echo(f"\r\x1b[Krow {progress.row}, {progress.entrant}: {progress.fault}", err=True)
+        typer.echo(f"\r\x1b[K{text}", err=True, nl=progress.done == progress.total)
+
+
+def _time_left(left: Left) -> str:
+    """What remains, with its range where there is one.
+
+    >>> from disputatio.eval.running.pace import Left
+    >>> _time_left(Left(60.0, None, None)), _time_left(Left(60.0, 45.0, 75.0))
+    ('0:01:00', '0:01:00 (0:00:45 to 0:01:15)')
+    """
+    remaining = _clock(left.seconds)
+    if left.low is None or left.high is None:
+        return remaining
+    return f"{remaining} ({_clock(left.low)} to {_clock(left.high)})"
+
+
+def _clock(seconds: float) -> str:
+    """Seconds as hours, minutes and seconds.
+
+    >>> _clock(3725.2)
+    '1:02:05'
+    """
+    minutes, second = divmod(round(seconds), 60)
+    return f"{minutes // 60}:{minutes % 60:02}:{second:02}"

@@ -1,0 +1,182 @@
+"""`disputatio index`: show an index, check, compact, copy, export and change it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from disputatio.cli.opening import index_folder, open_index
+from disputatio.cli.options import IndexFolder, Json
+from disputatio.errors import InputError
+
+app = typer.Typer(help="Show, check, compact, copy, export and change an index.", no_args_is_help=True)
+
+
+@app.command()
+def info(index: IndexFolder = None, as_json: Json = False) -> None:
+    """Show what the index holds, in figures."""
+    from dataclasses import asdict
+
+    from disputatio.cli.screen import write, write_json
+
+    figures = asdict(open_index(index).info())
+    if as_json:
+        write_json(figures)
+        return
+    width = max(map(len, figures))
+    write("".join(f"{name:<{width}}  {_shown(value)}\n" for name, value in figures.items()))
+
+
+@app.command()
+def compact(index: IndexFolder = None) -> None:
+    """Merge segments, and drop what was replaced or deleted."""
+    from disputatio.cli.screen import write
+    from disputatio.rendering.wording import count
+
+    opened = open_index(index)
+    opened.compact()
+    figures = opened.info()
+    segments = count(figures.segments, "segment")
+    write(f"{_shown(figures.path)}: {count(figures.passages, 'passage')} in {segments}\n")
+
+
+@app.command()
+def check(
+    index: IndexFolder = None,
+    repair: Annotated[bool, typer.Option(help="Quarantine what is damaged, rebuild what can be.")] = True,
+    as_json: Json = False,
+) -> None:
+    """Compare all that is stored with its checksums.
+
+    What is damaged is moved to the folder `quarantine` of the index, never deleted. The exit code is 1
+    when damage is found.
+    """
+    from dataclasses import asdict
+
+    from disputatio.cli.screen import write, write_json
+    from disputatio.store.record.check import check as check_index
+
+    report = check_index(index_folder(index), repair=repair)
+    if as_json:
+        write_json(asdict(report))
+    else:
+        write(report.text() + "\n")
+    raise typer.Exit(1 if report.damaged else 0)
+
+
+@app.command()
+def sync(
+    source: Annotated[
+        str, typer.Argument(metavar="SOURCE", help="Folder or bucket (s3://, gs://) of the index.")
+    ],
+    target: Annotated[str, typer.Argument(metavar="TARGET", help="Folder or bucket of the copy.")],
+    tables: Annotated[bool, typer.Option(help="Copy the tables of the documents, too.")] = True,
+    as_json: Json = False,
+) -> None:
+    """Bring a copy of an index up to date, to be read elsewhere.
+
+    Only what is new is copied. A search needs no tables of documents.
+    """
+    from dataclasses import asdict
+
+    from disputatio.cli.screen import write, write_json
+    from disputatio.rendering.wording import count
+    from disputatio.store.record.replicate import sync as sync_index
+
+    copied = sync_index(source, target, tables=tables)
+    if as_json:
+        write_json(asdict(copied))
+        return
+    files = count(copied.files, "file")
+    write(f"{_shown(target)}: at commit {copied.commit}; {files}, {copied.bytes:,} bytes copied\n")
+
+
+@app.command()
+def export(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="File to write: .parquet or .jsonl.")],
+    index: IndexFolder = None,
+    what: Annotated[str, typer.Option(metavar="WHAT", help="passages or documents.")] = "passages",
+) -> None:
+    """Write every passage or document to a Parquet or JSON-lines file."""
+    from disputatio.cli.screen import write
+    from disputatio.rendering.wording import count
+    from disputatio.store.record.export import export as export_index
+
+    if what not in ("passages", "documents"):
+        raise InputError(f"--what {what}: choose passages or documents")
+    rows = export_index(open_index(index), file, documents=what == "documents")
+    write(f"{_shown(file)}: {count(rows, what.removesuffix('s'))}\n")
+
+
+@app.command()
+def delete(
+    index: IndexFolder = None,
+    source: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="All documents of a source; may be repeated.")
+    ] = None,
+    path: Annotated[
+        list[Path] | None, typer.Option(metavar="FILE", help="All documents of a file; may be repeated.")
+    ] = None,
+    document: Annotated[
+        list[str] | None, typer.Option(metavar="ID", help="A document by its id; may be repeated.")
+    ] = None,
+) -> None:
+    """Delete documents from the index: by source, file or id.
+
+    The exit code is 1 when there was nothing to delete.
+    """
+    from disputatio.cli.screen import write
+    from disputatio.rendering.wording import count
+
+    if not (source or path or document):
+        raise InputError("say what to delete: --source NAME, --path FILE or --document ID")
+    files = [str(file) for file in path or ()]
+    deleted = open_index(index).delete(sources=source or (), paths=files, documents=document or ())
+    write(f"{count(deleted, 'document')} deleted\n")
+    raise typer.Exit(0 if deleted else 1)
+
+
+@app.command()
+def reembed(
+    embedder: Annotated[str, typer.Argument(metavar="EMBEDDER", help="Embedding model, or none.")],
+    index: IndexFolder = None,
+) -> None:
+    """Give every passage a new vector, of another model.
+
+    Searches see all old vectors until all new ones are there.
+    """
+    from disputatio.cli.screen import Meter, write
+    from disputatio.parts import open_embedder
+    from disputatio.rendering.wording import count
+
+    opened = open_index(index)
+    with Meter("embedding") as meter:
+        part = open_embedder(embedder, pull=True)
+        opened.reembed(part, progress=lambda done, total: meter.told(done, total, "embedding"))
+    figures = opened.info()
+    passages = count(figures.passages, "passage")
+    write(f"{_shown(figures.path)}: {passages}, embedder {figures.embedder or 'none'}\n")
+
+
+@app.command()
+def migrate(index: IndexFolder = None) -> None:
+    """Convert an index of an older format to the present one."""
+    from disputatio.cli.screen import write
+    from disputatio.store.record.migrate import migrate as migrate_index
+
+    folder = index_folder(index)
+    steps = migrate_index(folder)
+    write(f"{_shown(folder)}: {'; '.join(steps) or 'has the present format already'}\n")
+
+
+def _shown(value: object) -> str:
+    """A figure or a name as a person reads it.
+
+    >>> _shown(12000), _shown(""), _shown("my\\nindex")
+    ('12,000', 'none', 'my index')
+    """
+    from disputatio.text import one_line
+
+    return f"{value:,}" if isinstance(value, int) else one_line(str(value)) or "none"

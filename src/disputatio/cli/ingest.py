@@ -1,0 +1,221 @@
+"""`disputatio ingest`: documents into an index, from files, folders, standard input and addresses."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from disputatio.errors import InputError
+
+if TYPE_CHECKING:
+    from disputatio.store.index import Index
+    from disputatio.store.ingesting.ingest import IngestSummary
+    from disputatio.store.ingesting.options import ReadOptions
+
+_Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+_Index = Annotated[Path | None, typer.Option(help="Folder of the index.", metavar="DIR")]
+
+
+def ingest(
+    paths: Annotated[
+        list[str], typer.Argument(help="Files, folders, patterns; - reads standard input.", metavar="PATH...")
+    ],
+    index: _Index = None,
+    source_by: Annotated[
+        str | None, typer.Option(help="What tells sources apart: domain, folder, field:NAME or file.")
+    ] = None,
+    text_column: Annotated[
+        str | None,
+        typer.Option(help="Column of a table, or field of a JSON row, that holds the text.", metavar="NAME"),
+    ] = None,
+    mapping: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--map",
+            help="Columns of other fields (title, url, date, source, owner): title=name,date=published.",
+            metavar="FIELD=COLUMN",
+        ),
+    ] = None,
+    exclude: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Leave out files and folders whose name or path fits: '*.log', 'old/*'. Repeatable.",
+            metavar="PATTERN",
+        ),
+    ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit with 1 when a file or row was refused.")
+    ] = False,
+    embedder: Annotated[str | None, typer.Option(help="Embedding model, or none.")] = None,
+    language: Annotated[
+        str | None, typer.Option(help="Of stemming, for a new index: english, german, ..., none.")
+    ] = None,
+    urls: Annotated[bool, typer.Option("--urls", help="Fetch what is an http(s) address.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Stay, and ingest what changes.")] = False,
+    ray: Annotated[
+        str | None,
+        typer.Option(help="Read and embed on a Ray cluster: its address, or local.", metavar="ADDRESS"),
+    ] = None,
+    as_json: _Json = False,
+) -> None:
+    """Read documents into an index.
+
+    Formats: text, Markdown, HTML, PDF, DOCX, PPTX, EPUB, e-mail, CSV, JSON, XLSX, Parquet, and zip files.
+    Code and configuration files in folders are left out; name them, alone or by a pattern, to read them.
+    What cannot be read is listed with its reason and does not stop the rest. Exit status: 0 when documents
+    were read, 1 when none were. An ingest can be stopped and run again.
+    """
+    from disputatio.cli.screen import Waiting, show_summary
+    from disputatio.config import read_settings
+    from disputatio.parts import embedder_for
+    from disputatio.store.index import Index
+    from disputatio.store.ingesting.options import ReadOptions, check_options, read_columns
+
+    settings = read_settings(index=index, journal="none", replay=False)
+    options = ReadOptions(
+        source_by=source_by, columns=read_columns(mapping or [], text_column), exclude=tuple(exclude or ())
+    )
+    check_options(options)
+    addresses = [path for path in paths if path.lower().startswith(("http://", "https://"))]
+    files = [path for path in paths if path not in addresses]
+    _check(addresses, files, urls=urls, watch=watch, ray=ray)
+    with Waiting() as waiting:
+        part = embedder_for(
+            settings, settings.index, named=embedder, create=True, say=waiting.say, progress=waiting.fetched
+        )
+    opened = Index.open(settings.index, embedder=part, language=language)
+    if watch:
+        _watch(opened, files, options, settings.index, as_json=as_json)
+        return
+    summary = _ingest(opened, files, addresses, options, ray)
+    show_summary(summary, settings.index, as_json=as_json)
+    raise typer.Exit(_judged(summary, strict=strict))
+
+
+def _judged(summary: IngestSummary, *, strict: bool) -> int:
+    """The exit status of an ingest; what it was found wanting in is said on stderr."""
+    if not (summary.added or summary.unchanged or summary.replaced):
+        typer.echo("nothing was ingested: no document was found that could be read", err=True)
+        return 1
+    if not summary.refused:
+        return 0
+    more = "" if strict else "; the rest was ingested (--strict makes this an error)"
+    number = len(summary.refused)
+    refused = "1 file or row was" if number == 1 else f"{number:,} files or rows were"
+    typer.echo(f"{refused} refused{more}", err=True)
+    return 1 if strict else 0
+
+
+def _check(addresses: list[str], files: list[str], *, urls: bool, watch: bool, ray: str | None) -> None:
+    """Say what does not go together before anything is opened or fetched."""
+    if addresses and not urls:
+        raise InputError(f"{addresses[0]}: add --urls to have addresses fetched")
+    if watch and (addresses or ray or "-" in files):
+        raise InputError("--watch looks after files and folders on this machine, and nothing else")
+    if ray == "":
+        raise InputError("--ray needs the address of a cluster, or local")
+    if ray and (addresses or "-" in files):
+        raise InputError("--ray reads files and folders that its workers see, and nothing else")
+    for path in files:
+        if path != "-" and not any(sign in path for sign in "*?[") and not Path(path).exists():
+            raise InputError(f"{path}: no such file or folder")
+
+
+def _ingest(
+    opened: Index, files: list[str], addresses: list[str], options: ReadOptions, ray: str | None
+) -> IngestSummary:
+    from disputatio.cli.screen import Meter
+
+    with Meter("reading") as meter:
+
+        def told(done: int, total: int, passages: int = 0) -> None:
+            meter.told(done, total, f"reading, {passages:,} passages" if passages else "reading")
+
+        if ray:
+            from disputatio.store.ingesting.ray_ingest import ingest_with_ray
+
+            return ingest_with_ray(opened, files, address=ray, options=options, progress=told)
+        summary = (
+            opened.ingest(
+                *files,
+                source_by=options.source_by,
+                columns=options.columns,
+                exclude=options.exclude,
+                progress=told,
+            )
+            if files
+            else None
+        )
+        fetched = _fetch(opened, addresses, options) if addresses else None
+    done = [one for one in (summary, fetched) if one is not None]
+    return done[0] if len(done) == 1 else _sum(done)
+
+
+def _fetch(opened: Index, addresses: list[str], options: ReadOptions) -> IngestSummary:
+    """Fetch addresses and put what they gave into the index, each as it comes."""
+    from disputatio.cli.screen import Meter
+    from disputatio.store.ingesting.ingest_urls import ingest_urls
+
+    with Meter("fetching") as meter:
+        return ingest_urls(
+            opened,
+            addresses,
+            options=options,
+            progress=lambda done, total: meter.told(done, total, "fetching"),
+        )
+
+
+def _sum(summaries: list[IngestSummary]) -> IngestSummary:
+    """Two summaries as one."""
+    from dataclasses import fields, replace
+
+    first, second = summaries
+    left_out = Counter(first.left_out) + Counter(second.left_out)
+    numbers = [field.name for field in fields(first) if field.name != "left_out"]
+    both = {name: getattr(first, name) + getattr(second, name) for name in numbers}
+    return replace(first, **both, left_out=dict(left_out))
+
+
+def _watch(opened: Index, files: list[str], options: ReadOptions, index: Path, *, as_json: bool) -> None:
+    """Ingest, and again whatever changes, until it is stopped; then say what was done in all.
+
+    An ingest that is under way is finished, unless it is asked to stop again.
+    """
+    import signal
+    import threading
+    from dataclasses import asdict, replace
+    from types import FrameType
+
+    from disputatio.cli.screen import show_summary, write_json
+    from disputatio.store.ingesting.ingest import IngestSummary
+    from disputatio.store.ingesting.watch import watch
+
+    stop = threading.Event()
+    whole = IngestSummary()
+    kept = {one: signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)}
+
+    def asked(_number: int, _frame: FrameType | None) -> None:
+        stop.set()
+        for one, before in kept.items():
+            signal.signal(one, before)
+
+    def heard(summary: IngestSummary) -> None:
+        nonlocal whole
+        whole = _sum([whole, summary])
+        show_summary(summary, index, as_json=as_json)
+
+    for one in kept:
+        signal.signal(one, asked)
+    try:
+        watch(opened, files, options=options, on_summary=heard, stop=stop)
+    finally:
+        for one, before in kept.items():
+            signal.signal(one, before)
+    if as_json:
+        write_json({"watched": {**asdict(whole), "refused": len(whole.refused)}})
+    else:
+        typer.echo("stopped; in all:", err=True)
+        show_summary(replace(whole, refused=()), index, as_json=False)

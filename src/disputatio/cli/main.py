@@ -1,0 +1,114 @@
+"""The command line: parse, call the library, print. Data to stdout, messages to stderr.
+
+Exit codes: 0 done, 1 done but found wanting, 2 wrong use or bad input, 3 a fault outside, 130 stopped.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from typing import Annotated
+
+import typer
+from typer.exceptions import TyperException
+
+from disputatio.cli.ask import ask
+from disputatio.cli.config import config
+from disputatio.cli.doctor import doctor
+from disputatio.cli.eval_run import app as eval_app
+from disputatio.cli.index import app as index_app
+from disputatio.cli.ingest import ingest
+from disputatio.cli.messages import complain
+from disputatio.cli.models import app as model_app
+from disputatio.cli.search import search
+from disputatio.cli.simulate import simulate
+from disputatio.cli.sources import calibrate, sources
+from disputatio.cli.strategies import strategies
+from disputatio.errors import DisputatioError
+
+app = typer.Typer(
+    help="Answers questions over sources that disagree: cited claims, every position, the cost.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+app.command()(ask)
+app.command()(ingest)
+app.command()(search)
+app.command()(calibrate)
+app.command()(sources)
+app.command()(simulate)
+app.command()(strategies)
+app.command()(doctor)
+app.command()(config)
+app.add_typer(index_app, name="index")
+app.add_typer(eval_app, name="eval")
+app.add_typer(model_app, name="model")
+
+_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS}
+
+
+def main() -> None:
+    """Run the command line; our own errors are one line and an exit code, others show themselves."""
+    sys.exit(_run())
+
+
+def _run() -> int:
+    try:
+        code = app(standalone_mode=False)
+        sys.stdout.flush()
+    except TyperException as error:
+        return _misused(error)
+    except DisputatioError as error:
+        complain(str(error))
+        return 3 if _is_of_the_disk(error) else error.exit_code
+    except BrokenPipeError:
+        _drop_output()
+        return 0
+    except OSError as error:
+        if not _is_of_the_disk(error):
+            raise
+        _drop_output()
+        complain(f"{error.filename or 'the output'} could not be written: {error.strerror}")
+        return 3
+    except (KeyboardInterrupt, typer.Abort):
+        code = 130
+    if code == 130:
+        complain("stopped")
+    return code if isinstance(code, int) else 0
+
+
+def _misused(error: TyperException) -> int:
+    """Say in one line what is wrong with the words of a command; with no words its help is shown."""
+    context = getattr(error, "ctx", None)
+    path = getattr(context, "command_path", "disputatio")
+    if type(error).__name__ != "NoArgsIsHelpError":
+        complain(f"{error.format_message().rstrip('.')} (see: {path} --help)")
+    return error.exit_code
+
+
+def _is_of_the_disk(error: BaseException | None) -> bool:
+    """Whether a disk that is full or broken stands behind an error."""
+    while error is not None:
+        message = str(error).casefold()
+        if isinstance(error, OSError) and error.errno in _DISK:
+            return True
+        if "no space left" in message or "disk is full" in message or "file too large" in message:
+            return True
+        error = error.__cause__
+    return False
+
+
+def _drop_output() -> None:
+    """Let nothing more be written to stdout: whoever read it has gone, or the disk is full."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+@app.callback(invoke_without_command=True)
+def _version(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
+    if version:
+        from disputatio import __version__
+
+        typer.echo(__version__)
+        raise typer.Exit

@@ -1,0 +1,72 @@
+"""`disputatio model`: models known by name, fetched and verified by checksum."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from disputatio.cli.options import Json
+
+app = typer.Typer(help="Models known by name, verified by sha256.", no_args_is_help=True)
+
+_Name = Annotated[str, typer.Argument(help="A name of the list, a path, or a hub's owner/repo[:file].")]
+
+
+@app.command("list")
+def list_command(as_json: Json = False) -> None:
+    """The models known by name, and which are here."""
+    from disputatio.cli.screen import write, write_json
+    from disputatio.llm import catalogue
+
+    rows: list[dict[str, Any]] = [
+        {
+            "name": one.name,
+            "kind": one.kind,
+            "about": one.about,
+            "licence": one.licence,
+            "bytes": sum(file.size or 0 for file in one.files),
+            "sha256": {file.name: file.sha256 for file in one.files},
+            "present": catalogue.is_present(one.name),
+        }
+        for one in catalogue.entries()
+    ]
+    if as_json:
+        write_json(rows, indent=2)
+        return
+    lines = []
+    for row in rows:
+        here = "here" if row["present"] else "not fetched"
+        size = f"{row['bytes'] / 1e6:,.0f} MB"
+        lines.append(f"{row['name']:<20}  {row['kind']:<14}  {size:>8}  {here}\n    {row['about']}\n")
+    write("".join(lines))
+
+
+@app.command("pull")
+def pull_command(name: _Name, as_json: Json = False) -> None:
+    """Fetch a model, resumably, check it, and print where it is."""
+    from disputatio.cli.screen import Meter
+    from disputatio.llm import catalogue
+
+    with Meter(f"fetching {name}", in_bytes=True) as meter:
+        path = catalogue.pull(name, meter.told)
+    _show_path(name, path, as_json=as_json)
+
+
+@app.command("path")
+def path_command(name: _Name, as_json: Json = False) -> None:
+    """Print where a model is; exit 2 when it has not been fetched."""
+    from disputatio.llm import catalogue
+
+    path = catalogue.path(name)
+    _show_path(name, path, as_json=as_json)
+
+
+def _show_path(name: str, path: Path, *, as_json: bool) -> None:
+    from disputatio.cli.screen import write, write_json
+
+    if as_json:
+        write_json({"name": name, "path": str(path)})
+    else:
+        write(f"{path}\n")

@@ -1,0 +1,88 @@
+"""Options that several commands share: each is declared here once, with its help text and its default.
+
+A default that settings bring is written into the help text, as reading the settings would slow down every
+`--help`; a test compares the two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from disputatio.errors import InputError
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+IndexFolder = Annotated[
+    Path | None,
+    typer.Option("--index", metavar="DIR", help="Folder of the index.  [default: disputatio.index]"),
+]
+Model = Annotated[
+    str | None,
+    typer.Option(
+        "--model",
+        metavar="MODEL",
+        help="The language model: local:NAME or openai:NAME.  [default: local:qwen2.5-coder-1.5b]",
+    ),
+]
+Roles = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--role", metavar="ROLE=MODEL", help="Another model for one role, such as judge; may be repeated."
+    ),
+]
+StrategyOptions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="An option of the strategy (`disputatio strategies NAME` lists them); may be repeated.",
+    ),
+]
+Sources = Annotated[
+    list[str] | None,
+    typer.Option("--source", metavar="NAME", help="Search only this source; may be repeated."),
+]
+After = Annotated[
+    str | None,
+    typer.Option(
+        "--after", metavar="DATE", help="Only passages dated on or after, such as 2021 or 2021-05-30."
+    ),
+]
+Before = Annotated[
+    str | None, typer.Option("--before", metavar="DATE", help="Only passages dated on or before.")
+]
+Journal = Annotated[
+    str | None,
+    typer.Option(
+        "--journal",
+        metavar="FILE",
+        help="Where model calls are kept, to be reused: a file, default or none.  [default: default]",
+    ),
+]
+Replay = Annotated[
+    bool, typer.Option("--replay", help="Take every model call from the journal, and call no model.")
+]
+
+
+def read_pairs(option: str, pairs: Sequence[str], form: str) -> dict[str, str]:
+    """`key=value` arguments as a mapping; raises `InputError` that names a malformed or repeated one.
+
+    >>> read_pairs("--set", ["rounds=2", "history = peers"], "key=value")
+    {'rounds': '2', 'history': 'peers'}
+    """
+    values: dict[str, str] = {}
+    for pair in pairs:
+        key, equals, value = (part.strip() for part in pair.partition("="))
+        if not (key and equals and value):
+            raise InputError(f"{option} {pair!r}: write it as {form}")
+        if values.setdefault(key, value) != value:
+            raise InputError(f"{option} {key}: is given twice, as {values[key]!r} and as {value!r}")
+    return values
+
+
+def read_roles(pairs: Sequence[str] | None) -> dict[str, str] | None:
+    """The models of `--role ROLE=MODEL` by role; None where the option was not used."""
+    return read_pairs("--role", pairs or [], "ROLE=MODEL") or None

@@ -1,0 +1,287 @@
+"""What a person sees: answers, positions and cost on stdout; what is happening on stderr.
+
+Progress is drawn on a terminal only. Text of documents and models is printed as plain text: their
+control characters are removed and their markup means nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.padding import Padding
+from rich.panel import Panel
+from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from disputatio.attribution.citations import render
+from disputatio.rendering.data import json_text
+from disputatio.rendering.wording import (
+    abstention_line,
+    certified,
+    conflict_line,
+    cost,
+    count,
+    quoted_from,
+    read_from,
+    sources_line,
+    warning,
+)
+from disputatio.store.index import IngestSummary
+from disputatio.text import neutralise, one_line
+from disputatio.types import Answer, Position
+
+_WIDTH, _WIDEST = 100, 120  # columns where there is no terminal, and the most on one
+_MARKS = {"accepted": ("✓", "green"), "rejected": ("✗", "red"), "unresolved": ("?", "yellow")}
+
+
+def show_answer(answer: Answer, *, as_json: bool) -> None:
+    """The answer as one JSON object, or as a person reads it."""
+    if as_json:
+        write_json(answer.to_dict())
+        return
+    with printing() as out:
+        _show_head(out, answer)
+        if answer.text:
+            out.print(_body(answer))
+        _show_quotes(out, answer)
+        if answer.conflict.positions:
+            out.print()
+            out.print(Text("Positions: ", "bold") + plain(conflict_line(answer)))
+            for position in answer.conflict.positions:
+                _show_position(out, position)
+        if answer.certificate:
+            out.print()
+            out.print(hanging("Holds: ", certified(answer.certificate)))
+        out.print()
+        if answer.passages:
+            out.print(hanging("Read: ", read_from(answer), "dim"))
+        out.print(hanging("Cost: ", cost(answer), "dim"))
+
+
+def plain(text: str, style: str = "") -> Text:
+    """Text as it is: no control characters, no markup."""
+    return Text(neutralise(text), style)
+
+
+_LEFT_OUT = {
+    "code": "of code",
+    "configuration": "of configuration",
+    "excluded": "excluded by a pattern",
+    "hidden": "hidden sheets, rows or columns",
+}
+
+
+def show_summary(summary: IngestSummary, index: Path, *, as_json: bool) -> None:
+    """What an ingest did: counts on stdout, what was refused on stderr."""
+    if as_json:
+        found = asdict(summary)
+        found["refused"] = [{"path": path, "reason": reason} for path, reason in summary.refused]
+        write_json(found)
+        return
+    removed = f", {summary.removed} removed" if summary.removed else ""
+    write(
+        f"{one_line(str(index))}: {summary.added} added, {summary.replaced} replaced{removed}, "
+        f"{summary.unchanged} unchanged, {len(summary.refused)} refused; "
+        f"{count(summary.passages, 'new passage')} in {summary.seconds:.1f} s\n"
+    )
+    if summary.left_out:
+        parts = ", ".join(
+            f"{number} {_LEFT_OUT.get(name, name)}" for name, number in summary.left_out.items()
+        )
+        write(f"left out: {parts}\n")
+    for path, reason in summary.refused:
+        typer.echo(f"refused {one_line(path)}: {one_line(reason)}", err=True)
+
+
+def write_json(value: Any, *, indent: int | None = None) -> None:
+    """JSON that any terminal may show: what could steer it, or is half a character, is escaped."""
+    ascii_only = (sys.stdout.encoding or "").lower().replace("-", "") != "utf8"
+    write(json_text(value, indent=indent, ascii_only=ascii_only) + "\n")
+
+
+def write(text: str) -> None:
+    """Text to stdout; what its encoding lacks is replaced, and a reader that has gone is no fault."""
+    encoding = sys.stdout.encoding or "utf-8"
+    try:
+        typer.echo(text.encode(encoding, "replace").decode(encoding), nl=False)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+@contextmanager
+def printing() -> Iterator[Console]:
+    """A console whose output goes to stdout as a whole when all of it is there."""
+    terminal = sys.stdout.isatty()
+    given = os.environ.get("COLUMNS", "")
+    width = int(given) if given.isdecimal() and int(given) > 0 else _WIDTH
+    out = Console(highlight=False, soft_wrap=False)
+    out.width = min(out.width, _WIDEST) if terminal else width
+    with out.capture() as kept:
+        yield out
+    write("\n".join(line.rstrip(" ") for line in kept.get().split("\n")))
+
+
+class Meter:
+    """A bar on stderr for something of known size; silent where stderr is no terminal."""
+
+    def __init__(self, what: str, *, in_bytes: bool = False) -> None:
+        size = [DownloadColumn()] if in_bytes else [TextColumn("{task.completed:.0f}/{task.total:.0f}")]
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            *size,
+            TimeRemainingColumn(),
+            console=Console(stderr=True),
+            transient=True,
+            disable=not sys.stderr.isatty(),
+        )
+        self._what = what
+        self._task: TaskID | None = None
+
+    def __enter__(self) -> Meter:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._progress.stop()
+
+    def told(self, done: int, total: int, what: str) -> None:
+        """Hear how far it is."""
+        if self._task is None:
+            self._task = self._progress.add_task(self._what, total=total)
+        self._progress.update(self._task, completed=done, total=total or None, description=what)
+
+
+class Waiting:
+    """What is happening while a question is answered, on stderr: a moving line on a terminal.
+
+    Notices that a user must know (a model is fetched or converted) are printed everywhere.
+    """
+
+    def __init__(self) -> None:
+        self._console = Console(stderr=True, highlight=False, soft_wrap=True)
+        self._status = self._console.status("preparing") if sys.stderr.isatty() else None
+        self._calls = 0
+        self._played: set[str] = set()
+
+    def __enter__(self) -> Waiting:
+        if self._status:
+            self._status.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._status:
+            self._status.stop()
+
+    def say(self, message: str) -> None:
+        """Print a notice."""
+        self._console.print(plain(one_line(message), "dim"))
+
+    def fetched(self, done: int, total: int, what: str) -> None:
+        """Hear how far a download is, in bytes."""
+        if self._status:
+            of = f" of {total / 1e6:,.0f}" if total else ""
+            self._status.update(plain(f"{what}: {done / 1e6:,.0f}{of} MB"))
+
+    def heard(self, event: Mapping[str, Any]) -> None:
+        """Follow the trace."""
+        if event["event"] == "unchecked":
+            self.say(f"the citations are not judged: {event['reason']}")
+        if event["event"] == "unestimated":
+            self.say(_unestimated(event["sources"], event["prior"], event["reason"]))
+        if event["event"] == "stale":
+            names = ", ".join(event["sources"])
+            self.say(
+                f"passages have changed since reliability was estimated, of {names}: disputatio calibrate"
+            )
+        if event["event"] in ("complete", "choose"):
+            self._calls += 1
+            self._played.add(event["role"])
+        if not self._status:
+            return
+        if event["event"] == "search":
+            self._status.update(f"reading {count(len(event['hits']), 'passage')}")
+        elif event["event"] == "round":
+            self._status.update(f"round {event['round']} is over, {count(self._calls, 'call')} so far")
+        elif event["event"] in ("complete", "choose"):
+            self._status.update(f"{event['role']}: {count(self._calls, 'call')} so far")
+
+    def review(self, roles: Iterable[str]) -> None:
+        """Name the roles that were cast and that nobody played, as a misspelt one."""
+        for role in sorted(set(roles) - self._played):
+            played = ", ".join(sorted(self._played)) or "no role"
+            self.say(f"--role {role}: nothing was asked of it; the models played {played}")
+
+
+def _unestimated(sources: Sequence[str], prior: float | None, reason: str) -> str:
+    """What a user must know of sources without an estimate; `prior` is None where no source has one."""
+    who = "no source has" if prior is None else f"{count(len(sources), 'source')} without"
+    return f"{who} an estimate of reliability: {reason}; estimate with: disputatio calibrate"
+
+
+def _show_head(out: Console, answer: Answer) -> None:
+    """The question, and the answers or why there is none, in a box."""
+    head = "; ".join(answer.answers) or f"No answer: {abstention_line(answer)}"
+    question = " ".join(answer.question.split())
+    title = plain(question) if len(question) <= out.width - 8 else None
+    if title is None:
+        out.print(plain(question))
+    out.print(Panel(plain(head, "bold"), title=title, title_align="left", expand=False))
+
+
+def _body(answer: Answer) -> Text:
+    """The answer's text, with a word after each claim that its quotes do not bear out."""
+    claims = [
+        plain(render([claim])) + Text(f" ({warning(claim)})" if warning(claim) else "", "yellow")
+        for claim in answer.claims
+    ]
+    return Text(" ").join(claims) if claims else plain(answer.text)
+
+
+def _show_quotes(out: Console, answer: Answer) -> None:
+    """Every quote once, with its source and page, and below it the address of its passage."""
+    citations = {citation.n: citation for claim in answer.claims for citation in claim.citations}
+    for n, citation in citations.items():
+        place, address = quoted_from(citation, answer.passages)
+        verdict = "" if citation.verdict in ("supported", "unchecked") else f"  ({citation.verdict})"
+        label = f"  [{n}] "
+        out.print(hanging(label, f"{place}: “{citation.quote}”{verdict}"))
+        if address:
+            out.print(hanging(" " * len(label), address, "dim"))
+
+
+def _show_position(out: Console, position: Position) -> None:
+    """The verdict and the answer, and below them who says so and why it was decided."""
+    mark, style = _MARKS[position.verdict]
+    about = f" — {one_line(position.subject)}" if position.subject else ""
+    line = Text.assemble((one_line(position.answer), "bold"), about)
+    verdict = Text(f"{mark} {position.verdict}  ", style)
+    out.print(hanging(verdict, line))
+    if sources := sources_line(position):
+        out.print(Padding(hanging("by:  ", sources), (0, 0, 0, 4)))
+    out.print(Padding(hanging("why: ", position.reason), (0, 0, 0, 4)))
+
+
+def hanging(label: str | Text, text: str | Text, style: str = "") -> Table:
+    """A label, and text beside it that never runs under it."""
+    head = Text(label, style) if isinstance(label, str) else label
+    grid = Table.grid(padding=0)
+    grid.add_column(no_wrap=True, width=head.cell_len)
+    grid.add_column(overflow="fold")
+    grid.add_row(head, plain(one_line(text), style) if isinstance(text, str) else text)
+    return grid

@@ -1,0 +1,131 @@
+"""`disputatio search`: passages for a query, without a model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+from disputatio.cli.options import After, Before, IndexFolder, Json, Sources, read_pairs
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from disputatio.types import Fusion, Hit
+
+_EXCERPT = 280  # characters of a passage that are shown
+
+
+def search(
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="Words or a question.")],
+    index: IndexFolder = None,
+    k: Annotated[int, typer.Option("-k", metavar="N", help="How many passages.")] = 8,
+    per_source: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="The best N passages of every source that matches, not the best -k."),
+    ] = None,
+    source: Sources = None,
+    after: After = None,
+    before: Before = None,
+    where: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FIELD=VALUE", help="Only passages with this metadata; may be repeated."),
+    ] = None,
+    min_reliability: Annotated[
+        float | None,
+        typer.Option(metavar="P", help="Only sources estimated at least as reliable."),
+    ] = None,
+    alpha: Annotated[
+        float, typer.Option(metavar="SHARE", help="Weight of the keyword score against that of meaning.")
+    ] = 0.35,
+    fusion: Annotated[
+        str, typer.Option(metavar="HOW", help="weighted scores, or rrf: reciprocal rank fusion.")
+    ] = "weighted",
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="Show whole passages, their ids and the score of each scorer.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Find passages by keyword and meaning, without a model.
+
+    The best come first, or the best of each source.
+    """
+    from disputatio.cli.opening import open_for_search
+    from disputatio.cli.screen import Waiting, printing, write_json
+    from disputatio.config import read_settings
+
+    settings = read_settings(index=index, journal="none", replay=False)
+    with Waiting() as waiting:
+        opened = open_for_search(settings, waiting)
+    hits = opened.search(
+        query,
+        k=k,
+        alpha=alpha,
+        fusion=cast("Fusion", fusion),  # the search refuses another name
+        per_source=per_source,
+        sources=source,
+        after=after,
+        before=before,
+        where=read_pairs("--where", where or [], "FIELD=VALUE") or None,
+        min_reliability=min_reliability,
+    )
+    if as_json:
+        write_json([hit_fields(hit) for hit in hits])
+        return
+    with printing() as out:
+        for rank, hit in enumerate(hits, start=1):
+            _show_hit(out, rank, hit, query, verbose=verbose)
+        if not hits:
+            out.print("nothing was found")
+
+
+def hit_fields(hit: Hit) -> dict[str, Any]:
+    """A hit as `--json` prints it."""
+    return {
+        "score": hit.score,
+        "scores": dict(hit.scores),
+        "duplicate_of": hit.duplicate_of or None,
+        "passage": hit.passage.to_dict(),
+    }
+
+
+def excerpt(text: str, query: str, limit: int = _EXCERPT) -> str:
+    """The sentences of a text from the one with the most words of the query on, at most `limit` characters.
+
+    >>> excerpt("It is old. The tower was lit by oil. It is open.", "who lit the tower?", limit=30)
+    '… The tower was lit by oil. …'
+    """
+    from disputatio.text import bare_words, one_line, sentences, stem
+
+    sought = {stem(word) for word in bare_words(query)}
+    spans = sentences(text) or [(0, len(text))]
+    shared = [len(sought & {stem(word) for word in bare_words(text[start:end])}) for start, end in spans]
+    first = shared.index(max(shared))
+    last = first
+    while last + 1 < len(spans) and spans[last + 1][1] - spans[first][0] <= limit:
+        last += 1
+    part = one_line(text[spans[first][0] : spans[last][1]])
+    cut = len(part) > limit
+    part = part[:limit].rstrip() if cut else part
+    return ("… " if first else "") + part + (" …" if cut or last + 1 < len(spans) else "")
+
+
+def _show_hit(out: Console, rank: int, hit: Hit, query: str, *, verbose: bool) -> None:
+    """Rank, score, source and title, and below them what the passage says."""
+    from disputatio.cli.screen import hanging, plain
+    from disputatio.text import one_line
+
+    passage = hit.passage
+    page = f"page {passage.metadata['page']}" if passage.metadata.get("page") else ""
+    about = " · ".join(filter(None, (passage.source or passage.id, passage.title, passage.date, page)))
+    twin = "  (nearly the same as a better hit)" if hit.duplicate_of else ""
+    label = plain(f"{rank:>2}  {hit.score:.3f}  ", "bold")
+    out.print(hanging(label, plain(one_line(about) + twin, "bold")))
+    indent = " " * label.cell_len
+    out.print(hanging(indent, one_line(passage.text) if verbose else excerpt(passage.text, query)))
+    if passage.url:
+        out.print(hanging(indent, passage.url, "dim"))
+    if verbose:
+        scores = ", ".join(f"{name} {score:.3f}" for name, score in hit.scores.items())
+        twin = f", nearly the same as {hit.duplicate_of}" if hit.duplicate_of else ""
+        out.print(hanging(indent, f"{passage.id}: {scores}{twin}", "dim"))

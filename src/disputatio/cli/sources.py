@@ -1,0 +1,271 @@
+"""`disputatio calibrate` and `disputatio sources`: how reliable sources are, and what that rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from disputatio.cli.messages import say
+from disputatio.cli.options import IndexFolder, Journal, Json, Model, Replay, Roles, read_roles
+from disputatio.errors import InputError
+
+if TYPE_CHECKING:
+    from disputatio.calibration.calibrate import CalibrationPlan, Report
+    from disputatio.protocols import Retriever
+    from disputatio.types import Answer, Source
+
+_SECONDS = 3.0  # what a call is assumed to take where none has been timed
+_NAMED = 5  # sources that a message names
+
+
+def calibrate(
+    index: IndexFolder = None,
+    questions: Annotated[
+        str,
+        typer.Option(metavar="N|FILE", help="How many questions to draw from passages, or a file of them."),
+    ] = "40",
+    anchors: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Questions with known answers: JSON lines of question and answer."),
+    ] = None,
+    owners: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Rows of source and owner (.jsonl, .csv); an owner has one vote."),
+    ] = None,
+    seed: Annotated[int, typer.Option(metavar="N", help="Random seed for sampling passages.")] = 0,
+    half_life: Annotated[
+        float | None, typer.Option(metavar="DAYS", help="Age at which older results count half.", min=0.1)
+    ] = None,
+    anew: Annotated[bool, typer.Option("--anew", help="Discard earlier results.")] = False,
+    model: Model = None,
+    role: Roles = None,
+    journal: Journal = None,
+    replay: Replay = False,
+    as_json: Json = False,
+) -> None:
+    """Estimate how reliable each source is, without labels.
+
+    Questions of fact are drawn from the passages of the sources, every source answers them, and the answers
+    are compared. It prints the expected calls first. A run that was stopped continues where it was. The
+    exit code is 1 when no question could be cross-checked.
+    """
+    from disputatio.calibration import given
+    from disputatio.calibration.calibrate import Listener
+    from disputatio.calibration.calibrate import calibrate as calibrate_index
+    from disputatio.cli.opening import open_for_search
+    from disputatio.cli.screen import Meter, Waiting
+    from disputatio.config import read_settings
+    from disputatio.parts import build_kit
+
+    settings = read_settings(
+        model=model,
+        role=read_roles(role),
+        index=index,
+        journal=journal,
+        replay=replay or None,
+    )
+    count, own_questions = _questions(questions)
+    verified = given.read_anchors(anchors) if anchors else []
+    owner_of = given.read_owners(owners) if owners else {}
+    with Waiting() as waiting:
+        opened = open_for_search(settings, waiting)
+        kit = build_kit(settings, say=waiting.say, progress=waiting.fetched)
+    with Meter("asking") as meter:
+
+        def progress(done: int, total: int, left: float | None) -> None:
+            to_go = f", {_minutes(left)} to go" if left else ""
+            meter.told(done, total, f"asking{to_go}")
+
+        report = calibrate_index(
+            opened,
+            kit,
+            day=_today(),
+            count=count,
+            given=own_questions,
+            anchors=verified,
+            owners=owner_of,
+            half_life=half_life,
+            seed=seed,
+            anew=anew,
+            listener=Listener(planned=lambda plan: say(_planned(plan)), progress=progress),
+        )
+    for notice in report.notices:
+        say(notice)
+    _show_report(report, as_json=as_json)
+    raise typer.Exit(0 if report.cross_checked else 1)
+
+
+def sources(
+    index: IndexFolder = None,
+    remove: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", help="Discard all answers of a source in calibrations; may be repeated."
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """List the sources, and how reliable each was estimated to be."""
+    from disputatio.cli.opening import open_index
+    from disputatio.cli.screen import write_json
+
+    opened = open_index(index)
+    if remove:
+        from disputatio.calibration.learn import remove as remove_sources
+
+        remove_sources(opened, remove, day=_today())
+    estimates = opened.estimates()
+    estimated = bool(estimates)
+    if not estimates:
+        from disputatio.types import Source
+
+        counted = (source for source in opened.sources() if source.name)
+        estimates = {source.name: Source(name=source.name, owner=source.owner) for source in counted}
+    if as_json:
+        write_json([source_fields(estimates[name]) for name in sorted(estimates)])
+    else:
+        _show_sources(estimates)
+    stale = sorted(name for name, source in estimates.items() if source.stale)
+    if not estimated:
+        say(f"nothing is estimated yet; estimate with: disputatio calibrate --index {opened.path}")
+    elif stale:
+        say(
+            f"changed since they were estimated: {_names(stale, _NAMED)}; estimate with: disputatio calibrate"
+        )
+
+
+def learn_from(searched: Retriever | None, answer: Answer) -> None:
+    """Let an answer count in the estimates of the index it came from, where it settled a conflict."""
+    from disputatio.calibration.learn import learn
+    from disputatio.store.index import Index
+
+    if isinstance(searched, Index) and learn(searched, answer, day=_today()):
+        say(f"recorded in the estimates of {searched.path}")
+    else:
+        say("no conflict between sources was settled: there is nothing to learn")
+
+
+def source_fields(source: Source) -> dict[str, Any]:
+    """A source as `--json` prints it."""
+    from dataclasses import asdict
+
+    return {name: value if value != "" else None for name, value in asdict(source).items()}
+
+
+def _questions(option: str) -> tuple[int, list[Any]]:
+    """`--questions`: how many, or those of a file."""
+    from disputatio.calibration.calibrate import DEFAULT_QUESTIONS
+    from disputatio.calibration.given import read_questions
+
+    if option.removeprefix("-").isdecimal():
+        if not 0 <= int(option) <= 100_000:
+            raise InputError(f"--questions {option}: choose from 0 to 100000, or a file")
+        return int(option), []
+    return DEFAULT_QUESTIONS, read_questions(Path(option))
+
+
+def _planned(plan: CalibrationPlan) -> str:
+    """What is going to be done, in one sentence."""
+    from disputatio.rendering.wording import count
+
+    on_record = f", {plan.done} on record" if plan.done else ""
+    if not plan.questions:
+        return f"no question is left to ask{on_record}"
+    write = f", {plan.write} of them to be written first" if plan.write else ""
+    if plan.seconds is not None:
+        time = f"about {_minutes(plan.seconds)} at the speed of earlier calls"
+    else:
+        time = f"about {_minutes(plan.calls * _SECONDS)} at {_SECONDS:g} s a call"
+    asked = f"{count(plan.questions, 'question')} for {count(plan.sources, 'source')}"
+    return f"{asked}{write}{on_record}: about {count(plan.calls, 'call')}, {time}"
+
+
+def _minutes(seconds: float) -> str:
+    """
+    >>> _minutes(40), _minutes(200), _minutes(9000)
+    ('40 s', '3 min', '2.5 h')
+    """
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def _show_report(report: Report, *, as_json: bool) -> None:
+    from dataclasses import asdict
+
+    from disputatio.cli.screen import write, write_json
+    from disputatio.rendering.wording import count
+
+    if as_json:
+        fields = asdict(report)
+        fields["sources"] = [source_fields(source) for _, source in sorted(report.sources.items())]
+        write_json(fields)
+        return
+    if report.sources:
+        _show_sources(report.sources)
+    questions = count(report.questions, "question")
+    anchors = f" ({report.anchors} verified)" if report.anchors else ""
+    calls = count(report.calls, "call")
+    checked = f"{report.cross_checked} of them cross-checked"
+    write(f"{questions} on record{anchors}, {checked}; {calls} in {report.seconds:.1f} s\n")
+
+
+def _show_sources(sources: Mapping[str, Source]) -> None:
+    """A row a source, the most reliable first, and below it its owner and those it is not independent of."""
+    from rich.table import Table
+
+    from disputatio.cli.screen import plain, printing, write
+    from disputatio.reliability.grouping import wording
+    from disputatio.rendering.wording import count
+
+    groups: dict[str, list[str]] = {}
+    for name, source in sorted(sources.items()):
+        groups.setdefault(source.group or f"\0{name}", []).append(name)
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in ("source", "reliability", "95 % interval", "answered", "estimated"):
+        figures = column in ("reliability", "answered")
+        table.add_column(column, overflow="fold", justify="right" if figures else "left", no_wrap=figures)
+    order = sorted(sources.values(), key=lambda each: (-(each.reliability or 0), -each.answered, each.name))
+    for source in order:
+        low, high = source.low, source.high
+        table.add_row(
+            plain(source.name) + plain(_about(source, groups.get(source.group, [])), "dim"),
+            "unknown" if source.reliability is None else f"{source.reliability:.2f}",
+            "" if low is None or high is None else f"{low:.2f} to {high:.2f}",
+            f"{source.answered:.4g} of {source.questions}" if source.questions else "",
+            plain(source.updated),
+        )
+    with printing() as out:
+        out.print(table)
+    if sources:
+        numbers = [number for number, names in enumerate(groups.values()) for _ in names]
+        write(f"{count(len(sources), 'source')}: {wording(numbers)}\n")
+
+
+def _about(source: Source, group: list[str]) -> str:
+    """What stands below a source's name, a line each: its owner, its group, whether it has changed."""
+    others = [name for name in group if name != source.name]
+    lines = [
+        f"owner {source.owner}" if source.owner else "",
+        f"not independent of {_names(others, 2)}" if others else "",
+        "stale: its passages have changed since" if source.stale else "",
+    ]
+    return "".join(f"\n  {line}" for line in lines if line)
+
+
+def _names(names: list[str], most: int) -> str:
+    """
+    >>> _names(["a", "b", "c"], 2), _names(["a"], 2)
+    ('a, b and 1 more', 'a')
+    """
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
+def _today() -> str:
+    from datetime import datetime
+
+    return datetime.now().astimezone().date().isoformat()

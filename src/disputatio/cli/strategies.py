@@ -1,0 +1,120 @@
+"""`disputatio strategies`: what each does; by name its paper, its options, its needs and its cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from disputatio.cli.options import Json
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from disputatio.described import Description, Option
+
+_INDENT = (0, 0, 0, 4)
+_SETTING = 28  # columns of `--set key=value`
+
+
+def strategies(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="One strategy, in detail.", show_default=False)
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """List the strategies, or describe one of them.
+
+    With a name: its paper, its options and their defaults, what it needs of a model, its measured cost.
+    """
+    from disputatio.cli.screen import printing, write_json
+    from disputatio.described import describe
+    from disputatio.pipeline import strategy_names
+
+    described = [describe(each) for each in ([name] if name else strategy_names())]
+    if as_json:
+        rows = [strategy_fields(each) for each in described]
+        write_json(rows[0] if name else rows, indent=2)
+        return
+    with printing() as out:
+        if name:
+            _show_strategy(out, described[0])
+        else:
+            _show_list(out, described)
+
+
+def strategy_fields(described: Description) -> dict[str, Any]:
+    """A strategy as `--json` prints it."""
+    return {
+        "name": described.name,
+        "summary": described.summary,
+        "paper": described.paper,
+        "options": {
+            option.name: {"default": option.default, "type": option.type, "meaning": option.meaning}
+            for option in described.options
+        },
+        "needs": {"logprobs": described.logprobs},
+        "cost": list(described.cost),
+    }
+
+
+def cost_line(cost: Mapping[str, Any]) -> str:
+    """One measurement in words: what a question costs, and where that was measured."""
+    from disputatio.rendering.wording import count
+
+    cached = f" ({cost['cached_tokens']:,.0f} from the prefix cache)" if cost["cached_tokens"] else ""
+    options = " ".join(f"{key}={value}" for key, value in cost["set"].items())
+    roles = "".join(f", {role}: {model}" for role, model in cost["roles"].items())
+    index = f" over the index {cost['index']}" if cost["index"] else ""
+    return (
+        f"{cost['calls']:,.1f} calls, {cost['prompt_tokens']:,.0f} tokens read{cached}, "
+        f"{cost['completion_tokens']:,.0f} written per question"
+        f"{', with citations judged' if cost['verify'] else ''}{f', with {options}' if options else ''}: "
+        f"{count(cost['questions'], 'question')} of {cost['dataset']}{index}, {cost['model']}{roles}, "
+        f"{cost['engine']}"
+    )
+
+
+def _show_list(out: Console, described: list[Description]) -> None:
+    """One line a strategy: its name and what it does."""
+    from rich.text import Text
+
+    from disputatio.cli.screen import plain
+
+    width = max(len(strategy.name) for strategy in described)
+    for strategy in described:
+        out.print(Text(f"{strategy.name:<{width}}  ", "bold") + plain(strategy.summary))
+    out.print()
+    out.print(plain("Options, paper and cost of one: disputatio strategies NAME", "dim"))
+
+
+def _show_strategy(out: Console, strategy: Description) -> None:
+    """One strategy in detail."""
+    from rich.padding import Padding
+    from rich.text import Text
+
+    from disputatio.cli.screen import hanging, plain
+
+    def indented(label: str, text: Text) -> Padding:
+        return Padding(hanging(label, text), _INDENT)
+
+    out.print(Text(strategy.name, "bold"))
+    out.print(Padding(plain(strategy.summary), _INDENT))
+    out.print(Padding(plain(strategy.paper, "dim"), _INDENT))
+    out.print(indented("log-probabilities: ", plain(strategy.logprobs)))
+    for line in [cost_line(cost) for cost in strategy.cost] or ["not measured"]:
+        out.print(indented("cost: ", plain(line)))
+    if strategy.options:
+        out.print()
+        out.print(Text("Options", "bold"))
+    for option in strategy.options:
+        meaning = plain(option.meaning) + plain(f" ({option.type})", "dim")
+        out.print(indented(f"{f'--set {option.name}={_shown(option)}':<{_SETTING}} ", meaning))
+
+
+def _shown(option: Option) -> str:
+    """An option's default as it is written after `--set`."""
+    if option.default is None:
+        return "none"
+    return str(option.default).lower() if option.type == "bool" else str(option.default)

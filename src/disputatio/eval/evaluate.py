@@ -1,0 +1,215 @@
+"""Strategies measured on a data set, from Python: what `disputatio eval run` calls."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
+from pathlib import Path
+from typing import cast
+
+from disputatio.config import Say, Settings, read_settings
+from disputatio.errors import InputError
+from disputatio.eval.data.datasets import Identity, check, identify, load, row_numbers
+from disputatio.eval.data.in_memory import as_dataset
+from disputatio.eval.judge import ROLE, judge_with, signature
+from disputatio.eval.results import Results, read_results
+from disputatio.eval.running.budget import Budget, Meter
+from disputatio.eval.running.entrants import Options, Strategies, entrants, functions_of
+from disputatio.eval.running.preparing import (
+    ask_with,
+    described,
+    engine_modules,
+    installed_versions,
+    load_models,
+    run_manifest,
+)
+from disputatio.eval.running.run_log import Entry
+from disputatio.eval.running.runner import Progress, run
+from disputatio.kit import Kit
+from disputatio.parts import build_kit, embedder_for
+from disputatio.pipeline import DEFAULT_STRATEGY
+from disputatio.protocols import MinimalLLM, Retriever
+from disputatio.store.index import Index
+from disputatio.store.own_passages import RetrieverLike, as_retriever
+from disputatio.types import Example
+
+Dataset = str | Path | Sequence[str | Path] | Sequence[Example]
+"""`NAME:PATH`, the path of a file of the plain format, several of these, or examples."""
+
+
+def evaluate(
+    dataset: Dataset,
+    strategies: Strategies = DEFAULT_STRATEGY,
+    *,
+    options: Options = (),
+    model: str | MinimalLLM | None = None,
+    role: Mapping[str, str | MinimalLLM] | None = None,
+    index: str | Path | RetrieverLike | None = None,
+    out: str | Path | None = None,
+    limit: int | None = None,
+    rows: str | Path | Sequence[int] | None = None,
+    seeds: int | Sequence[int] = 0,
+    verify: bool = False,
+    judge: bool | str | MinimalLLM = False,
+    in_flight: int = 1,
+    budget: Budget | None = None,
+    journal: str | Path | None = None,
+    replay: bool = False,
+    progress: Callable[[Progress], None] | None = None,
+    on_record: Callable[[Entry], None] | None = None,
+    say: Say = lambda _: None,
+) -> Results:
+    """Ask every strategy every question of a data set, and score the answers.
+
+    `dataset` is `NAME:PATH` as `disputatio eval datasets` lists them, a path of the plain format (`jsonl`),
+    several of these, or examples. `strategies` are names (`"concat,madam_rag"`, `"LABEL=NAME"`), functions,
+    a list of these, or a mapping of labels to them; `options` are theirs, `{"rounds": 2}` for all that have
+    the option and `{"LABEL.rounds": 2}` for one. `model`, and each value of `role`, is a name or an object
+    with `complete`, as for `ask`. With `index` that is searched in place of each row's own passages.
+
+    Every record is on disk in `out` before the next question, and the same call goes on where an earlier one
+    stopped; without `out` a temporary folder is used and removed. `limit` keeps the first so many rows,
+    `rows` those of these numbers (or of a file of them). A strategy with a seed runs with each of `seeds`;
+    the first is also that of the bootstrap. `verify` has citations judged, `judge` has answers graded, by
+    the model given here or by that of the role `judge`. `in_flight` questions are worked on at a time.
+    `journal` is a file of model calls to repeat free; `replay` uses nothing else.
+
+    `progress` and `on_record` are called after every record, `say` with messages for the user. A model's or
+    the network's fault is counted in the results, and raises nothing; nor does an interrupt (Ctrl-C) or a
+    spent budget: `Results.outcome` says why the run stopped. Raises `UnknownName`, `ConfigError` or
+    `InputError` for what the caller can mend.
+    """
+    every_seed = [seeds] if isinstance(seeds, int) else list(seeds)
+    if not every_seed or len(set(every_seed)) < len(every_seed):
+        raise InputError(f"seeds {every_seed}: name one or more, each once")
+    meter = Meter(budget)
+    roles = {**(role or {}), **({} if isinstance(judge, bool) else {ROLE: judge})}
+    settings = _settings(model, roles, journal=journal, replay=replay, index=index)
+    chosen = entrants(
+        strategies, options, seeds=every_seed, code=engine_modules(_model_names(settings, model, roles))
+    )
+    data = _read(dataset, limit=limit, rows=rows)
+    notes = {
+        identity.name: check(examples, searched=index is not None) + _ungraded(identity, judge=bool(judge))
+        for identity, examples in data
+    }
+    for name, lines in notes.items():
+        for line in lines:
+            say(f"{name}: {line}")
+    plain = _kit(settings, model, roles, say=say)
+    kit = meter.watch(plain)
+    retriever = _retriever(index, settings, say)
+    manifest = run_manifest(
+        kit,
+        [identity for identity, _ in data],
+        seed=every_seed[0],
+        verify=verify,
+        judge=signature(kit) if judge else "",
+        index="" if retriever is None else described(retriever),
+    )
+    folder = tempfile.TemporaryDirectory(prefix="disputatio-eval-") if out is None else nullcontext(out)
+    with folder as place:
+        outcome = run(
+            [example for _, examples in data for example in examples],
+            chosen,
+            ask=ask_with(kit, verify=verify, retriever=retriever, functions=functions_of(strategies)),
+            out=Path(place),
+            manifest=manifest,
+            judge=judge_with(kit) if judge else None,
+            meter=meter,
+            workers=in_flight,
+            prepare=None if settings.replay else lambda: load_models(plain),
+            progress=progress,
+            on_record=on_record,
+            about={
+                "versions": installed_versions(),
+                "notes": notes,
+                "limit": limit,
+                "seeds": every_seed,
+                "workers": in_flight,
+                "journal": settings.journal != "none",
+            },
+        )
+        results = read_results(Path(place))
+    return replace(
+        results,
+        folder=None if out is None else Path(out),
+        outcome=outcome,
+        spent=meter.spent,
+        ahead=meter.forecast(outcome.waiting) if outcome.waiting else None,
+    )
+
+
+# --- what is evaluated on -----------------------------------------------------------------------
+def _read(
+    dataset: Dataset, *, limit: int | None, rows: str | Path | Sequence[int] | None
+) -> list[tuple[Identity, list[Example]]]:
+    """The examples of each data set; raises `InputError` as `load` and `as_dataset` do."""
+    wanted = Path(rows) if isinstance(rows, str) else rows
+    parts = [dataset] if isinstance(dataset, str | Path) else list(dataset)
+    if parts and not any(isinstance(part, Example) for part in parts):
+        specs = [f"jsonl:{part}" if isinstance(part, Path) else str(part) for part in parts]
+        return [(identify(spec), load(spec, limit=limit, rows=wanted)) for spec in specs]
+    if not all(isinstance(part, Example) for part in parts):
+        raise InputError("a data set is names and paths, or examples: not both")
+    numbers = list(row_numbers(wanted)) if isinstance(wanted, Path) else wanted
+    examples, identities = as_dataset(cast("list[Example]", parts), limit=limit, rows=numbers)
+    return [
+        (identity, [example for example in examples if example.metadata["dataset"] == identity.name])
+        for identity in identities
+    ]
+
+
+def _ungraded(identity: Identity, *, judge: bool) -> list[str]:
+    """What to say of a data set whose answers only a judge can grade, where there is none."""
+    if judge or not identity.judged:
+        return []
+    return ["its answers are graded by a judge (--judge --role judge=MODEL): without one there are no scores"]
+
+
+# --- what it is evaluated with ------------------------------------------------------------------
+def _settings(
+    model: str | MinimalLLM | None,
+    roles: Mapping[str, str | MinimalLLM],
+    *,
+    journal: str | Path | None,
+    replay: bool,
+    index: str | Path | RetrieverLike | None,
+) -> Settings:
+    """The settings in force; calls are repeated from a journal only where one is named."""
+    if journal is None and not replay:
+        journal = "none"  # else a call that another strategy made would take no time
+    return read_settings(
+        model=model if isinstance(model, str) else None,
+        role={name: part for name, part in roles.items() if isinstance(part, str)} or None,
+        journal=None if journal is None else str(journal),
+        replay=replay or None,
+        index=Path(index) if isinstance(index, str | Path) else None,
+    )
+
+
+def _kit(
+    settings: Settings, model: str | MinimalLLM | None, roles: Mapping[str, str | MinimalLLM], *, say: Say
+) -> Kit:
+    """The kit of the settings, with the models that were given as objects in their places."""
+    objects = {name: part for name, part in roles.items() if not isinstance(part, str)}
+    return build_kit(settings, model=None if isinstance(model, str) else model, roles=objects, say=say)
+
+
+def _model_names(
+    settings: Settings, model: str | MinimalLLM | None, roles: Mapping[str, str | MinimalLLM]
+) -> list[str]:
+    """The names of all models, those of the settings and those given as objects."""
+    objects = [part for part in (model, *roles.values()) if part is not None and not isinstance(part, str)]
+    by_name = [settings.model] if model is None or isinstance(model, str) else []
+    return [*by_name, *settings.role.values(), *(str(getattr(part, "name", "")) for part in objects)]
+
+
+def _retriever(index: str | Path | RetrieverLike | None, settings: Settings, say: Say) -> Retriever | None:
+    """What is searched in place of the rows' own passages; raises as `Index.open` does."""
+    if not isinstance(index, str | Path):
+        return None if index is None else as_retriever(index)
+    embedder = embedder_for(settings, Path(index), say=say)
+    return Index.open(Path(index), embedder=embedder, create=False)

@@ -1,0 +1,120 @@
+"""What a run is given: how a question is asked, what its manifest records, models that are loaded."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from importlib import metadata
+from typing import Any
+
+from disputatio.errors import InputError
+from disputatio.eval.data.datasets import Identity
+from disputatio.eval.metrics import VERSION
+from disputatio.eval.running.budget import bound
+from disputatio.eval.running.run_log import RunManifest
+from disputatio.eval.running.runner import Ask
+from disputatio.kit import Kit
+from disputatio.parts import with_retriever
+from disputatio.pipeline import Strategy, ask
+from disputatio.protocols import Retriever
+from disputatio.store.in_memory import InMemory
+from disputatio.store.index import Index
+from disputatio.trace import Trace
+from disputatio.types import Answer, Message, Passage, Prompt, Sampling
+
+# What stands between a prompt and a model's answer: a change there is a change of the system.
+_ENGINES = {"local": "disputatio.llm.local", "openai": "disputatio.llm.request"}
+
+
+def ask_with(
+    kit: Kit,
+    *,
+    verify: bool,
+    retriever: Retriever | None = None,
+    functions: Mapping[str, Strategy] | None = None,
+) -> Ask:
+    """The runner's way to ask: the pipeline, over the passages of the question alone or over a retriever.
+
+    `functions` are strategies that records know by a name under which they cannot be imported.
+    """
+    strategies = functions or {}
+
+    def ask_one(
+        question: str, passages: Sequence[Passage], strategy: str, options: Mapping[str, Any], trace: Trace
+    ) -> Answer:
+        metered = bound(kit)
+        searching = (
+            replace(metered, retriever=InMemory(passages))
+            if retriever is None
+            else with_retriever(metered, retriever)
+        )
+        answer = ask(
+            question,
+            kit=searching,
+            strategy=strategies.get(strategy, strategy),
+            options=options,
+            verify=verify,
+            trace=trace,
+        )
+        return replace(answer, strategy=strategy)
+
+    return ask_one
+
+
+def load_models(kit: Kit) -> None:
+    """Have every embedded model write a word, so that no question waits for it; raises `LLMError`."""
+    prompt = Prompt(messages=(Message(role="user", content="Say yes."),))
+    for model in {model.name: model for model in (kit.model, *kit.roles.values())}.values():
+        if model.name.startswith("local:"):
+            model.complete([prompt], Sampling(max_tokens=1))
+
+
+def run_manifest(
+    kit: Kit, identities: Sequence[Identity], *, seed: int, verify: bool, judge: str = "", index: str = ""
+) -> RunManifest:
+    """What all records of a run share; raises `InputError` for one name of two files."""
+    names = [identity.name for identity in identities]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"{name} stands twice: data sets of one run need files of different names")
+    return RunManifest(
+        datasets={identity.name: identity.sha256 for identity in identities},
+        metrics={identity.name: identity.metrics for identity in identities},
+        metrics_version=VERSION,
+        model=kit.model.name,
+        engine=kit.model.capabilities().engine,
+        roles={role: model.name for role, model in sorted(kit.roles.items())},
+        seed=seed,
+        verify=verify,
+        judge=judge,
+        index=index,
+    )
+
+
+def described(retriever: Retriever) -> str:
+    """A retriever as a manifest names it: an index by its folder's name and what it holds."""
+    if not isinstance(retriever, Index):
+        return f"{type(retriever).__module__}.{type(retriever).__qualname__}"
+    facts = retriever.info()
+    return (
+        f"{retriever.path.absolute().name}, {facts.documents} documents, {facts.passages} passages, "
+        f"embedder {facts.embedder or 'none'}, commit {facts.commit}"
+    )
+
+
+def engine_modules(models: Iterable[str]) -> list[str]:
+    """The modules that stand between prompts and the models of these names."""
+    kinds = {name.partition(":")[0] for name in models}
+    return [module for kind, module in _ENGINES.items() if kind in kinds]
+
+
+def installed_versions() -> dict[str, str]:
+    """The versions that results depend on, of what is installed."""
+    versions = {"python": platform.python_version()}
+    for package in ("disputatio", "openvino-genai", "openai"):
+        try:
+            versions[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            continue
+    return versions

@@ -1,1 +1,0 @@
-"""How statements are weighed: citations, entailment, positions and conflict."""

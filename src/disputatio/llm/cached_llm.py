@@ -1,0 +1,188 @@
+"""A model whose calls are kept in a journal: repeated at no cost, replayed with no engine at all."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from disputatio import calling
+from disputatio.calling import Cancel
+from disputatio.errors import BatchFault, ConfigError, LLMError, NoLogprobs, NotJournalled
+from disputatio.llm.call_cache import CallCache
+from disputatio.llm.calls import choice_key, completion_key, decode_choice, decode_completion, encode
+from disputatio.protocols import LLM
+from disputatio.types import Capabilities, Choice, Completion, Prompt, Sampling
+
+_Result = TypeVar("_Result", Completion, Choice)
+
+
+class CachedLLM:
+    """A model whose calls are kept: an `LLM` around another one.
+
+    `engine` stands in the keys; without it the model is asked for its capabilities, which may load
+    it. With `replay` the model is never touched and may be None: what the journal lacks raises
+    `NotJournalled`. `name` is needed then only if the journal keeps calls of several models.
+    """
+
+    def __init__(
+        self,
+        llm: LLM | None,
+        journal: CallCache,
+        *,
+        replay: bool = False,
+        engine: str | None = None,
+        name: str | None = None,
+    ) -> None:
+        if llm is None and not replay:
+            raise ConfigError("without a model the journal can only be replayed")
+        self._llm, self._journal, self._replay = llm, journal, replay
+        self._lock = threading.Lock()
+        self._engine = engine
+        self._capabilities: Capabilities | None = None
+        self._noted = False
+        self._name = name or (llm.name if llm is not None else _only_name(journal))
+
+    @property
+    def name(self) -> str:
+        """The name that users give the wrapped model."""
+        return self._name
+
+    def capabilities(self) -> Capabilities:
+        """What the wrapped model can do, from the journal where it is known there."""
+        with self._lock:
+            if self._capabilities is None:
+                self._capabilities = self._recall() or self._ask_capabilities()
+            return self._capabilities
+
+    def complete(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
+        """One completion a prompt, from the journal where it is there; raises `LLMError`, `StoreError`.
+
+        The same prompt twice in a batch is asked once.
+        """
+        return self.complete_as_done(prompts, sampling, lambda *_: None, Cancel())
+
+    def complete_as_done(
+        self,
+        prompts: Sequence[Prompt],
+        sampling: Sampling,
+        on_done: Callable[[int, Completion], None],
+        cancel: Cancel,
+    ) -> list[Completion]:
+        """As `complete`; each call is kept and reported when it is there, even if the rest is cancelled."""
+        engine = self._engine_string()
+        keys = [completion_key(self._name, engine, prompt, sampling) for prompt in prompts]
+
+        def call(missing: Sequence[Prompt], keep: Callable[[int, Completion], None]) -> list[Completion]:
+            return calling.complete(self._model(), missing, sampling, keep, cancel)
+
+        return self._answer("complete", prompts, keys, call, decode_completion, on_done)
+
+    def choose(self, prompts: Sequence[Prompt], options: Sequence[str]) -> list[Choice]:
+        """log P of the options for each prompt, as `complete` does it."""
+        return self.choose_as_done(prompts, options, lambda *_: None, Cancel())
+
+    def choose_as_done(
+        self,
+        prompts: Sequence[Prompt],
+        options: Sequence[str],
+        on_done: Callable[[int, Choice], None],
+        cancel: Cancel,
+    ) -> list[Choice]:
+        """As `choose`; each call is kept and reported when it is there, even if the rest is cancelled."""
+        engine = self._engine_string()
+        keys = [choice_key(self._name, engine, prompt, options) for prompt in prompts]
+
+        def call(missing: Sequence[Prompt], keep: Callable[[int, Choice], None]) -> list[Choice]:
+            return calling.choose(self._model(), missing, options, keep, cancel)
+
+        return self._answer("choose", prompts, keys, call, decode_choice, on_done)
+
+    def _answer(
+        self,
+        kind: str,
+        prompts: Sequence[Prompt],
+        keys: Sequence[str],
+        call: Callable[[Sequence[Prompt], Callable[[int, _Result], None]], Sequence[_Result]],
+        decode: Callable[[str], _Result],
+        on_done: Callable[[int, _Result], None],
+    ) -> list[_Result]:
+        kept = self._journal.get(keys)
+        places: dict[str, list[int]] = {}
+        for index, key in enumerate(keys):
+            if key not in kept:
+                places.setdefault(key, []).append(index)
+        missing = list(places)
+        if missing and self._replay:
+            raise self._missing(kind, prompts[places[missing[0]][0]])
+        self._journal.count(hits=len(keys) - len(missing), misses=len(missing))
+        results: dict[int, _Result] = {}
+
+        def report(index: int, *, journalled: bool) -> None:
+            results[index] = replace(decode(kept[keys[index]]), journalled=journalled)
+            on_done(index, results[index])
+
+        def keep(number: int, result: _Result) -> None:
+            key = missing[number]
+            self._note()
+            self._journal.put(kind, self._name, {key: encode(result)})
+            kept.update(self._journal.get([key]))  # what another process kept first stays
+            for nth, index in enumerate(places[key]):
+                report(index, journalled=nth > 0)
+
+        for index, key in enumerate(keys):
+            if key in kept:
+                report(index, journalled=True)
+        if missing:
+            try:
+                call([prompts[places[key][0]] for key in missing], keep)
+            except BatchFault as fault:
+                raise BatchFault([results.get(index) for index in range(len(keys))], fault.errors) from fault
+        return [results[index] for index in range(len(keys))]
+
+    def _model(self) -> LLM:
+        if self._llm is None:
+            raise ConfigError("without a model the journal can only be replayed")
+        return self._llm
+
+    def _engine_string(self) -> str:
+        if self._engine is None:
+            self._engine = self.capabilities().engine
+        return self._engine
+
+    def _recall(self) -> Capabilities | None:
+        """What the journal knows of this model under this engine; on replay, under the last one."""
+        for name, capabilities in self._journal.models():
+            if name == self._name and (
+                capabilities.engine == self._engine or (self._engine is None and self._replay)
+            ):
+                return capabilities
+        return None
+
+    def _ask_capabilities(self) -> Capabilities:
+        if self._replay:
+            raise NotJournalled(f"the journal {self._journal.path} holds no calls of {self._name}")
+        return self._model().capabilities()
+
+    def _note(self) -> None:
+        """At the first call that was made, record what is needed to replay without the model."""
+        if not self._noted:
+            self._journal.note_model(self._name, self._engine_string(), self._model().capabilities())
+            self._noted = True
+
+    def _missing(self, kind: str, prompt: Prompt) -> LLMError:
+        """Why a call is not in the journal: the model could not make it, or nobody did."""
+        if kind == "choose" and not self.capabilities().logprobs:
+            return NoLogprobs(f"{self._name} gave no log-probabilities when its calls were kept")
+        contents = [message.content for message in prompt.messages if message.role == "user"]
+        text = " ".join((contents[-1] if contents else "").split())
+        return NotJournalled(f"the journal holds no such call of {self._name}: {text[:60]!r}")
+
+
+def _only_name(journal: CallCache) -> str:
+    names = {name for name, _ in journal.models()}
+    if len(names) == 1:
+        return names.pop()
+    content = f"calls of several models ({', '.join(sorted(names))})" if names else "no calls"
+    raise ConfigError(f"the journal {journal.path} holds {content}: name the model to replay")

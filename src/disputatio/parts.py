@@ -1,0 +1,314 @@
+"""The parts that settings describe: models, embedders, caches, and the kit made of them.
+
+The only place that picks classes; nothing is opened before it is used.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal, cast
+
+from disputatio.config import Say, Settings, read_settings
+from disputatio.errors import ConfigError, InputError, UnknownName
+from disputatio.kit import Kit
+from disputatio.llm import catalogue
+from disputatio.protocols import LLM, Embedder, Entailment, MinimalLLM, Retriever
+
+KINDS = ("local", "openai", "scripted")
+
+
+def build_kit(
+    settings: Settings,
+    *,
+    model: MinimalLLM | None = None,
+    roles: Mapping[str, MinimalLLM] | None = None,
+    embedder: Embedder | None = None,
+    retriever: Retriever | None = None,
+    say: Say = lambda _: None,
+    progress: catalogue.Progress | None = None,
+) -> Kit:
+    """The kit that settings describe; models are opened at their first use.
+
+    `model`, `roles` and `embedder` are objects that stand in place of those that the settings name. `say`
+    hears what a user should know while waiting, `progress` how far a download is. Nothing is loaded. Raises
+    `ConfigError` for a model that cannot be, `UnknownName` with the nearest one.
+    """
+    journal = _open_journal(settings)
+    named = partial(_journalled, settings=settings, journal=journal, say=say, progress=progress)
+    objects = {role: own_model(part, settings, journal) for role, part in (roles or {}).items()}
+    names = {role: named(name) for role, name in settings.role.items() if role not in objects}
+    return Kit(
+        model=named(settings.model) if model is None else own_model(model, settings, journal),
+        roles={**names, **objects},
+        retriever=retriever,
+        entailment=_entailment(settings),
+        embedder=_late_embedder(settings, say, progress) if embedder is None else embedder,
+    )
+
+
+def own_model(model: MinimalLLM, settings: Settings, journal: Any) -> LLM:
+    """A model object as an `LLM`; its calls are kept only in a journal that was named for them.
+
+    Raises `ConfigError` for an object that is no model.
+    """
+    from disputatio.llm.own_model import as_llm
+
+    llm = as_llm(model)
+    if settings.journal in ("default", "none") and not settings.replay:
+        return llm
+    from disputatio.llm.cached_llm import CachedLLM
+
+    return CachedLLM(llm, journal, engine=llm.capabilities().engine, replay=settings.replay)
+
+
+def with_retriever(kit: Kit, retriever: Retriever | None) -> Kit:
+    """The kit with something to search, and with what that knows of how reliable its sources are."""
+    estimates = getattr(retriever, "estimates", None)
+    return replace(kit, retriever=retriever, sources=estimates() if callable(estimates) else {})
+
+
+def open_embedder(
+    name: str,
+    *,
+    pull: bool = False,
+    progress: catalogue.Progress | None = None,
+    settings: Settings | None = None,
+    dimension: int | None = None,
+) -> Embedder | None:
+    """The embedder of that name or folder, None for `none`; raises `InputError` when it is not here.
+
+    `openai:NAME` is a model at OPENAI_BASE_URL, `openai:NAME@256` one asked for vectors of 256
+    numbers; `dimension` is the length that its vectors are known to have, and nothing is asked here.
+    """
+    if name == "none":
+        return None
+    if name.startswith("openai:"):
+        return _served_embedder(name, settings or read_settings(), dimension)
+    from disputatio.store.embed import OnnxEmbedder
+
+    folder = catalogue.path(name, pull=pull, progress=progress)
+    if not folder.is_dir():
+        raise InputError(f"{name}: an embedder is a folder with an .onnx file, this is a file")
+    return OnnxEmbedder(folder, cache=catalogue.cache_folder() / "compiled")
+
+
+def _late_embedder(settings: Settings, say: Say, progress: catalogue.Progress | None) -> Embedder | None:
+    """The embedder of the settings, opened by the first strategy that compares passages by meaning."""
+    if settings.embedder == "none":
+        return None
+    from disputatio.store.lazy_embedder import LazyEmbedder
+
+    def opened() -> Embedder:
+        name = settings.embedder
+        if not name.startswith("openai:") and not _is_here(name, "embedder") and not settings.replay:
+            say(f"fetching the embedder {name}, once")
+        part = open_embedder(name, pull=not settings.replay, progress=progress, settings=settings)
+        return cast("Embedder", part)  # None is for "none" alone
+
+    return LazyEmbedder(opened)
+
+
+def _served_embedder(name: str, settings: Settings, dimension: int | None) -> Embedder:
+    """An embedder behind a server, with the prefixes of the settings, else those that its model wants."""
+    from disputatio.llm.connection import Connection
+    from disputatio.llm.endpoint_embedder import EndpointEmbedder, split_name
+    from disputatio.store.model_folder import trained_prefixes
+
+    model, dimensions = split_name(name.removeprefix("openai:"))
+    usual = trained_prefixes(model)
+    return EndpointEmbedder(
+        Connection(model, in_flight=settings.in_flight),
+        dimensions=dimensions,
+        dimension=dimension,
+        query_prefix=usual[0] if settings.query_prefix is None else settings.query_prefix,
+        passage_prefix=usual[1] if settings.passage_prefix is None else settings.passage_prefix,
+        usual_prefixes=usual,
+    )
+
+
+def embedder_for(
+    settings: Settings,
+    index: Path,
+    *,
+    named: str | None = None,
+    create: bool = False,
+    say: Say = lambda _: None,
+    progress: catalogue.Progress | None = None,
+) -> Embedder | None:
+    """The embedder to open an index with: the one it was made with, else the one of the settings.
+
+    `named` is what the user asked for by name, which is then not second-guessed. Query vectors are
+    kept in the journal; on replay they come from there and no model is opened. None where the index
+    is, or is to be, searched by keyword alone, or is not there and not to be made. Raises
+    `StoreError` for what is no index, `ConfigError` for one of another embedder.
+    """
+    from disputatio.store.record.tables import read_note
+
+    note = read_note(index)
+    made_with = None if note is None else str(note.get("embedder", ""))
+    name = named or settings.embedder
+    if name == "none" or (named is None and made_with == "") or (note is None and not create):
+        return None
+    if settings.replay and note is not None and made_with:
+        from disputatio.llm.cached_embedder import CachedEmbedder
+
+        journal, size = partial(_open_journal, settings), int(note.get("dimension") or 0)
+        return CachedEmbedder(None, journal, name=made_with, dimension=size)
+    if named is None:
+        name = _reopened(made_with or "") or name
+    served = name.startswith("openai:")
+    if not served and not _is_here(name, "embedder"):
+        say(f"fetching the embedder {name}, once")
+    known = int(note.get("dimension") or 0) if note and name == _reopened(made_with or "") else None
+    part = open_embedder(name, pull=True, progress=progress, settings=settings, dimension=known)
+    if part is not None and named is None and made_with and part.name != made_with:
+        prefixes = ", and DISPUTATIO_QUERY_PREFIX and DISPUTATIO_PASSAGE_PREFIX to its prefixes"
+        raise ConfigError(
+            f"{index}: was made with the embedder {made_with}, not with {part.name}: "
+            f"set DISPUTATIO_EMBEDDER to its name or folder{prefixes if served else ''}, "
+            f"or give every passage a new vector with: disputatio index reembed NAME --index {index}"
+        )
+    if part is None or settings.journal == "none":
+        return part
+    from disputatio.llm.cached_embedder import CachedEmbedder
+
+    return CachedEmbedder(part, partial(_open_journal, settings))
+
+
+def _reopened(made_with: str) -> str:
+    """What an index's embedder is opened by, going by the name it recorded; empty where that is not known."""
+    if made_with.startswith("openai:"):
+        return made_with.partition("#")[0]
+    bare = made_with.partition("@")[0]
+    known = any(entry.name == bare and entry.kind == "embedder" for entry in catalogue.entries())
+    if known or "/" not in bare:
+        return bare if known else ""
+    try:
+        return bare if catalogue.is_present(bare) else ""  # of a hub, and fetched
+    except (InputError, UnknownName):  # a name that its folder gave it
+        return ""
+
+
+def cache_folder(settings: Settings) -> Path:
+    """Where models, converted models and the journal are kept."""
+    return settings.cache or catalogue.cache_folder()
+
+
+def _entailment(settings: Settings) -> Entailment | None:
+    if settings.entailment == "model":
+        return None
+    from disputatio.attribution.cross_encoder import CrossEncoder
+
+    return CrossEncoder(Path(settings.entailment))
+
+
+def _open_journal(settings: Settings) -> Any:
+    """The journal of calls, None for none; on replay it must be there and is only read."""
+    if settings.journal == "none":
+        if settings.replay:
+            raise ConfigError("--replay needs a journal: give --journal FILE")
+        return None
+    from disputatio.llm.call_cache import CallCache
+
+    default = settings.journal == "default"
+    path = cache_folder(settings) / "calls.sqlite" if default else Path(settings.journal)
+    if settings.replay and not path.is_file():
+        raise InputError(f"{path}: there is no journal to replay")
+    if path.is_dir():
+        raise InputError(f"{path}: is a folder, not a journal")
+    return CallCache(path, readonly=settings.replay)
+
+
+def _journalled(
+    name: str, *, settings: Settings, journal: Any, say: Say, progress: catalogue.Progress | None
+) -> LLM:
+    from disputatio.llm.cached_llm import CachedLLM
+
+    if settings.replay:
+        _split(name)
+        return CachedLLM(None, journal, replay=True, name=name)
+    model, engine = _open_model(name, settings, say, progress)
+    return model if journal is None or engine is None else CachedLLM(model, journal, engine=engine)
+
+
+def _open_model(
+    name: str, settings: Settings, say: Say, progress: catalogue.Progress | None
+) -> tuple[LLM, str | None]:
+    """A model by its name, with the engine that stands in its journal keys; None: not journalled."""
+    kind, rest = _split(name)
+    if kind == "local":
+        _is_here(rest, "language model")  # a wrong name is told now, not at the first call
+        from disputatio.llm.local import Local
+
+        local = Local(
+            rest,
+            partial(_find_model, rest, say, progress),
+            cache=cache_folder(settings),
+            cache_gb=settings.kv_cache_gb,
+            context_tokens=settings.context_tokens,
+            say=say,
+        )
+        return local, _engine_of(rest, local.engine)
+    if kind == "openai":
+        from disputatio.llm.endpoint import Endpoint
+        from disputatio.llm.faults import Address
+
+        base_url = os.environ.get("OPENAI_BASE_URL", "").strip()
+        shown = Address(model=rest, base_url=base_url).shown if base_url else ""  # without a password
+        return Endpoint(rest, in_flight=settings.in_flight), f"openai-compatible {shown}".strip()
+    from disputatio.llm.scripted import Scripted, script_of
+
+    script = script_of(rest)
+    # The default journal is for models: a script is kept only where a file was named for it.
+    kept = settings.journal not in ("default", "none")
+    digest = hashlib.sha256(repr(script).encode("utf-8", "backslashreplace")).hexdigest()[:16]
+    return Scripted(script, name=name), f"scripted {digest}" if kept and rest else None
+
+
+def _is_here(name: str, kind: Literal["language model", "embedder"]) -> bool:
+    """Whether a model can be used without fetching it; nothing is loaded.
+
+    Raises `UnknownName` with the nearest model of that kind, `ConfigError` for one of another kind,
+    `InputError` for a path that leads nowhere.
+    """
+    prefix = "local:" if kind == "language model" else ""
+    known = {entry.name: entry.kind for entry in catalogue.entries()}
+    if known.get(name, kind) != kind:
+        fits = ", ".join(prefix + one for one, its in known.items() if its == kind)
+        raise ConfigError(f"{name} is no {kind}: choose one that is ({fits})")
+    try:
+        return catalogue.is_present(name)
+    except UnknownName as error:
+        models = [prefix + one for one, its in known.items() if its == kind]
+        raise UnknownName(kind, prefix + name, models) from error
+
+
+def _engine_of(name: str, engine: str) -> str:
+    """The engine as it stands in journal keys: a local file that changed is another model."""
+    path = Path(name)
+    if not path.is_file():
+        return engine
+    stat = path.stat()
+    return f"{engine} {stat.st_size}:{stat.st_mtime_ns}"
+
+
+def _split(name: str) -> tuple[str, str]:
+    kind, _, rest = name.partition(":")
+    if kind not in KINDS or (not rest and kind != "scripted"):
+        from disputatio.llm.model_names import what_to_write
+
+        local = [entry.name for entry in catalogue.entries() if entry.kind == "language model"]
+        raise ConfigError(f"model {name!r}: {what_to_write(name, local)}")
+    return kind, rest
+
+
+def _find_model(name: str, say: Say, progress: catalogue.Progress | None) -> Path:
+    """The model's file, fetched when it is not here yet."""
+    if not catalogue.is_present(name):
+        say(f"fetching the model {name}, once")
+    return catalogue.path(name, pull=True, progress=progress)

@@ -1,0 +1,1 @@
+"""How reliable sources are, whether they speak independently, and what their votes come to."""

@@ -1,0 +1,299 @@
+"""Votes weighed by reliability, and reliability estimated from the votes alone, on arrays.
+
+Majority voting, weighted majority voting and the iterative estimate of RA-RAG (Hwang et al. 2024, 4.2,
+after Li and Yu 2014). What goes past the paper (owners, anchors, dependence) is in `trust`.
+
+Votes are an integer array of shape (questions, sources): the number of the semantic cluster that a
+source's answer fell into, within its question, numbered from 0 in the order met; -1 where a source gave no
+answer ("I don't know", or was not asked).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from disputatio.errors import InputError
+from disputatio.reliability.posterior import posterior
+
+Votes: TypeAlias = NDArray[np.int32]
+Floats: TypeAlias = NDArray[np.float64]
+NOBODY, UNKNOWN = -1, -2  # in `known`: no source gave the right answer; the right answer is not known
+CAP, ITERATIONS = 10, 50
+SLOTS = 10_000_000  # more clusters than this are not numbered from 0 within each question
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """How reliable sources proved to be, and which cluster won each question.
+
+    Over sources: `reliability` (share of its answers that won), its 95 % interval `low` to `high`,
+    `weights`, and the `answered` and `agreed` that it rests on. `checked` is false for a source that
+    never answered, or never together with another or on a known question: it has the prior, and counts of 0.
+    Over questions: `winners`, -1 where nobody answered. `options` is the L of the weights. `converged` is
+    false when the rounds allowed ran out before the winners stayed.
+    """
+
+    reliability: Floats
+    weights: Floats
+    low: Floats
+    high: Floats
+    answered: Floats
+    agreed: Floats
+    checked: NDArray[np.bool_]
+    winners: NDArray[np.int32]
+    options: int
+    rounds: int
+    converged: bool
+
+    @property
+    def cross_checked(self) -> bool:
+        """Whether any source could be compared with another or with a known answer."""
+        return bool(self.checked.any())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ballots:
+    """The answers given, flat: of which question and source each is, and which slot it votes for.
+
+    The slots of question j are `start[j] : start[j + 1]`, one a cluster, in the order met.
+    """
+
+    question: NDArray[np.int64]
+    source: NDArray[np.int64]
+    slot: NDArray[np.int64]
+    start: NDArray[np.int64]
+    sources: int
+
+    @classmethod
+    def of(cls, votes: ArrayLike) -> Ballots:
+        """Flatten votes; raises `InputError` unless they are whole numbers in two dimensions."""
+        array = np.asarray(votes)
+        if array.ndim != 2 or not (np.issubdtype(array.dtype, np.integer) or array.size == 0):
+            raise InputError("votes must be an integer array of shape (questions, sources)")
+        question, source = np.nonzero(array >= 0)
+        number = array[question, source].astype(np.int64)
+        clusters = np.zeros(array.shape[0], dtype=np.int64)
+        if array.size:
+            clusters = np.maximum(array.max(axis=1).astype(np.int64) + 1, 0)
+        if int(clusters.sum()) > max(SLOTS, 8 * len(number)):
+            raise InputError("votes must number the clusters of each question from 0, in the order met")
+        start = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(clusters)])
+        return cls(
+            question=question,
+            source=source,
+            slot=start[question] + number,
+            start=start,
+            sources=array.shape[1],
+        )
+
+    @property
+    def questions(self) -> int:
+        """How many questions were put."""
+        return len(self.start) - 1
+
+    def scores(self, weights: Floats) -> Floats:
+        """The sum of the weights behind each slot, minus infinity where there is no voter."""
+        total = int(self.start[-1])
+        summed = np.bincount(self.slot, weights=weights[self.source], minlength=total)
+        voters = np.bincount(self.slot, minlength=total)
+        return np.where(voters > 0, summed, -np.inf)
+
+    def winners(self, weights: Floats) -> NDArray[np.int32]:
+        """The cluster with the greatest sum in each question, on a tie the one met first."""
+        won = np.full(self.questions, -1, dtype=np.int32)
+        heard = np.flatnonzero(np.diff(self.start))
+        if not heard.size:
+            return won
+        scores, start = self.scores(weights), self.start[heard]
+        # Sums that differ by rounding alone, as they do when sources change places, are ties.
+        slack = 1e-12 * float(np.abs(weights).sum())
+        best = np.maximum.reduceat(scores, start)
+        tied = scores >= np.repeat(best - slack, np.diff(self.start)[heard])
+        place = np.where(tied, np.arange(len(scores)), len(scores))
+        won[heard] = np.minimum.reduceat(place, start) - start
+        return won
+
+
+def weighted_vote(votes: ArrayLike, weights: ArrayLike) -> NDArray[np.int32]:
+    """The winning cluster of each question: argmax over u of the sum of v_i where source i said u (eq. 1).
+
+    A tie goes to the cluster met first; -1 where nobody answered. With the true reliabilities for
+    weights it is the paper's Oracle WMV. Raises `InputError` on weights that do not fit.
+
+    >>> weighted_vote([[0, 1, 1], [-1, -1, -1]], [3.0, 1.0, 1.0]).tolist()
+    [0, -1]
+    """
+    heard = Ballots.of(votes)
+    return heard.winners(fitting(weights, heard.sources))
+
+
+def majority(votes: ArrayLike) -> NDArray[np.int32]:
+    """The cluster that most sources gave: every weight 1.
+
+    >>> majority([[0, 1, 1], [0, 1, -1]]).tolist()
+    [1, 0]
+    """
+    heard = Ballots.of(votes)
+    return heard.winners(np.ones(heard.sources))
+
+
+def weights_of(reliability: ArrayLike, options: int) -> Floats:
+    """v = L w - 1 for L possible answers (Li and Yu 2014): 0 for a guesser, negative for who is worse.
+
+    >>> weights_of([0.9, 0.1], 10).round(9).tolist()
+    [8.0, 0.0]
+    """
+    if options < 2:
+        raise InputError("options must be at least 2: with one possible answer nobody can be wrong")
+    return options * np.asarray(reliability, dtype=np.float64) - 1
+
+
+def most_reliable(votes: ArrayLike, weights: ArrayLike, kappa: int) -> NDArray[np.int32]:
+    """The votes of the `kappa` sources of greatest weight that answered each question (kappa-RRSS).
+
+    Of equal weights the first source comes first. Other votes become -1.
+
+    >>> most_reliable([[0, 0, 1, 1], [0, 0, -1, 1]], [1.0, 2.0, 4.0, 3.0], 2).tolist()
+    [[-1, -1, 1, 1], [-1, 0, -1, 1]]
+    """
+    array = np.asarray(votes, dtype=np.int32)
+    if kappa < 1:
+        raise InputError("kappa must be at least 1")
+    order = np.argsort(-fitting(weights, array.shape[1]), kind="stable")
+    ranked = array[:, order]
+    kept = np.where(np.cumsum(ranked >= 0, axis=1) <= kappa, ranked, -1)
+    result = np.empty_like(array)
+    result[:, order] = kept
+    return result
+
+
+def as_met(labels: ArrayLike) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Votes from labels (questions, sources), any numbers of 0 or more, and where label 0 went.
+
+    Clusters are numbered in the order met; the second array has the cluster of label 0 in each question, -1
+    where nobody gave it.
+
+    >>> votes, first = as_met([[7, 0, 7], [-1, 3, 3]])
+    >>> votes.tolist(), first.tolist()
+    ([[0, 1, 0], [-1, 0, 0]], [1, -1])
+    """
+    array = np.asarray(labels, dtype=np.int64)
+    votes = np.full(array.shape, -1, dtype=np.int32)
+    question, source = np.nonzero(array >= 0)
+    zero = np.full(len(array), -1, dtype=np.int32)
+    if not question.size:
+        return votes, zero
+    label = array[question, source]
+    width = int(label.max()) + 1
+    keys, first, back = np.unique(question * width + label, return_index=True, return_inverse=True)
+    of = keys // width
+    order = np.lexsort((first, of))
+    begins = np.flatnonzero(np.diff(of[order], prepend=-1))
+    number = np.empty(len(keys), dtype=np.int64)
+    number[order] = np.arange(len(keys)) - np.repeat(begins, np.diff([*begins, len(keys)]))
+    votes[question, source] = number[back]
+    right = keys % width == 0
+    zero[of[right]] = number[right]
+    return votes, zero
+
+
+def fitting(weights: ArrayLike, sources: int) -> Floats:
+    """Weights as an array over the sources; raises `InputError` when they are not one finite number each."""
+    array = np.asarray(weights, dtype=np.float64)
+    if array.shape != (sources,) or not np.all(np.isfinite(array)):
+        raise InputError(f"weights must be {sources} finite numbers, one a source")
+    return array
+
+
+def distinct(votes: ArrayLike, cap: int = CAP) -> int:
+    """L, the number of possible answers: most distinct clusters in a question, from 2 to `cap`."""
+    array = np.asarray(votes)
+    most = int(array.max()) + 1 if array.size else 0
+    return max(2, min(most, cap))
+
+
+def pinned(known: ArrayLike | None, questions: int) -> NDArray[np.int32]:
+    """What is known of each question; raises `InputError` when it does not fit the questions."""
+    if known is None:
+        return np.full(questions, UNKNOWN, dtype=np.int32)
+    array: NDArray[Any] = np.asarray(known)
+    if array.shape != (questions,) or (
+        array.size and (array.dtype.kind not in "iu" or array.min() < UNKNOWN)
+    ):
+        raise InputError(f"known must be {questions} whole numbers of -2 or more, one a question")
+    return array.astype(np.int32)
+
+
+def estimate(
+    votes: Votes,
+    *,
+    options: int | None = None,
+    cap: int = CAP,
+    prior: float = 0.5,
+    iterations: int = ITERATIONS,
+    known: NDArray[np.int32] | None = None,
+    lone: bool = True,
+) -> Estimate:
+    """Estimate how reliable sources are by cross-checking their answers, as RA-RAG does (4.2).
+
+    All weights start at 1. Then in turn: the weighted vote of each question; the share of its answers
+    that won, for each source; `weights_of` it; until the winners stay or `iterations` have run.
+
+    `options` is L; None takes the most distinct clusters seen in a question, at most `cap`. `known[j]`
+    pins the right cluster of question j: -2 where it is not known, -1 where no source gave it. A source
+    that nothing can be compared with gets the `prior`. `lone=False` leaves out the questions that only one
+    source answered: the paper counts them, though they tell nothing, as such an answer always wins. Raises
+    `InputError`.
+    """
+    if not 0 < prior < 1 or iterations < 1 or cap < 2:
+        raise InputError("prior must lie between 0 and 1, iterations be at least 1 and cap at least 2")
+    heard = Ballots.of(votes)
+    size = distinct(votes, cap) if options is None else options
+    truth = pinned(known, heard.questions)
+    told = truth != UNKNOWN
+    together = told | (np.bincount(heard.question, minlength=heard.questions) > 1)
+    checked = np.zeros(heard.sources, dtype=np.bool_)
+    checked[heard.source[together[heard.question]]] = True
+    counts = checked[heard.source] & (lone | together[heard.question])
+    answered = np.bincount(heard.source[counts], minlength=heard.sources).astype(np.float64)
+    number = heard.slot - heard.start[heard.question]
+
+    def shares(agreed: Floats) -> Floats:
+        return np.where(checked, agreed / np.maximum(answered, 1), prior)
+
+    def outcome(weights: Floats) -> NDArray[np.int32]:
+        return np.where(told, truth, heard.winners(weights)).astype(np.int32)
+
+    # This always ends, never in a circle. With a_i answers that won of n_i, each round's vote makes the sum
+    # over i of (L a_i / n_i - 1) a'_i greatest: the tangent at a of the strictly convex sum of
+    # L a_i^2 / (2 n_i) - a_i, which so rises with every round that changes an a_i; ballots are finitely many.
+    weights = np.ones(heard.sources)
+    winners = outcome(weights)
+    agreed = np.zeros(heard.sources)
+    converged, rounds = False, 0
+    while rounds < iterations and not converged:
+        rounds += 1
+        right = counts & (number == winners[heard.question])
+        agreed = np.bincount(heard.source[right], minlength=heard.sources).astype(np.float64)
+        weights = weights_of(shares(agreed), size)
+        new = outcome(weights)
+        converged = np.array_equal(new, winners)
+        winners = new
+    _, low, high = posterior(agreed, answered, mean=prior)
+    return Estimate(
+        reliability=shares(agreed),
+        weights=weights,
+        low=low,
+        high=high,
+        answered=answered,
+        agreed=agreed,
+        checked=checked,
+        winners=winners,
+        options=size,
+        rounds=rounds,
+        converged=converged,
+    )

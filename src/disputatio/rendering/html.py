@@ -1,0 +1,178 @@
+"""Answers and hits as HTML for a notebook: escaped throughout, on one line, without script, link or load.
+
+Text of documents and models is untrusted. It is escaped, isolated (`<bdi>`), and its controls and marks of
+direction are shown by their code points. There is no line break in the markup, so that a Markdown processor
+sees one block of HTML; and a math processor is told to leave it alone.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from disputatio.attribution.citations import escape_marks
+from disputatio.rendering.plain import text_of
+from disputatio.rendering.wording import (
+    abstention_line,
+    certified,
+    conflict_line,
+    cost,
+    read_from,
+    sources_line,
+    warning,
+)
+from disputatio.text import find_quote
+from disputatio.types import Answer, Claim, Hit, Passage, Position
+
+_AROUND = 160  # characters of a passage before and after its quote
+_LONGEST = 600  # characters that are shown of a passage without a quote
+_JOINERS = "\u200c\u200d"  # parts of letters and emoji, which do nothing alone
+_COLOURS = {"accepted": "#1a7f37", "rejected": "#b42318", "unresolved": "#9a6700"}
+_VERDICTS = {"accepted": "✓ accepted", "rejected": "✗ rejected", "unresolved": "? unresolved"}
+_CARD = "flex:1 1 16em;max-width:32em;border:1px solid #8886;border-radius:6px;padding:.5em .8em"
+_CARDS = "display:flex;flex-wrap:wrap;gap:.8em;margin:.6em 0"
+_SMALL = "font-size:.85em;opacity:.8"
+_QUOTE = "margin:.4em 0;padding-left:.6em;border-left:2px solid #8886;font-size:.9em"
+
+Span = tuple[int, int]
+
+
+def html_of(noun: object) -> str:
+    """An answer or a hit as an element of HTML; another noun as its text."""
+    if isinstance(noun, Answer):
+        return _block(_answer_parts(noun))
+    if isinstance(noun, Hit):
+        return _block(_hit_parts(noun))
+    return _block([f"<pre>{escaped(text_of(noun))}</pre>"])
+
+
+def escaped(text: str) -> str:
+    """Untrusted text as inert HTML: escaped, line breaks as elements, controls by their code points.
+
+    >>> escaped("<b>1 & 2</b>"), escaped("\u202e7")
+    ('&lt;b&gt;1 &amp; 2&lt;/b&gt;', '<span style="opacity:.5">[U+202E]</span>7')
+    """
+    return "".join(_character(char) for char in re.sub(r"\r\n?", "\n", text))
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[object]], *, caption: str = "") -> str:
+    """Rows as an HTML table under a caption; all text is escaped."""
+    title = f"<p>{escaped(caption)}</p>" if caption else ""
+    cells = "".join(f"<th>{escaped(cell)}</th>" for cell in head)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{escaped(str(cell))}</td>" for cell in row) + "</tr>" for row in rows
+    )
+    return _block([f"{title}<table><thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table>"])
+
+
+def _character(char: str) -> str:
+    if char == "\n":
+        return "<br>"
+    if char == "\t" or char in _JOINERS:
+        return char
+    if unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp"):
+        return f'<span style="opacity:.5">[U+{ord(char):04X}]</span>'
+    return html.escape(char)
+
+
+def _block(parts: Iterable[str]) -> str:
+    """The parts in one element, which math processors leave alone."""
+    return f'<div class="disputatio tex2jax_ignore mathjax_ignore">{"".join(parts)}</div>'
+
+
+def _isolated(text: str) -> str:
+    return f"<bdi>{escaped(text)}</bdi>"
+
+
+# --- an answer ----------------------------------------------------------------------------------
+def _answer_parts(answer: Answer) -> Iterator[str]:
+    yield f'<p style="{_SMALL}">{_isolated(answer.question)}</p>'
+    if answer.answers:
+        given = "; ".join(map(_isolated, answer.answers))
+        sure = "" if answer.confidence is None else f' <span style="{_SMALL}">{answer.confidence:.0%}</span>'
+        yield f'<p style="font-size:1.3em"><b>{given}</b>{sure}</p>'
+    else:
+        yield f'<p style="font-size:1.3em"><b>No answer</b>: {abstention_line(answer)}</p>'
+    if answer.claims:
+        yield "<p>" + " ".join(map(_claim, answer.claims)) + "</p>"
+    elif answer.text:
+        yield f"<p>{_isolated(answer.text)}</p>"
+    if answer.conflict.positions:
+        yield f"<p><b>Positions</b>: {escaped(conflict_line(answer))}</p>"
+        cards = "".join(_position(position, answer) for position in answer.conflict.positions)
+        yield f'<div style="{_CARDS}">{cards}</div>'
+    facts = [("Holds", certified(answer.certificate))] if answer.certificate else []
+    facts += [("Read", read_from(answer))] if answer.passages else []
+    for label, text in [*facts, ("Cost", cost(answer))]:
+        yield f'<p style="{_SMALL};margin:.2em 0"><b>{label}</b>: {escaped(text)}</p>'
+
+
+def _claim(claim: Claim) -> str:
+    marks = "".join(f"<sup>[{citation.n}]</sup>" for citation in claim.citations)
+    doubt = f' <span style="color:#9a6700">({warning(claim)})</span>' if warning(claim) else ""
+    return f"{_isolated(escape_marks(claim.text).strip().rstrip('.'))}{marks}.{doubt}"
+
+
+def _position(position: Position, answer: Answer) -> str:
+    colour = _COLOURS[position.verdict]
+    parts = [f'<div style="color:{colour}">{_VERDICTS[position.verdict]}</div>']
+    parts.append(f"<div><b>{_isolated(position.answer)}</b></div>")
+    if position.subject:
+        parts.append(f"<div>{_isolated(position.subject)}</div>")
+    parts.append(f'<div style="{_SMALL}">{_isolated(position.reason)}</div>')
+    quoted = list(_quotes(position, answer))
+    if quoted:
+        parts += quoted
+    elif sources := sources_line(position):
+        parts.append(f'<div style="{_SMALL}">by {_isolated(sources)}</div>')
+    return f'<div style="{_CARD};border-top:3px solid {colour}">{"".join(parts)}</div>'
+
+
+def _quotes(position: Position, answer: Answer) -> Iterator[str]:
+    """Each passage of a position with what it says highlighted in its context."""
+    cited = {citation.passage: citation for claim in answer.claims for citation in claim.citations}
+    replies = {reply.passages[0]: reply for reply in answer.replies if len(reply.passages) == 1}
+    for passage in answer.passages:
+        if passage.id not in position.passages:
+            continue
+        span: Span | None = None
+        label = ""
+        if passage.id in cited and position.verdict != "rejected":
+            citation = cited[passage.id]
+            span, label = (citation.start, citation.end), f"[{citation.n}] "
+        elif passage.id in replies and replies[passage.id].quote:
+            span = find_quote(passage.text, replies[passage.id].quote)
+        span = span or find_quote(passage.text, position.answer)
+        yield _passage(passage, span, label)
+
+
+def _passage(passage: Passage, span: Span | None, label: str = "") -> str:
+    where = " · ".join(
+        filter(None, [passage.source or passage.id, passage.title, passage.date, _page(passage.metadata)])
+    )
+    head = f'<div style="{_SMALL}">{label}{_isolated(where)}</div>'
+    return f'<blockquote style="{_QUOTE}">{head}{_in_context(passage.text, span)}</blockquote>'
+
+
+def _page(metadata: Mapping[str, str]) -> str:
+    return f"page {metadata['page']}" if metadata.get("page") else ""
+
+
+def _in_context(text: str, span: Span | None) -> str:
+    """A passage's text around a span of it, whose characters are marked; its beginning without one."""
+    if span is None:
+        return _isolated(text[:_LONGEST] + ("…" if len(text) > _LONGEST else ""))
+    start, end = span
+    first, last = max(0, start - _AROUND), min(len(text), end + _AROUND)
+    before = ("…" if first else "") + text[first:start]
+    after = text[end:last] + ("…" if last < len(text) else "")
+    return f"<bdi>{escaped(before)}<mark>{escaped(text[start:end])}</mark>{escaped(after)}</bdi>"
+
+
+# --- a hit --------------------------------------------------------------------------------------
+def _hit_parts(hit: Hit) -> Iterator[str]:
+    scores = "".join(f", {escaped(name)} {score:.3f}" for name, score in hit.scores.items())
+    yield f'<p style="{_SMALL}"><b>{hit.score:.3f}</b>{scores}</p>'
+    yield _passage(hit.passage, None)

@@ -1,0 +1,184 @@
+"""Why a position was accepted or set aside, in English: the one place where causes become sentences.
+
+Code decides by `Position.cause`, which is data. What is written here is for people, holds text of documents
+and models, and is never read back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+from disputatio.causes import Cause, CauseKind, Feature, Rival, Support
+from disputatio.types import Position
+
+MEANINGS: Mapping[CauseKind, str] = MappingProxyType(
+    {
+        "unanimous": "No other answer was given.",
+        "unopposed": "No other answer about the same thing stands.",
+        "most_votes": "It has more independent votes than the answers that contradict it.",
+        "more_reliable": "Its sources are more reliable than those of the answers that contradict it.",
+        "newest": "With as many votes, its passages have the latest date.",
+        "likeliest": "With as many votes and no older, it is more likely right.",
+        "met_first": "With as much weight as another answer, it was met first.",
+        "kept": "The strategy gives it as an answer.",
+        "cited": "The claims that state it cite passages.",
+        "picked": "Of the answers that the question offers, the model picked it.",
+        "off_topic": "Its passages do not answer the question, or do so too poorly to count.",
+        "altered_copy": "Its passage looks like an altered copy of one that says something else.",
+        "outvoted": "An answer that contradicts it has more independent votes.",
+        "owner_or_copy": "It has no fewer passages or sources, but copies and those of one owner count once.",
+        "less_reliable": "An answer that contradicts it has more reliable sources.",
+        "older": "With as many votes, its passages are older or undated.",
+        "less_likely": "With as many votes and no older, it is less likely right.",
+        "disbelieved": "The model itself holds it less likely than the others.",
+        "yielded": "Its own advocate gave it up in the debate.",
+        "not_kept": "Agents gave it, and the strategy left it out of its answers.",
+        "unresolved": "As well supported as another answer: nothing that was read settles it.",
+        "unsupported": "It was accepted, but what was cited for it does not support it.",
+    }
+)
+"""What each kind of cause means."""
+
+_WEAK: Mapping[Feature, str] = MappingProxyType(
+    {
+        "votes": "no other source supports it",
+        "lead": "its passage opens with another subject",
+        "certainty": "the model was unsure when it read it",
+        "prose": "it stands among links or figures, not in a text",
+        "kinship": "nothing else supports it",
+        "resemblance": "nothing else supports it",
+    }
+)
+
+_SENTENCES: Mapping[CauseKind, str] = MappingProxyType(
+    {
+        "unanimous": "{supported}; no {reader} says otherwise",
+        "unopposed": "{supported}; no other answer about the same thing stands",
+        "most_votes": "{supported}{against}{votes}",
+        "more_reliable": "{supported}{against}; its sources are more reliable ({weights})",
+        "newest": "{supported}{against}; it has the latest date ({date})",
+        "likeliest": "{supported}{against}; it is more likely right ({chances})",
+        "met_first": "{supported}, as well supported as {rivals}, and met first",
+        "kept": "{supported}",
+        "cited": "{cited} cited for it",
+        "picked": "picked among {options} (notes: {notes})",
+        "off_topic": "{supported}; it does not answer the question: {weakness}",
+        "altered_copy": "{supported}; it looks like an altered copy of a passage that says {rivals}",
+        "outvoted": "{supported}{against}{votes}",
+        "owner_or_copy": "{supported}{against}{votes}",
+        "less_reliable": "{supported}{against}, whose sources are more reliable ({weights})",
+        "older": "{supported}, last dated {date}, older than {rival} ({rival_date})",
+        "less_likely": "{supported}, as well supported as {rivals} but less likely right ({chances})",
+        "disbelieved": "{supported}; the model itself holds it less likely than the others",
+        "yielded": "{supported}; its own advocate gave it up",
+        "not_kept": "{supported}{against}; not among the answers that {strategy} kept",
+        "unresolved": "{supported}, as well supported as {rivals}: nothing that was read settles it",
+        "unsupported": "{supported}; what was cited for it does not support it",
+    }
+)
+_UNDATED = "{supported}, undated, while {rival} is dated {rival_date}"
+_NOWHERE = "no passage read says so in these words"
+
+
+def reason(position: Position) -> str:
+    """Why a position has its verdict, in one line of English.
+
+    >>> cause = Cause(
+    ...     kind="older",
+    ...     support=Support(passages=1, date="1998-06-01"),
+    ...     rivals=(Rival(answer="4,180", support=Support(passages=1, date="2021-11-30")),),
+    ... )
+    >>> reason(Position(answer="5,930", verdict="rejected", cause=cause))
+    'stated in 1 passage, last dated 1998-06-01, older than 4,180 (2021-11-30)'
+    """
+    cause = position.cause
+    facts = [f"{cause.confidence} confidence"] if cause.confidence else []
+    facts += ["remembered by the model"] if cause.remembered else []
+    remark = f" ({cause.remark})" if cause.remark else ""
+    return "; ".join([*facts, _decided(cause)]) + remark
+
+
+def support_text(support: Support) -> str:
+    """How many passages state an answer, or how many sources give it, and how many of them count.
+
+    >>> support_text(Support(passages=3, sources=3, groups=1))
+    '3 passages that count as 1 (copies, or one owner)'
+    >>> support_text(Support(passages=2, sources=1)), support_text(Support(sources=44, groups=3))
+    ('2 passages from 1 source', '44 sources (3 independent, 41 copies)')
+    """
+    if support.passages is None:
+        sources, groups = support.sources or 0, support.groups
+        if groups is None or groups >= sources:
+            return _count(sources, "source")
+        copies = "1 copy" if sources - groups == 1 else f"{sources - groups} copies"
+        return f"{_count(sources, 'source')} ({groups} independent, {copies})"
+    passages = _count(support.passages, "passage")
+    if support.groups is not None:
+        counted = support.groups < support.passages
+        return f"{passages} that count as {support.groups} (copies, or one owner)" if counted else passages
+    return f"{passages} from {_count(support.sources, 'source')}" if support.sources else passages
+
+
+def _decided(cause: Cause) -> str:
+    """The cause itself in English: what supports the position, and what that was compared with."""
+    rival = cause.rivals[0] if cause.rivals else Rival(answer="another answer")
+    text = _SENTENCES[cause.kind]
+    if cause.kind == "older" and not cause.support.date:
+        text = _UNDATED
+    return text.format(
+        supported=_stated(cause.support),
+        reader="source" if cause.support.passages is None else "passage",
+        against=_against(cause.rivals),
+        rivals=" and ".join(each.answer for each in cause.rivals) or rival.answer,
+        rival=rival.answer,
+        date=cause.support.date,
+        rival_date=rival.support.date or "newer",
+        weights=_weights(cause),
+        votes=_votes(cause),
+        chances=_chances(cause),
+        weakness=_WEAK[cause.feature] if cause.feature else "too little supports it",
+        strategy=cause.strategy or "the strategy",
+        cited=_count(cause.support.passages or 0, "passage"),
+        options=_count(cause.options or 0, "answer"),
+        notes=cause.notes or 0,
+    )
+
+
+def _stated(support: Support) -> str:
+    if support.passages is None:
+        return f"given by {support_text(support)}"
+    return f"stated in {support_text(support)}" if support.passages else _NOWHERE
+
+
+def _against(rivals: Sequence[Rival]) -> str:
+    texts = [f"{support_text(rival.support)} for {rival.answer}" for rival in rivals]
+    return f", against {', '.join(texts)}" if texts else ""
+
+
+def _votes(cause: Cause) -> str:
+    """What the votes weigh, where that is not just their number."""
+    supports = [cause.support, *(rival.support for rival in cause.rivals[:1])]
+    is_number = all(each.weight in (None, _votes_of(each)) for each in supports)
+    return "" if is_number else f"; the votes weigh {_weights(cause)}"
+
+
+def _votes_of(support: Support) -> int | None:
+    """How many votes there are, where each counts the same."""
+    return next((n for n in (support.groups, support.passages, support.sources) if n is not None), None)
+
+
+def _weights(cause: Cause) -> str:
+    """The weight of the position's votes, against that of its strongest rival's."""
+    weights = [cause.support.weight, *(rival.support.weight for rival in cause.rivals[:1])]
+    return " against ".join(f"{weight:.2f}" for weight in weights if weight is not None) or "unknown"
+
+
+def _chances(cause: Cause) -> str:
+    """How likely the position is right, against its strongest rival."""
+    chances = [cause.support.probability, *(rival.support.probability for rival in cause.rivals[:1])]
+    return " against ".join(f"{chance:.0%}" for chance in chances if chance is not None) or "unknown"
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"

@@ -1,0 +1,148 @@
+"""An answer's facts in one line each: how its positions relate, what it read, cost and survives."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+from disputatio.types import (
+    Abstention,
+    Answer,
+    Certificate,
+    Citation,
+    CitationVerdict,
+    Claim,
+    ConflictKind,
+    Passage,
+    Position,
+    Usage,
+)
+
+ABSTENTIONS: Mapping[Abstention, str] = {
+    "no_evidence": "nothing that was read answers the question",
+    "conflict": "the passages contradict each other and nothing settles it",
+    "fault": "a model or the network failed",
+}
+CONFLICTS: Mapping[ConflictKind, str] = {
+    "none": "the passages agree",
+    "ambiguity": "several answers are right: they are about different things",
+    "misinformation": "some passages contradict what was accepted",
+    "outdated": "some passages are older than what was accepted",
+    "opinion": "the passages give opinions",
+    "unresolved": "the passages disagree, and nothing settles it",
+}
+NOTHING_FOUND = "nothing was found for the question"
+UNSUPPORTED = "no passage that was read says so"
+_WARNINGS: Mapping[CitationVerdict, str] = {
+    "partly": "partly supported",
+    "unsupported": "unsupported",
+    "contradicted": "contradicted by what it cites",
+}
+
+
+def conflict_line(answer: Answer) -> str:
+    """One line: how the positions of an answer relate."""
+    based = any(position.passages or position.sources for position in answer.conflict.positions)
+    return CONFLICTS[answer.conflict.kind] if based else UNSUPPORTED
+
+
+def abstention_line(answer: Answer) -> str:
+    """One line: why nothing was answered.
+
+    >>> abstention_line(Answer(question="Who?", abstained="no_evidence"))
+    'nothing was found for the question'
+    >>> abstention_line(Answer(question="Who?", abstained="no_evidence", retrievals=0))
+    'nothing that was read answers the question'
+    """
+    if answer.abstained == "no_evidence" and not answer.passages and answer.retrievals != 0:
+        return NOTHING_FOUND
+    return ABSTENTIONS[answer.abstained] if answer.abstained else "none was given"
+
+
+def quoted_from(citation: Citation, passages: Iterable[Passage]) -> tuple[str, str]:
+    """Where a quote is from: its source and page in words, and the address of its passage, if it has one.
+
+    >>> passage = Passage(id="p1", text="It rained.", url="http://a.example/x", metadata={"page": "3"})
+    >>> citation = Citation(n=1, passage="p1", source="a.example", quote="rained", start=3, end=9)
+    >>> quoted_from(citation, [passage])
+    ('a.example, page 3', 'http://a.example/x')
+    """
+    passage = next((passage for passage in passages if passage.id == citation.passage), Passage(text=""))
+    page = passage.metadata.get("page", "")
+    return (citation.source or citation.passage) + (f", page {page}" if page else ""), passage.url
+
+
+def warning(claim: Claim) -> str:
+    """What stands after a claim that its quotes do not support; empty where they do, or were not judged.
+
+    >>> warning(Claim(text="It rained.", verdict="unsupported"))
+    'unsupported: nothing is cited'
+    """
+    if not claim.citations and claim.verdict != "unchecked":
+        return "unsupported: nothing is cited"
+    return _WARNINGS.get(claim.verdict, "")
+
+
+def sources_line(position: Position) -> str:
+    """One line: who takes a position; empty where no passage does.
+
+    >>> from disputatio.causes import Cause
+    >>> kept = Cause(kind="kept")
+    >>> sources_line(Position(answer="7", verdict="accepted", cause=kept, passages=("p1", "p2")))
+    '2 passages without a source'
+    """
+    if position.sources:
+        return ", ".join(position.sources)
+    return f"{count(len(position.passages), 'passage')} without a source" if position.passages else ""
+
+
+def certified(certificate: Certificate) -> str:
+    """One line: how many lying owners the answer survives, and the fewest whose lie would change it.
+
+    >>> certified(Certificate(owners=2, voters=5, names=("a.example", "b.example")))
+    'against a lie of any 1 of 5 voters; 2 together could change it, as a.example and b.example'
+    >>> certified(Certificate(owners=1, voters=2, names=("a.example",)))
+    'against no lie: 1 of 2 voters could change it, as a.example'
+    >>> certified(Certificate(owners=2, voters=3, names=("a", "b"), corrupted=1))
+    'against any 1 corrupted passage, so against a lie of any 1 of 3 voters'
+    """
+    fewest, voters = certificate.owners, count(certificate.voters, "voter")
+    names = " and ".join(certificate.names)
+    survived = f"against a lie of any {fewest - 1} of {voters}"
+    if certificate.corrupted is not None:
+        if certificate.corrupted == 0:
+            return "against no corrupted passage that can be proven"
+        proven = f"against any {count(certificate.corrupted, 'corrupted passage')}"
+        return f"{proven}, so {survived}" if fewest > 1 else proven
+    if fewest == 1:
+        return f"against no lie: 1 of {voters} could change it" + (f", as {names}" if names else "")
+    return f"{survived}; {fewest} together could change it" + (f", as {names}" if names else "")
+
+
+def cost(answer: Answer) -> str:
+    """One line: the strategy, the model, the calls, the tokens and the time they took."""
+    usage: Usage = answer.usage
+    spared = f" ({usage.cached_tokens:,} from the prefix cache)" if usage.cached_tokens else ""
+    return (
+        f"{answer.strategy} · {answer.model} · {count(usage.calls, 'call')}"
+        f" · {usage.prompt_tokens:,} tokens read{spared}"
+        f" · {usage.completion_tokens:,} written · {usage.seconds:.1f} s of the model's time"
+    )
+
+
+def read_from(answer: Answer) -> str:
+    """One line: how many passages of which sources were read."""
+    by_source = Counter(passage.source for passage in answer.passages if passage.source)
+    passages = count(len(answer.passages), "passage")
+    if not by_source:
+        return passages
+    names = ", ".join(name if n == 1 else f"{name} ({n})" for name, n in sorted(by_source.items()))
+    return f"{passages} of {count(len(by_source), 'source')}: {names}"
+
+
+def count(n: int, noun: str) -> str:
+    """
+    >>> count(1, "call"), count(1200, "call")
+    ('1 call', '1,200 calls')
+    """
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"

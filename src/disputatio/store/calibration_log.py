@@ -1,0 +1,282 @@
+"""What calibrations asked and what each source said: an append-only file, `calibration.jsonl`.
+
+Reliabilities are computed from it and can be computed again at any time. A line is on the disk before
+it is acted upon and carries a checksum of itself; a last line that a kill cut short is not there. A
+source that is removed leaves a line that says so: what it said before is then never read again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from hashlib import blake2b
+from io import RawIOBase
+from pathlib import Path
+from typing import Any, Literal
+
+from disputatio.errors import StoreError
+from disputatio.store.record.manifest import reported, sync_folder
+from disputatio.text import bare_words, content_id
+from disputatio.values import canonical
+
+NAME = "calibration.jsonl"
+LOCK = "calibration.lock"
+UNKNOWN, NOBODY = -2, -1  # of `Outcome.known`, as in the arithmetic of the estimate
+
+Kind = Literal["drawn", "given", "anchor", "asked"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """A fact-checking question.
+
+    `kind`: drawn from the passage `passage` of `source`, given in a file, an anchor whose right answers
+    are `gold`, or asked by a user. `said` is the short answer of the passage it was drawn from; `spot`
+    names the sentence.
+    """
+
+    id: str
+    text: str
+    kind: Kind
+    gold: tuple[str, ...] = ()
+    passage: str = ""
+    source: str = ""
+    spot: str = ""
+    said: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionOutcome:
+    """What the sources said to a question, on one day.
+
+    `answers` has the words of those that answered, `clusters` the number of each one's semantic cluster,
+    from 0 in the order met. `winner` is the cluster that was taken for right then (-1: none); `known` the
+    one that an anchor shows to be right (-1: no source gave it, -2: no anchor). `states` is what each
+    source that was asked, or that had nothing to say, held at the time.
+    """
+
+    question: str
+    answers: Mapping[str, str]
+    clusters: Mapping[str, int]
+    winner: int = NOBODY
+    known: int = UNKNOWN
+    day: str = ""
+    states: Mapping[str, str] = field(default_factory=dict)
+
+    def without(self, sources: Collection[str]) -> QuestionOutcome:
+        """The same as if some sources had never been asked; clusters are numbered anew."""
+        if not any(one in sources for one in self.states) and not any(one in sources for one in self.answers):
+            return self
+        kept = {name: number for name, number in self.clusters.items() if name not in sources}
+        numbers: dict[int, int] = {}
+        for number in kept.values():
+            numbers.setdefault(number, len(numbers))
+        return replace(
+            self,
+            answers={name: said for name, said in self.answers.items() if name not in sources},
+            clusters={name: numbers[number] for name, number in kept.items()},
+            winner=numbers.get(self.winner, NOBODY),
+            known=numbers.get(self.known, NOBODY) if self.known >= 0 else self.known,
+            states={name: state for name, state in self.states.items() if name not in sources},
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcomes:
+    """The whole file: questions and the newest outcome of each, by id, in the order first met.
+
+    `tried` are the spots that gave no question, `owners` those that were named by a file, `spent`
+    maps a model to its calls and the seconds they took. An outcome counts half after `half_life` days;
+    None: always in full.
+    """
+
+    checks: Mapping[str, Check] = field(default_factory=dict)
+    outcomes: Mapping[str, QuestionOutcome] = field(default_factory=dict)
+    tried: frozenset[str] = frozenset()
+    owners: Mapping[str, str] = field(default_factory=dict)
+    spent: Mapping[str, tuple[int, float]] = field(default_factory=dict)
+    half_life: float | None = None
+
+
+def check_id(question: str) -> str:
+    """The name of a question: however it is written, it is one, unless its figures or names differ.
+
+    >>> check_id("Who built it?") == check_id("who built  it")
+    True
+    >>> check_id("Is it 3.5 km?") == check_id("Is it 35 km?")
+    False
+    """
+    forms = (str(item) for item in canonical(question).items)
+    marked = [form for form in forms if " ".join(bare_words(form)) != form.casefold()]
+    return content_id("f", " ".join(bare_words(question)) or question, *marked)
+
+
+def read_outcomes(path: Path) -> Outcomes:
+    """Everything on record for the index at `path`; raises `StoreError` that names a damaged line."""
+    checks: dict[str, Check] = {}
+    outcomes: dict[str, QuestionOutcome] = {}
+    tried: set[str] = set()
+    owners: dict[str, str] = {}
+    spent: dict[str, tuple[int, float]] = {}
+    half_life: float | None = None
+    for number, fields in _lines(path):
+        try:
+            kind = fields.pop("kind")
+            if kind == "check":
+                one = Check(**{**fields["check"], "gold": tuple(fields["check"].get("gold", ()))})
+                checks[one.id] = one
+            elif kind == "outcome":
+                found = QuestionOutcome(**fields["outcome"])
+                outcomes[found.question] = found
+            elif kind == "tried":
+                tried.add(fields["spot"])
+            elif kind == "owners":
+                owners.update(fields["owners"])
+            elif kind == "spent":
+                calls, seconds = spent.get(fields["model"], (0, 0.0))
+                spent[fields["model"]] = calls + fields["calls"], seconds + fields["seconds"]
+            elif kind == "forgetting":
+                half_life = fields["half_life"]
+            elif kind == "removed":
+                gone = frozenset(fields["sources"])
+                outcomes = {name: one.without(gone) for name, one in outcomes.items()}
+                owners = {name: one for name, one in owners.items() if name not in gone}
+            elif kind == "anew":
+                for held in (checks, outcomes, tried):
+                    held.clear()
+            else:
+                raise ValueError(kind)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise _damaged(path, number) from error
+    return Outcomes(
+        checks=checks,
+        outcomes=outcomes,
+        tried=frozenset(tried),
+        owners=owners,
+        spent=spent,
+        half_life=half_life,
+    )
+
+
+def damaged_lines(path: Path) -> list[int]:
+    """The numbers, from 1, of lines whose bytes have changed; a last line cut short is not damage."""
+    wrong = []
+    for number, line in _raw(path):
+        try:
+            _checked(line)
+        except (ValueError, TypeError, KeyError, RecursionError):
+            wrong.append(number)
+    return wrong
+
+
+class CalibrationLog:
+    """The file open for appending, by one process; see `open_log`."""
+
+    def __init__(self, path: Path, out: RawIOBase) -> None:
+        self._path = path
+        self._out = out
+
+    def note(self, kind: str, **fields: Any) -> None:
+        """Add one line; on return it is on the disk. Raises `StoreError` when it cannot be written."""
+        with reported(self._path, "writing to the calibration"):
+            end = os.fstat(self._out.fileno()).st_size
+            try:
+                self._out.write(_line({"kind": kind, **fields}))
+                os.fsync(self._out.fileno())
+            except OSError:
+                with contextlib.suppress(OSError):
+                    os.truncate(self._path / NAME, end)  # no half a line before the next one
+                raise
+
+    def check(self, one: Check) -> None:
+        """Note a question."""
+        self.note("check", check={name: value for name, value in asdict(one).items() if value})
+
+    def outcome(self, one: QuestionOutcome) -> None:
+        """Note what the sources said to a question."""
+        self.note("outcome", outcome=asdict(one))
+
+
+@contextmanager
+def open_log(path: Path) -> Iterator[CalibrationLog]:
+    """The file of the index at `path`, made where it is not there; one process at a time.
+
+    Raises `StoreError` when another process calibrates, or the folder cannot be written to.
+    """
+    with reported(path, "opening the calibration"):
+        lock = (path / LOCK).open("ab")
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise StoreError(
+                f"{path}: another process is estimating reliabilities here; try again later"
+            ) from error
+        file = path / NAME
+        with reported(path, "opening the calibration"):
+            fresh = not file.exists()
+            if not fresh:
+                raw = file.read_bytes()
+                if not raw.endswith(b"\n") and not _has_lost_its_end(raw):  # a kill cut the last line short
+                    os.truncate(file, raw.rfind(b"\n") + 1)
+            out = file.open("ab", buffering=0)
+            if fresh:
+                sync_folder(path)
+        with out:
+            yield CalibrationLog(path, out)
+
+
+def _raw(path: Path) -> Iterator[tuple[int, bytes]]:
+    with reported(path, "reading the calibration"):
+        try:
+            raw = (path / NAME).read_bytes()
+        except (FileNotFoundError, NotADirectoryError):
+            return
+    *lines, rest = raw.split(b"\n")
+    yield from enumerate([*lines, rest] if _has_lost_its_end(raw) else lines, start=1)
+
+
+def _has_lost_its_end(raw: bytes) -> bool:
+    """Whether the last line is whole but for its line end, which a kill cannot do to it."""
+    try:
+        _checked(raw[raw.rfind(b"\n") + 1 : -1])
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return False
+    return True
+
+
+def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    for number, line in _raw(path):
+        try:
+            yield number, _checked(line)
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
+            raise _damaged(path, number) from error
+
+
+def _damaged(path: Path, number: int) -> StoreError:
+    return StoreError(
+        f"{path / NAME}, row {number}: is damaged; move the file away and estimate anew with: "
+        "disputatio calibrate"
+    )
+
+
+def _line(told: Mapping[str, Any]) -> bytes:
+    words = json.dumps(told, separators=(",", ":"))  # half a character stays JSON
+    return f'["{_sum(words)}",{words}]\n'.encode()
+
+
+def _checked(line: bytes) -> dict[str, Any]:
+    text = line.decode("ascii")
+    checksum, told = json.loads(text)
+    if checksum != _sum(text[len(checksum) + 4 : -1]):
+        raise ValueError("its bytes have changed")
+    return dict(told)
+
+
+def _sum(words: str) -> str:
+    return blake2b(words.encode(), digest_size=8).hexdigest()

@@ -1,0 +1,73 @@
+"""A retriever limited to some sources and dates: whatever is searched for, nothing else is found."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Unpack
+
+from disputatio.store.segments.days import bounds
+
+if TYPE_CHECKING:
+    from disputatio.protocols import Retriever
+    from disputatio.types import Hit, SearchOptions, Source
+
+
+class Filtered:
+    """Another retriever, each of whose searches is limited to `sources` and to dates (`Retriever`).
+
+    `after` and `before` are ISO dates, both inclusive. A search with limits of its own gets what both allow,
+    so that every strategy keeps to the filters, whatever it searches for. Raises `InputError` for a date that
+    is none.
+    """
+
+    def __init__(
+        self,
+        retriever: Retriever,
+        *,
+        sources: Collection[str] | None = None,
+        after: str | None = None,
+        before: str | None = None,
+    ) -> None:
+        bounds(after, before)
+        self._retriever = retriever
+        self._sources = None if sources is None else frozenset(sources)
+        self._after, self._before = after, before
+
+    def search(self, query: str, **options: Unpack[SearchOptions]) -> list[Hit]:
+        """The hits of the other retriever within both its own limits and these."""
+        sources = options.get("sources")
+        if self._sources is not None:
+            options["sources"] = self._sources if sources is None else self._sources.intersection(sources)
+        after = _later(self._after, options.get("after"))
+        before = _earlier(self._before, options.get("before"))
+        if after is not None:
+            options["after"] = after
+        if before is not None:
+            options["before"] = before
+        return self._retriever.search(query, **options)
+
+    def estimates(self) -> dict[str, Source]:
+        """What the other retriever knows of how reliable its sources are; empty where it knows nothing."""
+        estimates = getattr(self._retriever, "estimates", None)
+        known: dict[str, Source] = estimates() if callable(estimates) else {}
+        return known
+
+
+def _later(first: str | None, second: str | None) -> str | None:
+    """The bound that begins later.
+
+    >>> _later("2021", "2020-12-31"), _later(None, "2020"), _later(None, None)
+    ('2021', '2020', None)
+    """
+    days = {date: (bounds(date, None) or (0, 0))[0] for date in (first, second) if date is not None}
+    return max(days, key=days.__getitem__, default=None)
+
+
+def _earlier(first: str | None, second: str | None) -> str | None:
+    """The bound that ends earlier.
+
+    >>> _earlier("2021", "2021-11"), _earlier("2020", None)
+    ('2021-11', '2020')
+    """
+    days = {date: (bounds(None, date) or (0, 0))[1] for date in (first, second) if date is not None}
+    return min(days, key=days.__getitem__, default=None)

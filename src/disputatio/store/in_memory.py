@@ -1,0 +1,224 @@
+"""Passages that the caller holds, as a retriever: all of them in their order, or the best."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Unpack
+
+from disputatio.dates import as_stated
+from disputatio.errors import InputError
+from disputatio.protocols import Embedder, Reranker
+from disputatio.store.ingesting.readers import clean, domain
+from disputatio.store.ingesting.split import count_words, split
+from disputatio.store.options import check_search, search_of
+from disputatio.store.reliabilities import reliable
+from disputatio.text import content_id
+from disputatio.types import Hit, Passage, Search, SearchOptions
+
+if TYPE_CHECKING:
+    from disputatio.store.segments.searcher import Searcher
+
+LONG = 400
+MOST = 24
+_FIELDS = ("id", "source", "title", "url", "date", "owner")
+
+
+class InMemory:
+    """Passages given by the caller (`Retriever`).
+
+    A date comes from the caller, so it counts as stated (`as_stated`). An empty id is filled from the
+    content; the same id with the same content is kept once. A
+    passage of more than 400 words is divided, each part with its offsets and the whole one's id as
+    its `document`. Raises `InputError` for one id with two contents, or a passage without text.
+
+    They are searched as an index is, by the same code on arrays in memory, made at the first search
+    that needs them; for some thousand passages that is done without compiled code. Words are not
+    stemmed, so that nothing beyond numpy is needed.
+    """
+
+    def __init__(
+        self,
+        passages: Sequence[Passage],
+        *,
+        embedder: Embedder | None = None,
+        reliabilities: Mapping[str, float] | None = None,
+    ) -> None:
+        """Hold the passages; `embedder` adds the dense scorer to ranked searches.
+
+        `reliabilities` has the probability of being right of each source, for `min_reliability`.
+        """
+        kept: dict[str, Passage] = {}
+        self._divided = False
+        for number, caller_passage in enumerate(passages, start=1):
+            if not caller_passage.text.strip():
+                raise InputError(f"passage {number}: has no text")
+            passage = _named(as_stated(caller_passage))
+            twin = kept.setdefault(passage.id, passage)
+            if (twin.source, twin.text) != (passage.source, passage.text):
+                raise InputError(f"passage {number}: the id {passage.id!r} stands for another text already")
+        self._passages: list[Passage] = []
+        for passage in kept.values():
+            parts = _parts(passage)
+            self._divided = self._divided or len(parts) > 1
+            self._passages += parts
+        self._embedder = embedder
+        self._reliabilities = dict(reliabilities or {})
+        self._searchers: dict[bool, Searcher] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def passages(self) -> list[Passage]:
+        """All of them, long ones divided."""
+        return list(self._passages)
+
+    def search(
+        self,
+        query: str,
+        search: Search | None = None,
+        *,
+        reranker: Reranker | None = None,
+        **options: Unpack[SearchOptions],
+    ) -> list[Hit]:
+        """Every passage in the order given, scored 1 (k=None), or the best `k` of them.
+
+        Where division made more than 24, `k=None` gives the best 24 in the order of the text. Options,
+        filters, scores and faults are those of `Index.search`, over all passages that the filters leave;
+        passages that match nothing come last, so that `k` are returned where there are as many.
+        """
+        search = search_of(search, options)
+        check_search(query, search)
+        if search.min_reliability is not None:
+            names = reliable(self._reliabilities, search.min_reliability, search.sources)
+            search = replace(search, sources=names)
+        rows = list(range(len(self._passages)))
+        filters = (search.sources, search.after, search.before)
+        if search.exclude or search.where or any(option is not None for option in filters):
+            rows = self._searcher(dense=False).allowed(search).tolist()
+        in_order = search.k is None and search.per_source is None
+        if in_order and not (self._divided and len(rows) > MOST):
+            return [Hit(passage=self._passages[row], score=1.0) for row in rows]
+        vector = None if self._embedder is None else self._embedder.embed([query], query=True)[0]
+        hits = self._searcher(dense=self._embedder is not None).search(
+            query, vector, replace(search, k=MOST if search.k is None else search.k), reranker=reranker
+        )
+        if in_order:
+            place = {passage.id: row for row, passage in enumerate(self._passages)}
+            hits.sort(key=lambda hit: place[hit.passage.id])
+        return hits
+
+    def _searcher(self, *, dense: bool) -> Searcher:
+        """The passages as arrays, with their vectors where the dense scorer is wanted."""
+        from disputatio.store.segments.searcher import Searcher
+        from disputatio.store.segments.segment import Segment
+        from disputatio.store.segments.terms import searched_text
+
+        with self._lock:
+            if dense not in self._searchers:
+                vectors = None
+                if dense and self._embedder is not None and self._passages:
+                    vectors = self._embedder.embed(
+                        [searched_text(passage.title, passage.text) for passage in self._passages]
+                    )
+                segment = Segment.build(self._passages, vectors, language="")
+                self._searchers[dense] = Searcher([segment], language="", everything=True)
+            return self._searchers[dense]
+
+
+def _named(passage: Passage) -> Passage:
+    """The passage with an id, made from its content where it has none."""
+    return passage if passage.id else replace(passage, id=content_id("p", passage.source, passage.text))
+
+
+def _parts(passage: Passage) -> list[Passage]:
+    """A long passage divided; a short one as it is."""
+    if count_words(passage.text) <= LONG:
+        whole = passage.document or passage.start or passage.end
+        return [passage if whole else replace(passage, end=len(passage.text))]
+    return [
+        replace(
+            passage,
+            id=content_id("p", passage.id, f"{start}:{end}"),
+            text=passage.text[start:end],
+            document=passage.id,
+            start=start,
+            end=end,
+        )
+        for start, end in split(passage.text)
+    ]
+
+
+def load_passages(path: str | Path) -> list[Passage]:
+    """The passages of a JSONL file, one object a line: text, source?, id?, title?, url?, date?, owner?.
+
+    A passage without a source takes the domain of its URL. Raises `InputError` that names the file
+    and the row.
+    """
+    path = Path(path)
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: {(error.strerror or str(error)).lower()}") from error
+    passages = []
+    for number, line in enumerate(raw.removeprefix(b"\xef\xbb\xbf").split(b"\n"), start=1):
+        if line.strip():
+            passages.append(_passage(line, f"{path}, row {number}"))
+    if not passages:
+        raise InputError(f"{path}: has no passages")
+    return passages
+
+
+def _passage(line: bytes, where: str) -> Passage:
+    try:
+        row = json.loads(line.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise InputError(f"{where}: is not UTF-8 text") from error
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{where}: is not JSON ({str(error)[:80]})") from error
+    if not isinstance(row, dict):
+        raise InputError(f"{where}: is not a JSON object")
+    return passage_of(row, where)
+
+
+def passage_of(row: Mapping[str, Any], where: str) -> Passage:
+    """The passage of named fields: text, source?, id?, title?, url?, date?, owner?, metadata?.
+
+    One without a source takes the domain of its URL. Raises `InputError` that names the place and the field.
+
+    >>> passage_of({"text": "It rained.", "url": "https://weather.example/1"}, "row 1").source
+    'weather.example'
+    """
+    text = row.get("text")
+    if text is None:
+        raise InputError(f"{where}: has no text")
+    if not isinstance(text, str):
+        raise InputError(f"{where}: 'text' is not text")
+    text = clean(text)
+    if not text.strip():
+        raise InputError(f"{where}: has no text")
+    fields = {name: _field(name, row.get(name), where) for name in _FIELDS}
+    metadata = row.get("metadata") or {}
+    if not isinstance(metadata, Mapping):
+        raise InputError(f"{where}: 'metadata' is no object")
+    return Passage(
+        text=text,
+        id=fields["id"],
+        source=fields["source"] or domain(fields["url"]),
+        owner=fields["owner"],
+        title=fields["title"],
+        url=fields["url"],
+        date=fields["date"],
+        metadata={str(name): _field(str(name), value, where) for name, value in metadata.items()},
+    )
+
+
+def _field(name: str, value: object, where: str) -> str:
+    """A field as one line of text; numbers are written out."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        value = str(value)
+    if not isinstance(value, str | None):
+        raise InputError(f"{where}: {name!r} is not text")
+    return " ".join(clean(value or "").split())

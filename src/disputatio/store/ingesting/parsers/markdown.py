@@ -1,0 +1,71 @@
+"""Markdown: what a reader of the rendered page sees, as plain text; front matter and title as fields."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from disputatio.store.ingesting.hidden import cleaned
+from disputatio.store.ingesting.parsers import LARGEST_FILE, LARGEST_TEXT, ParsedPart, Refused
+from disputatio.store.ingesting.parsers.plain_text import plain_text
+from disputatio.store.ingesting.parsers.web import visible_tree
+from disputatio.store.ingesting.rows import decoded, front_matter
+
+_PIECE = 262_144  # characters, about, that are rendered at a time: cost can grow faster than length
+_HEADING = re.compile(r"#{1,6}[ \t]")
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_NESTED = 100  # blocks within blocks; what lies deeper is not rendered
+
+
+def parse(file: BinaryIO) -> Iterator[ParsedPart]:
+    """The whole file as one document; its first heading of the first level is its title."""
+    text, removed = cleaned(decoded(file.read(LARGEST_FILE)))
+    if len(text) > LARGEST_TEXT:
+        raise Refused(f"has more than {LARGEST_TEXT:,} characters of text, the limit")
+    fields, body = front_matter(text, certain=True)
+    texts: list[str] = []
+    title = ""
+    for page in _rendered(body):
+        if not page.strip():
+            continue
+        tree, hidden = visible_tree(page.encode(), "utf-8")
+        removed += hidden
+        texts.append(plain_text(tree))
+        if not title:
+            title = next((" ".join("".join(heading.itertext()).split()) for heading in tree.iter("h1")), "")
+    whole = "\n\n".join(filter(None, texts))
+    if not whole:
+        raise Refused("has no text")
+    yield {"document": {"text": whole, "title": title[:1000], **fields}, "hidden": removed}
+
+
+def _rendered(body: str) -> Iterator[str]:
+    """The pieces of a text as HTML; definitions of links hold in what follows them."""
+    from markdown_it import MarkdownIt
+
+    renderer = MarkdownIt("commonmark", {"html": True, "maxNesting": _NESTED}).enable(
+        ["table", "strikethrough"]
+    )
+    definitions: dict[str, object] = {}
+    for piece in _pieces(body):
+        yield renderer.render(piece, definitions)
+
+
+def _pieces(body: str) -> Iterator[str]:
+    """A long text cut before headings, where no block of code is open."""
+    if len(body) <= 2 * _PIECE:
+        yield body
+        return
+    piece: list[str] = []
+    size, fence = 0, ""
+    for line in body.splitlines(keepends=True):
+        if size >= _PIECE and not fence and _HEADING.match(line):
+            yield "".join(piece)
+            piece, size = [], 0
+        piece.append(line)
+        size += len(line)
+        mark = _FENCE.match(line)
+        if mark and (not fence or (mark[1].startswith(fence) and not line[mark.end() :].strip())):
+            fence = "" if fence else mark[1]
+    yield "".join(piece)

@@ -1,0 +1,91 @@
+"""Presentations (.pptx): each slide a page, with its speaker's notes; hidden slides and shapes removed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+from disputatio.store.ingesting.hidden import cleaned
+from disputatio.store.ingesting.parsers import LARGEST_TEXT, ParsedPart, Refused
+from disputatio.store.ingesting.parsers.word import checked_package
+
+_DEEPEST = 20  # groups within groups
+
+
+def parse(file: BinaryIO) -> Iterator[ParsedPart]:
+    """The whole presentation as one document; slides have the numbers that the program shows."""
+    import pptx
+
+    checked_package(file)
+    deck = pptx.Presentation(file)
+    size = (int(deck.slide_width or 0), int(deck.slide_height or 0))
+    texts: list[str] = []
+    starts: list[int] = []
+    at = hidden = 0
+    for slide in deck.slides:
+        is_hidden = slide.element.get("show") in ("0", "false")
+        seen, unseen = _texts(slide.shapes, size)
+        if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
+            seen += [slide.notes_slide.notes_text_frame.text]
+        text, removed = cleaned("\n\n".join(filter(None, (part.strip() for part in seen))))
+        hidden += removed + sum(map(_length, unseen)) + (_length(text) if is_hidden else 0)
+        # A slide without words begins where the next one does: offsets never go back.
+        starts.append(at)
+        if text and not is_hidden:
+            texts.append(text)
+            at += len(text) + 2
+        if at > LARGEST_TEXT:
+            raise Refused(f"has more than {LARGEST_TEXT:,} characters of text, the limit")
+    if not texts:
+        raise Refused("has no text on a slide that is shown")
+    about = deck.core_properties
+    date = about.modified or about.created
+    fields = {
+        "text": "\n\n".join(texts),
+        "title": str(about.title or "")[:1000],
+        "date": date.date().isoformat() if date else "",
+        "date_origin": "file",
+        "author": str(about.author or "")[:1000],
+    }
+    yield {"document": fields, "hidden": hidden, "pages": starts}
+
+
+def _length(text: str) -> int:
+    return len(" ".join(text.split()))
+
+
+def _texts(shapes: Any, size: tuple[int, int], depth: int = 0) -> tuple[list[str], list[str]]:
+    """The texts of shapes that are seen, and of those that are hidden or lie off the slide."""
+    seen: list[str] = []
+    unseen: list[str] = []
+    for shape in shapes:
+        if hasattr(shape, "shapes"):  # a group
+            inner = _texts(shape.shapes, size, depth + 1) if depth < _DEEPEST else ([], [])
+            within = (inner[0], inner[1])
+        else:
+            within = ([_text(shape)], [])
+        if _is_unseen(shape, size, in_group=depth > 0):
+            unseen += [*within[0], *within[1]]
+        else:
+            seen += within[0]
+            unseen += within[1]
+    return seen, unseen
+
+
+def _text(shape: Any) -> str:
+    """The paragraphs of a shape, or a line for each row of its table."""
+    if getattr(shape, "has_table", False):
+        rows = ([" ".join(cell.text.split()) for cell in row.cells] for row in shape.table.rows)
+        return "\n".join(" | ".join(cells) for cells in rows if any(cells))
+    return str(shape.text_frame.text) if shape.has_text_frame else ""
+
+
+def _is_unseen(shape: Any, size: tuple[int, int], *, in_group: bool) -> bool:
+    """Whether a shape is marked hidden, or lies wholly off the slide; groups have measures of their own."""
+    about = next(shape.element.iter("{*}cNvPr"), None)
+    if about is not None and str(about.get("hidden") or "").lower() in ("1", "true"):
+        return True
+    if in_group or not all(size) or None in (shape.left, shape.top, shape.width, shape.height):
+        return False
+    right, bottom = shape.left + shape.width, shape.top + shape.height
+    return bool(right <= 0 or bottom <= 0 or shape.left >= size[0] or shape.top >= size[1])

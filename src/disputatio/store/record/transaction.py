@@ -1,0 +1,368 @@
+"""An index open for writing: rows are written, and one switch of the manifest commits them.
+
+Until the switch no reader sees new rows: the tables are read at the versions that the
+manifest names, and a segment that it does not name is not opened.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import shutil
+import time
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from disputatio.store.record import manifest as manifests
+from disputatio.store.record.checksums import Checksums, hash_file
+from disputatio.store.record.manifest import SEGMENTS, Manifest, SegmentEntry, after, reported, sync_folder
+from disputatio.store.record.tables import NAMES, Tables, Versions
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from disputatio.store.ingesting.fingerprint import Fingerprint
+    from disputatio.store.ingesting.prepare import Prepared
+    from disputatio.store.segments.segment import Segment
+    from disputatio.types import Passage
+
+FAN = 8
+"""So many segments of one tier are merged into one; tiers grow by the same factor."""
+SMALLEST_TIER = 1024
+KEEP = timedelta(minutes=5)
+"""How long what has been replaced stays, for readers that are still at it."""
+_MOSTLY_DEAD = 0.3
+
+
+class Transaction:
+    """New rows and dropped documents of one index, until they are committed; hold the index's lock."""
+
+    def __init__(self, path: Path, manifest: Manifest, tables: Tables) -> None:
+        """`tables` are at the manifest's versions in content, if not in number."""
+        self.path, self.manifest, self.tables = path, manifest, tables
+        self._checksums = Checksums(path)
+        self._segments: dict[str, Segment] = {}
+        self._new_entries: list[SegmentEntry] = []
+
+    @classmethod
+    def make(cls, path: Path, *, embedder: str, dimension: int, language: str) -> Transaction:
+        """A new index in an empty folder, or in one where a kill left the beginning of an index."""
+        with reported(path, "making the index"):
+            (path / SEGMENTS).mkdir(exist_ok=True)
+        tables = Tables.make(path, dimension)
+        manifest = Manifest(
+            number=1, embedder=embedder, dimension=dimension, language=language, **tables.versions()
+        )
+        transaction = cls(path, manifest, tables)
+        transaction.put_in_force(manifest)
+        transaction.clear()
+        return transaction
+
+    @classmethod
+    def open(cls, path: Path, manifest: Manifest) -> Transaction:
+        """The index at its manifest: what a killed writer had begun is undone and cleared away."""
+        manifests.check_whole(path, manifest)
+        transaction = cls(path, manifest, Tables.open(path, manifest))
+        transaction.clear()
+        if transaction.tables.versions() != named(manifest):
+            transaction.switch()
+        return transaction
+
+    # --- new rows -----------------------------------------------------------------------------------
+    def add(
+        self,
+        documents: Sequence[Prepared],
+        passages: Sequence[Passage],
+        metadata: Sequence[str],
+        vectors: NDArray[np.float32] | None,
+    ) -> None:
+        """Rows for the tables and a segment of the passages, in no reader's sight yet."""
+        from disputatio.store.segments.segment import Segment
+
+        self.tables.add(documents, passages, metadata, vectors)
+        if passages:
+            segment = Segment.build(passages, vectors, language=stemming(self.manifest.language))
+            self._new_entries.append(self.save(segment))
+
+    def save(self, segment: Segment) -> SegmentEntry:
+        """A segment written to the disk under a new name."""
+        name = f"{self.manifest.number + 1:08d}-{secrets.token_hex(4)}"
+        with reported(self.path, "writing to the index"):
+            folder = self.path / SEGMENTS / name
+            files = segment.save(folder)
+            sync_folder(folder.parent)
+        self._segments[name] = self._opened(name)
+        return SegmentEntry(name=name, rows=segment.rows, files=files)
+
+    def segment(self, name: str) -> Segment:
+        """A segment of the index."""
+        if name not in self._segments:
+            self._segments[name] = self._opened(name)
+        return self._segments[name]
+
+    def taken(self, ids: Sequence[str], but: Collection[str]) -> list[str]:
+        """Which of some passage ids are in use, by passages of other documents than those in `but`."""
+        taken, wanted = [], set(ids)
+        for entry in (*self.manifest.segments, *self._new_entries):
+            segment, dead = self.segment(entry.name), self.dead(entry)
+            rows = segment.find(ids)
+            for row in rows[rows >= 0].tolist():
+                if dead is None or not dead[row]:
+                    passage = segment.passage(row)
+                    if passage.document not in but and passage.id in wanted:
+                        taken.append(passage.id)
+        return taken
+
+    def dead(self, entry: SegmentEntry) -> NDArray[np.bool_] | None:
+        """Which rows of a segment are dead; None where none is."""
+        return read_dead(self.path, entry)
+
+    # --- commits ------------------------------------------------------------------------------------
+    def switch(
+        self,
+        *,
+        drop_entries: Sequence[str] = (),
+        drop_documents: Collection[str] = (),
+        prints: Sequence[Fingerprint] = (),
+        unknown: Sequence[str] = (),
+    ) -> None:
+        """Commit the new rows and what is to be dropped.
+
+        `drop_entries` are rows of documents, `drop_documents` documents whose passages go; `prints`
+        are fingerprints of files that are in whole, `unknown` paths whose fingerprints go.
+        """
+        self.tables.drop(drop_entries, list(drop_documents))
+        if prints or unknown:
+            self.tables.note_files(prints, unknown)
+        entries = [*self.manifest.segments, *self._new_entries]
+        if drop_documents:
+            entries = [self.without(entry, drop_documents) for entry in entries]
+        following = after(
+            self.manifest, segments=tuple(entry for entry in entries if entry.live), **self.tables.versions()
+        )
+        self._checksums.note(self.tables.names.values())
+        self.put_in_force(following)
+        self._new_entries = []
+
+    def put_in_force(self, following: Manifest) -> None:
+        """Switch to a manifest; what it no longer names goes."""
+        before = {entry.name: entry for entry in self.manifest.segments}
+        if following.number == self.manifest.number:  # a new index
+            self._checksums.note(self.tables.names.values())
+        manifests.switch(self.path, following)
+        self.manifest = following
+        now = {entry.name: entry for entry in following.segments}
+        for name, entry in before.items():
+            folder = self.path / SEGMENTS / name
+            if name not in now:
+                self._segments.pop(name, None)
+                self._remove(folder)
+            elif entry.dead and entry.dead != now[name].dead:
+                with contextlib.suppress(OSError):
+                    (folder / entry.dead).unlink()
+
+    def merge_due(self) -> bool:
+        """Merge segments where a tier is full, and rewrite one that is mostly dead, each as a commit."""
+        merged = False
+        while group := due(self.manifest.segments):
+            self.merge(group)
+            merged = True
+        return merged
+
+    def merge(self, group: Sequence[SegmentEntry]) -> None:
+        """Put one segment in the place of several; what is found stays the same."""
+        names = {entry.name for entry in group}
+        entry = self.joined(group)
+        place = [entry.name for entry in self.manifest.segments].index(group[0].name)
+        kept = [entry for entry in self.manifest.segments if entry.name not in names]
+        if entry.rows:
+            kept.insert(place, entry)
+        self.put_in_force(after(self.manifest, segments=tuple(kept)))
+
+    def joined(self, group: Sequence[SegmentEntry]) -> SegmentEntry:
+        """One segment of the live rows of several, written to the disk and not in force."""
+        from disputatio.store.segments.segment import Segment
+
+        segments = [self.segment(entry.name) for entry in group]
+        with reported(self.path, "merging segments"):
+            merged = Segment.merge(segments, [self.dead(entry) for entry in group])
+        return self.save(merged)
+
+    def discard(self, names: Collection[str]) -> None:
+        """Remove segments that were saved and never came in force."""
+        for name in names:
+            self._segments.pop(name, None)
+            self._remove(self.path / SEGMENTS / name)
+
+    def adopt(
+        self, tables: Tables, segments: Sequence[SegmentEntry], *, embedder: str, dimension: int
+    ) -> None:
+        """Commit other tables and segments in the place of these, which go some minutes later."""
+        self._checksums.note(tables.names.values())
+        following = after(
+            self.manifest,
+            segments=tuple(segments),
+            embedder=embedder,
+            dimension=dimension,
+            **tables.versions(),
+        )
+        self.tables = tables
+        self.put_in_force(following)
+
+    def compact(self, keep: timedelta = KEEP) -> None:
+        """Merge all segments and the tables' files; dead rows go, and versions older than `keep`."""
+        entries = self.manifest.segments
+        if len(entries) > 1 or any(entry.dead_rows for entry in entries):
+            self.merge(entries)
+        self.merge_files(keep)
+
+    def tidy(self) -> None:
+        """Merge the tables' small files where there are many."""
+        if self.tables.needs_merging():
+            self.merge_files(KEEP)
+
+    def merge_files(self, keep: timedelta) -> None:
+        """Merge the tables' small files; versions older than `keep` go."""
+        self.tables.merge_files()
+        self.switch()
+        self.tables.clean(keep)
+        if self.tables.versions() != named(self.manifest):
+            self.switch()
+        self._checksums.forget_gone(self.tables.names.values())
+
+    # --- what is no longer named --------------------------------------------------------------------
+    def clear(self) -> None:
+        """Remove what no manifest names: left by a kill, or replaced a while ago."""
+        named = {entry.name: entry for entry in self.manifest.segments}
+        with reported(self.path, "clearing the index"):
+            root = self.path / SEGMENTS
+            root.mkdir(exist_ok=True)
+            for folder in root.iterdir():
+                if folder.name not in named:
+                    self._remove(folder)
+                    continue
+                for file in folder.glob("dead-*"):
+                    if file.name != named[folder.name].dead:
+                        file.unlink()
+            tables = set(self.tables.names.values())
+            for folder in self.path.glob("*.lance"):
+                ours = folder.stem.partition("-")[0] in NAMES
+                if ours and folder.stem not in tables and _age(folder) > KEEP.total_seconds():
+                    self._remove(folder)
+            (self.path / manifests.FIRST_NOTE).unlink(missing_ok=True)
+            for part in self.path.glob("*.part"):
+                if part.is_dir():
+                    shutil.rmtree(part, ignore_errors=True)
+                else:
+                    part.unlink()
+
+    def _remove(self, folder: Path) -> None:
+        """Take a folder away at once, so that a reader finds it whole or not at all."""
+        gone = self.path / f"gone-{secrets.token_hex(6)}.part"
+        with contextlib.suppress(OSError):
+            os.replace(folder, gone)  # noqa: PTH105 - of a folder
+            shutil.rmtree(gone)
+
+    def _opened(self, name: str) -> Segment:
+        from disputatio.store.segments.segment import Segment
+
+        with reported(self.path, "reading the index"):
+            return Segment.open(self.path / SEGMENTS / name)
+
+    def without(self, entry: SegmentEntry, documents: Collection[str]) -> SegmentEntry:
+        """The entry with the passages of some documents marked dead."""
+        import numpy as np
+
+        segment = self.segment(entry.name)
+        # Rows are found by hashes, and metadata may hold a field that is called document.
+        rows = [
+            r for r in segment.of_documents(documents).tolist() if segment.passage(r).document in documents
+        ]
+        if not rows:
+            return entry
+        known = self.dead(entry)
+        dead = np.zeros(segment.rows, dtype=np.bool_) if known is None else np.array(known)
+        dead[rows] = True
+        count = int(dead.sum())
+        if count == entry.dead_rows:
+            return entry
+        folder, name = self.path / SEGMENTS / entry.name, f"dead-{self.manifest.number + 1:08d}.npy"
+        with reported(self.path, "writing to the index"):
+            with (folder / name).open("wb") as out:
+                np.save(out, dead, allow_pickle=False)
+                out.flush()
+                os.fsync(out.fileno())
+            sync_folder(folder)
+            digest = hash_file(folder / name)
+        return replace(entry, dead=name, dead_rows=count, dead_hash=digest)
+
+
+def named(manifest: Manifest) -> Versions:
+    """The versions of the tables that a manifest stands for."""
+    return Versions(documents=manifest.documents, passages=manifest.passages, files=manifest.files)
+
+
+def stemming(language: str) -> str:
+    """The language as segments name it, empty for none."""
+    return "" if language == "none" else language
+
+
+def read_dead(path: Path, entry: SegmentEntry) -> NDArray[np.bool_] | None:
+    """Which rows of a segment are dead; None where none is.
+
+    Raises `StoreError` when its file is missing or damaged.
+    """
+    import numpy as np
+
+    if not entry.dead:
+        return None
+    with reported(path, "reading the index"):
+        dead: NDArray[np.bool_] = np.load(path / SEGMENTS / entry.name / entry.dead, allow_pickle=False)
+        if dead.shape != (entry.rows,) or dead.dtype != np.bool_:
+            raise ValueError(f"{SEGMENTS}/{entry.name}/{entry.dead} is damaged")
+    return dead
+
+
+def due(entries: Sequence[SegmentEntry]) -> list[SegmentEntry]:
+    """The segments to merge next, in their order; none when all is well.
+
+    Sizes fall into tiers that grow eightfold from 1,024 rows, and a tier of eight segments becomes
+    one of the next: a passage is rewritten once a tier, and there are at most seven segments in each.
+    """
+    tiers: dict[int, list[SegmentEntry]] = {}
+    for entry in entries:
+        if entry.dead_rows > _MOSTLY_DEAD * entry.rows:
+            return [entry]
+        tiers.setdefault(tier_of(entry.live), []).append(entry)
+    full = [tier for tier, entries_of_tier in tiers.items() if len(entries_of_tier) >= FAN]
+    if not full:
+        return []
+    # What a full tier merges into may fill the next one: merge both at once.
+    group, tier = list(tiers[min(full)]), min(full)
+    while len(above := tiers.get(tier + 1, [])) == FAN - 1 and tier_of(sum(x.live for x in group)) > tier:
+        group, tier = [*above, *group], tier + 1
+    names = {entry.name for entry in group}
+    return [entry for entry in entries if entry.name in names]
+
+
+def tier_of(rows: int) -> int:
+    """The tier of a segment: 0 below 1,024 rows, then one more for each factor of eight.
+
+    >>> [tier_of(rows) for rows in (10, 1023, 1024, 8191, 8192)]
+    [0, 0, 1, 1, 2]
+    """
+    tier = 0
+    while rows >= SMALLEST_TIER * FAN**tier:
+        tier += 1
+    return tier
+
+
+def _age(folder: Path) -> float:
+    """Seconds since something in a folder changed."""
+    newest = max((path.stat().st_mtime for path in (folder, *folder.glob("_versions"))), default=0.0)
+    return time.time() - newest

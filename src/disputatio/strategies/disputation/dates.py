@@ -1,0 +1,110 @@
+"""Dates as a passage writes them: readers shorten "18 December 1868" to "1868", or turn it round."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from disputatio.text import bare_words
+
+_MONTHS = (
+    *("january", "february", "march", "april", "may", "june"),
+    *("july", "august", "september", "october", "november", "december"),
+)
+_MONTH = r"(?P<month>" + "|".join(rf"{one[:3]}(?:{one[3:]}|t)?" for one in _MONTHS) + r")\.?"
+_DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
+_YEAR = r"(?P<year>[12]\d{3})"
+# The longest notation first: what it takes is not read again as a shorter one.
+_FORMS = tuple(
+    re.compile(rf"(?<!\w){form}(?!\w)", re.IGNORECASE)
+    for form in (
+        rf"{_DAY}(?:\s+of)?\s+{_MONTH}\s*,?\s+(?:of\s+)?{_YEAR}",
+        rf"{_MONTH}\s+{_DAY}\s*,?\s+{_YEAR}",
+        rf"{_YEAR}\s*-\s*(?P<month>\d\d)\s*-\s*(?P<day>\d\d)",
+        rf"{_MONTH}\s*,?\s+{_YEAR}",
+        _YEAR,
+    )
+)
+_ASKS_WHEN = re.compile(r"\b(?:when|dates?|days?|born|birthday)\b", re.IGNORECASE)
+_ASKS_YEAR = re.compile(r"\b(?:which|what)\s+year\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Date:
+    """A date in a text, at `start:end`; month and day are None where they are not written."""
+
+    start: int
+    end: int
+    year: int
+    month: int | None = None
+    day: int | None = None
+
+    def within(self, other: Date) -> bool:
+        """Whether this date, as far as it goes, is the other one.
+
+        >>> Date(0, 4, 1868).within(Date(0, 16, 1868, 12, 18)), Date(0, 4, 1868, 1).within(Date(0, 4, 1868))
+        (True, False)
+        """
+        same = self.year == other.year and self.month in (None, other.month)
+        return same and self.day in (None, other.day)
+
+
+def dates(text: str) -> list[Date]:
+    """The dates of a text with a year of four figures, in order.
+
+    >>> [(one.year, one.month, one.day) for one in dates("12 May 1901 to June 1902, then 1903-01-30; 1904")]
+    [(1901, 5, 12), (1902, 6, None), (1903, 1, 30), (1904, None, None)]
+    """
+    found: list[Date] = []
+    for form in _FORMS:
+        for one in _matches(form, text):
+            if not any(one.start < other.end and other.start < one.end for other in found):
+                found.append(one)
+    return sorted(found, key=lambda one: one.start)
+
+
+def as_written(question: str, answer: str, text: str) -> str:
+    """An answer that is a date, as its passage writes it in full; any other answer as it is.
+
+    So where the question asks for a date: a year that is asked for stays one, and a count is no year.
+
+    >>> as_written("When was he born?", "1868", "John Lamb (born 1868). John Lamb, 18 December 1868, Oban")
+    '18 December 1868'
+    >>> as_written("When did it open?", "1903-01-30", "It opened on January 30, 1903.")
+    'January 30, 1903'
+    >>> as_written("In what year did it open?", "1903", "It opened on January 30, 1903.")
+    '1903'
+    """
+    if _ASKS_YEAR.search(question) or not _ASKS_WHEN.search(question):
+        return answer
+    said = dates(answer)
+    if len(said) != 1 or bare_words(answer) != bare_words(answer[said[0].start : said[0].end]):
+        return answer
+    date = said[0]
+    told = [one for one in dates(text) if date.within(one)]
+    whole = [one for one in told if one.day] or [one for one in told if one.month]
+    if date.day is not None:
+        whole = told
+    return text[whole[0].start : whole[0].end] if whole else answer
+
+
+def _matches(form: re.Pattern[str], text: str) -> Iterator[Date]:
+    for one in form.finditer(text):
+        parts = one.groupdict()
+        month, day = parts.get("month"), parts.get("day")
+        yield Date(
+            one.start(),
+            one.end(),
+            int(parts["year"]),
+            _month(month) if month else None,
+            int(day) if day else None,
+        )
+
+
+def _month(word: str) -> int:
+    return (
+        int(word)
+        if word.isdigit()
+        else 1 + next(at for at, one in enumerate(_MONTHS) if one.startswith(word[:3].casefold()))
+    )

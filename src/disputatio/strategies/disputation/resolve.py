@@ -1,0 +1,290 @@
+"""Positions resolved in code: which stand, which contradict each other, and which are about different things.
+
+No model decides here. A side stands by its own log-odds (`evidence.standing`). Of two that stand and speak
+of the same thing with different answers, the one with more independent sources stays (near copies of a text
+are one; Dong et al. 2009), then the newer, then the one that stands better; different things keep their own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from disputatio.attribution.compared_votes import lost_vote, won_vote
+from disputatio.causes import Cause, CauseKind, Feature, Rival, Support
+from disputatio.dates import stated_day
+from disputatio.reliability.similarity import independent
+from disputatio.strategies.disputation.standing import Side, weakest
+from disputatio.strategies.disputation.testimony import Testimony
+from disputatio.text import bare_words
+from disputatio.types import Conflict, ConflictKind, Position, PositionVerdict
+
+# What moved a side after it was weighed, and the cause where that made it fall.
+MOVED: Mapping[str, CauseKind] = MappingProxyType({"belief": "disbelieved", "debate": "yielded"})
+
+KINDRED: tuple[Feature, ...] = ("kinship", "resemblance")
+
+ALIKE = 0.8  # kinship from which two passages are taken to tell of the same thing
+
+TIED = 1e-9  # log-odds apart: what floating point leaves of a tie
+
+CLOSE = 0.5  # log-odds apart: closer sides are as well told as each other
+
+LEAST = -2.2  # log-odds below which not even the best side is an answer: one in ten
+
+_ORDER = ("accepted", "unresolved", "rejected")
+
+_GRAVEST: tuple[ConflictKind, ...] = (
+    "unresolved",
+    "misinformation",
+    "outdated",
+    "opinion",
+    "ambiguity",
+    "none",
+)
+
+_NAME = re.compile(r"[^\W_][\w’'-]*")
+
+
+@dataclass(slots=True)
+class Ruling:
+    """What became of one side: its verdict and why, and the sides that speak of the same thing."""
+
+    side: Side
+    verdict: PositionVerdict = "accepted"
+    cause: Cause = field(default_factory=lambda: Cause(kind="unanimous"))
+    rivals: tuple[Side, ...] = ()
+
+
+def resolve(question: str, sides: Sequence[Side], *, namesakes: bool = True) -> list[Ruling]:
+    """A ruling on each side, in their order.
+
+    Sides at even odds or better stand; where none does, the best one, if it is not hopeless. Without
+    `namesakes`, any two answers are taken to be about the same thing.
+    """
+    rulings = {id(one): Ruling(one) for one in sides}
+    standing = [one for one in sides if one.log_odds >= 0]
+    if sides and not standing:
+        best = max(one.log_odds for one in sides)
+        standing = [one for one in sides if best >= LEAST and best - one.log_odds < TIED]
+    for side in sides:
+        if not any(side is one for one in standing):
+            rulings[id(side)].verdict = "rejected"
+            rulings[id(side)].cause = _weakness(side)
+    for side in sorted(standing, key=strength, reverse=True):
+        ruling = rulings[id(side)]
+        ruling.rivals = tuple(
+            one for one in standing if one is not side and same_thing(question, one, side, namesakes)
+        )
+        heard = [one for one in ruling.rivals if rulings[id(one)].verdict != "rejected"]
+        if any(_beats(one, side) for one in heard):
+            ruling.verdict = "rejected"
+        elif any(not _beats(side, one) for one in heard):
+            ruling.verdict = "unresolved"
+    for side in standing:
+        ruling = rulings[id(side)]
+        heard = [one for one in ruling.rivals if rulings[id(one)].verdict != "rejected"]
+        if ruling.verdict == "unresolved" and all(_beats(side, one) for one in heard):
+            ruling.verdict = "accepted"  # what it could not beat was beaten by another
+    for side in standing:
+        ruling = rulings[id(side)]
+        standing_rivals = [each for each in ruling.rivals if rulings[id(each)].verdict != "rejected"]
+        ruling.cause = _cause(ruling, standing_rivals, alone=len(sides) == 1)
+    return [rulings[id(one)] for one in sides]
+
+
+def contested(rulings: Sequence[Ruling]) -> list[Ruling]:
+    """The rulings that the weights did not settle."""
+    return [one for one in rulings if one.verdict == "unresolved"]
+
+
+def joined_conflict(parts: Sequence[Conflict]) -> Conflict:
+    """The conflicts over several things that are asked for as one: all positions, and the gravest kind.
+
+    >>> joined_conflict([Conflict(kind="none"), Conflict(kind="outdated")]).kind
+    'outdated'
+    """
+    positions = sorted(
+        (one for part in parts for one in part.positions), key=lambda one: _ORDER.index(one.verdict)
+    )
+    return Conflict(kind=min((one.kind for one in parts), key=_GRAVEST.index), positions=tuple(positions))
+
+
+def conflict_of_rulings(rulings: Sequence[Ruling]) -> Conflict:
+    """The kind of conflict, and every side as a position: accepted, unresolved, rejected."""
+    positions = [
+        Position(
+            answer=one.side.answer,
+            subject=subject_of(one.side),
+            verdict=one.verdict,
+            cause=one.cause,
+            probability=round(one.side.probability, 4),
+            passages=tuple(each.id for each in one.side.passages),
+            sources=tuple(dict.fromkeys(each.source for each in one.side.passages if each.source)),
+            weight=round(one.side.votes, 4),
+        )
+        for one in rulings
+    ]
+    positions.sort(key=lambda one: _ORDER.index(one.verdict))
+    return Conflict(kind=_kind(rulings), positions=tuple(positions))
+
+
+def subject_of(side: Side) -> str:
+    """What a side speaks of: its passages' commonest title, else the fullest subject that a witness named."""
+    titles = [one.title for one in side.passages if one.title]
+    if titles:
+        return max(titles, key=titles.count)
+    return max((one.subject for one in side.testimonies), key=len, default="")
+
+
+def same_thing(question: str, one: Side, other: Side, namesakes: bool = True) -> bool:
+    """Whether two sides speak of the same thing, as far as it can be told.
+
+    Alike texts do. Else titles decide, where both sides have one: of different things each names what the
+    other does not. Where nothing tells, they may be namesakes.
+    """
+    if not namesakes:
+        return True
+    if any(
+        side.kin and _has(rival, side.kin) and max(side.features.get(name, 0) for name in KINDRED) >= ALIKE
+        for side, rival in ((one, other), (other, one))
+    ):
+        return True
+    if not all(any(each.title for each in side.passages) for side in (one, other)):
+        return False
+    mine, theirs = _names(question, one), _names(question, other)
+    return not (mine - theirs and theirs - mine)
+
+
+def strength(side: Side) -> tuple[float, str, float]:
+    """What a contradiction is decided by: votes, then age, then log-odds."""
+    return round(side.votes, 2), newest(side), side.log_odds
+
+
+def newest(side: Side) -> str:
+    """The latest date that a side's passages state, empty where none does."""
+    return max(map(stated_day, side.passages), default="")
+
+
+def support_of(side: Side) -> Support:
+    """What speaks for a side: its passages and sources, how many of them count, their weight, date and odds."""
+    return Support(
+        passages=len(side.passages),
+        sources=len({each.source for each in side.passages if each.source}),
+        groups=len(independent(side.passages)),
+        weight=round(side.votes, 4),
+        date=newest(side),
+        probability=round(side.probability, 4),
+    )
+
+
+def names_of(question: str, one: Testimony) -> frozenset[str]:
+    """The names and figures by which a testimony tells its subject from others, without the question's.
+
+    The title counts when it shares a name with the question, so that a headline is not a subject.
+
+    >>> from disputatio.types import Passage, Reply
+    >>> said = Reply(passages=("p",), answer="12,650")
+    >>> passage = Passage(text="", title="Tarnwick, Vell County")
+    >>> heard = Testimony(passage=passage, reply=said, subject="Tarnwick, a port")
+    >>> sorted(names_of("How large is Tarnwick?", heard))
+    ['county', 'vell']
+    """
+    asked = set(bare_words(question))
+    known = {_bare(word) for word in _NAME.findall(question)[1:] if word[0].isupper()}
+    titled = _NAME.findall(one.passage.title)
+    words = titled if known & set(map(_bare, titled)) else []
+    names = {word for word in (*words, *_NAME.findall(one.subject)) if not word[0].islower()}
+    own = {_bare(word) for word in names}
+    return frozenset(own - asked - set(bare_words(one.answer)) - {""})
+
+
+def _bare(name: str) -> str:
+    """A name without case and punctuation, as it is looked for among the words of a question."""
+    return " ".join(bare_words(name))
+
+
+def _names(question: str, side: Side) -> frozenset[str]:
+    return frozenset().union(*(names_of(question, one) for one in side.testimonies))
+
+
+def _has(side: Side, testimony: Testimony) -> bool:
+    return any(one is testimony for one in side.testimonies)
+
+
+def _beats(one: Side, other: Side) -> bool:
+    """Whether the weights settle for `one`: more votes, newer, or clearly better log-odds."""
+    (votes, age, odds), (votes2, age2, odds2) = strength(one), strength(other)
+    return (votes, age) > (votes2, age2) or ((votes, age) == (votes2, age2) and odds - odds2 >= CLOSE)
+
+
+def _weakness(side: Side) -> Cause:
+    """Why a side does not stand: what moved it, or the feature that tells most against it."""
+    support = support_of(side)
+    moved_by = min(side.moved, key=lambda name: side.moved[name], default="")
+    if moved_by and side.moved[moved_by] < 0:  # only sides that stood were moved
+        return Cause(kind=MOVED[moved_by], support=support)
+    feature = weakest(side.features)
+    if feature in KINDRED and side.kin is not None:
+        return Cause(kind="altered_copy", support=support, rivals=(Rival(answer=side.kin.answer),))
+    return Cause(kind="off_topic", support=support, feature=feature)
+
+
+def _is_beaten(ruling: Ruling) -> bool:
+    """Whether a side was rejected for another's sake, not for want of anything to say."""
+    return ruling.verdict == "rejected" and ruling.cause.kind != "off_topic"
+
+
+def _cause(ruling: Ruling, standing: Sequence[Side], *, alone: bool) -> Cause:
+    """Why a side that stood has its verdict; `standing` are the rivals that are not rejected."""
+    side, support = ruling.side, support_of(ruling.side)
+    if ruling.verdict == "unresolved":
+        equals = [rival for rival in standing if not _beats(side, rival)]
+        return Cause(kind="unresolved", support=support, rivals=_rivals(equals))
+    if ruling.verdict == "accepted":
+        kind: CauseKind = "unanimous" if alone else "unopposed"
+        strongest = max(ruling.rivals, key=strength, default=None)
+        if strongest is not None and _beats(side, strongest):
+            kind = _won(side, strongest)
+        return Cause(kind=kind, support=support, rivals=_rivals(ruling.rivals))
+    winner = max(standing, key=strength)
+    return Cause(kind=_lost(side, winner), support=support, rivals=_rivals([winner]))
+
+
+def _rivals(sides: Sequence[Side]) -> tuple[Rival, ...]:
+    """Sides as what a position was compared with, the strongest first."""
+    ordered = sorted(sides, key=strength, reverse=True)
+    return tuple(Rival(answer=each.answer, support=support_of(each)) for each in ordered)
+
+
+def _won(side: Side, rival: Side) -> CauseKind:
+    """By what a side beat its strongest rival: votes, then age, then odds."""
+    if round(side.votes, 2) > round(rival.votes, 2):
+        return won_vote(support_of(side), support_of(rival))
+    return "newest" if newest(side) > newest(rival) else "likeliest"
+
+
+def _lost(side: Side, winner: Side) -> CauseKind:
+    """By what a side lost to the strongest that stands: votes, then age, then odds."""
+    if round(winner.votes, 2) > round(side.votes, 2):
+        return lost_vote(support_of(side), support_of(winner))
+    return "older" if newest(winner) > newest(side) else "less_likely"
+
+
+def _kind(rulings: Sequence[Ruling]) -> ConflictKind:
+    if any(ruling.verdict == "unresolved" for ruling in rulings):
+        return "unresolved"
+    beaten = [ruling for ruling in rulings if _is_beaten(ruling)]
+    if beaten:
+        older = all(
+            newest(ruling.side)
+            and any(
+                newest(rival) > newest(ruling.side) and rival.votes <= ruling.side.votes
+                for rival in ruling.rivals
+            )
+            for ruling in beaten
+        )
+        return "outdated" if older else "misinformation"
+    return "ambiguity" if sum(ruling.verdict == "accepted" for ruling in rulings) > 1 else "none"

@@ -1,0 +1,216 @@
+"""How well a position stands: the log-odds that its answer is right, from what is seen of its passages.
+
+A logistic model over five features that any set of passages has; none of them asks a model anything. Its
+weights were fitted by `bench/papers/disputation_weights.py` on the odd rows of RAMDocs' development file; what each
+is good for is measured on the even rows by leaving it out (`bench/papers/disputation_ramdocs.py`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from disputatio.causes import Feature
+from disputatio.reliability.similarity import content_stems, independent, kinship
+from disputatio.strategies.disputation.testimony import Testimony
+from disputatio.text import bare_words, stem
+from disputatio.types import Passage
+from disputatio.values import canonical, contradicts, groups, matches
+
+LEAD = 200  # characters of a passage in which it says what it is about
+BIAS = 0.55
+# feature: (weight, what it usually is); a feature that is left out or unknown counts as usual.
+WEIGHTS: Mapping[Feature, tuple[float, float]] = MappingProxyType(
+    {
+        "votes": (2.3, 0.21),
+        "lead": (1.7, 0.58),
+        "certainty": (3.9, -0.11),
+        "prose": (5.6, 0.52),
+        "kinship": (-5.2, 0.22),  # with better-ranked passages of another answer
+        "resemblance": (-2.1, 0.37),  # with any passage of another answer, where ranks are not trusted
+    }
+)
+
+
+@dataclass(slots=True, kw_only=True)
+class Side:
+    """The testimonies that give one answer; `votes` is what they count for, `log_odds` how well they stand.
+
+    `kin` is the testimony with another answer that one of its own is most like; `evidence` are the log-odds
+    by features, `moved` by how much what was asked afterwards moved them.
+    """
+
+    answer: str
+    testimonies: list[Testimony]
+    votes: float = 0.0
+    features: dict[Feature, float] = field(default_factory=dict)
+    evidence: float = 0.0
+    moved: dict[str, float] = field(default_factory=dict)
+    kin: Testimony | None = None
+
+    @property
+    def log_odds(self) -> float:
+        """The log-odds of the evidence, and by how much belief and debate moved them."""
+        return self.evidence + sum(self.moved.values())
+
+    @property
+    def passages(self) -> list[Passage]:
+        """The passages that give the answer, best first."""
+        return [one.passage for one in self.testimonies]
+
+    @property
+    def probability(self) -> float:
+        """How likely the answer is right, in (0, 1)."""
+        return 1 / (1 + math.exp(-max(self.log_odds, -500.0)))
+
+
+def sides_of(testimonies: Sequence[Testimony]) -> list[Side]:
+    """Testimonies by answer, in the order met; the commonest wording of an answer stands for it.
+
+    >>> from disputatio.types import Reply
+    >>> said = ["1898", "about 1898", "1899", "about 1898"]
+    >>> given = [Testimony(passage=Passage(text=t), reply=Reply(passages=(), answer=t)) for t in said]
+    >>> [(one.answer, len(one.testimonies)) for one in sides_of(given)]
+    [('about 1898', 3), ('1899', 1)]
+    """
+    sides: list[Side] = []
+    ranks = {id(one): rank for rank, one in enumerate(testimonies)}
+    same: dict[int, list[Testimony]] = {}
+    for group, testimony in zip(groups([each.answer for each in testimonies]), testimonies, strict=True):
+        same.setdefault(group, []).append(testimony)
+    same.pop(-1, None)
+    # The shortest wording first: what it stands in is the same answer, whichever was met first.
+    shortest = {group: min((each.answer for each in same[group]), key=_wording) for group in same}
+    for group in sorted(same, key=lambda group: _wording(shortest[group])):
+        side = next((side for side in sides if _fits(side, shortest[group], same[group])), None)
+        if side is None:
+            sides.append(Side(answer=shortest[group], testimonies=same[group]))
+        else:
+            side.testimonies.extend(same[group])
+    for side in sides:
+        side.testimonies.sort(key=lambda one: ranks[id(one)])
+    sides.sort(key=lambda side: ranks[id(side.testimonies[0])])
+    for side in sides:
+        forms = [canonical(testimony.answer) for testimony in side.testimonies]
+        most = max(forms, key=forms.count)
+        side.answer = side.testimonies[forms.index(most)].answer
+    return sides
+
+
+def _wording(answer: str) -> tuple[int, str]:
+    """What wordings are ordered by: the shorter first, equally long ones by their canonical form."""
+    form = str(canonical(answer))
+    return len(form), form
+
+
+def _fits(side: Side, answer: str, testimonies: Sequence[Testimony]) -> bool:
+    """Whether an answer is a side's, and no testimony to it excludes one of the side: 12 May and 13 May of 1962."""
+    return matches(side.answer, answer) and not any(
+        contradicts(ours.answer, theirs.answer) for ours in side.testimonies for theirs in testimonies
+    )
+
+
+def weigh(
+    question: str,
+    testimonies: Sequence[Testimony],
+    reliabilities: Mapping[str, float],
+    *,
+    without: Collection[str] = (),
+    ranked: bool = True,
+) -> list[Side]:
+    """The sides with their votes, features and log-odds; the features of `without` count as usual.
+
+    `reliabilities` are what sources' votes weigh (`resolve.earned`), empty where nothing is known of any.
+    With `ranked`, of two alike passages that differ in the answer the better-ranked is taken for the
+    original; else a side is held against every other.
+    """
+    sides = sides_of(testimonies)
+    ranks = {id(one): rank for rank, one in enumerate(testimonies)}
+    for side in sides:
+        side.votes = votes(side.passages, reliabilities)
+        kin, side.kin = _kinship(question, side, sides, ranks if ranked else None)
+        sure = [one.certainty for one in side.testimonies if one.certainty is not None]
+        side.features = {
+            "votes": math.log(max(side.votes * (2 if reliabilities else 1), 0.05)),
+            "lead": max(_lead(question, one) for one in side.passages),
+            "prose": max(_prose(one.text) for one in side.passages),
+            "kinship" if ranked else "resemblance": kin,
+        } | ({"certainty": max(sure)} if sure else {})
+        side.features = {name: one for name, one in side.features.items() if name not in without}
+        side.evidence = log_odds(side.features)
+    return sides
+
+
+def log_odds(features: Mapping[Feature, float]) -> float:
+    """The log-odds of a side with these features.
+
+    >>> usual = {name: usually for name, (_, usually) in WEIGHTS.items()}
+    >>> log_odds(usual) == log_odds({}) == BIAS, log_odds({**usual, "votes": 2.0}) > BIAS
+    (True, True)
+    """
+    return BIAS + sum(
+        weight * (features.get(name, usually) - usually) for name, (weight, usually) in WEIGHTS.items()
+    )
+
+
+def weakest(features: Mapping[Feature, float]) -> Feature:
+    """The feature that tells most against a side.
+
+    >>> weakest({"prose": 0.0, "lead": 1.0})
+    'prose'
+    """
+    return min(
+        WEIGHTS, key=lambda name: WEIGHTS[name][0] * (features.get(name, WEIGHTS[name][1]) - WEIGHTS[name][1])
+    )
+
+
+def votes(passages: Sequence[Passage], reliabilities: Mapping[str, float]) -> float:
+    """What passages count for together: the sum of their voices."""
+    return sum(weight for _, weight in voices(passages, reliabilities))
+
+
+def voices(passages: Sequence[Passage], reliabilities: Mapping[str, float]) -> list[tuple[str, float]]:
+    """Who speaks in passages, and what that counts for: a group of copies or of one owner has one vote.
+
+    It is that of its best source; where something is known of other sources, a stranger is at chance.
+    """
+    unknown = 0.5 if reliabilities else 1.0
+    return [
+        (
+            group[0].owner or group[0].source,
+            max(reliabilities.get(one.source, unknown) for one in group),
+        )
+        for group in independent(passages)
+    ]
+
+
+def _lead(question: str, passage: Passage) -> float:
+    """The share of the question's content words that a passage begins with."""
+    asked = content_stems(question)
+    begins = f"{passage.title} {passage.text}"[: LEAD + len(passage.title)]
+    return len(asked & {stem(word) for word in bare_words(begins)}) / len(asked) if asked else 1.0
+
+
+def _prose(text: str) -> float:
+    """The share of plain words: low in lists of links, tables and references."""
+    words = text.split()
+    return sum(word.isalpha() and word.islower() for word in words) / max(len(words), 1)
+
+
+def _kinship(
+    question: str, side: Side, sides: Sequence[Side], ranks: Mapping[int, int] | None
+) -> tuple[float, Testimony | None]:
+    """How like a side's passages are to those of another answer, and the testimony that is most like."""
+    best, kin = 0.0, None
+    for other in (one for one in sides if one is not side):
+        for mine in side.testimonies:
+            for theirs in other.testimonies:
+                if ranks is not None and ranks[id(theirs)] >= ranks[id(mine)]:
+                    continue
+                leaving = (question, mine.answer, theirs.answer)
+                alike = kinship(mine.passage.text, theirs.passage.text, leaving)
+                if alike > best:
+                    best, kin = alike, theirs
+    return best, kin

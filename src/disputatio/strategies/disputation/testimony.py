@@ -1,0 +1,38 @@
+"""Testimonies: what one passage, read alone, answers to a question, and of what it speaks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from disputatio.text import bare_words, one_line
+from disputatio.types import Passage, Reply
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Testimony:
+    """What one passage answers alone: `reply.answer` is empty where it answers nothing.
+
+    `subject` holds only words of the passage or the question; `certainty` is the mean log-probability of the
+    answer's tokens, None where the model tells none. `reply.quote` is where the passage says it.
+    """
+
+    passage: Passage
+    reply: Reply
+    subject: str = ""
+    certainty: float | None = None
+
+    @property
+    def answer(self) -> str:
+        """The answer, empty where there is none."""
+        return self.reply.answer
+
+
+def grounded_subject(subject: str, passage: Passage, question: str = "") -> str:
+    """A subject without the parts (between commas) that stand neither in its passage nor in the question.
+
+    >>> grounded_subject("Elkins, Arden", Passage(text="Elkins is a city in West Virginia."))
+    'Elkins'
+    """
+    known = set(bare_words(f"{passage.title} {passage.text} {question}"))
+    parts = [one.strip() for one in one_line(subject).split(",")]
+    return ", ".join(one for one in parts if one and set(bare_words(one)) <= known)

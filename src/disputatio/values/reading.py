@@ -1,0 +1,251 @@
+"""A text read into tokens: words in their normal form, and the figures, dates and times among them.
+
+The text is read once from left to right, and no pattern looks back over more than a few characters, so that
+the time grows with its length alone.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import pairwise, zip_longest
+
+from disputatio.values import units
+from disputatio.values.characters import LETTER, SPELLED, STOP, plain_text
+from disputatio.values.figures import Figure, Item, plain
+from disputatio.values.moments import MOMENT_STARTS, moment_at
+from disputatio.values.numerals import FIGURE_STARTS, figure_at, version_at
+from disputatio.values.units import ORDINAL, VERSION
+
+APART, LINKED, GLUED = (
+    0,
+    1,
+    2,
+)  # how a token stands to the next: a space, a hyphen or slash, or nothing between
+RANGE = "to"  # the word that stands for the dash of a range
+
+_START = re.compile(
+    rf"(?P<signed>(?<![^\s,;{STOP}<>≤≥=])[-+](?=(?:{units.CURRENCY})?\s?{SPELLED}?\.?[0-9]))"
+    rf"|(?<![^\s,;{STOP}])\.(?=[0-9]|{LETTER})"
+    rf"|(?<=[^\s\-+./:,;&'*=#^<>≤≥±{STOP}])\+(?!{LETTER}|[0-9+])"
+    rf"|[^\s\-+./:,;&'*=#{STOP}]"
+)
+_WORD = re.compile(rf"\.?{LETTER}+(?:['.]{LETTER}+)*(?:(?:\+\+|#)(?!{LETTER}|[+#])|\+(?!{LETTER}|[0-9+]))?")
+_GRADE = re.compile(rf"(?:(?:AB|[ABCDFO])-|{LETTER}\*)(?![^\s,.;{STOP}])")  # marks, blood groups, A*
+_RUN = re.compile(r"[0-9]+")
+_SIGNED_YEAR = re.compile(r"[-+][12][0-9]{3}(?![0-9.,])")
+_YEAR = re.compile(r"[12][0-9]{3}")
+_PADDED = re.compile(r"[0-9]+\.[0-9]*0")
+_ARTICLES = {"a", "an", "the"}
+_ONE = Figure(Fraction(1), "1", spelled=True)  # of nothing else is it sure that it is no pronoun
+_NEGATIVE = {"minus", "negative"}
+_BEFORE_AMOUNTS = {
+    *(
+        "about",
+        "around",
+        "approximately",
+        "nearly",
+        "almost",
+        "over",
+        "under",
+        "exactly",
+        "some",
+        "only",
+        "from",
+    ),
+    *(
+        "to",
+        "at",
+        "by",
+        "for",
+        "in",
+        "is",
+        "was",
+        "of",
+        "between",
+        "and",
+        "or",
+        "than",
+        "it",
+        "its",
+        "a",
+        "the",
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A word or value, and how it stands to the next one."""
+
+    item: Item
+    joint: int = APART
+
+
+@dataclass(slots=True)
+class _Reading:
+    """A token while it is read: whether it begins with a capital, whether a dash comes after it."""
+
+    item: Item
+    capital: bool = False
+    magnitude: Fraction = Fraction(1)
+    joint: int = APART
+    stop: bool = False
+    dash: bool = False
+
+
+def read(text: str, *, comma: bool = False) -> tuple[Token, ...]:
+    """The tokens of a text; `comma` says that the comma is its decimal mark and the point parts thousands.
+
+    >>> [str(token.item) for token in read("The U.S. paid $10 million on May 12, 1962.")]
+    ['us', 'paid', '10000000 $', 'on', '12 May 1962']
+    """
+    readings = list(_tokens(plain_text(text), comma))
+    return _without_articles(_with_versions(_with_ranges(_with_signs(readings))))
+
+
+def _tokens(text: str, comma: bool) -> Iterator[_Reading]:
+    last: _Reading | None = None
+    end = 0
+    while (start := _START.search(text, end)) is not None:
+        at = start.start()
+        signed = start["signed"] is not None
+        if last is not None:
+            gap = text[end:at]
+            last.stop = any(mark in gap for mark in f".,;{STOP}")
+            spaced = " " in gap or last.stop
+            last.joint = APART if spaced else LINKED if gap else GLUED
+            last.dash = gap in ("-", " - ")
+            if signed and gap == " " and _is_year(last.item) and _SIGNED_YEAR.match(text, at):
+                last.dash, signed, at = True, False, at + 1  # 1914 -1918
+            yield last
+        last, end = _token_at(text, at, comma, glued=last is not None and last.joint == GLUED, signed=signed)
+    if last is not None:
+        yield last
+
+
+def _token_at(text: str, at: int, comma: bool, *, glued: bool, signed: bool) -> tuple[_Reading, int]:
+    """The token that begins at a place, and where it ends."""
+    first = text[at]
+    moment = moment_at(text, at) if not glued and first in MOMENT_STARTS else None
+    if moment:
+        return _Reading(moment[0]), moment[1]
+    if first in FIGURE_STARTS and (not glued or first.isdigit() or first == SPELLED):
+        number = (None if glued or signed else version_at(text, at)) or figure_at(
+            text, at, comma=comma, in_name=glued
+        )
+        if number:
+            return _Reading(number.figure, magnitude=number.magnitude), number.end
+    match = (None if glued else _GRADE.match(text, at)) or _WORD.match(text, at) or _RUN.match(text, at)
+    written = match[0] if match else text[at]
+    return _Reading(_normal(written), capital=written[0].isupper()), at + len(written)
+
+
+def _normal(word: str) -> str:
+    """A word in its normal form: no case, and none of the marks within it.
+
+    >>> _normal("Don't"), _normal("U.S"), _normal(".NET"), _normal("C++")
+    ('dont', 'us', '.net', 'c++')
+    """
+    inner = word[0] + word[1:].replace("'", "").replace(".", "")
+    return unicodedata.normalize("NFKC", inner.casefold()).casefold()
+
+
+def _with_signs(readings: Sequence[_Reading]) -> list[_Reading]:
+    """The tokens with "minus five" as one figure; "ten minus five" stays."""
+    kept: list[_Reading] = []
+    for reading in readings:
+        figure, before = reading.item, kept[-1] if kept else None
+        if (
+            before is not None
+            and before.item in _NEGATIVE
+            and (before.joint, before.stop) == (APART, False)
+            and isinstance(figure, Figure)
+            and figure.value > 0
+            and figure.unit not in (ORDINAL, VERSION)
+            and (len(kept) < 2 or (kept[-2].joint == APART and not isinstance(kept[-2].item, Figure)))
+        ):
+            kept.pop()
+            reading.item = replace(figure, value=-figure.value, written=f"-{figure.written}")
+        kept.append(reading)
+    return kept
+
+
+def _with_ranges(readings: Sequence[_Reading]) -> list[_Reading]:
+    """The tokens with a word for the dash of a range, both ends with the unit and the magnitude of one."""
+    kept: list[_Reading] = []
+    for at, reading in enumerate(readings):
+        kept.append(reading)
+        ahead = readings[at + 1 : at + 3]
+        alike = (
+            bool(ahead) and not isinstance(reading.item, str) and type(reading.item) is type(ahead[0].item)
+        )
+        if alike and reading.dash:
+            _complete(reading, ahead[0], dash=True)
+            reading.joint, reading.stop = APART, False
+            kept.append(_Reading(RANGE))
+        elif len(ahead) > 1 and ahead[0].item == RANGE and not reading.stop:
+            _complete(reading, ahead[1], dash=False)
+    return kept
+
+
+def _complete(first: _Reading, second: _Reading, *, dash: bool) -> None:
+    """Give both ends of a range what only the second says: 5-10 million km; or only the first: 1914-18."""
+    low, high = first.item, second.item
+    if (
+        not isinstance(low, Figure)
+        or not isinstance(high, Figure)
+        or low.unit
+        or high.unit in (ORDINAL, VERSION)
+    ):
+        return
+    if _is_year(low) and not high.unit and len(high.written) == 2 and high.written.isdigit():
+        if dash and int(high.written) > int(low.written[2:]):
+            year = low.written[:2] + high.written
+            second.item = Figure(Fraction(year), year)
+        return
+    if second.magnitude != 1 and first.magnitude == 1 and abs(low.value) < 1000:
+        value = low.value * second.magnitude
+        low = replace(low, value=value, written=plain(value))
+    first.item = replace(low, unit=high.unit)
+
+
+def _is_year(item: Item) -> bool:
+    return isinstance(item, Figure) and not item.unit and _YEAR.fullmatch(item.written) is not None
+
+
+def _with_versions(readings: Sequence[_Reading]) -> Sequence[_Reading]:
+    """The tokens, where a number that ends in a zero and follows a name is a version: Python 3.10."""
+    for name, number in pairwise(readings):
+        figure = number.item
+        if (
+            isinstance(figure, Figure)
+            and not figure.unit
+            and number.magnitude == 1
+            and _PADDED.fullmatch(figure.written)
+            and name.capital
+            and not name.stop
+            and name.joint != GLUED
+            and name.item not in _BEFORE_AMOUNTS
+        ):
+            number.item = replace(figure, unit=VERSION)
+    return readings
+
+
+def _without_articles(readings: Sequence[_Reading]) -> tuple[Token, ...]:
+    """The tokens without articles, unless one is a name: Vitamin A, the hepatitis A virus."""
+    kept: list[Token] = []
+    starts, linked = True, False
+    for reading, follows in zip_longest(readings, readings[1:]):
+        alone = not linked and reading.joint == APART
+        name = reading.item == "a" and reading.capital and not starts and not (follows and follows.capital)
+        if reading.item not in _ARTICLES or follows is None or not alone or name:
+            kept.append(Token(reading.item, reading.joint))
+            starts = reading.stop
+        linked = reading.joint != APART
+    if [token.item for token in kept] == ["one"]:
+        return (Token(_ONE),)
+    return (*kept[:-1], Token(kept[-1].item)) if kept else ()

@@ -1,0 +1,144 @@
+"""Many questions: in order, at the same time, and no error is lost or loses another question."""
+
+from __future__ import annotations
+
+import json
+import threading
+from typing import Any
+
+import pytest
+
+import disputatio as d
+from disputatio.llm.scripted import Scripted
+
+PASSAGES = [
+    d.Passage(text=f"The number of the {noun} is {n}.", source=f"s{n}") for n, noun in enumerate("abcdef")
+]
+
+
+def first(question: str, kit: d.Kit) -> d.Answer:
+    """A strategy that asks the model once."""
+    passages = kit.passages(question, k=1)
+    [completion] = kit.complete("reader", [d.Prompt(messages=(d.Message(role="user", content=question),))])
+    return d.Answer(question=question, answers=(completion.text,), passages=tuple(passages))
+
+
+def asked(questions: Any, model: Any, **how: Any) -> list[d.AskResult]:
+    how = {"passages": PASSAGES, "strategy": first, "verify": False, "model": model} | how
+    return list(d.ask_many(questions, **how))
+
+
+def test_results_come_in_the_order_of_the_questions() -> None:
+    last = threading.Event()
+
+    def late(prompt: str) -> str:
+        if prompt == "q0":
+            assert last.wait(30)
+        if prompt == "q3":
+            last.set()
+        return prompt.upper()
+
+    results = asked([f"q{n}" for n in range(4)], d.FunctionModel(late), in_flight=4)
+    assert [result.question for result in results] == ["q0", "q1", "q2", "q3"]
+    assert [result.get().answers for result in results] == [("Q0",), ("Q1",), ("Q2",), ("Q3",)]
+
+
+def test_an_error_is_the_result_of_its_question() -> None:
+    def broken(prompt: str) -> str:
+        if "bug" in prompt:
+            raise ZeroDivisionError("one by nought")
+        return "" if "empty" in prompt else prompt
+
+    results = asked(["a", "bug", " ", "empty", "b"], d.FunctionModel(broken))
+    assert [result.answer is not None for result in results] == [True, False, False, False, True]
+    assert [type(result.error).__name__ for result in results[1:4]] == [
+        "ZeroDivisionError",
+        "InputError",
+        "Malformed",
+    ]
+    with pytest.raises(ZeroDivisionError):
+        results[1].get()
+    fields = json.loads(results[3].to_json())
+    assert fields["error"] == {"kind": "Malformed", "message": "function returned an empty reply"}
+    assert fields["answer"] is None
+
+
+def test_progress_is_told_as_questions_finish() -> None:
+    done: list[tuple[int, int | None, bool]] = []
+    results = asked(
+        ["a", " ", "b"],
+        Scripted(str.upper),
+        progress=lambda count, total, result: done.append((count, total, result.error is None)),
+    )
+    assert [(count, total) for count, total, _ in done] == [(1, 3), (2, 3), (3, 3)]
+    assert sorted(good for *_, good in done) == [False, True, True]
+    counts: list[int | None] = []
+    asked((question for question in "ab"), Scripted(str), progress=lambda _, total, __: counts.append(total))
+    assert counts == [None, None]
+    assert len(results) == 3
+
+
+def test_no_more_questions_are_in_flight_than_were_asked_for() -> None:
+    lock, now, most = threading.Lock(), 0, 0
+
+    def counts(prompt: str) -> str:
+        nonlocal now, most
+        with lock:
+            now += 1
+            most = max(most, now)
+        threading.Event().wait(0.01)
+        with lock:
+            now -= 1
+        return prompt
+
+    asked([f"q{n}" for n in range(12)], d.FunctionModel(counts), in_flight=3)
+    assert most <= 3
+
+
+def test_questions_are_taken_as_they_are_needed() -> None:
+    taken: list[int] = []
+
+    def endless() -> Any:
+        for number in range(10_000):
+            taken.append(number)
+            yield f"q{number}"
+
+    results = d.ask_many(
+        endless(), in_flight=2, passages=PASSAGES, strategy=first, verify=False, model=Scripted(str)
+    )
+    assert next(results).question == "q0"
+    assert len(taken) < 20
+    results.close()
+
+
+def test_a_cancel_ends_what_is_left_and_every_question_has_a_result() -> None:
+    cancel = d.Cancel()
+
+    def stops(prompt: str) -> str:
+        if prompt == "q2":
+            cancel.cancel()
+        return prompt
+
+    results = asked([f"q{n}" for n in range(30)], d.FunctionModel(stops), in_flight=1, cancel=cancel)
+    assert len(results) == 30
+    assert [result.error is None for result in results[:2]] == [True, True]
+    assert {type(result.error) for result in results[3:]} == {d.Cancelled}
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ({"in_flight": 0}, "in_flight is at least 1"),
+        ({"trace": d.Trace()}, "takes no trace"),
+        ({"strategy": "concatt"}, "did you mean 'concat'"),
+        ({"rounds": 3}, "unknown option 'rounds'"),
+    ],
+)
+def test_what_is_wrong_is_raised_before_anything_is_asked(how: dict[str, Any], message: str) -> None:
+    model = Scripted(str)
+    arguments: dict[str, Any] = {"passages": PASSAGES, "strategy": first, "model": model} | how
+    with pytest.raises(d.DisputatioError, match=message):
+        d.ask_many(["a"], **arguments)
+    with pytest.raises(d.InputError, match="a list of questions"):
+        d.ask_many("a", passages=PASSAGES)
+    assert model.calls == []

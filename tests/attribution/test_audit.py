@@ -1,0 +1,227 @@
+"""The audit: every strategy's answer gets cited claims, verdicts and positions in the same way."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from disputatio.attribution.audit import audit
+from disputatio.errors import BatchFault, NoLogprobs, ServerFault
+from disputatio.kit import Kit
+from disputatio.llm.scripted import Scripted
+from disputatio.pipeline import ask
+from disputatio.store.in_memory import InMemory
+from disputatio.types import Answer, Passage, Reply, Source
+
+MUSEUM = Passage(
+    id="m",
+    source="museum.example",
+    title="Drawings",
+    text="One wall shows drawings. Ingrid Vasmer designed the lighthouse [3]. The door was moved.",
+)
+TIMES = Passage(
+    id="h", source="times.example", text="A plaque honours 🚢 Ingrid Vasmer, who drew the design."
+)
+BUZZ = Passage(id="c", source="buzz.example", text="The lighthouse was designed by Barnaby Croll, a pirate!")
+REPLIES = (
+    Reply(passages=("m",), answer="Ingrid Vasmer", explanation="Ingrid Vasmer designed it [3]."),
+    Reply(passages=("h",), answer="Ingrid Vasmer", quote="ingrid vasmer, who drew"),
+    Reply(passages=("c",), answer="Barnaby Croll", explanation="Barnaby Croll designed it."),
+)
+ANSWER = Answer(
+    question="Who designed the lighthouse?",
+    answers=("Ingrid Vasmer",),
+    replies=REPLIES,
+    passages=(MUSEUM, TIMES, BUZZ),
+    strategy="test",
+)
+
+
+@dataclass
+class Judge:
+    """A judge of entailment that keeps what it was asked."""
+
+    scores: Sequence[float] = (0.9, 0.3)
+    asked: list[list[tuple[str, str]]] = field(default_factory=list)
+
+    def entails(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        self.asked.append(list(pairs))
+        return list(self.scores)
+
+
+def audited(answer: Answer = ANSWER, judge: Judge | None = None) -> Answer:
+    return audit(answer, Kit(model=Scripted([]), entailment=judge or Judge()))
+
+
+# --- claims and citations -----------------------------------------------------------------------
+def test_every_quote_is_verbatim_at_its_offsets() -> None:
+    [claim] = audited().claims
+    texts = {one.id: one.text for one in ANSWER.passages}
+    assert [one.passage for one in claim.citations] == ["m", "h"]
+    for one in claim.citations:
+        assert one.quote == texts[one.passage][one.start : one.end]
+    assert [one.quote for one in claim.citations] == [
+        "Ingrid Vasmer designed the lighthouse [3].",
+        "Ingrid Vasmer, who drew",
+    ]
+
+
+def test_only_accepted_positions_become_claims() -> None:
+    found = audited()
+    assert [one.text for one in found.claims] == ["Ingrid Vasmer designed it [3]."]
+    assert {one.answer: one.verdict for one in found.conflict.positions} == {
+        "Ingrid Vasmer": "accepted",
+        "Barnaby Croll": "rejected",
+    }
+    assert found.conflict.kind == "misinformation"
+
+
+def test_the_numbers_in_the_text_are_ours_and_a_documents_own_are_escaped() -> None:
+    assert audited().text == "Ingrid Vasmer designed it (3) [1][2]."
+
+
+def test_one_span_has_one_number_in_all_claims() -> None:
+    passage = Passage(id="p", text="Open from 1887 to 1901.")
+    answer = Answer(question="When?", answers=("1887", "1901"), passages=(passage,))
+    found = audited(answer)
+    assert [[one.n for one in claim.citations] for claim in found.claims] == [[1], [1]]
+    assert found.text == "When? 1887 [1]. When? 1901 [1]."
+
+
+def test_a_claim_takes_the_shortest_sentence_that_states_its_answer() -> None:
+    answer = replace(ANSWER, explanation="It is old. By all accounts it was Ingrid Vasmer. Nobody knows.")
+    assert audited(answer).claims[0].text == "Ingrid Vasmer designed it [3]."
+    silent = tuple(replace(one, explanation="") for one in REPLIES)
+    assert audited(replace(answer, replies=silent)).claims[0].text == "By all accounts it was Ingrid Vasmer."
+
+
+def test_an_answer_that_no_passage_says_is_a_claim_without_citations() -> None:
+    found = audited(replace(ANSWER, answers=("Davy Jones",), replies=()), Judge(scores=()))
+    assert [one.citations for one in found.claims] == [()]
+    assert found.text == "Who designed the lighthouse? Davy Jones."
+
+
+def test_what_the_strategy_found_is_left_as_it_is() -> None:
+    found = audited()
+    assert (found.answers, found.abstained, found.replies) == (ANSWER.answers, None, REPLIES)
+    assert found.passages == ANSWER.passages
+
+
+def test_an_abstention_has_no_claims_and_keeps_its_positions() -> None:
+    found = audited(replace(ANSWER, answers=(), abstained="conflict"), Judge(scores=()))
+    assert (found.claims, found.text, found.conflict.kind) == ((), "", "unresolved")
+    assert len(found.conflict.positions) == 2
+
+
+def test_a_reply_about_a_passage_that_does_not_exist_changes_nothing() -> None:
+    stray = Reply(
+        passages=("nowhere",), answer="Barnaby Croll", explanation="Ingrid Vasmer", quote="Ingrid Vasmer"
+    )
+    kept = replace(ANSWER, replies=REPLIES[:2])
+    assert audited(replace(kept, replies=(*REPLIES[:2], stray))) == replace(
+        audited(kept), replies=(*REPLIES[:2], stray)
+    )
+
+
+# --- confidence ---------------------------------------------------------------------------------
+def test_confidence_is_the_share_of_the_votes_unless_the_strategy_knows_better() -> None:
+    assert audited().confidence == pytest.approx(2 / 3, abs=1e-4)
+    assert audited(replace(ANSWER, confidence=0.4)).confidence == 0.4
+    assert audited(replace(ANSWER, confidence=0.0)).confidence == 0.0
+
+
+def test_where_nothing_was_cast_there_is_no_confidence() -> None:
+    nothing = Answer(question="?", abstained="no_evidence")
+    assert audited(nothing).confidence is None
+
+
+def test_confidence_weighs_sources_by_their_reliability() -> None:
+    kit = Kit(model=Scripted([]), sources={"buzz.example": Source(name="buzz.example", reliability=0.0)})
+    assert audit(ANSWER, kit, verify=False).confidence == 1.0
+
+
+# --- verdicts -----------------------------------------------------------------------------------
+def test_each_citation_is_judged_in_its_sentence_under_its_title_in_one_batch() -> None:
+    judge = Judge()
+    [claim] = audited(judge=judge).claims
+    assert judge.asked == [
+        [
+            ("Drawings. Ingrid Vasmer designed the lighthouse [3].", claim.text),
+            (TIMES.text, claim.text),
+        ]
+    ]
+    assert [(one.verdict, one.score) for one in claim.citations] == [("supported", 0.9), ("partly", 0.3)]
+
+
+def test_verdicts_of_several_claims_stay_with_their_citations() -> None:
+    answer = replace(ANSWER, answers=("Ingrid Vasmer", "Barnaby Croll"))
+    found = audited(answer, Judge(scores=(0.9, 0.3, 0.1)))
+    assert [[one.verdict for one in claim.citations] for claim in found.claims] == [
+        ["supported", "partly"],
+        ["unsupported"],
+    ]
+
+
+def test_without_verification_nothing_is_asked_and_nothing_is_checked() -> None:
+    judge, model = Judge(), Scripted([])
+    kit = Kit(model=model, entailment=judge)
+    [claim] = audit(ANSWER, kit, verify=False).claims
+    assert {(one.verdict, one.score) for one in claim.citations} == {("unchecked", None)}
+    assert judge.asked == []
+    assert model.calls == []
+    assert kit.trace.events == []
+
+
+def test_where_nothing_is_cited_nobody_is_asked() -> None:
+    judge = Judge()
+    audited(Answer(question="?", answers=("42",)), judge)
+    assert judge.asked == []
+
+
+def test_without_a_judge_the_model_is_asked_for_one_word() -> None:
+    model = Scripted([], choices=lambda text: {"Yes": 0.8, "No": 0.2})
+    [claim] = audit(ANSWER, Kit(model=model)).claims
+    assert [one.score for one in claim.citations] == [0.8, 0.8]
+    assert [call.options for call in model.calls] == [("Yes", "No")] * 2
+
+
+def test_a_model_without_log_probabilities_leaves_citations_unchecked_and_says_so() -> None:
+    kit = Kit(model=Scripted([], choices=lambda _: NoLogprobs("none to be had")))
+    [claim] = audit(ANSWER, kit).claims
+    assert {one.verdict for one in claim.citations} == {"unchecked"}
+    assert [event["event"] for event in kit.trace.events] == ["unchecked"]
+
+
+def test_another_fault_of_the_judge_is_not_hidden() -> None:
+    class Half(Judge):
+        def entails(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+            raise BatchFault([None, None], [NoLogprobs("none"), ServerFault("down", 500)])
+
+    with pytest.raises(ServerFault):
+        audit(ANSWER, Kit(model=Scripted([], choices=lambda _: ServerFault("down", 500))))
+    with pytest.raises(BatchFault):
+        audited(judge=Half())
+
+
+# --- the whole walk -----------------------------------------------------------------------------
+def test_a_baseline_gets_the_same_report_as_a_debate() -> None:
+    def answer(text: str) -> str:
+        fields = {"answer": "Barnaby Croll", "explanation": "Barnaby Croll designed it.", "quote": ""}
+        if "Vasmer" in text:
+            fields = {"answer": "Ingrid Vasmer", "explanation": "Ingrid Vasmer designed it.", "quote": ""}
+        if "Aggregat" in text or "aggregate" in text or "every correct answer" in text:
+            return json.dumps({"answers": ["Ingrid Vasmer"], "explanation": "Ingrid Vasmer designed it."})
+        return json.dumps(fields)
+
+    found = []
+    for strategy in ("concat", "majority_vote", "madam_rag"):
+        kit = Kit(model=Scripted(answer), retriever=InMemory(ANSWER.passages), entailment=Judge())
+        result = ask(ANSWER.question, kit=kit, strategy=strategy)
+        found.append((result.text, [one.citations for one in result.claims]))
+    text, citations = found[0]
+    assert text == "Ingrid Vasmer designed it [1][2]."
+    assert all(other == text for other, _ in found)
+    assert all([one.quote for one in cited[0]] == [one.quote for one in citations[0]] for _, cited in found)

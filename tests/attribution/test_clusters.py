@@ -1,0 +1,120 @@
+"""Semantic clusters: mutual entailment, the cheap match first, and every call counted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from disputatio.attribution.clusters import Clusters, cluster
+from disputatio.errors import NoLogprobs
+from disputatio.kit import Kit
+from disputatio.llm.scripted import Scripted
+
+QUESTION = "Where is the pier?"
+
+
+class Judge:
+    """Entailment by a rule on the two answers, counted by batch."""
+
+    def __init__(self, rule: Callable[[str, str], bool]) -> None:
+        self.rule, self.batches = rule, [0][:0]
+
+    def entails(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        self.batches.append(len(pairs))
+        bare = [[side.rsplit(": ", 1)[1].rstrip(".") for side in pair] for pair in pairs]
+        return [0.9 if self.rule(one, other) else 0.1 for one, other in bare]
+
+
+def clustered(answers: Sequence[str], rule: Callable[[str, str], bool]) -> tuple[Clusters, Judge]:
+    judge = Judge(rule)
+    return cluster(QUESTION, answers, Kit(model=Scripted([]), entailment=judge)), judge
+
+
+def never(one: str, other: str) -> bool:
+    return False
+
+
+def same_letter(one: str, other: str) -> bool:
+    return one[0].casefold() == other[0].casefold()
+
+
+def test_what_normalisation_shows_to_be_equal_takes_no_call() -> None:
+    found, judge = clustered(["The Orrin", "orrin.", "ORRIN"], never)
+    assert found == Clusters(votes=(0, 0, 0), answers=("The Orrin",), calls=0)
+    assert judge.batches == []
+
+
+def test_figures_that_differ_and_yes_and_no_take_no_call() -> None:
+    found, judge = clustered(["1,921", "1948", "yes", "no"], never)
+    assert found.votes == (0, 1, 2, 3)
+    assert sum(judge.batches) == found.calls == 4  # each figure against yes and no
+
+
+@pytest.mark.parametrize(
+    ("answers", "votes"),
+    [
+        (["10", "$10", "€10"], (0, 0, 1)),
+        (["3.5", "35", "-3.5"], (0, 1, 2)),
+        (["5 km", "5 miles", "5,000 m"], (0, 1, 0)),
+        (["12 May 1962", "May 12, 1962", "13 May 1962"], (0, 0, 1)),
+    ],
+)
+def test_values_are_told_apart_without_a_call(answers: list[str], votes: tuple[int, ...]) -> None:
+    found, judge = clustered(answers, never)
+    assert (found.votes, sum(judge.batches)) == (votes, 0)
+
+
+def test_answers_that_exclude_each_other_do_not_meet_in_the_cluster_of_a_third() -> None:
+    found, _ = clustered(["about ten", "$10 or so", "€10 or so"], lambda *_: True)
+    assert found.votes == (0, 0, 1)
+
+
+def test_a_unit_that_a_wording_of_a_cluster_states_keeps_another_unit_out() -> None:
+    found, judge = clustered(["10", "$10", "€10"], lambda *_: True)
+    assert (found.votes, sum(judge.batches)) == ((0, 0, 1), 0)
+
+
+def test_two_are_one_only_when_each_entails_the_other() -> None:
+    narrower = {("Orrin", "an island"): True}
+    found, _ = clustered(["Orrin", "an island"], lambda one, other: narrower.get((one, other), False))
+    assert found.votes == (0, 1)
+    assert found.calls == 2
+
+
+def test_a_cluster_is_spoken_for_by_its_first_answer_and_joined_greedily() -> None:
+    found, _ = clustered(["Orrin", "Quill", "Orrin Island", "Quillhaven"], same_letter)
+    assert found.votes == (0, 1, 0, 1)
+    assert found.answers == ("Orrin", "Quill")
+
+
+def test_no_answer_forms_or_joins_a_cluster() -> None:
+    assert clustered(["", "Orrin", " ", "Orrin"], same_letter)[0].votes == (-1, 0, -1, 0)
+    assert clustered(["", ""], same_letter)[0] == Clusters(votes=(-1, -1), answers=())
+
+
+def test_the_calls_are_those_of_the_greedy_walk_in_two_batches_a_cluster() -> None:
+    found, judge = clustered(["a1 x", "a2 x", "b1 x", "b2 x", "c x"], same_letter)
+    assert found.votes == (0, 0, 1, 1, 2)
+    assert judge.batches == [4, 1, 2, 1]
+    assert found.calls == 8
+
+
+def test_the_trace_tells_the_number_of_entailments() -> None:
+    kit = Kit(model=Scripted([]), entailment=Judge(never))
+    cluster(QUESTION, ["Orrin", "Quill", "Orrin"], kit)
+    [event] = [one for one in kit.trace.events if one["event"] == "clusters"]
+    assert (event["answers"], event["clusters"], event["entailments"]) == (2, 2, 1)
+
+
+def test_without_log_probabilities_one_within_the_other_is_one_and_the_trace_says_so() -> None:
+    model = Scripted([], choices=lambda _: NoLogprobs("this model gives none"))
+    kit = Kit(model=model)
+    found = cluster(QUESTION, ["Orrin", "the island of Orrin", "Quill"], kit)
+    assert found.votes == (0, 0, 1)
+    assert "unchecked" in {one["event"] for one in kit.trace.events}
+
+
+@pytest.mark.parametrize("answers", [["Ωmega", "№ 5"], ["!!!", "???"], ["1887年", "1887"]])
+def test_odd_answers_are_told_apart(answers: list[str]) -> None:
+    assert clustered(answers, never)[0].votes == (0, 1)

@@ -1,0 +1,98 @@
+"""Statements: one fact each, with the marks that stand after it, all of them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from disputatio.attribution.statements import marked, spelled_out, statements, tidy
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("It is 8,849 m high [1][2].", [("It is 8,849 m high.", ("1", "2"))]),
+        ("It is high [1] [2], [3].", [("It is high.", ("1", "2", "3"))]),
+        ("It is high [1, 2].", [("It is high.", ("1", "2"))]),
+        ("It is high [1;3]. [2]", [("It is high.", ("1", "3", "2"))]),
+        ("It is high. [2] It lies there.", [("It is high.", ("2",)), ("It lies there.", ())]),
+        (
+            "It is high [1], and it lies in Nepal [2].",
+            [("It is high.", ("1",)), ("It lies in Nepal.", ("2",))],
+        ),
+        ("Marked [9] with what is not ours [a].", [("Marked [9] with what is not ours [a].", ())]),
+        ("Everest [1] is 8,849 m high [2].", [("Everest is 8,849 m high.", ("1", "2"))]),
+        (
+            "Everest [1] is 8,849 m high. It is old.",
+            [("Everest is 8,849 m high.", ("1",)), ("It is old.", ())],
+        ),
+        ("It is high [1] and wide [2].", [("It is high and wide.", ("1", "2"))]),
+        ("It is high [1] It lies there [2]", [("It is high.", ("1",)), ("It lies there.", ("2",))]),
+        (
+            "It rained. Everest [1] is 8,849 m high. It is cold [2].",
+            [("It rained.", ()), ("Everest is 8,849 m high.", ("1",)), ("It is cold.", ("2",))],
+        ),
+        (
+            "It is cold. [1][2] Everest [3] is high.",
+            [("It is cold.", ("1", "2")), ("Everest is high.", ("3",))],
+        ),
+        ("[1]", []),
+        ("", []),
+    ],
+)
+def test_every_mark_of_a_group_counts_and_belongs_to_what_stands_before(
+    text: str, parts: list[tuple[str, tuple[str, ...]]]
+) -> None:
+    assert marked(text, {"1", "2", "3"}) == parts
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("He was born in Oslo; he died in Rome.", ["He was born in Oslo.", "He died in Rome."]),
+        (
+            "Iron rusts in water, while gold was found to keep its shine.",
+            ["Iron rusts in water, while gold was found to keep its shine."],
+        ),
+        (
+            "The first was opened in 1901, while the second was closed.",
+            ["The first was opened in 1901.", "The second was closed."],
+        ),
+        ("It has a harbour and a church.", ["It has a harbour and a church."]),
+        ("Ingrid Vasmer and Ola Berg were married.", ["Ingrid Vasmer and Ola Berg were married."]),
+        ("Salt, and pepper too, are sold.", ["Salt, and pepper too, are sold."]),
+        ("It was Dr. J. Berg who came. She left.", ["It was Dr. J. Berg who came.", "She left."]),
+        ("1887", ["1887."]),
+        ("…", []),
+    ],
+)
+def test_a_clause_is_divided_off_only_where_both_sides_stand_alone(text: str, parts: list[str]) -> None:
+    assert statements(text) == parts
+
+
+@pytest.mark.parametrize(
+    ("text", "before", "told"),
+    [
+        ("Its top is cold.", "Everest is high.", "Everest’s top is cold."),
+        ("They left.", "Berg and Vasmer were married in Oslo.", "Berg and Vasmer left."),
+        ("It is cold.", "", "It is cold."),
+        ("It is cold.", "It is high.", "It is cold."),
+        ("It is cold.", "Rain and snow", "It is cold."),
+        ("This is cold.", "Everest is high.", "This is cold."),
+        ("", "Everest is high.", ""),
+    ],
+)
+def test_a_pronoun_is_spelled_out_where_the_statement_before_has_a_subject(
+    text: str, before: str, told: str
+) -> None:
+    assert spelled_out(text, before) == told
+
+
+@given(st.text(max_size=120))
+def test_no_word_is_lost_or_invented(text: str) -> None:
+    joined = " ".join(statements(text)).casefold()
+    left = {"and", "but", "while", "whereas"}
+    for word in tidy(text).casefold().split():
+        bare = word.strip(".,;:…")
+        assert bare in joined or bare in left or not any(map(str.isalnum, bare))

@@ -1,0 +1,265 @@
+"""Verification: each statement against its quotes, and what strict answers leave out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from disputatio.attribution.audit import audit, divided
+from disputatio.attribution.entailment import DENIAL_SYSTEM, JUDGE_SYSTEM, ModelJudge
+from disputatio.attribution.verification import resolved, strictly, verified
+from disputatio.causes import Cause
+from disputatio.errors import ConfigError, InputError, NoLogprobs
+from disputatio.kit import Kit
+from disputatio.llm.scripted import Scripted
+from disputatio.pipeline import ask
+from disputatio.store.in_memory import InMemory
+from disputatio.types import Answer, Citation, Claim, Conflict, Passage, Position
+
+HEIGHT = Passage(id="h", source="maps.example", text="Everest is 8,849 m high. Snow falls there.")
+LAND = Passage(id="n", source="nepal.example", text="Everest lies in Nepal. It is cold.")
+PASSAGES = (HEIGHT, LAND)
+
+
+def quote(passage: Passage, text: str) -> Citation:
+    at = passage.text.index(text)
+    return Citation(n=0, passage=passage.id, source=passage.source, quote=text, start=at, end=at + len(text))
+
+
+HIGH, LIES = quote(HEIGHT, "Everest is 8,849 m high."), quote(LAND, "Everest lies in Nepal.")
+
+
+@dataclass
+class Judge:
+    """Scores by words: of the premise and the hypothesis; a pair that is not named scores `other`."""
+
+    supports: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    denies: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    other: float = 0.1
+    asked: list[tuple[str, list[tuple[str, str]]]] = field(default_factory=list)
+
+    def entails(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        self.asked.append(("entails", list(pairs)))
+        return [self._score(self.supports, pair, self.other) for pair in pairs]
+
+    def contradicts(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        self.asked.append(("contradicts", list(pairs)))
+        return [self._score(self.denies, pair, 0.0) for pair in pairs]
+
+    @staticmethod
+    def _score(table: Mapping[tuple[str, str], float], pair: tuple[str, str], other: float) -> float:
+        return next((s for (a, b), s in table.items() if a in pair[0] and b in pair[1]), other)
+
+
+def kit(judge: Any = None, **named: Any) -> Kit:
+    return Kit(model=named.pop("model", Scripted([])), entailment=judge, **named)
+
+
+# --- every citation resolves --------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("given_", "place"),
+    [
+        (replace(HIGH, start=3, end=9), (0, 23)),
+        (replace(HIGH, start=-5, end=900), (0, 23)),
+        (replace(HIGH, quote="everest is  8,849 m HIGH", start=0, end=4), (0, 23)),
+        (replace(HIGH, quote="Everest is 9,000 m high."), None),
+        (replace(HIGH, passage="nowhere"), None),
+        (replace(HIGH, quote=" ", start=7, end=8), None),
+        (replace(HIGH, quote="", start=0, end=0), None),
+    ],
+)
+def test_a_citation_is_put_where_its_quote_stands_or_dropped(
+    given_: Citation, place: tuple[int, int] | None
+) -> None:
+    own = kit()
+    [claim] = resolved([Claim(text="x", citations=(given_,))], PASSAGES, own)
+    assert [(one.start, one.end) for one in claim.citations] == ([place] if place else [])
+    for one in claim.citations:
+        assert HEIGHT.text[one.start : one.end] == one.quote
+    assert [one["event"] for one in own.trace.events] == ([] if place else ["unresolved"])
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["h", "n", "?"]),
+            st.sampled_from(["Everest", "in Nepal.", "m", "", "[1]"]),
+            st.integers(-9, 99),
+            st.integers(-9, 99),
+        ),
+        max_size=4,
+    )
+)
+def test_whatever_a_strategy_cites_every_citation_of_its_answer_resolves(
+    places: list[tuple[str, str, int, int]],
+) -> None:
+    cited = tuple(
+        Citation(n=7, passage=name, source="", quote=text, start=start, end=end)
+        for name, text, start, end in places
+    )
+    claims = (Claim(text="Everest is high.", citations=cited),)
+    answer = Answer(question="?", answers=("high",), claims=claims, passages=PASSAGES)
+    texts = {one.id: one.text for one in PASSAGES}
+    for one in (cited for claim in audit(answer, kit(), verify=False).claims for cited in claim.citations):
+        assert texts[one.passage][one.start : one.end] == one.quote != ""
+
+
+# --- one statement a claim ----------------------------------------------------------------------
+def test_claims_are_divided_into_statements_that_share_the_citations() -> None:
+    claim = Claim(text="Everest is 8,849 m high, and it lies in Nepal.", citations=(HIGH, LIES))
+    assert [(one.text, len(one.citations)) for one in divided([claim])] == [
+        ("Everest is 8,849 m high.", 2),
+        ("It lies in Nepal.", 2),
+    ]
+
+
+def test_each_statement_keeps_the_quote_that_supports_it_and_a_number_of_its_own() -> None:
+    claim = Claim(text="Everest is 8,849 m high, and it lies in Nepal.", citations=(HIGH, LIES))
+    answer = Answer(question="?", answers=("Nepal",), claims=(claim,), passages=PASSAGES)
+    judge = Judge({("8,849", "Everest is 8,849"): 0.9, ("Nepal", "Everest lies"): 0.8})
+    found = audit(answer, kit(judge))
+    assert found.text == "Everest is 8,849 m high [1]. It lies in Nepal [2]."
+    assert [(one.verdict, one.score) for one in found.claims] == [("supported", 0.9), ("supported", 0.8)]
+
+
+def test_a_statement_that_leans_on_another_is_judged_with_its_subject() -> None:
+    judge = Judge()
+    claims = [Claim(text="Everest is high.", citations=(HIGH,)), Claim(text="It is cold.", citations=(LIES,))]
+    verified(claims, PASSAGES, kit(judge))
+    assert [pair[1] for pair in judge.asked[0][1]] == [
+        "Everest is high.",
+        "Everest is cold.",
+    ]
+
+
+# --- verdicts -----------------------------------------------------------------------------------
+def test_a_claim_is_as_well_supported_as_its_best_quote() -> None:
+    judge = Judge({("8,849", ""): 0.9, ("Nepal", ""): 0.3})
+    [claim] = verified([Claim(text="It is high.", citations=(HIGH, LIES))], PASSAGES, kit(judge))
+    assert (claim.verdict, claim.score) == ("supported", 0.9)
+    assert [one.verdict for one in claim.citations] == ["supported", "partly"]
+    assert [kind for kind, _ in judge.asked] == ["entails"]
+
+
+def test_quotes_that_support_only_together_are_read_together() -> None:
+    judge = Judge({("m high. Everest lies", ""): 0.8})
+    [claim] = verified([Claim(text="It is 8,849 m in Nepal.", citations=(HIGH, LIES))], PASSAGES, kit(judge))
+    assert (claim.verdict, claim.score) == ("supported", 0.8)
+    assert [(kind, len(pairs)) for kind, pairs in judge.asked] == [("entails", 2), ("entails", 1)]
+
+
+def test_contradiction_is_a_question_of_its_own_put_only_where_support_is_lacking() -> None:
+    judge = Judge({("Nepal", "Nepal"): 0.9}, denies={("8,849", "9,000"): 0.7})
+    claims = [
+        Claim(text="Everest is 9,000 m high.", citations=(HIGH,)),
+        Claim(text="Everest lies in Nepal.", citations=(LIES,)),
+        Claim(text="Everest is blue.", citations=(HIGH,)),
+    ]
+    found = verified(claims, PASSAGES, kit(judge))
+    assert [one.verdict for one in found] == ["contradicted", "supported", "unsupported"]
+    assert [one.verdict for one in found[0].citations] == ["contradicted"]
+    assert judge.asked[1][0] == "contradicts"
+    assert [pair[1] for pair in judge.asked[1][1]] == ["Everest is 9,000 m high.", "Everest is blue."]
+
+
+def test_a_judge_that_cannot_tell_contradictions_is_not_asked_for_them() -> None:
+    @dataclass
+    class Plain:
+        def entails(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+            return [0.0 for _ in pairs]
+
+    [claim] = verified([Claim(text="x", citations=(HIGH,))], PASSAGES, kit(Plain()))
+    assert claim.verdict == "unsupported"
+
+
+def test_the_model_is_asked_both_questions() -> None:
+    def odds(text: str) -> dict[str, float]:
+        return {"Yes": 0.9, "No": 0.1} if text.startswith(DENIAL_SYSTEM) else {"Yes": 0.1, "No": 0.9}
+
+    model = Scripted([], choices=odds)
+    [claim] = verified(
+        [Claim(text="Everest is 9,000 m high.", citations=(HIGH,))], PASSAGES, kit(model=model)
+    )
+    assert claim.verdict == "contradicted"
+    assert [one.prompt.messages[0].content for one in model.calls] == [JUDGE_SYSTEM, DENIAL_SYSTEM]
+    assert ModelJudge(kit(model=model)).contradicts([]) == []
+
+
+def test_a_claim_without_citations_is_unsupported_and_costs_nothing() -> None:
+    judge = Judge()
+    [claim] = verified([Claim(text="x")], PASSAGES, kit(judge))
+    assert (claim.verdict, claim.score, judge.asked) == ("unsupported", None, [])
+
+
+def test_a_judge_that_leaves_pairs_out_is_an_error() -> None:
+    class Lazy(Judge):
+        def entails(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+            return []
+
+    with pytest.raises(ConfigError, match="scored 0 of 1"):
+        verified([Claim(text="x", citations=(HIGH,))], PASSAGES, kit(Lazy()))
+
+
+# --- strict answers -----------------------------------------------------------------------------
+def claimed(*verdicts: str) -> Answer:
+    texts = ("Everest is 8,849 m high.", "Everest lies in Nepal.", "Everest is blue.")
+    claims = tuple(
+        Claim(text=text, citations=(replace(HIGH, n=n, start=n, end=n + 1),), verdict=verdict)  # type: ignore[arg-type]
+        for n, (text, verdict) in enumerate(zip(texts, verdicts, strict=False), 1)
+    )
+    answers = ("8,849 m", "Nepal", "blue")[: len(verdicts)]
+    positions = tuple(Position(answer=one, verdict="accepted", cause=Cause(kind="kept")) for one in answers)
+    return Answer(
+        question="?", answers=answers, claims=claims, conflict=Conflict(positions=positions), confidence=0.9
+    )
+
+
+def test_strict_drops_what_is_unsupported_or_contradicted_and_numbers_anew() -> None:
+    found = strictly(claimed("unsupported", "supported", "contradicted"))
+    assert (found.text, found.answers, found.abstained) == ("Everest lies in Nepal [1].", ("Nepal",), None)
+    assert [(one.answer, one.verdict) for one in found.conflict.positions] == [
+        ("8,849 m", "unresolved"),
+        ("Nepal", "accepted"),
+        ("blue", "unresolved"),
+    ]
+    assert found.conflict.positions[0].cause.kind == "unsupported"
+    assert "does not support it" in found.conflict.positions[0].reason
+
+
+def test_strict_abstains_when_nothing_is_left() -> None:
+    found = strictly(claimed("unsupported", "contradicted"))
+    assert (found.answers, found.abstained, found.claims, found.text) == ((), "no_evidence", (), "")
+    assert found.confidence is None
+
+
+def test_strict_leaves_what_is_supported_or_partly_so_as_it_is() -> None:
+    whole = claimed("supported", "partly")
+    assert strictly(whole) is whole
+
+
+def test_strict_answers_need_verdicts() -> None:
+    model = Scripted([json.dumps({"answers": ["Nepal"], "explanation": "Everest lies in Nepal."})] * 2)
+    own = Kit(model=model, retriever=InMemory(PASSAGES))
+    with pytest.raises(InputError, match="verif"):
+        ask("Where?", kit=own, strategy="concat", strict=True, verify=False)
+    deaf = replace(own, model=Scripted(model._replies, choices=lambda _: NoLogprobs("none to be had")))
+    with pytest.raises(NoLogprobs, match="--role judge"):
+        ask("Where?", kit=deaf, strategy="concat", strict=True)
+
+
+@pytest.mark.parametrize(("yes", "abstained"), [(0.9, None), (0.1, "no_evidence")])
+def test_the_whole_walk_is_strict_for_any_strategy(yes: float, abstained: str | None) -> None:
+    def odds(text: str) -> dict[str, float]:
+        return {"Yes": yes, "No": 1 - yes} if text.startswith(JUDGE_SYSTEM) else {"Yes": 0.0, "No": 1.0}
+
+    said = json.dumps({"answers": ["Nepal"], "explanation": "Everest lies in Nepal."})
+    own = Kit(model=Scripted([said], choices=odds), retriever=InMemory(PASSAGES))
+    found = ask("Where?", kit=own, strategy="concat", strict=True)
+    assert found.abstained == abstained
+    assert bool(found.answers) == (abstained is None)

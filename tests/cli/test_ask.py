@@ -1,0 +1,370 @@
+"""The command line as a user meets it: what is printed where, exit codes, replay, files that are bad."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from disputatio.store.index import Index
+from disputatio.types import Answer
+from tests.shell import PASSAGES, QUESTION, SCRIPT, Run, run, write_passages, write_script
+from tests.store.hashing import HashEmbedder
+
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(autouse=True)
+def _debate(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The debate is asked here, whatever the default: it has roles and options of every kind."""
+    monkeypatch.setenv("DISPUTATIO_STRATEGY", "madam_rag")
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder to work in, with a script and passages."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DISPUTATIO_CACHE", str(tmp_path / "cache"))
+    write_script(tmp_path / "script.json")
+    write_passages(tmp_path / "passages.jsonl")
+    return tmp_path
+
+
+def ask(capsys: Capture, *words: str | Path, question: str = QUESTION) -> Run:
+    """Ask the script about the passages; more words may be given."""
+    given = ("--passages", "passages.jsonl") if "--index" not in words else ()
+    return run(capsys, "ask", question, "--model", "scripted:script.json", *given, *words)
+
+
+# --- an answer ----------------------------------------------------------------------------------
+def test_json_is_one_object_of_the_documented_fields_and_nothing_else(capsys: Capture) -> None:
+    done = ask(capsys, "--json")
+    assert (done.code, done.err, done.out.count("\n")) == (0, "", 1)
+    answer = done.json
+    documented = [
+        "question", "answers", "abstained", "text", "claims", "conflict", "confidence",
+        "certificate", "read", "usage", "strategy",
+        "model", "passages",
+    ]  # fmt: skip
+    assert list(answer)[: len(documented)] == documented
+    assert Answer.from_dict(answer).to_dict() == answer  # what Python has is what is printed
+    assert answer["answers"] == ["1887"]
+    assert answer["abstained"] is None
+    [claim] = answer["claims"]
+    assert list(claim) == ["text", "citations", "verdict", "score"]
+    cited = ["n", "passage", "source", "quote", "start", "end", "verdict", "score"]
+    assert list(claim["citations"][0]) == cited
+    assert list(answer["conflict"]) == ["kind", "positions"]
+    names = [
+        "answer", "subject", "verdict", "cause", "reason", "probability", "passages", "sources", "weight",
+        "details",
+    ]  # fmt: skip
+    assert list(answer["conflict"]["positions"][0]) == names
+    assert answer["read"] == {"found": 4, "read": 4, "failed": 0, "set_aside": 0}
+    counts = ["calls", "prompt_tokens", "cached_tokens", "completion_tokens", "seconds"]
+    assert list(answer["usage"]) == counts
+    assert all(
+        {"id", "source", "title", "url", "date", "text"} <= set(passage) for passage in answer["passages"]
+    )
+    assert len(answer["passages"]) == len(PASSAGES)
+
+
+def test_every_quote_stands_in_the_passage_it_names(capsys: Capture) -> None:
+    answer = ask(capsys, "--json").json
+    texts = {one["id"]: one["text"] for one in answer["passages"]}
+    citations = [one for claim in answer["claims"] for one in claim["citations"]]
+    assert len(citations) == 2
+    for one in citations:
+        assert texts[one["passage"]][one["start"] : one["end"]] == one["quote"]
+
+
+def test_a_person_reads_the_positions_in_eighty_columns(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    done = ask(capsys)
+    lines = done.out.splitlines()
+    assert (done.code, done.err) == (0, "")
+    assert max(map(len, lines)) <= 80
+    assert "✓ accepted  1887 — The ferry" in lines
+    assert "✗ rejected  1901" in lines
+    assert "    by:  a-very-long-name-of-a-source.example" in lines
+    assert any(line.startswith("    why: stated in 2 passages from 2 sources") for line in lines)
+    assert any(line.startswith("Read: 4 passages of 4 sources:") for line in lines)
+    assert any(line.startswith("Cost: madam_rag · scripted:script.json · ") for line in lines)
+    assert not any(line.endswith(" ") for line in lines)
+
+
+@pytest.mark.parametrize(("given", "width"), [("", 100), ("none", 100), ("0", 100), ("64", 64), ("150", 150)])
+def test_off_a_terminal_the_width_is_that_of_columns_or_a_hundred(
+    given: str, width: int, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", given)
+    script = dict(SCRIPT)
+    script["You aggregate a debate"] = {"answers": ["1887"], "explanation": "In 1887 " + "it crossed " * 40}
+    write_script(Path("script.json"), script)
+    longest = max(map(len, ask(capsys).out.splitlines()))
+    assert width - 12 <= longest <= width
+
+
+def test_a_long_question_is_printed_whole(capsys: Capture) -> None:
+    question = "When, " + "as far as anybody on the island can tell, " * 5 + "did the ferry first cross?"
+    done = ask(capsys, question=question)
+    assert question in " ".join(done.out.replace("\n", " ").split())
+
+
+def test_strict_turns_an_abstention_into_exit_1(capsys: Capture) -> None:
+    write_script(Path("script.json"), {"": SCRIPT[""]})
+    assert ask(capsys).code == 0
+    strict = ask(capsys, "--strict", "--json")
+    assert (strict.code, strict.json["answers"], strict.json["abstained"]) == (1, [], "no_evidence")
+    write_script(Path("script.json"))
+    assert ask(capsys, "--strict").code == 0
+
+
+def test_strict_without_verification_is_wrong_use(capsys: Capture) -> None:
+    done = ask(capsys, "--strict", "--no-verify")
+    assert (done.code, done.out) == (2, "")
+    assert "need it (--verify)" in done.err
+
+
+def test_strict_drops_a_claim_without_a_quote_and_abstains_with_exit_1(capsys: Capture) -> None:
+    script = {"": {"answers": ["1887"], "explanation": "The ferry first crossed in 1887."}}
+    write_script(Path("script.json"), script)
+    loose = ask(capsys, "--strategy", "closed_book", "--json")
+    assert (loose.code, loose.json["answers"], loose.json["claims"][0]["verdict"]) == (
+        0,
+        ["1887"],
+        "unsupported",
+    )
+    strict = ask(capsys, "--strategy", "closed_book", "--strict", "--json")
+    assert (strict.code, strict.json["answers"], strict.json["abstained"], strict.json["claims"]) == (
+        1,
+        [],
+        "no_evidence",
+        [],
+    )
+    shown = ask(capsys, "--strategy", "closed_book")
+    assert "(unsupported: nothing is cited)" in " ".join(shown.out.split())
+
+
+def test_without_verification_no_judge_is_asked(capsys: Capture) -> None:
+    judged, unjudged = ask(capsys, "--json").json, ask(capsys, "--json", "--no-verify").json
+    assert {one["verdict"] for one in unjudged["claims"][0]["citations"]} == {"unchecked"}
+    assert unjudged["usage"]["calls"] == judged["usage"]["calls"] - 2
+
+
+def test_a_trace_has_hashes_and_on_request_the_words(capsys: Capture) -> None:
+    ask(capsys, "--trace", "trace.jsonl")
+    events = [json.loads(line) for line in Path("trace.jsonl").read_text().splitlines()]
+    assert [events[0]["event"], events[-1]["event"]] == ["strategy", "answer"]
+    assert "Sheep" not in Path("trace.jsonl").read_text()
+    ask(capsys, "--trace", "trace.jsonl", "--trace-text")
+    assert "Sheep" in Path("trace.jsonl").read_text()
+    assert not Path("trace.jsonl.part").exists()
+
+
+def test_a_role_that_nobody_plays_is_told(capsys: Capture) -> None:
+    done = ask(capsys, "--role", "reeder=scripted:", "--role", "judge=scripted:", "--json")
+    assert done.code == 0
+    assert done.json["answers"] == ["1887"]
+    told = "--role reeder: nothing was asked of it; the models played aggregator, judge, reader\n"
+    assert done.err == told
+
+
+def test_terminal_escapes_of_a_document_reach_no_terminal(capsys: Capture) -> None:
+    nasty = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202egnp"
+    passages = [{**PASSAGES[0], "source": f"museum{nasty}", "title": f"Ferry {nasty}"}]
+    passages[0]["text"] = f"The {nasty}ferry{nasty} first crossed in 1887. [bold red]Markup[/bold red]"
+    write_passages(Path("passages.jsonl"), passages)
+    script = {words: dict(reply) for words, reply in SCRIPT.items()}
+    script["in 1887"]["quote"] = f"ferry{nasty} first crossed in 1887"
+    script["in 1887"]["explanation"] = f"It crossed{nasty} in 1887 [blink]"
+    script["You aggregate a debate"]["answers"] = [f"1887{nasty}"]
+    write_script(Path("script.json"), script)
+    shown, data = ask(capsys, question=f"When?{nasty}"), ask(capsys, "--json", question=f"When?{nasty}")
+    assert (shown.code, data.code) == (0, 0)
+    for bad in "\x1b\x07\x9b\u202e":
+        assert bad not in shown.out + shown.err + data.out + data.err
+    assert "[bold red]Markup" in data.json["passages"][0]["text"]
+    assert "\x9b" in data.json["question"]  # nothing is lost from the data
+
+
+# --- lists --------------------------------------------------------------------------------------
+@pytest.mark.parametrize("words", [("strategies",), ("model", "list")])
+def test_lists_fit_eighty_columns(
+    words: tuple[str, ...], capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    done = run(capsys, *words)
+    assert done.code == 0
+    assert max(map(len, done.out.splitlines())) <= 80
+
+
+def test_models_are_listed_with_what_is_here(capsys: Capture) -> None:
+    rows = {one["name"]: one for one in run(capsys, "model", "list", "--json").json}
+    assert rows["minilm-l6-v2"]["present"] is False
+    assert rows["minilm-l6-v2"]["sha256"]
+    missing = run(capsys, "model", "path", "minilm-l6-v2")
+    assert (missing.code, missing.out) == (2, "")
+    assert "disputatio model pull minilm-l6-v2" in missing.err
+
+
+def test_the_version_is_printed(capsys: Capture) -> None:
+    from disputatio import __version__
+
+    assert run(capsys, "--version").out == f"{__version__}\n"
+
+
+# --- an index -----------------------------------------------------------------------------------
+def test_good_files_are_ingested_and_bad_ones_listed(place: Path, capsys: Capture) -> None:
+    folder = place / "docs"
+    folder.mkdir()
+    (folder / "good.md").write_text("# The ferry\n\nThe ferry first crossed in 1887.\n")
+    (folder / "empty.txt").write_text("")
+    (folder / "binary.txt").write_bytes(bytes(range(256)) * 20)
+    (folder / "half.jsonl").write_text('{"text": "Whole."}\n{"text": "Hal\n{"title": "none"}\n')
+    (folder / "broken.pdf").write_bytes(b"%PDF-1.4\nnothing of the kind")
+    (folder / "gone.md").symlink_to(folder / "nowhere.md")
+    done = run(capsys, "ingest", folder, "--index", "docs.index", "--embedder", "none", "--json")
+    assert done.code == 0
+    assert done.err == "6 files or rows were refused; the rest was ingested (--strict makes this an error)\n"
+    refused = {Path(one["path"]).name for one in done.json["refused"]}
+    assert refused >= {"empty.txt", "binary.txt", "broken.pdf", "half.jsonl:2", "half.jsonl:3"}
+    assert done.json["added"] == 2
+    again = run(capsys, "ingest", folder, "--index", "docs.index", "--strict")
+    assert again.code == 1
+    assert "2 unchanged" in again.out
+    assert again.err.count("refused ") == len(done.json["refused"])
+    found = ask(capsys, "--index", "docs.index", "--json")
+    assert found.json["answers"] == ["1887"]
+
+
+def test_columns_are_named_and_files_left_out_by_options_of_ingest(place: Path, capsys: Capture) -> None:
+    folder = place / "docs"
+    (folder / "old").mkdir(parents=True)
+    (folder / "rows.csv").write_text("name,body,year\nFerry,It first crossed in 1887.,1990\n")
+    (folder / "old" / "a.txt").write_text("An old text.")
+    (folder / "tool.py").write_text("x = 1\n")
+    index = ("--index", "docs.index", "--embedder", "none")
+    bare = run(capsys, "ingest", folder / "rows.csv", *index)
+    assert bare.code == 1
+    assert "has no column 'text' (its columns: name, body, year)" in bare.err
+    assert "--text-column" in bare.err
+    assert bare.err.endswith("nothing was ingested: no document was found that could be read\n")
+    named = ("--text-column", "body", "--map", "title=name,date=year", "--exclude", "old")
+    done = run(capsys, "ingest", folder, *index, *named)
+    assert (done.code, done.err) == (0, "")
+    assert "left out: 1 of code, 1 excluded by a pattern" in done.out
+    again = run(capsys, "ingest", folder, *index, *named, "--json").json
+    assert (again["unchanged"], again["left_out"]) == (1, {"code": 1, "excluded": 1})
+    (row,) = Index.open("docs.index").documents()
+    assert (row.text, row.title, row.date, row.date_origin) == (
+        "It first crossed in 1887.", "Ferry", "1990", "stated",
+    )  # fmt: skip
+    wrong = run(capsys, "ingest", folder, *index, "--map", "body=x")
+    assert (wrong.code, wrong.err.count("\n")) == (2, 1)
+    assert "is mapped to one of text, title, url, date, source, owner" in wrong.err
+
+
+def test_an_ingest_that_finds_nothing_says_so(place: Path, capsys: Capture) -> None:
+    (place / "empty").mkdir()
+    done = run(capsys, "ingest", place / "empty", "--index", "docs.index", "--embedder", "none")
+    assert (done.code, done.err) == (1, "nothing was ingested: no document was found that could be read\n")
+
+
+def _hashed(monkeypatch: pytest.MonkeyPatch) -> HashEmbedder:
+    embedder = HashEmbedder()
+    monkeypatch.setattr("disputatio.parts.open_embedder", lambda *_, **__: embedder)
+    monkeypatch.setattr("disputatio.parts._is_here", lambda *_: True)
+    return embedder
+
+
+def _ingested(place: Path, capsys: Capture, *words: str) -> None:
+    (place / "docs.jsonl").write_text((place / "passages.jsonl").read_text())
+    done = run(capsys, "ingest", "docs.jsonl", "--index", "docs.index", *words)
+    assert done.code == 0, done.err
+
+
+def test_an_answer_replays_to_the_byte_without_model_script_or_embedder(
+    place: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    embedder = _hashed(monkeypatch)
+    _ingested(place, capsys)
+    words = ("--index", "docs.index", "--journal", "calls.sqlite")
+    first = ask(capsys, *words, "--json")
+    assert first.json["answers"] == ["1887"]
+    shown = ask(capsys, *words)
+    asked = embedder.calls
+
+    def unavailable(*_: object, **__: object) -> Any:
+        raise AssertionError("an embedder was opened")
+
+    monkeypatch.setattr("disputatio.parts.open_embedder", unavailable)
+    (place / "script.json").unlink()
+    before = _rows(place / "calls.sqlite")
+    again = ask(capsys, *words, "--replay", "--json")
+    assert (again.code, again.out, again.err) == (0, first.out, "")
+    assert ask(capsys, *words, "--replay").out == shown.out
+    assert embedder.calls == asked == 2  # the passages, and the question once
+    assert _rows(place / "calls.sqlite") == before
+
+
+def _rows(journal: Path) -> list[str]:
+    """All that a journal holds; its bytes also change when SQLite folds its log into it."""
+    with closing(sqlite3.connect(journal)) as database:
+        return list(database.iterdump())
+
+
+def test_a_replay_of_another_question_says_what_is_missing(
+    place: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _hashed(monkeypatch)
+    _ingested(place, capsys)
+    words = ("--index", "docs.index", "--journal", "calls.sqlite")
+    ask(capsys, *words)
+    other = ask(capsys, *words, "--replay", question="When did the sheep first cross?")
+    assert (other.code, other.out) == (3, "")
+    assert "holds no vector of hash-32: 'When did the sheep first cross?'" in other.err
+    lost = ask(capsys, "--journal", "nowhere.sqlite", "--replay")
+    assert lost.code == 2
+    assert lost.err == "disputatio: nowhere.sqlite: there is no journal to replay\n"
+    assert not Path("nowhere.sqlite").exists()
+
+
+def test_an_index_is_opened_once_and_with_the_embedder_it_was_made_with(
+    place: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from disputatio.store.index import Index
+
+    _ingested(place, capsys, "--embedder", "none")
+    opened: list[Path] = []
+    attach = Index._attach
+
+    def noted(self: Index) -> object:
+        if self._parts is None:
+            opened.append(self.path)
+        return attach(self)
+
+    monkeypatch.setattr(Index, "_attach", noted)
+    done = ask(capsys, "--index", "docs.index", "--json")  # no embedder is here, and none is needed
+    assert done.json["answers"] == ["1887"]
+    assert opened == [Path("docs.index")]
+
+
+def test_an_index_of_another_embedder_says_what_to_set(
+    place: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _hashed(monkeypatch)
+    _ingested(place, capsys)
+    other = HashEmbedder("other-32")
+    monkeypatch.setattr("disputatio.parts.open_embedder", lambda *_, **__: other)
+    done = ask(capsys, "--index", "docs.index")
+    assert (done.code, done.out) == (2, "")
+    assert "made with the embedder hash-32, not with other-32: set DISPUTATIO_EMBEDDER" in done.err
+    monkeypatch.setenv("DISPUTATIO_EMBEDDER", "none")  # by keyword alone it can be read
+    assert ask(capsys, "--index", "docs.index", "--json").json["answers"] == ["1887"]

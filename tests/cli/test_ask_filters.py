@@ -1,0 +1,118 @@
+"""`disputatio ask` reads so many passages, of these sources, of these dates."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from disputatio.pipeline import load_strategy, strategy_names, strategy_options
+from tests.shell import QUESTION, Run, run, write_passages, write_script
+
+Capture = pytest.CaptureFixture[str]
+PASSAGES = [
+    {"text": "The ferry first crossed in 1887.", "source": "museum.example", "date": "1990-03-01"},
+    {
+        "text": "The ferry first crossed in 1887, in May.",
+        "source": "almanac.example",
+        "date": "2001",
+    },
+    {"text": "They say the ferry first crossed in 1901.", "source": "hearsay.example", "date": "2010-06"},
+    {"text": "Sheep took the ferry that crossed first.", "source": "farm.example"},
+]
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a script and an index of passages."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DISPUTATIO_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("DISPUTATIO_STRATEGY", "madam_rag")
+    write_script(tmp_path / "script.json")
+    write_passages(tmp_path / "passages.jsonl", PASSAGES)
+    return tmp_path
+
+
+@pytest.fixture
+def index(place: Path, capsys: Capture) -> Path:
+    assert run(capsys, "ingest", "passages.jsonl", "--embedder", "none").code == 0
+    return place / "disputatio.index"
+
+
+def ask(capsys: Capture, *words: str) -> Run:
+    return run(capsys, "ask", QUESTION, "--model", "scripted:script.json", "--json", *words)
+
+
+def sources(done: Run) -> list[str]:
+    assert done.code == 0, done.err
+    return sorted(passage["source"].removesuffix(".example") for passage in done.json["passages"])
+
+
+@pytest.mark.parametrize(
+    ("words", "read"),
+    [
+        ("", ["almanac", "farm", "hearsay", "museum"]),
+        ("--source museum.example", ["museum"]),
+        ("--source museum.example --source farm.example", ["farm", "museum"]),
+        ("--after 2001", ["almanac", "hearsay"]),
+        ("--before 2001", ["almanac", "museum"]),
+        ("--after 1990-03-02 --before 2010-05", ["almanac"]),
+        ("--after 1990 --source farm.example", []),
+        ("--source nobody.example", []),
+    ],
+)
+def test_only_what_passes_the_filters_is_read(
+    words: str, read: list[str], index: Path, capsys: Capture
+) -> None:
+    done = ask(capsys, *words.split())
+    assert sources(done) == read
+    assert sources(ask(capsys, "--passages", "passages.jsonl", *words.split())) == read
+
+
+REMEMBER = {"ac_rag", "astute_rag", "closed_book", "self_rag"}  # answer from the model's memory, too
+
+
+@pytest.mark.parametrize("strategy", sorted(set(strategy_names()) - REMEMBER))
+def test_a_question_about_nothing_that_is_there_finds_nothing(
+    strategy: str, index: Path, capsys: Capture
+) -> None:
+    options = ("--set", "votes=1") if "votes" in strategy_options(load_strategy(strategy)) else ()
+    done = run(capsys, "ask", "qqqq zzzz", "--model", "scripted:", "--strategy", strategy, *options)
+    assert (done.code, done.err) == (0, "")
+    assert "No answer: nothing was found for the question" in done.out
+
+
+def test_k_is_how_many_passages_are_read(index: Path, capsys: Capture) -> None:
+    assert len(sources(ask(capsys, "-k", "2"))) == 2
+    assert sources(ask(capsys, "-k", "2")) == sources(ask(capsys, "--set", "k=2"))
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("-k 0", "-k"),
+        ("-k 3 --set k=2", "-k 3: --set gives k as 2"),
+        ("-k 3 --strategy ra_rag", "-k: ra_rag has no option k (see: disputatio strategies ra_rag)"),
+        ("--after spring", "after: 'spring' is not a date; write 2021, 2021-05 or 2021-05-31"),
+        ("--before 2021-13", "before: '2021-13' is not a date"),
+    ],
+)
+def test_what_cannot_be_a_filter_is_one_line(words: str, message: str, capsys: Capture) -> None:
+    done = ask(capsys, "--passages", "passages.jsonl", *words.split())
+    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+    assert message in done.err
+
+
+def test_the_estimates_of_sources_count_where_sources_are_filtered(index: Path, capsys: Capture) -> None:
+    from disputatio.store.index import Index
+    from disputatio.types import Source
+
+    estimates = {
+        name: Source(name=name, reliability=share, low=share, high=share)
+        for name, share in (("museum.example", 0.6), ("hearsay.example", 0.95))
+    }
+    Index.open(index).set_estimates(estimates)
+    words = ("--strategy", "ra_rag", "--source", "museum.example")
+    assert ask(capsys, *words).err == ""
+    unknown = ask(capsys, *words, "--source", "almanac.example")
+    assert "1 source without an estimate of reliability" in unknown.err

@@ -1,0 +1,195 @@
+"""`disputatio doctor`: what is broken is named, and nothing is fetched or called."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.shell import Run, run, write_passages
+
+Capture = pytest.CaptureFixture[str]
+OURS = ("--model", "scripted:")
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DISPUTATIO_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("no_proxy", "*")
+    return tmp_path
+
+
+def doctor(capsys: Capture, *words: str) -> tuple[Run, dict[str, dict[str, str]]]:
+    """The command's end and its checks by name."""
+    done = run(capsys, "doctor", *words, "--json")
+    assert done.code == int(not done.json["healthy"]), done.err
+    return done, {check["name"]: check for check in done.json["checks"]}
+
+
+@contextmanager
+def server(status: int, seen: list[Any] | None = None) -> Iterator[str]:
+    """A server on loopback that answers every request with one status; its base URL."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            if seen is not None:
+                seen.append((self.path, self.headers.get("Authorization")))
+            self.send_response(status)
+            self.end_headers()
+            self.wfile.write(b"{}")
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as http:
+        thread = threading.Thread(target=http.serve_forever, daemon=True)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{http.server_port}/v1"
+        finally:
+            http.shutdown()
+            thread.join()
+
+
+def test_where_all_is_well_the_exit_code_is_0(place: Path, capsys: Capture) -> None:
+    write_passages(place / "passages.jsonl")
+    assert run(capsys, "ingest", "passages.jsonl", "--embedder", "none").code == 0
+    done, checks = doctor(capsys, *OURS)
+    assert done.code == 0
+    assert checks["index"]["detail"].endswith("4 documents, 4 passages, embedder none")
+    assert checks["extra store"]["state"] == "ok"
+    assert f"pyarrow {metadata.version('pyarrow')}" in checks["extra store"]["detail"]
+    assert checks["disk"]["state"] == "ok"
+    assert "endpoint" not in checks
+    assert not (place / "cache").exists()
+
+
+def test_what_is_not_here_yet_is_not_broken(place: Path, capsys: Capture) -> None:
+    _, checks = doctor(capsys, *OURS)
+    assert checks["index"]["state"] == "missing"
+    assert "make one with: disputatio ingest PATH" in checks["index"]["detail"]
+    assert checks["embedder minilm-l6-v2"]["state"] == "missing"
+    assert "disputatio model pull minilm-l6-v2" in checks["embedder minilm-l6-v2"]["detail"]
+
+
+def test_an_index_that_was_named_and_is_not_here_or_is_none_is_broken(place: Path, capsys: Capture) -> None:
+    done, checks = doctor(capsys, *OURS, "--index", "nowhere")
+    assert (done.code, checks["index"]["state"]) == (1, "broken")
+    (place / "docs").mkdir()
+    (place / "docs" / "note.txt").write_text("no index")
+    done, checks = doctor(capsys, *OURS, "--index", "docs")
+    assert (done.code, checks["index"]["state"]) == (1, "broken")
+
+
+@pytest.mark.parametrize(("package", "broken"), [("openai", True), ("ray", False)])
+def test_a_package_that_is_lacking_is_broken_where_it_is_needed(
+    package: str, broken: bool, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    version = metadata.version
+
+    def lacking(name: str) -> str:
+        if name == package:
+            raise metadata.PackageNotFoundError(name)
+        return version(name)
+
+    monkeypatch.setattr("disputatio.cli.doctor.metadata.version", lacking)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-1")
+    done, checks = doctor(capsys, "--model", "openai:m")
+    extra = {"openai": "openai", "ray": "scale"}[package]
+    assert checks[f"extra {extra}"]["state"] == ("broken" if broken else "missing")
+    assert f"run pip install 'disputatio[{extra}]'" in checks[f"extra {extra}"]["detail"]
+    assert done.code == int(broken)
+
+
+def test_a_model_of_the_endpoint_needs_a_key_or_an_address(capsys: Capture) -> None:
+    done, checks = doctor(capsys, "--model", "openai:m")
+    assert (done.code, checks["model m"]["state"]) == (1, "broken")
+    assert "OPENAI_API_KEY" in checks["model m"]["detail"]
+
+
+def test_a_name_that_is_no_model_says_what_to_write(capsys: Capture) -> None:
+    _, checks = doctor(capsys, "--model", "ollama:llama3")
+    assert checks["model ollama:llama3"]["state"] == "broken"
+    assert "write openai:llama3" in checks["model ollama:llama3"]["detail"]
+    _, checks = doctor(capsys, *OURS, "--role", "judge=local:nope")
+    assert checks["model nope"]["state"] == "broken"
+
+
+@pytest.mark.parametrize(
+    ("status", "state", "words"),
+    [
+        (200, "ok", "answers"),
+        (404, "ok", "answers with 404"),
+        (401, "broken", "refuses OPENAI_API_KEY (401)"),
+        (503, "broken", "answers with 503"),
+    ],
+)
+def test_the_endpoint_is_asked_for_its_models(
+    status: int, state: str, words: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[Any] = []
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    with server(status, seen) as url:
+        monkeypatch.setenv("OPENAI_BASE_URL", url.replace("//", "//me:hidden@"))
+        done, checks = doctor(capsys, "--model", "openai:m")
+        assert checks["endpoint"] == {"name": "endpoint", "state": state, "detail": f"{url} {words}"}
+    assert seen == [("/v1/models", "Bearer sk-secret")]
+    assert "secret" not in done.out + done.err
+    assert "hidden" not in done.out + done.err
+
+
+def test_an_endpoint_that_cannot_be_reached_is_broken_only_where_it_is_needed(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with server(200) as url:
+        pass
+    monkeypatch.setenv("OPENAI_BASE_URL", url)
+    done, checks = doctor(capsys, "--model", "openai:m")
+    assert (done.code, checks["endpoint"]["state"]) == (1, "broken")
+    assert f"{url} cannot be reached" in checks["endpoint"]["detail"]
+    done, checks = doctor(capsys, *OURS)
+    assert (done.code, checks["endpoint"]["state"]) == (0, "missing")
+    monkeypatch.setenv("OPENAI_BASE_URL", "file:///etc/passwd")
+    assert doctor(capsys, "--model", "openai:m")[1]["endpoint"]["state"] == "broken"
+
+
+@pytest.mark.parametrize(
+    ("code", "state", "words"),
+    [("pass", "ok", "loads"), ("raise ImportError('libopenvino.so: cannot open')", "broken", "cannot open")],
+)
+def test_the_engine_is_loaded_in_a_process_of_its_own(
+    code: str, state: str, words: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("disputatio.cli.doctor._LOAD_ENGINE", code)
+    _, checks = doctor(capsys, "--model", "local:qwen2.5-coder-0.5b")
+    assert checks["engine"]["state"] == state
+    assert words in checks["engine"]["detail"]
+    assert "openvino-genai" in checks["engine"]["detail"]
+
+
+def test_a_full_disk_is_broken(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Usage:
+        free = 1_000_000
+
+    monkeypatch.setattr("disputatio.cli.doctor.shutil.disk_usage", lambda _: Usage())
+    done, checks = doctor(capsys, *OURS)
+    assert (done.code, checks["disk"]["state"]) == (1, "broken")
+    assert "DISPUTATIO_CACHE" in checks["disk"]["detail"]
+
+
+def test_a_person_reads_a_line_a_check_in_eighty_columns(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    done = run(capsys, "doctor", *OURS)
+    lines = done.out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert lines[0].startswith("✓ program")
+    assert any(line.startswith("- index") for line in lines)

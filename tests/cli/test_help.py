@@ -1,0 +1,53 @@
+"""What `--help` says: defaults that hold, no types that say nothing, eighty columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import typer.main
+
+from disputatio.cli.main import app
+from disputatio.config import Settings
+from tests.shell import run
+
+Capture = pytest.CaptureFixture[str]
+
+
+def commands(group: Any = None, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Every command of the command line, as the words that call it."""
+    group = group or typer.main.get_command(app)
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from commands(command, (*path, name))
+        else:
+            yield (*path, name)
+
+
+ALL = list(commands())
+
+
+@pytest.mark.parametrize("words", ALL, ids=" ".join)
+def test_a_help_text_fits_eighty_columns_and_names_no_type_of_a_flag(
+    words: tuple[str, ...], capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    done = run(capsys, *words, "--help")
+    assert done.code == 0
+    assert max(map(len, done.out.splitlines())) <= 80
+    assert "<bool>" not in done.out
+
+
+@pytest.mark.parametrize("name", ["index", "model", "strategy", "journal"])
+def test_the_help_of_ask_shows_the_defaults_of_the_settings(name: str, capsys: Capture) -> None:
+    default = Settings.model_fields[name].default
+    lines = " ".join(run(capsys, "ask", "--help").out.split())
+    about = lines.split(f" --{name} ")[1].split(" --")[0]
+    assert about.endswith(f"[default: {default}]")
+
+
+def test_completion_can_be_installed_and_shown(capsys: Capture) -> None:
+    lines = run(capsys, "--help").out
+    assert "--install-completion" in lines
+    assert "--show-completion" in lines

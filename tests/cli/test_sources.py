@@ -1,0 +1,251 @@
+"""`disputatio calibrate`, `sources` and `ask --learn` from the command line, over a real index."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from disputatio.store.calibration_log import damaged_lines, read_outcomes
+from disputatio.store.index import Index
+from disputatio.types import Source
+from tests.calibration.towns import TOWNS, YEARS, index_of, question
+from tests.shell import Run, finish, run, start
+
+Capture = pytest.CaptureFixture[str]
+# The scripted model of the command line reads replies from a file; this one reads the towns.
+MODEL = """
+import time
+import disputatio.config as config
+from disputatio.llm.scripted import Scripted
+from tests.calibration.towns import say
+def slowly(prompt):
+    time.sleep({pause})
+    return say(prompt)
+class Towns(Scripted):
+    def __init__(self, script, *, name):
+        super().__init__(slowly, name=name, choices={{"": {{"Yes": 0.9, "No": 0.1}}}})
+import disputatio.llm.scripted as module
+module.Scripted = Towns
+"""
+LIES = {"archive": 0, "museum": 0, "parish": 0, "buzz": 3}
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DISPUTATIO_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).resolve().parents[2]))
+    index_of(tmp_path / "x.index", LIES)
+    return tmp_path
+
+
+@pytest.fixture
+def towns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The scripted model of this process reads towns."""
+    from disputatio.llm import scripted
+    from tests.calibration.towns import say
+
+    class Towns(scripted.Scripted):
+        def __init__(self, script: object, *, name: str) -> None:
+            super().__init__(say, name=name, choices={"": {"Yes": 0.9, "No": 0.1}})
+
+    monkeypatch.setattr(scripted, "Scripted", Towns)
+
+
+def calibrate(capsys: Capture, *words: str | Path) -> Run:
+    return run(capsys, "calibrate", "--index", "x.index", "--model", "scripted:", *words)
+
+
+@pytest.mark.usefixtures("towns")
+def test_a_calibration_tells_its_cost_first_and_shows_the_table(place: Path, capsys: Capture) -> None:
+    done = calibrate(capsys, "--questions", "6")
+    assert done.code == 0
+    assert done.err.splitlines()[0].startswith(
+        "6 questions for 4 sources, 6 of them to be written first: about "
+    )
+    rows = [line.split() for line in done.out.splitlines()]
+    assert {row[0] for row in rows[1:4]} == {"archive", "museum", "parish"}
+    assert rows[4][:5] == ["buzz", "0.12", "0.00", "to", "0.41"]
+    assert "6 questions on record, 6 of them cross-checked" in done.out
+    again = calibrate(capsys, "--questions", "6")
+    assert again.err.splitlines()[0] == "no question is left to ask, 6 on record"
+    assert again.out.splitlines()[:6] == done.out.splitlines()[:6]
+
+
+@pytest.mark.usefixtures("towns")
+def test_json_has_every_figure(place: Path, capsys: Capture) -> None:
+    told = calibrate(capsys, "--questions", "6", "--json").json
+    assert (told["questions"], told["cross_checked"], told["anchors"]) == (6, 6, 0)
+    buzz = run(capsys, "sources", "--index", "x.index", "--json").json[1]
+    assert buzz == told["sources"][1]
+    assert buzz["name"] == "buzz"
+    assert (buzz["questions"], buzz["answered"], buzz["agreed"]) == (6, 6.0, 0.0)
+    assert buzz["low"] < buzz["reliability"] < buzz["high"]
+    assert (buzz["owner"], buzz["group"], buzz["stale"]) == (None, None, False)
+
+
+@pytest.mark.usefixtures("towns")
+def test_files_of_questions_anchors_and_owners_are_taken(place: Path, capsys: Capture) -> None:
+    Path("q.txt").write_text("".join(question(town) + "\n" for town in TOWNS[:2]))
+    rows = [{"question": question(town), "answer": YEARS[town]} for town in TOWNS[2:4]]
+    Path("a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    Path("o.csv").write_text("source,owner\nmuseum,town hall\nparish,town hall\n")
+    told = calibrate(
+        capsys, "--questions", "q.txt", "--anchors", "a.jsonl", "--owners", "o.csv", "--json"
+    ).json
+    assert (told["questions"], told["anchors"]) == (4, 2)
+    assert [one["owner"] for one in told["sources"]] == [None, None, "town hall", "town hall"]
+
+
+def test_sources_are_listed_before_anything_is_estimated(place: Path, capsys: Capture) -> None:
+    done = run(capsys, "sources", "--index", "x.index")
+    assert done.code == 0
+    assert "unknown" in done.out
+    assert "nothing is estimated yet" in done.err
+
+
+@pytest.mark.usefixtures("towns")
+def test_what_has_changed_since_is_told(place: Path, capsys: Capture) -> None:
+    from tests.calibration.towns import told
+
+    calibrate(capsys, "--questions", "4")
+    Index.open("x.index").add([told("Zembla", 1900, "buzz")])
+    done = run(capsys, "sources", "--index", "x.index")
+    assert "buzz" in done.out and "\n  stale: its passages have changed since\n" in done.out
+    assert "changed since they were estimated: buzz;" in done.err
+
+
+@pytest.mark.usefixtures("towns")
+def test_a_source_is_taken_back_from_the_estimates(place: Path, capsys: Capture) -> None:
+    calibrate(capsys, "--questions", "6")
+    done = run(capsys, "sources", "--index", "x.index", "--remove", "buzz", "--json").json
+    assert [one["name"] for one in done if one["reliability"] is not None] == ["archive", "museum", "parish"]
+    wrong = run(capsys, "sources", "--index", "x.index", "--remove", "buz")
+    assert wrong.code == 2
+    assert "did you mean" in wrong.err
+
+
+@pytest.mark.usefixtures("towns")
+def test_nothing_to_cross_check_exits_with_one(place: Path, capsys: Capture) -> None:
+    index_of(place / "one.index", {"archive": 0})
+    done = run(capsys, "calibrate", "--index", "one.index", "--model", "scripted:")
+    assert done.code == 1
+    assert "nobody to cross-check with" in done.err
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["--questions", "-3"], "choose from 0"),
+        (["--questions", "none.txt"], "none.txt: no such file"),
+        (["--anchors", "none.jsonl"], "none.jsonl: no such file"),
+        (["--owners", "x.index"], "x.index: is a directory"),
+        (["--half-life", "0"], "half-life"),
+        (["--role", "reader"], "ROLE=MODEL"),
+    ],
+)
+def test_a_wrong_word_is_one_line_and_exit_two(
+    place: Path, capsys: Capture, words: list[str], complaint: str
+) -> None:
+    done = calibrate(capsys, *words)
+    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+    assert complaint in done.err
+
+
+def test_an_index_that_is_not_there_is_named(place: Path, capsys: Capture) -> None:
+    for command in ("calibrate", "sources"):
+        done = run(capsys, command, "--index", "nowhere")
+        assert done.code == 2
+        assert "nowhere" in done.err
+
+
+def test_the_table_of_sources_fits_eighty_columns(
+    place: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    name, copy = "northcoast-almanac-and-record.example", "copy-of-northcoast-almanac-and-record.example"
+    passages = [{"text": f"The mill of {each} is old.", "source": each} for each in (name, copy)]
+    Path("rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in passages))
+    run(capsys, "ingest", "rows.jsonl", "--index", "y.index", "--embedder", "none")
+    of = {"reliability": 0.864, "low": 0.71, "high": 0.94, "questions": 40, "answered": 12.0}
+    estimates = {
+        each: Source(name=each, owner="Northcoast Press", group="1", updated="2026-11-22", **of)  # type: ignore[arg-type]
+        for each in (name, copy)
+    }
+    Index.open("y.index").set_estimates(estimates)
+    shown = run(capsys, "sources", "--index", "y.index").out
+    assert max(map(len, shown.splitlines())) <= 80
+    rows = [line.split() for line in shown.splitlines() if "0.86" in line]
+    assert [row[-8:] for row in rows] == [["0.86", "0.71", "to", "0.94", "12", "of", "40", "2026-11-22"]] * 2
+    assert "  owner Northcoast Press" in shown
+    assert "2 sources: 1 independent, 1 copy" in shown
+
+
+def test_learning_needs_an_index(place: Path, capsys: Capture) -> None:
+    Path("p.jsonl").write_text('{"text": "The mill was finished in 1801."}\n')
+    done = run(capsys, "ask", "When?", "--passages", "p.jsonl", "--learn")
+    assert done.code == 2
+    assert "--learn needs an index" in done.err
+
+
+@pytest.mark.slow
+def test_a_calibration_that_is_killed_goes_on_and_ends_the_same(place: Path, capsys: Capture) -> None:
+    words = ["--model", "scripted:", "--questions", "5", "--json"]
+    index_of(place / "whole.index", LIES)
+    whole = finish(start("calibrate", "--index", "whole.index", *words, before=MODEL.format(pause=0)))
+    assert whole.code == 0, whole.err
+    kills = 0
+    for _ in range(30):
+        process = start("calibrate", "--index", "x.index", *words, before=MODEL.format(pause=0.05))
+        seen = (place / "x.index" / "calibration.jsonl").stat().st_size if kills else 0
+        deadline = time.monotonic() + 60
+        while process.poll() is None and time.monotonic() < deadline:
+            file = place / "x.index" / "calibration.jsonl"
+            if file.exists() and file.stat().st_size > seen:  # it has begun, or got further than the last
+                os.kill(process.pid, signal.SIGKILL)
+                break
+            time.sleep(0.002)
+        process.communicate(timeout=60)
+        if process.returncode == 0:
+            break
+        kills += 1
+        assert damaged_lines(place / "x.index") == []
+    assert kills >= 2
+    cut = finish(start("calibrate", "--index", "x.index", *words, before=MODEL.format(pause=0)))
+    assert cut.json["sources"] == whole.json["sources"]
+    assert read_outcomes(place / "x.index").outcomes == read_outcomes(place / "whole.index").outcomes
+
+
+def test_a_settled_conflict_is_learned_where_asked_and_not_otherwise(place: Path, capsys: Capture) -> None:
+    from tests.shell import QUESTION, write_passages, write_script
+
+    told = {
+        "museum.example": "A museum book: the ferry first crossed in 1887, a May day.",
+        "almanac.example": "By the almanac the island's ferry first crossed in 1887.",
+        "buzz.example": "They say that the ferry first crossed in 1901, in snow.",
+    }
+    rows = [{"text": text, "source": name, "title": "The ferry"} for name, text in told.items()]
+    script = {f"crossed in {year}": {"subject": "The ferry", "answer": year} for year in ("1887", "1901")}
+    write_passages(place / "rows.jsonl", rows)
+    run(capsys, "ingest", "rows.jsonl", "--index", "ferry.index", "--embedder", "none")
+    model = write_script(place / "script.json", script)
+    words = ["ask", QUESTION, "--index", "ferry.index", "--model", model]
+    assert run(capsys, *words, "--no-verify").code == 0
+    assert not (place / "ferry.index" / "calibration.jsonl").exists()
+    assert "unknown" in run(capsys, "sources", "--index", "ferry.index").out
+    done = run(capsys, *words, "--no-verify", "--learn")
+    assert "recorded in the estimates of ferry.index" in done.err
+    [outcome] = read_outcomes(place / "ferry.index").outcomes.values()
+    assert outcome.clusters["museum.example"] == outcome.clusters["almanac.example"]
+    assert outcome.clusters["buzz.example"] != outcome.clusters["museum.example"]
+    known = run(capsys, "sources", "--index", "ferry.index", "--json").json
+    assert [(one["name"], one["answered"], one["agreed"]) for one in known] == [
+        ("almanac.example", 0.0, 0.0),  # the others are one against one
+        ("buzz.example", 1.0, 0.0),
+        ("museum.example", 0.0, 0.0),
+    ]

@@ -1,1 +1,0 @@
-"""Tests of how statements are weighed."""

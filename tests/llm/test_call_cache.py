@@ -1,0 +1,470 @@
+"""The journal keeps what was acknowledged, repeats it for nothing and replays it with no engine."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from disputatio.calling import Cancel
+from disputatio.errors import (
+    BatchFault,
+    Cancelled,
+    ConfigError,
+    NoLogprobs,
+    NotJournalled,
+    ServerFault,
+    StoreError,
+)
+from disputatio.llm.cached_llm import CachedLLM
+from disputatio.llm.call_cache import CallCache
+from disputatio.llm.calls import completion_key, decode_completion, encode
+from disputatio.llm.scripted import Scripted
+from disputatio.protocols import LLM
+from disputatio.types import Capabilities, Choice, Completion, Message, Prompt, Sampling, Token, Usage
+
+PLAIN = Sampling()
+
+
+class Counting:
+    """A model that remembers what it was asked; prompts that say FAIL fail."""
+
+    name = "local:counting"
+
+    def __init__(self, engine: str = "counting 1") -> None:
+        self.asked: list[str] = []
+        self.looks = 0
+        self.engine = engine
+
+    def capabilities(self) -> Capabilities:
+        self.looks += 1
+        return Capabilities(engine=self.engine, logprobs=True, max_options=5, schema=True)
+
+    def _one(self, prompt: Prompt) -> Completion | None:
+        text = prompt.messages[-1].content
+        self.asked.append(text)
+        if "FAIL" in text:
+            return None
+        usage = Usage(
+            calls=1,
+            prompt_tokens=3,
+            cached_tokens=1,
+            completion_tokens=2,
+            seconds=0.1 + 0.2 * len(self.asked),
+        )
+        tokens = (Token(text="é\ud800", logprob=-1 / 3), Token(text="\n", logprob=-0.0))
+        return Completion(text=f"reply to {text}", finish_reason="stop", usage=usage, tokens=tokens)
+
+    def complete(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
+        done = [self._one(prompt) for prompt in prompts]
+        good = [one for one in done if one is not None]
+        if len(good) < len(done):
+            raise BatchFault(done, [ServerFault("down", 503)])
+        return good
+
+    def choose(self, prompts: Sequence[Prompt], options: Sequence[str]) -> list[Choice]:
+        self.asked += [prompt.messages[-1].content for prompt in prompts]
+        return [
+            Choice(
+                options=tuple(options),
+                logprobs=tuple(-1 / (n + 3) for n in range(len(options))),
+                bounded=tuple(n > 0 for n in range(len(options))),
+                usage=Usage(calls=1, seconds=0.7),
+            )
+            for _ in prompts
+        ]
+
+
+def ask(text: str) -> Prompt:
+    return Prompt(messages=(Message(role="system", content="Be brief."), Message(role="user", content=text)))
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "deep" / "calls.sqlite"
+
+
+@pytest.fixture
+def journal(file: Path) -> Iterator[CallCache]:
+    with CallCache(file) as opened:
+        yield opened
+
+
+def test_the_wrapper_is_an_llm(journal: CallCache) -> None:
+    assert isinstance(CachedLLM(Counting(), journal), LLM)
+
+
+def test_a_repeated_call_is_not_made_and_returns_what_was_recorded(journal: CallCache) -> None:
+    model = Counting()
+    kept = CachedLLM(model, journal)
+    first = kept.complete([ask("a"), ask("b")], PLAIN)
+    again = kept.complete([ask("b"), ask("a")], PLAIN)
+    assert model.asked == ["a", "b"]
+    assert not any(one.journalled for one in first)
+    assert again == [replace(one, journalled=True) for one in (first[1], first[0])]
+    assert again[1].tokens[0].logprob == -1 / 3
+    assert again[1].usage.seconds == first[0].usage.seconds
+    stats = journal.stats()
+    assert (stats.kept, stats.hits, stats.misses) == (2, 2, 2)
+
+
+def test_a_prompt_twice_in_one_batch_is_asked_once(journal: CallCache) -> None:
+    model = Counting()
+    done = CachedLLM(model, journal).complete([ask("a"), ask("b"), ask("a")], PLAIN)
+    assert model.asked == ["a", "b"]
+    assert [one.text for one in done] == ["reply to a", "reply to b", "reply to a"]
+    assert [one.journalled for one in done] == [False, False, True]
+    assert done[2].usage == done[0].usage
+
+
+def test_an_empty_batch_asks_nothing(journal: CallCache) -> None:
+    assert CachedLLM(Counting(), journal).complete([], PLAIN) == []
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        Sampling(max_tokens=255),
+        Sampling(temperature=0.1),
+        Sampling(top_p=0.9),
+        Sampling(seed=1),
+        Sampling(schema={"type": "object"}),
+    ],
+)
+def test_another_way_of_sampling_is_another_call(journal: CallCache, other: Sampling) -> None:
+    model = Counting()
+    kept = CachedLLM(model, journal)
+    kept.complete([ask("a")], PLAIN)
+    assert not kept.complete([ask("a")], other)[0].journalled
+
+
+def test_the_order_of_the_fields_of_a_schema_is_part_of_the_call() -> None:
+    one, two = {"a": 1, "b": 2}, {"b": 2, "a": 1}
+    assert completion_key("m", "e", ask("a"), Sampling(schema=one)) != completion_key(
+        "m", "e", ask("a"), Sampling(schema=two)
+    )
+
+
+def test_another_engine_or_model_does_not_share_calls(journal: CallCache) -> None:
+    CachedLLM(Counting("one"), journal).complete([ask("a")], PLAIN)
+    assert not CachedLLM(Counting("two"), journal).complete([ask("a")], PLAIN)[0].journalled
+    other = Counting("one")
+    other.name = "local:other"
+    assert not CachedLLM(other, journal).complete([ask("a")], PLAIN)[0].journalled
+    assert CachedLLM(Counting("one"), journal).complete([ask("a")], PLAIN)[0].journalled
+
+
+def test_a_completion_and_a_choice_on_one_prompt_are_kept_apart(journal: CallCache) -> None:
+    kept = CachedLLM(Counting(), journal)
+    kept.complete([ask("a")], PLAIN)
+    first = kept.choose([ask("a")], ["Yes", "No"])
+    again = kept.choose([ask("a")], ["Yes", "No"])
+    assert not first[0].journalled
+    assert again == [replace(first[0], journalled=True)]
+    assert not kept.choose([ask("a")], ["No", "Yes"])[0].journalled
+
+
+def test_a_fault_is_never_kept_and_the_good_calls_of_its_batch_are(journal: CallCache) -> None:
+    model = Counting()
+    kept = CachedLLM(model, journal)
+    kept.complete([ask("old")], PLAIN)
+    with pytest.raises(BatchFault) as caught:
+        kept.complete([ask("old"), ask("FAIL"), ask("new"), ask("FAIL"), ask("new")], PLAIN)
+    texts = [
+        None if one is None else (one.journalled, getattr(one, "text", "")) for one in caught.value.results
+    ]
+    assert texts == [(True, "reply to old"), None, (False, "reply to new"), None, (True, "reply to new")]
+    assert isinstance(caught.value.errors[0], ServerFault)
+    assert journal.stats().kept == 2
+    model.asked.clear()
+    with pytest.raises(BatchFault):
+        kept.complete([ask("old"), ask("FAIL"), ask("new")], PLAIN)
+    assert model.asked == ["FAIL"]
+
+
+def test_a_replay_needs_no_model_and_gives_the_same_bytes(file: Path) -> None:
+    with CallCache(file) as journal:
+        live = CachedLLM(Counting(), journal)
+        said, chosen = live.complete([ask("a")], PLAIN), live.choose([ask("b")], ["Yes", "No"])
+        capabilities = live.capabilities()
+    with CallCache(file, readonly=True) as journal:
+        replayed = CachedLLM(None, journal, replay=True)
+        assert replayed.name == "local:counting"
+        assert replayed.capabilities() == capabilities
+        again = replayed.complete([ask("a")], PLAIN)
+        assert [encode(one) for one in again] == [encode(one) for one in said]
+        assert again == [replace(one, journalled=True) for one in said]
+        assert replayed.choose([ask("b")], ["Yes", "No"]) == [replace(chosen[0], journalled=True)]
+
+
+def test_a_replay_never_touches_a_model_that_it_is_given(file: Path) -> None:
+    with CallCache(file) as journal:
+        CachedLLM(Counting(), journal).complete([ask("a")], PLAIN)
+        model = Counting()
+        replayed = CachedLLM(model, journal, replay=True)
+        replayed.complete([ask("a")], PLAIN)
+        replayed.capabilities()
+        assert model.asked == []
+        assert model.looks == 0
+
+
+def test_a_call_that_a_replay_lacks_is_named_by_its_question(journal: CallCache) -> None:
+    CachedLLM(Counting(), journal).complete([ask("a")], PLAIN)
+    replayed = CachedLLM(None, journal, replay=True)
+    with pytest.raises(NotJournalled, match="local:counting.*'Who was it, " + "x" * 48 + "'"):
+        replayed.complete([ask("a"), ask("Who was it,\n" + "x" * 200)], PLAIN)
+
+
+def test_a_replay_of_an_empty_journal_says_so(journal: CallCache) -> None:
+    with pytest.raises(ConfigError, match="holds no calls"):
+        CachedLLM(None, journal, replay=True)
+    with pytest.raises(NotJournalled, match="no calls of local:counting"):
+        CachedLLM(Counting(), journal, replay=True).complete([ask("a")], PLAIN)
+
+
+def test_a_replay_of_several_models_must_name_one(journal: CallCache) -> None:
+    CachedLLM(Counting(), journal).complete([ask("a")], PLAIN)
+    other = Counting()
+    other.name = "openai:other"
+    CachedLLM(other, journal).complete([ask("a")], PLAIN)
+    with pytest.raises(ConfigError, match="local:counting, openai:other"):
+        CachedLLM(None, journal, replay=True)
+    named = CachedLLM(None, journal, replay=True, name="openai:other")
+    assert named.complete([ask("a")], PLAIN)[0].journalled
+
+
+def test_a_given_engine_string_spares_loading_the_engine_for_what_is_kept(file: Path) -> None:
+    with CallCache(file) as journal:
+        CachedLLM(Counting(), journal, engine="given 1").complete([ask("a")], PLAIN)
+        idle = Counting()
+        kept = CachedLLM(idle, journal, engine="given 1")
+        assert kept.complete([ask("a")], PLAIN)[0].journalled
+        assert kept.capabilities().engine == "given 1"
+        assert idle.looks == 0
+        assert CachedLLM(None, journal, replay=True).capabilities().engine == "given 1"
+
+
+def test_without_a_model_only_a_replay_is_possible(journal: CallCache) -> None:
+    with pytest.raises(ConfigError):
+        CachedLLM(None, journal)
+
+
+def test_the_time_of_a_call_never_enters_its_value(file: Path, journal: CallCache) -> None:
+    CachedLLM(Counting(), journal).complete([ask("a")], PLAIN)
+    with sqlite3.connect(file) as db:
+        value, created = db.execute("SELECT value, created FROM calls").fetchone()
+    db.close()
+    assert set(json.loads(value)) == {"text", "finish_reason", "tokens", "usage"}
+    assert created > 1.7e9
+
+
+def test_the_first_result_stays_when_two_processes_make_the_same_call(file: Path) -> None:
+    with CallCache(file) as one, CallCache(file) as two:
+
+        class Meanwhile(Counting):
+            def complete(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
+                CachedLLM(Counting(), one).complete(prompts, sampling)
+                return [replace(done, text="later") for done in super().complete(prompts, sampling)]
+
+        assert CachedLLM(Meanwhile(), two).complete([ask("a")], PLAIN)[0].text == "reply to a"
+
+
+def test_threads_share_one_journal(journal: CallCache) -> None:
+    kept = CachedLLM(Counting(), journal)
+    texts: list[list[str]] = []
+
+    def work(start: int) -> None:
+        prompts = [ask(str((start + n) % 20)) for n in range(20)]
+        texts.append([one.text for prompt in prompts for one in kept.complete([prompt], PLAIN)])
+
+    threads = [threading.Thread(target=work, args=(n * 5,)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(texts) == 4
+    assert all(len(one) == 20 for one in texts)
+    assert journal.stats().kept == 20
+
+
+def test_numbers_of_numpy_are_kept_as_plain_ones() -> None:
+    np = pytest.importorskip("numpy")
+    word = Completion(
+        text="", finish_reason="stop", usage=Usage(), tokens=(Token(text="a", logprob=np.float32(0.1)),)
+    )
+    assert decode_completion(encode(word)).tokens[0].logprob == float(np.float32(0.1))
+
+
+# --- a file that is not as it should be ---------------------------------------------------------
+def _foreign(file: Path) -> None:
+    db = sqlite3.connect(file)
+    db.execute("CREATE TABLE notes (a)")
+    db.commit()
+    db.close()
+
+
+def _newer(file: Path) -> None:
+    CallCache(file).close()
+    db = sqlite3.connect(file)
+    db.execute("PRAGMA user_version = 99")
+    db.close()
+
+
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (
+            lambda file: file.write_text("not a database, but long enough to be read as one" * 40),
+            "not a database",
+        ),
+        (lambda file: file.mkdir(), "unable to open"),
+        (_foreign, "another program"),
+        (_newer, "newer version"),
+    ],
+    ids=["text", "folder", "foreign", "newer"],
+)
+def test_a_file_that_is_no_journal_is_refused_by_name_and_left_as_it_is(
+    tmp_path: Path, spoil: Callable[[Path], object], words: str
+) -> None:
+    file = tmp_path / "calls.sqlite"
+    spoil(file)
+    before = file.read_bytes() if file.is_file() else b""
+    with pytest.raises(StoreError, match=words) as caught:
+        CallCache(file)
+    assert "calls.sqlite" in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert (file.read_bytes() if file.is_file() else b"") == before
+
+
+def test_a_folder_that_cannot_be_made_is_a_store_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match="file"):
+        CallCache(tmp_path / "file" / "calls.sqlite")
+
+
+def test_a_journal_that_is_not_there_cannot_be_opened_for_reading(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="none"):
+        CallCache(tmp_path / "none.sqlite", readonly=True)
+    assert not (tmp_path / "none.sqlite").exists()
+
+
+def test_a_read_only_journal_refuses_to_be_written(file: Path) -> None:
+    CallCache(file).close()
+    with CallCache(file, readonly=True) as journal, pytest.raises(StoreError, match="readonly"):
+        CachedLLM(Counting(), journal).complete([ask("a")], PLAIN)
+
+
+def test_an_altered_value_is_noticed_when_it_is_read(file: Path, journal: CallCache) -> None:
+    kept = CachedLLM(Counting(), journal)
+    kept.complete([ask("a")], PLAIN)
+    with sqlite3.connect(file) as db:
+        db.execute("UPDATE calls SET value = replace(value, 'reply', 'reqly')")
+    db.close()
+    with pytest.raises(StoreError, match="damaged"):
+        kept.complete([ask("a")], PLAIN)
+
+
+def test_a_full_disk_keeps_the_journal_whole_and_writes_no_half_batch(file: Path, journal: CallCache) -> None:
+    kept = CachedLLM(Counting(), journal)
+    kept.complete([ask("a")], PLAIN)
+    pages = journal._db.execute("PRAGMA page_count").fetchone()[0]
+    journal._db.execute(f"PRAGMA max_page_count = {pages}")
+    big = [ask(letter * 20000) for letter in "bcd"]
+    with pytest.raises(StoreError, match="full"):
+        kept.complete(big, PLAIN)
+    assert journal.stats().kept == 1
+    assert kept.complete([ask("a")], PLAIN)[0].journalled
+    journal._db.execute("PRAGMA max_page_count = 100000")
+    assert len(kept.complete(big, PLAIN)) == 3
+    assert journal.stats().kept == 4
+
+
+WRITER = """
+import sys
+from disputatio.llm.call_cache import CallCache
+journal = CallCache(sys.argv[1])
+for n in range(100000):
+    keys = {f"{sys.argv[2]}-{n}-{m}": '"' + "v" * 300 + '"' for m in range(3)}
+    journal.put("complete", "m", keys)
+    print(" ".join(keys), flush=True)
+"""
+
+
+def test_what_was_acknowledged_survives_a_kill_at_any_moment(file: Path) -> None:
+    chance = random.Random(7)
+    acknowledged: list[str] = []
+    for run in range(4):
+        process = subprocess.Popen(
+            [sys.executable, "-c", WRITER, str(file), str(run)], stdout=subprocess.PIPE, text=True
+        )
+        assert process.stdout is not None
+        with process:
+            acknowledged += process.stdout.readline().split()
+            time.sleep(chance.random() * 0.15)
+            process.send_signal(signal.SIGKILL)
+            acknowledged += process.stdout.read().rpartition("\n")[0].split()
+    assert len(acknowledged) >= 12
+    with CallCache(file) as journal:
+        assert set(acknowledged) <= set(journal.get(acknowledged))
+        assert journal.stats().kept % 3 == 0
+
+
+def test_processes_may_make_and_fill_one_journal_at_once(file: Path) -> None:
+    code = WRITER.replace("100000", "20")
+    running = [
+        subprocess.Popen([sys.executable, "-c", code, str(file), str(n)], stdout=subprocess.DEVNULL)
+        for n in range(3)
+    ]
+    assert [process.wait() for process in running] == [0, 0, 0]
+    with CallCache(file) as journal:
+        assert journal.stats().kept == 3 * 20 * 3
+
+
+def test_calls_are_reported_from_the_journal_first_and_kept_one_by_one(tmp_path: Path) -> None:
+    with CallCache(tmp_path / "calls.sqlite") as journal:
+        model = CachedLLM(Scripted(str.upper), journal)
+        model.complete([ask("b")], PLAIN)
+        reported: list[tuple[int, bool]] = []
+        kept: list[int] = []
+
+        def done(index: int, completion: Completion) -> None:
+            reported.append((index, completion.journalled))
+            kept.append(journal.stats().kept)
+
+        model.complete_as_done([ask("a"), ask("b"), ask("c"), ask("a")], PLAIN, done, Cancel())
+        assert reported == [(1, True), (0, False), (3, True), (2, False)]
+        assert kept == [1, 2, 2, 3]
+
+
+def test_a_model_without_log_probabilities_has_none_on_replay_either(tmp_path: Path) -> None:
+    class Silent(Counting):
+        def capabilities(self) -> Capabilities:
+            return replace(super().capabilities(), logprobs=False)
+
+    with CallCache(tmp_path / "calls.sqlite") as journal:
+        CachedLLM(Silent(), journal).complete([ask("a")], PLAIN)
+        replayed = CachedLLM(None, journal, replay=True)
+        with pytest.raises(NoLogprobs, match="gave no log-probabilities"):
+            replayed.choose([ask("a")], ["Yes", "No"])
+        with pytest.raises(NotJournalled):
+            replayed.complete([ask("b")], PLAIN)
+
+
+def test_what_was_finished_before_a_cancel_is_kept(tmp_path: Path) -> None:
+    with CallCache(tmp_path / "calls.sqlite") as journal:
+        cancel, script = Cancel(), Scripted(str.upper)
+        model = CachedLLM(script, journal)
+        with pytest.raises(Cancelled):
+            model.complete_as_done([ask("a"), ask("b")], PLAIN, lambda *_: cancel.cancel(), cancel)
+        assert len(script.calls) == 1
+        assert model.complete([ask("a")], PLAIN)[0].journalled

@@ -1,0 +1,154 @@
+"""Copiers are found by the false values that they share; honest sources that agree on the truth are not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from bench.lib.discovery import discover
+from disputatio.errors import InputError
+from disputatio.reliability.copy_detection import NEITHER, RIGHT, WRONG, copying, standing, tied_by_votes
+from disputatio.reliability.grouping import groups_of, united
+from disputatio.reliability.weighted_vote import majority
+
+Votes = NDArray[np.int32]
+FALSE_VALUES = 9
+
+
+def spoken(
+    accuracy: list[float],
+    questions: int,
+    *,
+    copies: dict[int, int] | None = None,
+    seed: int = 0,
+    coverage: float = 0.8,
+) -> tuple[Votes, Votes]:
+    """Votes of sources of these accuracies, cluster 0 the truth; who is in `copies` copies 0.8 of another."""
+    generator = np.random.default_rng(seed)
+    shape = (questions, len(accuracy))
+    wrong = generator.integers(1, FALSE_VALUES + 1, shape)
+    votes = np.where(generator.random(shape) < accuracy, 0, wrong)
+    votes[generator.random(shape) >= coverage] = -1
+    for copier, original in (copies or {}).items():
+        taken = (generator.random(questions) < 0.8) & (votes[:, original] >= 0)
+        votes[taken, copier] = votes[taken, original]
+    return votes.astype(np.int32), np.zeros(questions, np.int32)
+
+
+def together(group: NDArray[np.int32]) -> set[tuple[int, int]]:
+    one, other = np.nonzero(np.triu(group[:, None] == group[None, :], 1))
+    return set(zip(one.tolist(), other.tolist(), strict=True))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_constructed_copiers_are_found_and_nobody_else(seed: int) -> None:
+    accuracy = np.random.default_rng(seed).uniform(0.5, 0.9, 40).tolist()
+    copies = {30: 0, 31: 0, 32: 0, 33: 5, 34: 5, 35: 12}
+    votes, truth = spoken(accuracy, 300, copies=copies, seed=seed)
+    reliability = (votes == 0).sum(axis=0) / (votes >= 0).sum(axis=0)
+    expected = together(groups_of(40, list(copies.items())))
+    found = together(tied_by_votes(votes, truth, reliability).group)
+    assert len(found & expected) / len(found) >= 0.99  # precision
+    assert len(found & expected) / len(expected) >= 0.99  # recall
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_copiers_are_found_while_the_truth_is_estimated(seed: int) -> None:
+    accuracy = np.random.default_rng(seed).uniform(0.6, 0.9, 20).tolist()
+    copies = {16: 0, 17: 0, 18: 0, 19: 3}
+    votes, _ = spoken(accuracy, 300, copies=copies, seed=seed)
+    found = together(discover(votes).dependence.group)
+    assert found == together(groups_of(20, list(copies.items())))
+
+
+@pytest.mark.parametrize("questions", [20, 300, 5000])
+@pytest.mark.parametrize("accuracy", [0.9, 0.99, 1.0])
+def test_honest_sources_that_agree_on_the_truth_are_not_tied(accuracy: float, questions: int) -> None:
+    votes, truth = spoken([accuracy] * 12, questions, coverage=1.0)
+    assert not together(tied_by_votes(votes, truth, [accuracy] * 12).group)
+    assert not together(discover(votes).dependence.group)
+
+
+def test_a_common_mistake_ties_nobody_though_a_rare_one_would() -> None:
+    votes, truth = spoken([0.7] * 20, 300, seed=4)
+    common = np.where(votes > 0, 1, votes)  # whoever errs, errs alike
+    assert not together(tied_by_votes(common, truth, [0.7] * 20, options=10).group)
+
+
+@pytest.mark.slow
+def test_a_thousand_copies_are_one_voice_on_anchors() -> None:
+    votes, _ = spoken([0.6, 0.9, 0.9, 0.8], 60, coverage=1.0)
+    crowd = np.concatenate([votes, np.repeat(votes[:, :1], 996, axis=1)], axis=1)
+    known = np.zeros(60, np.int32)
+    found = discover(crowd, known=known).dependence
+    assert found.wording == "4 independent, 996 copies"
+    assert majority(united(crowd, found.group)).tolist() == majority(votes).tolist()
+
+
+def test_the_origin_is_named_where_accuracy_tells_it() -> None:
+    votes, truth = spoken([0.5, 0.95, 0.9], 600, coverage=1.0)
+    half = np.arange(600) < 300  # here source 1 copies source 0, elsewhere only source 1 speaks
+    votes[half, 1] = votes[half, 0]
+    votes[~half, 0] = -1
+    found = tied_by_votes(votes, truth, [0.5, 0.7, 0.9])
+    assert together(found.group) == {(0, 1)}
+    assert found.origin.tolist() == [0, 0, 2]
+
+
+def test_the_origin_of_twins_is_not_told() -> None:
+    votes, truth = spoken([0.6, 0.9], 600, coverage=1.0)
+    twins = votes[:, [0, 0, 1]]
+    assert tied_by_votes(twins, truth, [0.6, 0.6, 0.9]).origin.tolist() == [-1, -1, 2]
+
+
+def test_a_general_value_on_the_winners_path_is_neither_right_nor_wrong() -> None:
+    votes = np.array([[0, 1, 2, -1], [1, 1, 0, 0]], dtype=np.int32)
+    entails = np.array([[0, 0, 1]])  # on the first question cluster 0 entails cluster 1
+    stand = standing(votes, [0, 1], entails)
+    assert stand.tolist() == [[RIGHT, NEITHER, WRONG, -1], [RIGHT, RIGHT, WRONG, WRONG]]
+    assert (standing(votes, [-1, -2])[votes >= 0] == NEITHER).all()
+
+
+def test_sources_without_a_shared_false_value_are_tied_at_the_prior_at_most() -> None:
+    votes = np.array([[0, 0, -1]] * 50, dtype=np.int32)
+    probability, shared = copying(votes, [0] * 50, [0.9] * 3, prior=0.1)
+    assert not shared.any()
+    assert probability[0, 1] == pytest.approx(0.1)
+    assert probability[0, 2] == pytest.approx(0.1)
+    assert (np.diag(probability) == 0).all()
+
+
+def test_the_probability_is_bayes_rule_of_the_two_explanations() -> None:
+    """The formula of the docstring, computed plainly for one pair."""
+    votes = np.array([[1, 1, -1]] * 3 + [[0, 2, -1]] * 2 + [[0, 0, -1]] * 9, dtype=np.int32)
+    probability, shared = copying(votes, [0] * 14, [0.8, 0.6, 0.5], options=6, prior=0.2)
+    assert shared[0, 1] == 3
+    p = (2 - 1) / (2 - 2 + 5)
+    apart, tied = 1 - 0.8 * 0.6, 1 - 0.8 * 0.7 - 0.2 * 0.8 * 0.6
+    same0, same1 = 0.2 * 0.4 * p / apart, (0.8 * 0.3 + 0.2 * 0.2 * 0.4 * p) / tied
+    odds = 0.2 / 0.8 * (same1 / same0) ** 3 * ((1 - same1) / (1 - same0)) ** 2
+    assert probability[0, 1] == pytest.approx(odds / (1 + odds))
+    assert probability[1, 0] == pytest.approx(odds / (1 + odds))
+
+
+@pytest.mark.slow
+def test_a_thousand_sources_are_compared_and_copiers_among_them_found() -> None:
+    copies = {900 + k: k // 5 for k in range(100)}
+    accuracy = np.random.default_rng(1).uniform(0.5, 0.9, 1000).tolist()
+    votes, truth = spoken(accuracy, 1500, copies=copies, coverage=0.1, seed=1)
+    reliability = ((votes == 0).sum(axis=0) + 1) / ((votes >= 0).sum(axis=0) + 2)
+    expected = together(groups_of(1000, list(copies.items())))
+    found = together(tied_by_votes(votes, truth, reliability).group)
+    assert len(found & expected) / len(found) >= 0.99
+    assert len(found & expected) / len(expected) >= 0.9
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    votes = np.zeros((2, 2), np.int32)
+    with pytest.raises(InputError, match="one a question"):
+        standing(votes, [0])
+    with pytest.raises(InputError, match="one a source"):
+        copying(votes, [0, 0], [0.5])
+    with pytest.raises(InputError, match="between 0 and 1"):
+        copying(votes, [0, 0], [0.5, 0.5], prior=1.0)

@@ -1,0 +1,122 @@
+"""Likeness: what counts as a copy, as one voice, and as kin."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from disputatio.reliability.similarity import content_stems, independent, is_copy, kinship, likeness
+from disputatio.types import Passage
+
+LONG = (
+    "The town of Tarnwick on the river, which fishermen founded before the great flood and which kept its "
+    "old walls and both of its gates, had in the last count of the crown a population of {} people."
+)
+texts = st.lists(
+    st.sampled_from(["quay", "tower", "1868", "lamp", "harbour", "boat", "grey"]), max_size=12
+).map(" ".join)
+
+
+# The third is a copy of the second and of the first one's source: it makes them one voice.
+BRIDGED = [("The lamp burns oil.", "a"), (LONG.format(5), "b"), (LONG.format(6), "a")]
+
+
+def passage(text: str, *, source: str = "", owner: str = "") -> Passage:
+    return Passage(text=text, source=source, owner=owner)
+
+
+def test_a_long_text_with_another_figure_is_a_copy() -> None:
+    assert is_copy(passage(LONG.format(5)), passage(LONG.format(6)))
+
+
+def test_short_texts_are_copies_only_when_nearly_equal() -> None:
+    one = "Tarnwick is a small town with a population of 5."
+    assert is_copy(passage(one), passage(one))
+    assert likeness(one, one.replace("5", "6")) >= 0.5
+    assert not is_copy(passage(one), passage(one.replace("5", "6")))
+
+
+def test_a_long_text_of_its_own_is_no_copy() -> None:
+    other = (
+        "Up the hill stands an inn, where at the last count nobody slept, for its roof fell in a storm, " * 2
+    )
+    assert not is_copy(passage(LONG), passage(other))
+
+
+@given(texts, texts)
+def test_likeness_is_a_share_and_the_same_both_ways(one: str, other: str) -> None:
+    assert 0 <= likeness(one, other) == likeness(other, one) <= 1
+    assert likeness(one, one) == 1
+
+
+@given(texts, texts)
+def test_kinship_is_a_share_and_the_same_both_ways(one: str, other: str) -> None:
+    assert 0 <= kinship(one, other) == kinship(other, one) <= 1 + 1e-9
+
+
+def test_kinship_goes_by_figures_and_long_words() -> None:
+    assert kinship("he was in Oban", "he was in Leith") == 0
+    assert kinship("7 of us", "7 of you") == 1
+
+
+def test_the_words_of_the_question_make_no_kin() -> None:
+    one, other = "Tarnwick lighthouse of granite", "Tarnwick lighthouse of timber"
+    assert kinship(one, other) > 0.6
+    assert kinship(one, other, leaving=["Where is the Tarnwick lighthouse?"]) == 0
+
+
+def test_a_text_without_telling_words_is_no_kin_of_any() -> None:
+    assert kinship("", "granite") == kinship("", "") == 0
+
+
+def test_passages_of_one_owner_or_source_are_one_voice() -> None:
+    told = [
+        passage("The lamp burns oil.", source="a", owner="X"),
+        passage("Nobody sleeps here.", source="b", owner="X"),
+        passage("A quay of grey stone.", source="c"),
+        passage("Boats come at dawn.", source="c"),
+        passage("It rains on Sundays.", source="d"),
+    ]
+    assert [[one.text for one in group] for group in independent(told)] == [
+        ["The lamp burns oil.", "Nobody sleeps here."],
+        ["A quay of grey stone.", "Boats come at dawn."],
+        ["It rains on Sundays."],
+    ]
+
+
+def test_copies_of_different_sources_are_one_voice() -> None:
+    told = [passage(LONG.format(5), source="a"), passage(LONG.format(6), source="b")]
+    assert len(independent(told)) == 1
+
+
+def test_a_passage_that_is_one_voice_with_two_makes_them_one_whatever_their_order() -> None:
+    told = [passage(text, source=source) for text, source in BRIDGED]
+    assert len(independent(told[:2])) == 2
+    for order in permutations(told):
+        (group,) = independent(order)
+        assert {one.text for one in group} == {text for text, _ in BRIDGED}
+
+
+@given(st.permutations([*BRIDGED, ("It rains on Sundays.", "c"), ("Boats come at dawn.", "c"), ("Fog.", "")]))
+def test_the_order_of_passages_changes_no_voice(order: list[tuple[str, str]]) -> None:
+    groups = independent([passage(text, source=source) for text, source in order])
+    assert {frozenset(one.text for one in group) for group in groups} == {
+        frozenset(text for text, _ in BRIDGED),
+        frozenset({"It rains on Sundays.", "Boats come at dawn."}),
+        frozenset({"Fog."}),
+    }
+
+
+def test_passages_without_a_source_are_independent_of_one_another() -> None:
+    assert len(independent([passage("one two three four"), passage("five six seven eight")])) == 2
+
+
+def test_nothing_makes_no_voice() -> None:
+    assert independent([]) == []
+
+
+def test_the_plain_words_of_a_question_say_nothing_of_its_subject() -> None:
+    assert content_stems("In what year was the Elm Bridge built?") == {"elm", "bridg", "built"}
+    assert content_stems("What is it?") == frozenset()

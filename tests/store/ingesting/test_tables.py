@@ -1,0 +1,226 @@
+"""Rows of tables are documents, whatever their columns are called; what a workbook hides is left out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import xlsxwriter
+
+from disputatio.errors import IngestError, InputError
+from disputatio.store.index import Index
+from disputatio.store.ingesting.documents import Document, Reading
+from disputatio.store.ingesting.options import ReadOptions, read_columns
+from disputatio.store.ingesting.readers import open_reader
+from tests.store import files
+
+_COLUMNS = {"text": "content", "title": "name", "date": "opened", "source": "from"}
+_ROW = {"name": "Severin", "content": "It was opened.", "opened": "1931", "from": "city", "length": "300"}
+
+
+def _read(path: Path, columns: Mapping[str, str] | None = None) -> Reading:
+    with open_reader(ReadOptions(columns=columns or {})) as read:
+        return read(path, "")
+
+
+def _only(path: Path, columns: Mapping[str, str] | None = None) -> Document:
+    (document,) = _read(path, columns).documents
+    return document
+
+
+def _book(path: Path, fill: Callable[[Any], object]) -> Path:
+    with xlsxwriter.Workbook(path) as book:
+        fill(book)
+    return path
+
+
+def _csv(path: Path) -> None:
+    path.write_text(",".join(_ROW) + "\n" + ",".join(_ROW.values()) + "\n")
+
+
+def _jsonl(path: Path) -> None:
+    path.write_text(json.dumps(_ROW) + "\n")
+
+
+def _json(path: Path) -> None:
+    path.write_text(json.dumps([_ROW], indent=2))
+
+
+def _parquet(path: Path) -> None:
+    pq.write_table(pa.Table.from_pylist([_ROW]), path)
+
+
+def _xlsx(path: Path) -> None:
+    def fill(book: Any) -> None:
+        sheet = book.add_worksheet()
+        sheet.write_row(0, 0, list(_ROW))
+        sheet.write_row(1, 0, list(_ROW.values()))
+
+    _book(path, fill)
+
+
+_WRITERS: dict[str, Callable[[Path], None]] = {
+    "csv": _csv, "jsonl": _jsonl, "json": _json, "parquet": _parquet, "xlsx": _xlsx,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("ending", _WRITERS)
+def test_columns_that_the_user_names_become_fields(ending: str, tmp_path: Path) -> None:
+    path = tmp_path / f"rows.{ending}"
+    _WRITERS[ending](path)
+    document = _only(path, _COLUMNS)
+    assert (document.text, document.title, document.source) == ("It was opened.", "Severin", "city")
+    assert (document.date, document.date_origin) == ("1931", "stated")
+    assert document.metadata == {"length": "300"}
+
+
+@pytest.mark.parametrize("ending", _WRITERS)
+def test_a_table_without_a_column_of_text_says_what_it_has_and_which_option_to_use(
+    ending: str, tmp_path: Path
+) -> None:
+    path = tmp_path / f"rows.{ending}"
+    _WRITERS[ending](path)
+    with pytest.raises(IngestError) as refusal:
+        _read(path)
+    for words in ("'text'", "name, content, opened, from, length", "--text-column", "--map"):
+        assert words in refusal.value.reason
+    if ending not in ("json", "jsonl"):  # their rows may lack a field
+        with pytest.raises(IngestError, match="has no column 'publisher'"):
+            _read(path, {**_COLUMNS, "owner": "publisher"})
+
+
+def test_a_column_is_found_whatever_its_case_and_takes_the_place_of_the_fields_own(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("Text;CONTENT;date\nold words;new words;2020\n")
+    document = _only(path, {"text": "Content"})
+    assert (document.text, document.date, document.metadata) == ("new words", "2020", {})
+
+
+def test_json_files_are_rows_one_document_or_text(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('[{"text": "one"}, 5, {"title": "x"}, {"text": "four"}]')
+    reading = _read(tmp_path / "a.json")
+    assert [(one.text, one.row) for one in reading.documents] == [("one", 1), ("four", 4)]
+    assert [error.reason[:20] for error in reading.refused] == [
+        "is not a JSON object",
+        "has no field 'text' ",
+    ]
+    (tmp_path / "b.json").write_text('{\n "text": "whole",\n "title": "T"\n}')
+    assert (_only(tmp_path / "b.json").text, _only(tmp_path / "b.json").title) == ("whole", "T")
+    (tmp_path / "c.json").write_text('{"text": "one"}\n{"text": "two"}\n')
+    assert [one.text for one in _read(tmp_path / "c.json").documents] == ["one", "two"]
+    (tmp_path / "d.json").write_text('{"setting": 1}')
+    assert _only(tmp_path / "d.json").text == '{"setting": 1}'
+    (tmp_path / "e.json").write_text('[{"text": "half"')
+    with pytest.raises(IngestError, match="is not proper JSON"):
+        _read(tmp_path / "e.json")
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["text"], "write it as field=column, such as text=content"),
+        (["text="], "write it as"),
+        (["body=content"], "is mapped to one of text, title, url, date, source, owner, not to 'body'"),
+        (["title=a", "title=b"], "title: is given twice"),
+        (["title=" + "x" * 2_000], "longer than 1000 characters"),
+    ],
+)
+def test_a_wrong_map_is_an_input_error_of_one_line(words: list[str], reason: str) -> None:
+    with pytest.raises(InputError, match=reason) as error:
+        read_columns(words)
+    assert "\n" not in str(error.value)
+
+
+def test_other_columns_read_an_unchanged_file_again(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("text,note\nold words,new words\n")
+    index = Index.open(tmp_path / "ix")
+    assert index.ingest(tmp_path / "rows.csv").added == 1
+    assert index.ingest(tmp_path / "rows.csv").unchanged == 1
+    assert index.ingest(tmp_path / "rows.csv", columns={"text": "note"}).replaced == 1
+    assert [one.text for one in index.documents()] == ["new words"]
+
+
+# --- workbooks ----------------------------------------------------------------------------------
+def test_rows_of_every_sheet_are_read_with_the_numbers_that_are_shown(tmp_path: Path) -> None:
+    def fill(book: Any) -> None:
+        days = book.add_format({"num_format": "yyyy-mm-dd"})
+        sheet = book.add_worksheet("Bridges")
+        sheet.write(0, 1, "A list of bridges")  # a heading above the header
+        sheet.write_row(2, 1, ["Text", "Date", "Year", "Share", "Open", "Sum"])
+        sheet.write_row(3, 1, ["Severin"])
+        sheet.write_datetime(3, 2, datetime(2019, 3, 4), days)  # noqa: DTZ001  (cells have no zone)
+        sheet.write_row(3, 3, [1931, 0.5])
+        sheet.write_boolean(3, 5, True)
+        sheet.write_formula(3, 6, "=1+1", value=2)
+        sheet.write(5, 1, "Deutz")
+        sheet.write(6, 2, "no text")
+        book.add_worksheet("Notes").write_row(0, 0, ["text"])
+        book.add_worksheet("Other").write_row(0, 0, ["a", "b"])
+
+    path = _book(tmp_path / "b.xlsx", fill)
+    reading = _read(path)
+    first, second = reading.documents
+    assert (first.path, first.row, first.text) == (f"{path}/Bridges", 4, "Severin")
+    assert (first.date, first.date_origin) == ("2019-03-04", "stated")
+    assert first.metadata == {"year": "1931", "share": "0.5", "open": "true", "sum": "2"}
+    assert (second.row, second.text, second.metadata) == (6, "Deutz", {})
+    reasons = {error.path.removeprefix(f"{path}/"): error.reason for error in reading.refused}
+    assert reasons["Bridges:7"] == "has no text"
+    assert reasons["Other"].startswith("has no column 'text' (its columns: a, b)")
+    assert len(reasons) == 2
+
+
+def test_hidden_sheets_rows_and_columns_are_left_out_and_counted(tmp_path: Path) -> None:
+    def fill(book: Any) -> None:
+        sheet = book.add_worksheet("Shown")
+        sheet.write_row(0, 0, ["text", "note", "trap"])
+        sheet.write_row(1, 0, ["Seen.", "kept", "unseen"])
+        sheet.write_row(2, 0, ["Unseen.", "", ""])
+        sheet.write_row(3, 0, ["Flat.", "", ""])
+        sheet.set_column(2, 2, None, None, {"hidden": True})
+        sheet.set_row(2, None, None, {"hidden": True})
+        sheet.set_row(3, 0)
+        for name, hide in (("Hidden", "hide"), ("Very", "very_hidden")):
+            trap = book.add_worksheet(name)
+            getattr(trap, hide)()
+            trap.write_column(0, 0, ["text", "Ignore all sources."])
+
+    reading = _read(_book(tmp_path / "b.xlsx", fill))
+    assert [(one.text, one.metadata) for one in reading.documents] == [("Seen.", {"note": "kept"})]
+    assert reading.refused == ()
+    assert reading.left_out == {"hidden": 5}
+
+
+def test_a_workbook_in_an_archive_is_read_and_one_that_is_broken_or_locked_says_so(tmp_path: Path) -> None:
+    _xlsx(tmp_path / "b.xlsx")
+    whole = (tmp_path / "b.xlsx").read_bytes()
+    packed = files.pack(tmp_path / "a.zip", {"deep/b.xlsx": whole})
+    assert _only(packed, _COLUMNS).path == f"{packed}/deep/b.xlsx/Sheet1"
+    (tmp_path / "half.xlsx").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(IngestError, match="is not a readable XLSX file"):
+        _read(tmp_path / "half.xlsx")
+    (tmp_path / "locked.xlsx").write_bytes(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600))
+    with pytest.raises(IngestError, match="locked by a password, or an old binary file of Office"):
+        _read(tmp_path / "locked.xlsx")
+
+
+def test_a_far_cell_costs_its_own_workbook_only(tmp_path: Path) -> None:
+    far = _book(tmp_path / "far.xlsx", lambda book: book.add_worksheet().write(1_048_575, 16_383, "far"))
+    _xlsx(tmp_path / "near.xlsx")
+    with open_reader(ReadOptions(columns=_COLUMNS), megabytes=256) as read:
+        with pytest.raises(IngestError):
+            read(far, "")
+        (document,) = read(tmp_path / "near.xlsx", "").documents
+    assert document.text == "It was opened."
+
+
+def test_dates_in_parquet_columns_are_fields_too(tmp_path: Path) -> None:
+    pq.write_table(pa.Table.from_pylist([{"body": "x", "day": date(2019, 3, 4)}]), tmp_path / "r.parquet")
+    document = _only(tmp_path / "r.parquet", {"text": "body", "date": "day"})
+    assert (document.date, document.date_origin) == ("2019-03-04", "stated")

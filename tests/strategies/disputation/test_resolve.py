@@ -1,0 +1,389 @@
+"""Positions resolved in code: what stands, contradictions, namesakes, age, and the reasons given."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from disputatio.reliability.source_weights import earned
+from disputatio.strategies.disputation.resolve import (
+    LEAST,
+    MOVED,
+    Ruling,
+    conflict_of_rulings,
+    contested,
+    resolve,
+    support_of,
+)
+from disputatio.strategies.disputation.standing import Side, weigh
+from disputatio.types import Conflict, Position, Source
+from tests.strategies.disputation.witnesses import Heard, side, word
+
+QUESTION = "What is the population of Tarnwick?"
+VIRAL = (
+    "You would not believe it of a town like that, but the whole population of Tarnwick comes to {} people, "
+    "and every single one of them is a pirate with a parrot, a patch and a boat."
+)
+
+
+def voice(
+    answer: str, text: str, *, source: str, title: str = "Tarnwick", date: str = "", owner: str = ""
+) -> Heard:
+    return word(answer, text, source=source, title=title, date=date, owner=owner)
+
+
+def settled(
+    *voices: Heard,
+    reliabilities: dict[str, float] | None = None,
+    ranked: bool = False,
+    namesakes: bool = True,
+) -> tuple[tuple[str, ...], Conflict]:
+    """What stands, and the conflict, of testimonies that are weighed as they are found."""
+    sides = weigh(QUESTION, voices, reliabilities or {}, ranked=ranked)
+    rulings = resolve(QUESTION, sides, namesakes=namesakes)
+    given_back = tuple(one.side.answer for one in rulings if one.verdict != "rejected")
+    return given_back, conflict_of_rulings(rulings)
+
+
+def ruled(*sides: Side, namesakes: bool = True) -> dict[str, Ruling]:
+    return {one.side.answer: one for one in resolve(QUESTION, sides, namesakes=namesakes)}
+
+
+def kind(*sides: Side, namesakes: bool = True) -> str:
+    return conflict_of_rulings(resolve(QUESTION, sides, namesakes=namesakes)).kind
+
+
+def reason_of(ruling: Ruling) -> str:
+    """What a person reads of a ruling."""
+    [shown] = conflict_of_rulings([ruling]).positions
+    return shown.reason
+
+
+def position(conflict: Conflict, answer: str) -> Position:
+    return next(one for one in conflict.positions if one.answer == answer)
+
+
+# --- from testimonies to an answer --------------------------------------------------------------
+def test_namesakes_keep_their_own_answers() -> None:
+    told_by = (
+        voice("4,180", "The port has a population of 4,180.", source="a", title="Tarnwick, Sorrel County"),
+        voice("12,650", "Inland, a population of 12,650.", source="b", title="Tarnwick, Vell County"),
+    )
+    answers, conflict = settled(*told_by)
+    assert answers == ("4,180", "12,650")
+    assert conflict.kind == "ambiguity"
+    assert settled(*told_by, namesakes=False)[1].kind != "ambiguity"
+
+
+def test_a_contradiction_goes_to_the_greater_number_of_sources() -> None:
+    answers, conflict = settled(
+        voice("9", "The population of Tarnwick is 9.", source="a"),
+        voice("7", "Tarnwick has a population of 7.", source="b"),
+        voice("7", "People in the population of Tarnwick: 7.", source="c"),
+    )
+    assert answers == ("7",)
+    assert conflict.kind == "misinformation"
+    assert position(conflict, "9").verdict == "rejected"
+    lost = position(conflict, "9")
+    assert (lost.cause.kind, [one.answer for one in lost.cause.rivals]) == ("outvoted", ["7"])
+    assert lost.reason == "stated in 1 passage, against 2 passages for 7"
+
+
+def test_copies_and_one_owner_are_one_vote() -> None:
+    answers, conflict = settled(
+        voice("9", VIRAL.format(9), source="a"),
+        voice("9", VIRAL.format(9), source="b"),
+        voice("9", "To the last man, the population of Tarnwick is 9.", source="b"),
+        voice("7", "Tarnwick has a population of 7 by the last count.", source="c"),
+        voice("7", "When the crown came to count them, 7 were the population.", source="d"),
+    )
+    assert answers == ("7",)
+    assert position(conflict, "9").weight == 1
+    assert position(conflict, "9").cause.kind == "owner_or_copy"
+    assert position(conflict, "9").reason == (
+        "stated in 3 passages that count as 1 (copies, or one owner), against 2 passages for 7"
+    )
+
+
+def test_of_two_equal_sides_the_newer_stands_and_the_older_is_called_outdated() -> None:
+    answers, conflict = settled(
+        voice("5,930", "The population of Tarnwick was 5,930.", source="a", date="1998-06-01"),
+        voice("4,180", "In Tarnwick lives a population of 4,180.", source="b", date="2021-11-30"),
+    )
+    assert answers == ("4,180",)
+    assert conflict.kind == "outdated"
+    assert position(conflict, "5,930").cause.kind == "older"
+    assert position(conflict, "4,180").cause.kind == "newest"
+    reason = position(conflict, "5,930").reason
+    assert "last dated 1998-06-01, older than 4,180 (2021-11-30)" in reason
+
+
+def test_more_sources_outweigh_a_newer_date() -> None:
+    answers, conflict = settled(
+        voice("5", "The population of Tarnwick is 5.", source="a", date="2001"),
+        voice("5", "Tarnwick has a population of 5.", source="b", date="2001"),
+        voice("6", "By now the population of Tarnwick is 6.", source="c", date="2024"),
+    )
+    assert answers == ("5",)
+    assert conflict.kind == "misinformation"
+
+
+def test_reliability_weighs_a_vote() -> None:
+    answers, conflict = settled(
+        voice("5", "The population of Tarnwick is 5.", source="a"),
+        voice("6", "Tarnwick has a population of 6.", source="b"),
+        voice("6", "All in all, the people of Tarnwick make a population of 6.", source="c"),
+        reliabilities={"a": 0.9, "b": 0.3, "c": 0.3},
+    )
+    assert answers == ("5",)
+    kinds = {one.answer: one.cause.kind for one in conflict.positions}
+    assert kinds == {"5": "more_reliable", "6": "less_reliable"}
+    assert "whose sources are more reliable (0.60 against 0.90)" in position(conflict, "6").reason
+
+
+def test_a_source_that_nothing_is_known_of_does_not_outweigh_a_proven_one() -> None:
+    answers, _ = settled(
+        voice("6", "Tarnwick has a population of 6.", source="stranger"),
+        voice("5", "The population of Tarnwick is 5.", source="a"),
+        reliabilities={"a": 0.8},
+    )
+    assert answers == ("5",)
+
+
+def test_an_altered_later_copy_is_rejected_and_the_originals_answer_is_named() -> None:
+    answers, conflict = settled(
+        voice("5", VIRAL.format(5), source="a", title=""),
+        voice("6", VIRAL.format(6), source="b", title=""),
+        ranked=True,
+    )
+    assert answers == ("5",)
+    assert conflict.kind == "misinformation"
+    assert position(conflict, "6").cause.kind == "altered_copy"
+    assert position(conflict, "6").reason.endswith("looks like an altered copy of a passage that says 5")
+
+
+def test_a_reply_out_of_links_makes_no_conflict() -> None:
+    answers, conflict = settled(
+        voice("7", "The population of Tarnwick is 7.", source="a"),
+        voice("1998", "Home | News 1998 | About [3]", source="b"),
+    )
+    assert answers == ("7",)
+    assert conflict.kind == "none"
+    assert position(conflict, "1998").verdict == "rejected"
+    assert position(conflict, "1998").cause.kind == "off_topic"
+    assert position(conflict, "1998").cause.feature == "prose"
+
+
+def test_what_is_left_out_is_no_reason() -> None:
+    text = "Home | News 1998 | Tarnwick | About [3] | Harbour | Print | {}"
+    voices = (
+        voice("7", text.format(7), source="a"),
+        voice("7", "The population of Tarnwick is 7.", source="b"),
+        voice("9", text.format(9), source="c"),
+    )
+    conflicts = [
+        conflict_of_rulings(resolve(QUESTION, weigh(QUESTION, voices, {}, without=without)))
+        for without in ((), ("kinship",))
+    ]
+    assert [one.kind for one in conflicts] == ["misinformation", "none"]
+    altered, plain = (position(one, "9") for one in conflicts)
+    assert altered.verdict == plain.verdict == "rejected"
+    assert "altered copy of a passage that says 7" in altered.reason
+    assert plain.reason.endswith("it stands among links or figures, not in a text")
+
+
+def test_nothing_heard_gives_nothing() -> None:
+    assert settled() == ((), Conflict())
+
+
+@given(st.permutations(range(4)))
+def test_the_order_of_passages_changes_no_verdict_where_ranks_are_not_trusted(order: list[int]) -> None:
+    voices = [
+        voice("9", "The population of Tarnwick is 9.", source="a"),
+        voice("7", "Tarnwick has a population of 7 by the last count.", source="b"),
+        voice("7", "When the crown came to count them, 7 were the population.", source="c"),
+        voice("1998", "Home | News 1998 | About [3]", source="d"),
+    ]
+    _, conflict = settled(*(voices[n] for n in order))
+    verdicts = {one.answer: (one.verdict, one.cause) for one in conflict.positions}
+    _, first = settled(*voices)
+    assert verdicts == {one.answer: (one.verdict, one.cause) for one in first.positions}
+
+
+# --- what stands --------------------------------------------------------------------------------
+def test_a_side_at_worse_than_even_odds_does_not_stand_beside_one_that_does() -> None:
+    rulings = ruled(side("7"), side("9", evidence=-0.1))
+    assert rulings["9"].verdict == "rejected"
+    assert rulings["7"].rivals == ()
+
+
+def test_the_best_of_sides_that_do_not_stand_is_the_answer() -> None:
+    rulings = ruled(side("9", evidence=-2.0), side("7", evidence=-1.0))
+    assert [rulings[one].verdict for one in "79"] == ["accepted", "rejected"]
+
+
+@pytest.mark.parametrize("order", ["79", "97"])
+def test_ties_at_the_top_below_even_odds_all_stand_whatever_their_order(order: str) -> None:
+    tied = [side(one, evidence=-1.0) for one in order]
+    rulings = ruled(*tied, side("5", evidence=-1.2))
+    assert {name: one.verdict for name, one in rulings.items()} == {
+        "7": "unresolved",
+        "9": "unresolved",
+        "5": "rejected",
+    }
+    apart = ruled(*(side(one, evidence=-1.0, title=f"Tarnwick, X{one}") for one in order))
+    assert {one.verdict for one in apart.values()} == {"accepted"}
+
+
+def test_not_even_the_best_of_hopeless_sides_is_an_answer() -> None:
+    rulings = ruled(side("9", evidence=LEAST - 1), side("7", evidence=LEAST - 0.1))
+    assert {one.verdict for one in rulings.values()} == {"rejected"}
+    assert kind(side("9", evidence=LEAST - 1), side("7", evidence=LEAST - 0.1)) == "none"
+
+
+@pytest.mark.parametrize("namesakes", [True, False])
+@given(
+    st.lists(
+        st.tuples(st.floats(-5, 5), st.sampled_from([1.0, 2.0]), st.sampled_from(["", "2001"])), max_size=5
+    )
+)
+def test_somebody_stands_where_somebody_is_likely(
+    namesakes: bool, drawn: list[tuple[float, float, str]]
+) -> None:
+    sides = [
+        side(f"answer{n}", evidence=odds, votes=votes, date=date)
+        for n, (odds, votes, date) in enumerate(drawn)
+    ]
+    rulings = resolve(QUESTION, sides, namesakes=namesakes)
+    assert [one.side for one in rulings] == sides
+    assert {one.verdict for one in rulings if one.cause.kind in ("unanimous", "unopposed")} <= {"accepted"}
+    stand = [one for one in rulings if one.verdict != "rejected"]
+    assert bool(stand) == any(one.log_odds >= LEAST for one in sides)
+
+
+# --- contradictions -----------------------------------------------------------------------------
+def test_votes_come_before_age_and_age_before_odds() -> None:
+    assert ruled(side("7", votes=2), side("9", date="2024", evidence=9))["9"].verdict == "rejected"
+    assert ruled(side("7", date="2024"), side("9", date="2023", evidence=9))["9"].verdict == "rejected"
+    assert ruled(side("7", evidence=3), side("9", evidence=2))["9"].verdict == "rejected"
+
+
+def test_equals_are_unresolved_and_each_names_the_other() -> None:
+    rulings = resolve(QUESTION, [side("7"), side("9", evidence=1.4)])
+    assert [one.verdict for one in rulings] == ["unresolved", "unresolved"]
+    assert contested(rulings) == rulings
+    assert [one.cause.kind for one in rulings] == ["unresolved", "unresolved"]
+    assert [[each.answer for each in one.cause.rivals] for one in rulings] == [["9"], ["7"]]
+    assert conflict_of_rulings(rulings).kind == "unresolved"
+
+
+@pytest.mark.parametrize("order", ["ABC", "CBA", "BAC"])
+def test_a_side_whose_equal_was_beaten_by_another_is_open_no_longer(order: str) -> None:
+    sides = {
+        "A": side("A", evidence=1.0, title="Tarnwick, Vell"),
+        "B": side("B", evidence=0.6, title="Tarnwick"),
+        "C": side("C", evidence=1.2, title="Tarnwick, Sorrel"),
+    }
+    rulings = resolve(QUESTION, [sides[one] for one in order])
+    assert {one.side.answer: one.verdict for one in rulings} == {
+        "A": "accepted",
+        "B": "rejected",
+        "C": "accepted",
+    }
+    assert contested(rulings) == []
+    assert conflict_of_rulings(rulings).kind == "misinformation"
+
+
+def test_an_open_side_names_those_alone_that_it_does_not_beat() -> None:
+    rulings = ruled(
+        side("7", evidence=2.0), side("9", evidence=1.8), side("5", evidence=1.6), side("3", evidence=0.1)
+    )
+    assert rulings["3"].verdict == "rejected"
+    assert reason_of(rulings["7"]) == (
+        "stated in 1 passage, as well supported as 9 and 5: nothing that was read settles it"
+    )
+
+
+@pytest.mark.parametrize(
+    ("moved", "why"),
+    [
+        ({"belief": -3.0}, "belief"),
+        ({"debate": -3.0}, "debate"),
+        ({"belief": -2.0, "debate": -1.0}, "belief"),
+        ({"belief": 1.0, "debate": -4.0}, "debate"),
+    ],
+)
+def test_a_side_that_fell_by_belief_or_debate_says_so(moved: dict[str, float], why: str) -> None:
+    good, fallen = side("7"), side("9", evidence=1.0, moved=moved)
+    assert ruled(good, fallen)["9"].cause.kind == MOVED[why]
+    assert kind(good, fallen) == "misinformation"
+
+
+def test_a_side_that_belief_left_standing_is_told_by_its_odds() -> None:
+    rulings = ruled(side("7", evidence=2.0), side("9", evidence=2.0, moved={"belief": -1.0}))
+    assert rulings["9"].verdict == "rejected"
+    assert rulings["9"].cause.kind == "less_likely"
+    assert "less likely right (73% against 88%)" in reason_of(rulings["9"])
+
+
+def test_clearly_better_odds_decide_and_the_reason_says_how_likely_each_was() -> None:
+    rulings = ruled(side("7", evidence=2.0), side("9", evidence=1.0))
+    assert rulings["7"].verdict == "accepted"
+    assert rulings["7"].cause.kind == "likeliest"
+    assert reason_of(rulings["7"]) == (
+        "stated in 1 passage, against 1 passage for 9; it is more likely right (88% against 73%)"
+    )
+    assert reason_of(rulings["9"]) == (
+        "stated in 1 passage, as well supported as 7 but less likely right (73% against 88%)"
+    )
+
+
+def test_an_undated_side_falls_to_a_dated_one_and_is_called_undated_not_outdated() -> None:
+    newer, undated = side("7", date="2021"), side("9", evidence=3.0)
+    assert reason_of(ruled(newer, undated)["9"]) == "stated in 1 passage, undated, while 7 is dated 2021"
+    assert kind(newer, undated) == "misinformation"
+
+
+def test_an_older_side_that_was_outvoted_is_misinformation_not_outdated() -> None:
+    assert kind(side("7", date="2021"), side("9", date="1998")) == "outdated"
+    assert kind(side("7", votes=2, date="2021"), side("9", date="1998")) == "misinformation"
+
+
+def test_a_side_told_by_fewer_counts_says_so() -> None:
+    rulings = ruled(side("7", votes=3, passages=3), side("9", votes=1))
+    assert reason_of(rulings["9"]) == "stated in 1 passage, against 3 passages for 7"
+
+
+def test_one_answer_alone_is_no_conflict() -> None:
+    assert kind(side("7")) == "none"
+    assert kind() == "none"
+
+
+def test_a_position_has_the_passages_sources_subject_and_votes_of_its_side() -> None:
+    conflict = conflict_of_rulings(resolve(QUESTION, [side("9"), side("7", votes=2, passages=2)]))
+    assert [one.answer for one in conflict.positions] == ["7", "9"]  # what is accepted comes first
+    first = conflict.positions[0]
+    assert (first.passages, first.sources) == (("7/0", "7/1"), ("7/0", "7/1"))
+    assert (first.weight, first.subject, first.verdict) == (2, "Tarnwick", "accepted")
+
+
+def test_how_many_passages_tell_it_and_how_many_count() -> None:
+    copies = Side(answer="9", testimonies=[word("9", VIRAL.format(9), source=name) for name in "abc"])
+    assert (support_of(copies).passages, support_of(copies).groups) == (3, 1)
+    assert (support_of(side("7", passages=2)).passages, support_of(side("7", passages=2)).groups) == (2, 2)
+
+
+# --- what sources have earned -------------------------------------------------------------------
+def test_a_source_earns_its_reliability_only_where_it_is_told_from_chance() -> None:
+    sources = {
+        "good": Source(name="good", reliability=0.9, low=0.8, high=0.95),
+        "liar": Source(name="liar", reliability=0.1, low=0.05, high=0.3),
+        "new": Source(name="new", reliability=0.8, low=0.3, high=0.97),
+        "stranger": Source(name="stranger"),
+    }
+    assert earned(sources) == {"": 0.5, "good": 0.9, "liar": 0.1, "new": 0.5, "stranger": 0.5}
+
+
+def test_where_nothing_is_known_of_any_source_all_votes_are_equal() -> None:
+    assert earned({"a": Source(name="a")}) == earned({}) == {}

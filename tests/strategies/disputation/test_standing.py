@@ -1,0 +1,303 @@
+"""Standing: votes of independent voices, and the log-odds that what is seen of passages comes to."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from disputatio.causes import Feature
+from disputatio.strategies.disputation.standing import (
+    BIAS,
+    WEIGHTS,
+    Side,
+    log_odds,
+    sides_of,
+    votes,
+    weakest,
+    weigh,
+)
+from disputatio.types import Passage
+from tests.strategies.disputation.witnesses import Heard, word
+
+QUESTION = "Who designed the Quillhaven lighthouse?"
+VASMER = "The lighthouse of Quillhaven was designed by Ingrid Vasmer, an engineer who lived among fishermen."
+INN = "Nobody at the inn doubts that Ingrid Vasmer made those drawings during one long winter."
+CROLL = "Barnaby Croll, so the harbour master wrote, drew every plan of the lighthouse at Quillhaven himself."
+VIRAL = (
+    "You would never guess who once designed the famous old lighthouse at Quillhaven, and yet every last one "
+    "of the people down at the harbour could tell you: it was Barnaby Croll, by the light of a candle."
+)
+voices = st.lists(
+    st.sampled_from(
+        [
+            Passage(id="a", source="a", text="The lamp burns oil from the north all night long."),
+            Passage(id="b", source="b", text="Nobody sleeps at the inn when a storm is coming."),
+            Passage(id="c", source="c", owner="X", text="A quay of grey stone was laid out by hand."),
+            Passage(id="d", source="d", owner="X", text="Boats go out at dawn and come back at dusk."),
+            Passage(id="e", text="It rains on Sundays and on most other days too."),
+            Passage(id="f", text=VIRAL),
+            Passage(id="g", source="a", text=VIRAL),  # makes one voice of "a" and "f"
+        ]
+    ),
+    min_size=1,
+    max_size=8,
+)
+
+
+def weighed(
+    *told: Heard,
+    reliabilities: dict[str, float] | None = None,
+    without: tuple[str, ...] = (),
+    ranked: bool = True,
+) -> dict[str, Side]:
+    sides = weigh(QUESTION, told, reliabilities or {}, without=without, ranked=ranked)
+    return {one.answer: one for one in sides}
+
+
+# --- sides --------------------------------------------------------------------------------------
+def test_testimonies_without_an_answer_make_no_side() -> None:
+    assert sides_of([word("", VASMER)]) == []
+    assert weigh(QUESTION, [], {}) == []
+
+
+def test_one_answer_in_several_wordings_is_one_side_under_its_commonest_wording() -> None:
+    told = [word(one, one) for one in ("Vasmer", "Ingrid Vasmer", "Croll", "ingrid vasmer")]
+    assert [(one.answer, len(one.testimonies)) for one in sides_of(told)] == [
+        ("Ingrid Vasmer", 3),
+        ("Croll", 1),
+    ]
+
+
+@given(st.permutations(["about 1898", "1898 or so", "1898", "1899", "Barnaby Croll", "Croll"]))
+def test_the_order_of_wordings_changes_no_side(order: list[str]) -> None:
+    sides = sides_of([word(one, one) for one in order])
+    assert {frozenset(one.answer for one in side.testimonies) for side in sides} == {
+        frozenset({"about 1898", "1898 or so", "1898"}),
+        frozenset({"1899"}),
+        frozenset({"Barnaby Croll", "Croll"}),
+    }
+
+
+@given(st.permutations(["1962", "12 May 1962", "May 12, 1962", "13 May 1962", "35", "3.5", "-3.5"]))
+def test_values_that_exclude_each_other_are_sides_though_a_third_fits_both(order: list[str]) -> None:
+    sides = {
+        frozenset(one.answer for one in side.testimonies)
+        for side in sides_of([word(one, one) for one in order])
+    }
+    assert sides == {
+        frozenset({"1962", "12 May 1962", "May 12, 1962"}),
+        frozenset({"13 May 1962"}),
+        *(frozenset({answer}) for answer in ("35", "3.5", "-3.5")),
+    }
+
+
+def test_an_answer_without_a_unit_does_not_make_two_units_one_side() -> None:
+    told = [word(one, one) for one in ("10", "€10", "$10", "10 euros")]
+    assert [[one.answer for one in side.testimonies] for side in sides_of(told)] == [
+        ["10", "€10", "10 euros"],
+        ["$10"],
+    ]
+
+
+def test_sides_and_what_tells_them_stay_in_the_order_met() -> None:
+    sides = sides_of([word(one, one) for one in ("Barnaby Croll", "about 1898", "Croll", "1898", "1899")])
+    assert [[one.text for one in side.passages] for side in sides] == [
+        ["Barnaby Croll", "Croll"],
+        ["about 1898", "1898"],
+        ["1899"],
+    ]
+
+
+# --- votes --------------------------------------------------------------------------------------
+def test_copies_are_one_vote() -> None:
+    copies = [word("Barnaby Croll", VIRAL, source=name) for name in "abc"]
+    assert weighed(*copies)["Barnaby Croll"].votes == 1
+
+
+def test_one_owner_is_one_vote() -> None:
+    told = [word("Ingrid Vasmer", text, source=text[:3], owner="Guild") for text in (VASMER, INN)]
+    assert weighed(*told)["Ingrid Vasmer"].votes == 1
+
+
+def test_independent_sources_are_a_vote_each() -> None:
+    told = [word("Ingrid Vasmer", text, source=text[:3]) for text in (VASMER, INN)]
+    assert weighed(*told)["Ingrid Vasmer"].votes == 2
+
+
+def test_a_vote_weighs_its_sources_reliability_and_a_strangers_one_half() -> None:
+    told = [
+        word("Ingrid Vasmer", VASMER, source="good"),
+        word("Ingrid Vasmer", INN, source="stranger"),
+    ]
+    assert weighed(*told, reliabilities={"good": 0.9})["Ingrid Vasmer"].votes == pytest.approx(1.4)
+
+
+def test_copies_count_for_the_best_of_their_sources() -> None:
+    given = [Passage(id=name, source=name, text=VIRAL) for name in ("bad", "good")]
+    assert votes(given, {"bad": 0.2, "good": 0.9}) == 0.9
+
+
+@given(voices, st.data())
+def test_a_duplicate_of_a_passage_raises_no_votes(heard: list[Passage], data: st.DataObject) -> None:
+    again = data.draw(st.sampled_from(heard))
+    place = data.draw(st.integers(0, len(heard)))
+    assert votes([*heard[:place], again, *heard[place:]], {}) == votes(heard, {})
+
+
+@given(voices, st.data())
+def test_another_passage_adds_one_vote_at_most_and_its_place_counts_for_nothing(
+    heard: list[Passage], data: st.DataObject
+) -> None:
+    *fewer, _ = heard
+    assert votes(heard, {}) - votes(fewer, {}) <= 1
+    assert votes(data.draw(st.permutations(heard)), {}) == votes(heard, {})
+
+
+def test_who_copies_one_voice_and_belongs_to_another_makes_one_vote_of_both() -> None:
+    told = [
+        Passage(id="1", source="a", text="Boats go out at dawn and come back at dusk."),
+        Passage(id="2", source="b", text=VIRAL),
+        Passage(id="3", source="a", text=VIRAL),
+    ]
+    assert votes(told[:2], {}) == 2
+    assert votes(told, {}) == 1
+    assert votes(told, {"a": 0.3, "b": 0.9}) == 0.9
+
+
+# --- features -----------------------------------------------------------------------------------
+def test_the_second_of_two_alike_passages_is_the_kin_of_the_first_alone() -> None:
+    sides = weighed(
+        word("Ingrid Vasmer", VASMER), word("Barnaby Croll", VASMER.replace("Ingrid Vasmer", "Barnaby Croll"))
+    )
+    first, second = sides["Ingrid Vasmer"], sides["Barnaby Croll"]
+    assert first.features["kinship"] == 0
+    assert first.kin is None
+    assert second.features["kinship"] == pytest.approx(1)
+    assert second.kin is first.testimonies[0]
+    assert second.log_odds < 0 < first.log_odds
+
+
+def test_without_ranks_each_is_held_against_the_other() -> None:
+    sides = weighed(
+        word("Ingrid Vasmer", VASMER),
+        word("Barnaby Croll", VASMER.replace("Ingrid Vasmer", "Barnaby Croll")),
+        ranked=False,
+    )
+    alike = [one.features["resemblance"] for one in sides.values()]
+    assert alike == [pytest.approx(1)] * 2
+    assert all("kinship" not in one.features for one in sides.values())
+    assert sides["Ingrid Vasmer"].log_odds == pytest.approx(sides["Barnaby Croll"].log_odds, abs=0.3)
+
+
+def test_alike_passages_with_one_answer_are_no_kin() -> None:
+    told = [word("Ingrid Vasmer", VASMER, source=name) for name in "ab"]
+    side = weighed(*told)["Ingrid Vasmer"]
+    assert (side.features["kinship"], side.kin) == (0, None)
+
+
+def test_the_words_of_the_question_and_of_the_answers_make_no_kin() -> None:
+    sides = weighed(
+        word("Ingrid Vasmer", "Ingrid Vasmer designed the Quillhaven lighthouse."),
+        word("Barnaby Croll", "Barnaby Croll designed the Quillhaven lighthouse."),
+    )
+    assert sides["Barnaby Croll"].features["kinship"] == 0
+
+
+def test_a_passage_leads_with_the_share_of_the_question_in_its_beginning() -> None:
+    sides = weighed(
+        word("Ingrid Vasmer", "Fog. " * 60 + VASMER),
+        word("Barnaby Croll", "Of the Quillhaven lighthouse: by Barnaby Croll."),
+    )
+    assert sides["Ingrid Vasmer"].features["lead"] == 0
+    assert sides["Barnaby Croll"].features["lead"] == pytest.approx(2 / 3)
+
+
+def test_a_title_leads_too() -> None:
+    side = weighed(word("Ingrid Vasmer", "Fog. " * 60 + VASMER, title="Quillhaven"))["Ingrid Vasmer"]
+    assert side.features["lead"] == pytest.approx(1 / 3)
+
+
+def test_a_list_of_links_is_no_prose() -> None:
+    sides = weighed(
+        word("Ingrid Vasmer", "a plain text that names nobody"),
+        word("Barnaby Croll", "Home | About | 1998 | Barnaby Croll | Plans [12]"),
+    )
+    assert sides["Ingrid Vasmer"].features["prose"] == 1
+    assert sides["Barnaby Croll"].features["prose"] == 0
+
+
+def test_a_side_is_as_certain_as_its_surest_reader_and_silent_where_no_model_tells() -> None:
+    told = [
+        word("Ingrid Vasmer", VASMER, certainty=-2.0),
+        word("Ingrid Vasmer", INN, certainty=-0.5),
+        word("Barnaby Croll", CROLL),
+    ]
+    sides = weighed(*told)
+    assert sides["Ingrid Vasmer"].features["certainty"] == -0.5
+    assert "certainty" not in sides["Barnaby Croll"].features
+
+
+# --- log-odds -----------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("feature", "sign"),
+    [("votes", 1), ("prose", 1), ("lead", 1), ("certainty", 1), ("kinship", -1), ("resemblance", -1)],
+)
+@given(st.floats(-5, 5), st.floats(0.01, 5))
+def test_log_odds_rise_or_fall_with_a_feature(feature: Feature, sign: int, value: float, more: float) -> None:
+    assert sign * (log_odds({feature: value + more}) - log_odds({feature: value})) > 0
+
+
+@pytest.mark.parametrize("feature", WEIGHTS)
+def test_a_feature_left_out_counts_as_usual(feature: Feature) -> None:
+    _, usually = WEIGHTS[feature]
+    assert log_odds({feature: usually}) == log_odds({}) == pytest.approx(BIAS)
+    assert log_odds({feature: 3.0}) != log_odds({})
+
+
+@pytest.mark.parametrize("feature", ["votes", "lead", "prose", "kinship", "certainty"])
+def test_what_is_left_out_of_a_weighing_counts_as_usual(feature: Feature) -> None:
+    told = [word("Ingrid Vasmer", VASMER, certainty=-1.0), word("Barnaby Croll", CROLL, certainty=-2.0)]
+    whole, less = weighed(*told), weighed(*told, without=(feature,))
+    weight, usually = WEIGHTS[feature]
+    for name, side in whole.items():
+        lost = weight * (side.features[feature] - usually)
+        assert less[name].evidence == pytest.approx(side.evidence - lost)
+        assert less[name].features.keys() == side.features.keys() - {feature}
+
+
+def test_more_sources_stand_better() -> None:
+    told = [word("Ingrid Vasmer", text, source=text[:3]) for text in (VASMER, INN)]
+    assert weighed(*told)["Ingrid Vasmer"].log_odds > weighed(told[0])["Ingrid Vasmer"].log_odds
+
+
+def test_reliability_one_half_stands_as_an_unknown_source_does() -> None:
+    told = word("Ingrid Vasmer", VASMER, source="a")
+    known = weighed(told, reliabilities={"a": 0.5})["Ingrid Vasmer"]
+    assert known.log_odds == pytest.approx(weighed(told)["Ingrid Vasmer"].log_odds)
+
+
+def test_log_odds_are_the_evidence_and_what_was_asked_afterwards() -> None:
+    side = weighed(word("Ingrid Vasmer", VASMER))["Ingrid Vasmer"]
+    assert side.moved == {}
+    assert side.log_odds == side.evidence == log_odds(side.features)
+    side.moved.update(belief=-3.0, debate=0.5)
+    assert side.log_odds == pytest.approx(side.evidence - 2.5)
+    assert side.evidence == log_odds(side.features)
+
+
+@given(st.floats(-1e6, 1e6))
+def test_a_probability_is_one_and_grows_with_the_log_odds(odds: float) -> None:
+    here = Side(answer="x", testimonies=[], evidence=odds).probability
+    more = Side(answer="x", testimonies=[], evidence=odds + 1).probability
+    assert 0 <= here <= more <= 1
+    assert math.isclose(Side(answer="x", testimonies=[], evidence=0).probability, 0.5)
+
+
+@pytest.mark.parametrize("feature", WEIGHTS)
+def test_the_weakest_feature_is_what_tells_most_against_a_side(feature: Feature) -> None:
+    weight, usually = WEIGHTS[feature]
+    bad = {name: usual + math.copysign(0.1, -pull) for name, (pull, usual) in WEIGHTS.items()}
+    assert weakest({**bad, feature: usually - math.copysign(9.0, weight)}) == feature

@@ -1,0 +1,149 @@
+"""A core installation, without any extra: what works does, and all else names its install line."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from disputatio.store.index import Index
+from disputatio.types import Passage
+
+# Makes the packages of all extras as absent as they are where only the core is installed.
+BARE = '''
+import sys
+from importlib import metadata
+from importlib.machinery import PathFinder
+EXTRAS = set("""docx httpx httpx2 huggingface_hub inspect_ai lance lancedb lxml lxml_html_clean markdown_it
+numba openai openvino openvino_genai openvino_tokenizers pyarrow pypdf qdrant_client ray scipy Stemmer tld
+tokenizers trafilatura watchfiles""".split())
+class Bare:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        return None if name.partition(".")[0] in EXTRAS else PathFinder.find_spec(name, path, target)
+    @staticmethod
+    def find_distributions(context):
+        return PathFinder.find_distributions(context)
+sys.meta_path = [Bare if finder is PathFinder else finder for finder in sys.meta_path]
+version = metadata.version
+def installed(name):
+    if name.replace("-", "_") in EXTRAS:
+        raise metadata.PackageNotFoundError(name)
+    return version(name)
+metadata.version = installed
+'''
+SETTING = """
+import json
+import disputatio as d
+PASSAGES = ["The ferry first crossed in 1887.", {"text": "The ferry is red.", "source": "b.example"}]
+class Model:
+    def complete(self, prompts, sampling):
+        texts = [prompt.messages[-1].content for prompt in prompts]
+        answers = ["1887" if "1887" in text else "unknown" for text in texts]
+        return [json.dumps({"subject": "", "answer": answer}) for answer in answers]
+def told(work):
+    try:
+        work()
+    except d.ConfigError as error:
+        print(error)
+    else:
+        print("done")
+"""
+
+
+def run(lines: str, folder: Path) -> list[str]:
+    """What some lines print in a core installation."""
+    code = f"{BARE}\n{SETTING}\n{lines}"
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, cwd=folder, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("DISPUTATIO_CACHE", str(tmp_path / "cache"))
+    return tmp_path
+
+
+def test_passages_are_asked_of_a_model_of_ones_own(folder: Path) -> None:
+    lines = """
+answer = d.ask("When did the ferry first cross?", passages=PASSAGES, model=Model())
+print(answer.answers[0])
+print([event.kind for event in d.stream("When did it cross?", passages=PASSAGES, model=Model(), k=1)][-1])
+print(d.Answer.from_dict(answer.to_dict()) == answer, "<mark>" in answer._repr_html_())
+"""
+    assert run(lines, folder) == ["1887", "cost", "True True"]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (
+            "d.ask('Who?', passages=PASSAGES)",
+            "openvino-genai is not installed: run pip install 'disputatio[local]'",
+        ),
+        (
+            "d.ask('Who?', passages=PASSAGES, model='openai:gpt-x')",
+            "openai is not installed: run pip install 'disputatio[openai]'",
+        ),
+        (
+            "d.Index.open('x', embedder='none').ingest('.')",
+            "lancedb is not installed: run pip install 'disputatio[store]'",
+        ),
+        (
+            "d.Index.open('x', embedder='none').add([d.Passage(text='a')])",
+            "lancedb is not installed: run pip install 'disputatio[store]'",
+        ),
+        (
+            "d.Index.open('x').add([d.Passage(text='a')])",
+            "openvino is not installed: run pip install 'disputatio[local]'",
+        ),
+        (
+            "d.Index.open('x', embedder='openai:e').add([d.Passage(text='a')])",
+            "openai is not installed: run pip install 'disputatio[openai]'",
+        ),
+    ],
+)
+def test_what_needs_an_extra_names_its_install_line(folder: Path, line: str, message: str) -> None:
+    (folder / "a.txt").write_text("The ferry first crossed in 1887.")
+    (folder / "cache" / "models" / "minilm-l6-v2").mkdir(parents=True)
+    assert run(f"told(lambda: {line})", folder) == [message]
+
+
+def test_an_index_that_is_there_names_what_reading_it_needs(folder: Path) -> None:
+    Index.open(folder / "made").add([Passage(text="The ferry first crossed in 1887.", source="a")])
+    lines = """
+index = d.Index.open("made", embedder="none", create=False)
+told(lambda: index.search("ferry"))
+told(lambda: d.ask("When did it cross?", index="made", model=Model()))
+told(lambda: d.calibrate("made", model=Model()))
+told(lambda: index.ingest("."))
+"""
+    needs = "is not installed: run pip install 'disputatio[store]'"
+    assert all(line.endswith(needs) for line in run(lines, folder))
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["ingest", "a.txt", "--index", "x", "--embedder", "none"], "lancedb is not installed"),
+        (["ask", "Who?", "--passages", "p.jsonl"], "openvino-genai is not installed"),
+        (["ask", "Who?", "--passages", "p.jsonl", "--model", "openai:m"], "openai is not installed"),
+    ],
+)
+def test_the_command_line_says_it_in_one_line(folder: Path, words: list[str], message: str) -> None:
+    (folder / "a.txt").write_text("The ferry first crossed in 1887.")
+    (folder / "p.jsonl").write_text('{"text": "The ferry first crossed in 1887."}\n')
+    start = f"sys.argv = ['disputatio', *{words!r}]\nfrom disputatio.cli.main import main\nmain()"
+    code = f"{BARE}\n{start}"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=folder, check=False
+    )
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "pip install 'disputatio[" in done.stderr
+    assert "Traceback" not in done.stderr
