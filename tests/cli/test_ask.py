@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sqlite3
 from contextlib import closing
@@ -192,6 +193,36 @@ def test_terminal_escapes_of_a_document_reach_no_terminal(capsys: Capture) -> No
         assert bad not in shown.out + shown.err + data.out + data.err
     assert "[bold red]Markup" in data.json["passages"][0]["text"]
     assert "\x9b" in data.json["question"]  # nothing is lost from the data
+
+
+# --- passages in hand ---------------------------------------------------------------------------
+def test_bad_rows_are_listed_and_the_answer_is_from_the_others(place: Path, capsys: Capture) -> None:
+    with (place / "passages.jsonl").open("a") as file:
+        file.write('{"text": ""}\nnot JSON \x1b[2J\n')
+    done = ask(capsys, "--json")
+    assert (done.code, done.json["answers"]) == (0, ["1887"])
+    lines = done.err.splitlines()
+    assert lines[0] == "refused passages.jsonl:5: has no text"
+    assert lines[1].startswith("refused passages.jsonl:6: is not a JSON object")
+    assert lines[2:] == ["correct or remove what was refused; the answer is from 4 passages"]
+    assert "\x1b" not in done.err
+
+
+@pytest.mark.parametrize("form", ["lines", "array", "csv"])
+def test_passages_come_from_standard_input_in_any_format(
+    form: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [{"body": one["text"], "source": one["source"]} for one in PASSAGES]
+    content = {
+        "lines": "".join(json.dumps(row) + "\n" for row in rows),
+        "array": json.dumps(rows, indent=1),
+        "csv": "body,source\n" + "".join(f'"{row["body"]}",{row["source"]}\n' for row in rows),
+    }[form]
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content.encode())))
+    done = ask(capsys, "--passages", "-", "--text-column", "body", "--json")
+    assert (done.code, done.err) == (0, "")
+    assert done.json["answers"] == ["1887"]
+    assert len(done.json["passages"]) == len(PASSAGES)
 
 
 # --- lists --------------------------------------------------------------------------------------

@@ -74,6 +74,9 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("ask q --index none.index --passages passages.jsonl", "give --index or --passages, not both"),
         ("ask q --passages none.jsonl", "none.jsonl: no such file or directory"),
         ("ask q --passages .", ".: is a directory"),
+        ("ask q --passages passages.jsonl --map when=x", "is mapped to one of text, title, url"),
+        ("ask q --passages passages.jsonl --map text", "write it as field=column"),
+        ("ask q --index none.index --text-column body", "give it as --passages FILE"),
         ("ask q --passages passages.jsonl --trace none/trace", "there is no folder"),
         ("ask q --passages passages.jsonl --trace .", "no file can be written there"),
         ("ask q --passages passages.jsonl --journal .", "is a folder, not a journal"),
@@ -114,15 +117,17 @@ def test_a_question_that_is_none_is_refused(question: str, capsys: Capture) -> N
     ("lines", "said"),
     [
         ("", "passages.jsonl: has no passages"),
-        ('{"text": "One."}\n{"title": "Two"}\n', "passages.jsonl, row 2: has no text"),
-        ('{"text": "One."}\n\n{"text": "Thr', "passages.jsonl, row 3: is not JSON"),
-        ('{"text": " "}', "passages.jsonl, row 1: has no text"),
-        ("[1]", "passages.jsonl, row 1: is not a JSON object"),
-        ('{"text": "a", "source": ["b"]}', "passages.jsonl, row 1: 'source' is not text"),
-        ('{"text": "a", "id": "x"}\n{"text": "b", "id": "x"}', "'x' stands for another text already"),
+        ('{"title": "Two"}\n', "passages.jsonl:1: has no field 'text' (its fields: title)"),
+        ('\n\n{"text": "Thr', "passages.jsonl:3: is not a JSON object"),
+        ('{"text": " "}', "passages.jsonl:1: has no text"),
+        ("[1]", "passages.jsonl:1: is not a JSON object"),
+        ('{"text": "a", "source": ["b"]}', "passages.jsonl:1: 'source' is not text"),
+        ('{"text": ""}\n{"text": 1}', "no row can be used; the first: passages.jsonl:1: has no text"),
     ],
 )
-def test_a_bad_file_of_passages_names_the_row(lines: str, said: str, place: Path, capsys: Capture) -> None:
+def test_a_file_without_a_usable_passage_names_its_first_row(
+    lines: str, said: str, place: Path, capsys: Capture
+) -> None:
     (place / "passages.jsonl").write_text(lines)
     done = run(capsys, "ask", QUESTION, "--passages", "passages.jsonl", "--json")
     assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)

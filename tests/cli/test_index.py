@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from disputatio.store.in_memory import load_passages
 from disputatio.store.index import Index
+from disputatio.store.passage_files import load_passages
 from tests.shell import finish, run, start
 from tests.store.hashing import HashEmbedder
 

@@ -9,7 +9,7 @@ import pytest
 
 from disputatio.errors import InputError
 from disputatio.protocols import Retriever
-from disputatio.store.in_memory import InMemory, load_passages
+from disputatio.store.in_memory import InMemory
 from disputatio.store.index import Index
 from disputatio.types import Passage
 from tests.store.hashing import HashEmbedder
@@ -123,49 +123,6 @@ def test_an_empty_question_is_an_input_error(query: str) -> None:
 @pytest.mark.parametrize("query", ["?!", "🎉", "人口", '"(OR', "не"])
 def test_no_question_makes_it_fail(query: str) -> None:
     assert len(InMemory(_BRIDGE).search(query, k=2)) == 2
-
-
-def test_passages_are_loaded_from_jsonl(tmp_path: Path) -> None:
-    file = tmp_path / "p.jsonl"
-    file.write_text(
-        '\ufeff{"text": "one\u200b", "id": 3, "url": "http://www.x.example/1", "extra": [1]}\n\n'
-        '{"text": "two", "source": "s"}\n',
-        encoding="utf-8",
-    )
-    one, two = load_passages(file)
-    assert (one.text, one.id, one.source) == ("one", "3", "x.example")
-    assert (two.text, two.source) == ("two", "s")
-
-
-@pytest.mark.parametrize(
-    ("rows", "message"),
-    [
-        ('{"text": "a"}\n{"text": }\n', "row 2: is not JSON"),
-        ('{"text": "a"}\n\n{"title": "b"}\n', "row 3: has no text"),
-        ('{"text": "  "}\n', "row 1: has no text"),
-        ('{"text": ["a"]}\n', "row 1: 'text' is not text"),
-        ('{"text": "a", "source": {"x": 1}}\n', "row 1: 'source' is not text"),
-        ("[1]\n", "row 1: is not a JSON object"),
-        ("[" * 100_000 + "\n", "row 1: is not JSON"),
-        ("\n \n", "has no passages"),
-        ("", "has no passages"),
-    ],
-)
-def test_bad_rows_name_the_file_and_the_row(tmp_path: Path, rows: str, message: str) -> None:
-    file = tmp_path / "p.jsonl"
-    file.write_text(rows)
-    with pytest.raises(InputError) as caught:
-        load_passages(file)
-    assert str(file) in str(caught.value)
-    assert message in str(caught.value)
-
-
-def test_a_passage_file_that_is_not_there_or_not_text_is_an_input_error(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no such file"):
-        load_passages(tmp_path / "none.jsonl")
-    (tmp_path / "b.jsonl").write_bytes(b"\xff\xfe\n")
-    with pytest.raises(InputError, match="row 1: is not UTF-8"):
-        load_passages(tmp_path / "b.jsonl")
 
 
 @pytest.mark.parametrize("query", ["", " \n", "\udcff\udcfe", "caf\udce9"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +13,7 @@ from disputatio.cli.messages import complain
 from disputatio.cli.options import (
     After,
     Before,
+    Columns,
     IndexFolder,
     Journal,
     Json,
@@ -20,6 +22,7 @@ from disputatio.cli.options import (
     Roles,
     Sources,
     StrategyOptions,
+    TextColumn,
     read_pairs,
     read_roles,
 )
@@ -38,9 +41,12 @@ def ask(
     passages: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Passages to read instead of an index: JSON lines with text, source, ..."
+            metavar="FILE",
+            help="Passages to read instead of an index: JSON lines, JSON or CSV; - reads standard input.",
         ),
     ] = None,
+    text_column: TextColumn = None,
+    mapping: Columns = None,
     k: Annotated[
         int | None,
         typer.Option("-k", metavar="N", min=1, help="Passages to read (the option k of the strategy)."),
@@ -81,6 +87,7 @@ def ask(
     from disputatio.parts import build_kit, with_retriever
     from disputatio.pipeline import ask as ask_pipeline
     from disputatio.store.filtered import Filtered
+    from disputatio.store.ingesting.options import read_columns
     from disputatio.store.segments.days import bounds
     from disputatio.trace import Trace
 
@@ -97,11 +104,14 @@ def ask(
     bounds(after, before)
     if index is not None and passages is not None:
         raise InputError("give --index or --passages, not both")
+    if (text_column or mapping) and passages is None:
+        raise InputError("--text-column and --map say how to read a file: give it as --passages FILE")
+    columns = read_columns(mapping or [], text_column)
     if learn and passages is not None:
         raise InputError("--learn needs an index: passages in hand keep no estimates")
     _check_trace(trace)
     with Waiting() as waiting:
-        searched = _retriever(settings, index, passages, waiting)
+        searched = _retriever(settings, index, passages, columns, waiting)
         within = searched
         if searched is not None and (source or after or before):
             within = Filtered(searched, sources=source or None, after=after, before=before)
@@ -178,16 +188,33 @@ def _write_trace(log: Trace, trace: Path | None) -> OSError | None:
 
 
 def _retriever(
-    settings: Settings, index: Path | None, passages: Path | None, waiting: Waiting
+    settings: Settings,
+    index: Path | None,
+    passages: Path | None,
+    columns: Mapping[str, str],
+    waiting: Waiting,
 ) -> Retriever | None:
     """What to search: passages in hand, the index that was named, or the usual one if it is there."""
     from disputatio.parts import embedder_for
-    from disputatio.store.in_memory import InMemory, load_passages
     from disputatio.store.index import Index
 
     if passages is not None:
-        return InMemory(load_passages(passages))
+        return _in_hand(passages, columns, waiting)
     if index is None and not settings.index.exists():
         return None
     part = embedder_for(settings, settings.index, say=waiting.say, progress=waiting.fetched)
     return Index.open(settings.index, embedder=part, create=False)
+
+
+def _in_hand(passages: Path, columns: Mapping[str, str], waiting: Waiting) -> Retriever:
+    """The passages of a file or of standard input; rows that were refused are listed."""
+    from disputatio.rendering.wording import count
+    from disputatio.store.in_memory import InMemory
+    from disputatio.store.passage_files import read_passages
+
+    usable, refused = read_passages(passages, columns=columns)
+    for refusal in refused:
+        waiting.say(f"refused {refusal}")
+    if refused:
+        waiting.say(f"correct or remove what was refused; the answer is from {count(len(usable), 'passage')}")
+    return InMemory(usable)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from disputatio.cli.options import Columns, TextColumn
 from disputatio.errors import InputError
 
 if TYPE_CHECKING:
@@ -27,18 +28,8 @@ def ingest(
     source_by: Annotated[
         str | None, typer.Option(help="What tells sources apart: domain, folder, field:NAME or file.")
     ] = None,
-    text_column: Annotated[
-        str | None,
-        typer.Option(help="Column of a table, or field of a JSON row, that holds the text.", metavar="NAME"),
-    ] = None,
-    mapping: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--map",
-            help="Columns of other fields (title, url, date, source, owner): title=name,date=published.",
-            metavar="FIELD=COLUMN",
-        ),
-    ] = None,
+    text_column: TextColumn = None,
+    mapping: Columns = None,
     exclude: Annotated[
         list[str] | None,
         typer.Option(

@@ -41,6 +41,22 @@ StrategyOptions = Annotated[
         help="An option of the strategy (`disputatio strategies NAME` lists them); may be repeated.",
     ),
 ]
+TextColumn = Annotated[
+    str | None,
+    typer.Option(
+        "--text-column",
+        metavar="NAME",
+        help="Column of a table, or field of a JSON row, that holds the text.  [default: text]",
+    ),
+]
+Columns = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--map",
+        metavar="FIELD=COLUMN",
+        help="Columns of other fields (title, url, date, source, owner): title=name,date=published.",
+    ),
+]
 Sources = Annotated[
     list[str] | None,
     typer.Option("--source", metavar="NAME", help="Search only this source; may be repeated."),

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from disputatio.dates import as_stated
-from disputatio.errors import InputError
+from disputatio.errors import IngestError, InputError
 from disputatio.protocols import Embedder, Reranker
 from disputatio.store.ingesting.readers import clean, domain
 from disputatio.store.ingesting.split import count_words, split
@@ -151,58 +149,26 @@ def _parts(passage: Passage) -> list[Passage]:
     ]
 
 
-def load_passages(path: str | Path) -> list[Passage]:
-    """The passages of a JSONL file, one object a line: text, source?, id?, title?, url?, date?, owner?.
-
-    A passage without a source takes the domain of its URL. Raises `InputError` that names the file
-    and the row.
-    """
-    path = Path(path)
-    try:
-        raw = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"{path}: {(error.strerror or str(error)).lower()}") from error
-    passages = []
-    for number, line in enumerate(raw.removeprefix(b"\xef\xbb\xbf").split(b"\n"), start=1):
-        if line.strip():
-            passages.append(_passage(line, f"{path}, row {number}"))
-    if not passages:
-        raise InputError(f"{path}: has no passages")
-    return passages
-
-
-def _passage(line: bytes, where: str) -> Passage:
-    try:
-        row = json.loads(line.decode("utf-8"))
-    except UnicodeDecodeError as error:
-        raise InputError(f"{where}: is not UTF-8 text") from error
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{where}: is not JSON ({str(error)[:80]})") from error
-    if not isinstance(row, dict):
-        raise InputError(f"{where}: is not a JSON object")
-    return passage_of(row, where)
-
-
 def passage_of(row: Mapping[str, Any], where: str) -> Passage:
     """The passage of named fields: text, source?, id?, title?, url?, date?, owner?, metadata?.
 
-    One without a source takes the domain of its URL. Raises `InputError` that names the place and the field.
+    One without a source takes the domain of its URL. Raises `IngestError` that names the place and the field.
 
     >>> passage_of({"text": "It rained.", "url": "https://weather.example/1"}, "row 1").source
     'weather.example'
     """
     text = row.get("text")
     if text is None:
-        raise InputError(f"{where}: has no text")
+        raise IngestError(where, "has no text")
     if not isinstance(text, str):
-        raise InputError(f"{where}: 'text' is not text")
+        raise IngestError(where, "'text' is not text")
     text = clean(text)
     if not text.strip():
-        raise InputError(f"{where}: has no text")
+        raise IngestError(where, "has no text")
     fields = {name: _field(name, row.get(name), where) for name in _FIELDS}
     metadata = row.get("metadata") or {}
     if not isinstance(metadata, Mapping):
-        raise InputError(f"{where}: 'metadata' is no object")
+        raise IngestError(where, "'metadata' is no object")
     return Passage(
         text=text,
         id=fields["id"],
@@ -220,5 +186,5 @@ def _field(name: str, value: object, where: str) -> str:
     if isinstance(value, int | float) and not isinstance(value, bool):
         value = str(value)
     if not isinstance(value, str | None):
-        raise InputError(f"{where}: {name!r} is not text")
+        raise IngestError(where, f"{name!r} is not text")
     return " ".join(clean(value or "").split())

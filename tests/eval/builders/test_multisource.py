@@ -22,7 +22,7 @@ from disputatio.eval.builders.multisource import (
     write,
 )
 from disputatio.eval.data.datasets import load
-from disputatio.store.in_memory import load_passages
+from disputatio.store.passage_files import load_passages
 from disputatio.types import Example
 from tests.eval.material import conflictnq_rows, material, write_rows
 

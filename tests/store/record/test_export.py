@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from disputatio.errors import InputError, StoreError
-from disputatio.store.in_memory import load_passages
 from disputatio.store.index import Index
 from disputatio.store.ingesting.documents import Document
+from disputatio.store.passage_files import load_passages
 from disputatio.store.record import export as module
 from disputatio.store.record.export import export
 from disputatio.types import Passage

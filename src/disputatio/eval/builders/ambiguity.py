@@ -21,7 +21,7 @@ from disputatio.eval.builders.substitution import MONTHS
 from disputatio.eval.data.datasets import load
 from disputatio.eval.data.rows import Place, items, read_text, string
 from disputatio.protocols import Retriever
-from disputatio.store.in_memory import load_passages
+from disputatio.store.passage_files import load_passages
 from disputatio.text import bare_words, sentences, squad_normalise, stem
 from disputatio.types import Hit, Passage
 from disputatio.values import bears

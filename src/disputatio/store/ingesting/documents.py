@@ -13,7 +13,7 @@ from disputatio.store.ingesting.hidden import cleaned
 from disputatio.types import DateOrigin
 
 FIELDS = ("text", "title", "url", "date", "source", "owner")
-_LONGEST = {"title": 2_000, "url": 8_000, "date": 200, "source": 500, "owner": 500}
+LONGEST = {"title": 2_000, "url": 8_000, "date": 200, "source": 500, "owner": 500}
 _LONGEST_VALUE = 10_000  # characters of one field of metadata, for each passage carries them all
 _MOST_FIELDS = 100
 
@@ -147,8 +147,8 @@ def _field(name: str, value: object, words: str, where: str) -> str:
             raise IngestError(where, "'text' is not text")
         return words
     line = " ".join(words.split())
-    if len(line) > _LONGEST[name]:
-        raise IngestError(where, f"its {name} is longer than {_LONGEST[name]:,} characters")
+    if len(line) > LONGEST[name]:
+        raise IngestError(where, f"its {name} is longer than {LONGEST[name]:,} characters")
     return line
 
 

@@ -7,6 +7,7 @@ A file that cannot be read, or a row of one, is an `IngestError` that names it; 
 
 from __future__ import annotations
 
+import codecs
 import io
 import itertools
 import sys
@@ -227,14 +228,19 @@ def _from_archive(path: Path, file: BinaryIO, task: _Task) -> Iterator[Document]
             task.refused.add(error)
 
 
-def _from_stdin(file: BinaryIO, task: _Task) -> Iterator[Document]:
-    """Rows where the first line with words is a JSON object, else one text."""
+def first_line(file: BinaryIO) -> tuple[bytes, BinaryIO]:
+    """The first line of a stream that is not blank, and the stream from its start again."""
     head = b""
     line = b"\n"
-    while line and not line.strip() and len(head) < _BLANKS:
+    while line and not line.removeprefix(codecs.BOM_UTF8).strip() and len(head) < _BLANKS:
         line = file.readline(LONGEST_ROW + 1)
         head += line
-    whole = cast(BinaryIO, io.BufferedReader(_Rest(head, file)))
+    return line, cast(BinaryIO, io.BufferedReader(_Rest(head, file)))
+
+
+def _from_stdin(file: BinaryIO, task: _Task) -> Iterator[Document]:
+    """Rows where the first line with words is a JSON object, else one text."""
+    line, whole = first_line(file)
     try:
         if is_json_object(line):
             yield from _from_rows(with_text(json_rows(whole), task.columns), STDIN, task.refused)

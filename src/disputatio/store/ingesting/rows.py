@@ -201,10 +201,11 @@ def is_json_object(line: bytes) -> bool:
         return False
 
 
-def array_rows(raw: bytes) -> Iterator[Row]:
+def array_rows(raw: bytes, *, text_field: str = "") -> Iterator[Row]:
     """The rows of a JSON array of objects; the number of a row is its place, from 1.
 
-    Raises `Unreadable` when it is no JSON array.
+    A string is a row too where `text_field` names the field that it stands for. Raises `Unreadable`
+    when it is no JSON array.
     """
     try:
         array = json.loads(decoded(raw))
@@ -213,7 +214,10 @@ def array_rows(raw: bytes) -> Iterator[Row]:
     if not isinstance(array, list):
         raise Unreadable("is not a JSON array")
     for number, row in enumerate(array, start=1):
-        yield number, row if isinstance(row, dict) else "is not a JSON object"
+        if isinstance(row, str) and text_field:
+            yield number, {text_field: row}
+        else:
+            yield number, row if isinstance(row, dict) else "is not a JSON object"
 
 
 def json_document(raw: bytes, columns: Mapping[str, str] = NO_COLUMNS) -> Iterator[Row] | None:
@@ -251,7 +255,7 @@ def csv_rows(file: BinaryIO, columns: Mapping[str, str] = NO_COLUMNS, *, tabs: b
     Raises `Unreadable` when there is no column of text.
     """
     lines = _csv_lines(file)
-    first = next(lines, "")
+    first = next((line for line in lines if line.strip()), "")
     if _BYTE.search(first):
         raise Unreadable("is not UTF-8 text")
     header, delimiter = _header(first, columns, tabs=tabs)
