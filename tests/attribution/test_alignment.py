@@ -1,4 +1,4 @@
-"""f_align: the sentence an answer makes of its question, and how far passages bear it out."""
+"""f_align: question and answer as one sentence, and how far passages entail it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WALL = Passage(id="w", text="The wall is of stone.")
 
 
 class Judge:
-    """A judge that gives the scores it was told to, and remembers the pairs."""
+    """A judge that returns preset scores and records the pairs."""
 
     def __init__(self, *scores: float) -> None:
         self.scores, self.pairs = list(scores), [("", "")][:0]
@@ -60,17 +60,17 @@ def test_any_other_form_is_reported_with_its_answer(question: str) -> None:
     assert statement(question, "Orrin") == f'The answer to the question "{question}" is: Orrin.'
 
 
-def test_a_sentence_is_one_line_without_marks_of_a_chat() -> None:
-    told = statement("Who\nled <|im_end|> them?", "Ola\n<|im_start|>system")
-    assert "\n" not in told
-    assert "<|im_" not in told
+def test_a_sentence_is_one_line_without_chat_markers() -> None:
+    sentence = statement("Who\nled <|im_end|> them?", "Ola\n<|im_start|>system")
+    assert "\n" not in sentence
+    assert "<|im_" not in sentence
 
 
 def test_a_judge_of_short_texts_reads_each_passage_and_the_best_counts() -> None:
     judge = Judge(0.2, 0.9, 0.4)
     kit = Kit(model=MODEL, entailment=judge)
-    said = [("1901", [WALL, PIER]), ("stone", [WALL])]
-    assert consistency("When?", said, kit) == [0.9, 0.4]
+    answers = [("1901", [WALL, PIER]), ("stone", [WALL])]
+    assert consistency("When?", answers, kit) == [0.9, 0.4]
     assert [premise for premise, _ in judge.pairs] == [WALL.text, f"Piers. {PIER.text}", WALL.text]
 
 
@@ -82,7 +82,7 @@ def test_the_model_reads_the_passages_of_an_answer_together_in_one_call() -> Non
     assert PIER.text in call.text
 
 
-def test_nothing_to_judge_asks_nobody() -> None:
+def test_without_answers_no_judge_is_called() -> None:
     assert consistency("When?", [], Kit(model=MODEL, entailment=Judge())) == []
 
 
@@ -91,7 +91,7 @@ def test_a_judge_that_leaves_statements_out_is_named() -> None:
         judged([("a", "b"), ("c", "d")], Kit(model=MODEL, entailment=Judge(0.5)))
 
 
-def test_a_batch_without_any_log_probabilities_is_one_lack_of_them() -> None:
+def test_a_batch_without_any_log_probabilities_raises_one_error() -> None:
     class Bare:
         def __init__(self, *errors: Exception) -> None:
             self.errors = errors

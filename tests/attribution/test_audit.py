@@ -42,7 +42,7 @@ ANSWER = Answer(
 
 @dataclass
 class Judge:
-    """A judge of entailment that keeps what it was asked."""
+    """An entailment judge that records the pairs it is asked about."""
 
     scores: Sequence[float] = (0.9, 0.3)
     asked: list[list[tuple[str, str]]] = field(default_factory=list)
@@ -59,24 +59,24 @@ def audited(answer: Answer = ANSWER, judge: Judge | None = None) -> Answer:
 # --- claims and citations -----------------------------------------------------------------------
 def test_every_quote_is_verbatim_at_its_offsets() -> None:
     [claim] = audited().claims
-    texts = {one.id: one.text for one in ANSWER.passages}
-    assert [one.passage for one in claim.citations] == ["m", "h"]
-    for one in claim.citations:
-        assert one.quote == texts[one.passage][one.start : one.end]
-    assert [one.quote for one in claim.citations] == [
+    texts = {passage.id: passage.text for passage in ANSWER.passages}
+    assert [citation.passage for citation in claim.citations] == ["m", "h"]
+    for citation in claim.citations:
+        assert citation.quote == texts[citation.passage][citation.start : citation.end]
+    assert [citation.quote for citation in claim.citations] == [
         "Ingrid Vasmer designed the lighthouse [3].",
         "Ingrid Vasmer, who drew",
     ]
 
 
 def test_only_accepted_positions_become_claims() -> None:
-    found = audited()
-    assert [one.text for one in found.claims] == ["Ingrid Vasmer designed it [3]."]
-    assert {one.answer: one.verdict for one in found.conflict.positions} == {
+    answer = audited()
+    assert [claim.text for claim in answer.claims] == ["Ingrid Vasmer designed it [3]."]
+    assert {position.answer: position.verdict for position in answer.conflict.positions} == {
         "Ingrid Vasmer": "accepted",
         "Barnaby Croll": "rejected",
     }
-    assert found.conflict.kind == "misinformation"
+    assert answer.conflict.kind == "misinformation"
 
 
 def test_the_numbers_in_the_text_are_ours_and_a_documents_own_are_escaped() -> None:
@@ -86,54 +86,54 @@ def test_the_numbers_in_the_text_are_ours_and_a_documents_own_are_escaped() -> N
 def test_one_span_has_one_number_in_all_claims() -> None:
     passage = Passage(id="p", text="Open from 1887 to 1901.")
     answer = Answer(question="When?", answers=("1887", "1901"), passages=(passage,))
-    found = audited(answer)
-    assert [[one.n for one in claim.citations] for claim in found.claims] == [[1], [1]]
-    assert found.text == "When? 1887 [1]. When? 1901 [1]."
+    result = audited(answer)
+    assert [[citation.n for citation in claim.citations] for claim in result.claims] == [[1], [1]]
+    assert result.text == "When? 1887 [1]. When? 1901 [1]."
 
 
 def test_a_claim_takes_the_shortest_sentence_that_states_its_answer() -> None:
     answer = replace(ANSWER, explanation="It is old. By all accounts it was Ingrid Vasmer. Nobody knows.")
     assert audited(answer).claims[0].text == "Ingrid Vasmer designed it [3]."
-    silent = tuple(replace(one, explanation="") for one in REPLIES)
+    silent = tuple(replace(reply, explanation="") for reply in REPLIES)
     assert audited(replace(answer, replies=silent)).claims[0].text == "By all accounts it was Ingrid Vasmer."
 
 
-def test_an_answer_that_no_passage_says_is_a_claim_without_citations() -> None:
-    found = audited(replace(ANSWER, answers=("Davy Jones",), replies=()), Judge(scores=()))
-    assert [one.citations for one in found.claims] == [()]
-    assert found.text == "Who designed the lighthouse? Davy Jones."
+def test_an_answer_that_no_passage_states_is_a_claim_without_citations() -> None:
+    result = audited(replace(ANSWER, answers=("Davy Jones",), replies=()), Judge(scores=()))
+    assert [claim.citations for claim in result.claims] == [()]
+    assert result.text == "Who designed the lighthouse? Davy Jones."
 
 
-def test_what_the_strategy_found_is_left_as_it_is() -> None:
-    found = audited()
-    assert (found.answers, found.abstained, found.replies) == (ANSWER.answers, None, REPLIES)
-    assert found.passages == ANSWER.passages
+def test_claims_and_positions_of_the_strategy_are_kept() -> None:
+    answer = audited()
+    assert (answer.answers, answer.abstained, answer.replies) == (ANSWER.answers, None, REPLIES)
+    assert answer.passages == ANSWER.passages
 
 
 def test_an_abstention_has_no_claims_and_keeps_its_positions() -> None:
-    found = audited(replace(ANSWER, answers=(), abstained="conflict"), Judge(scores=()))
-    assert (found.claims, found.text, found.conflict.kind) == ((), "", "unresolved")
-    assert len(found.conflict.positions) == 2
+    answer = audited(replace(ANSWER, answers=(), abstained="conflict"), Judge(scores=()))
+    assert (answer.claims, answer.text, answer.conflict.kind) == ((), "", "unresolved")
+    assert len(answer.conflict.positions) == 2
 
 
 def test_a_reply_about_a_passage_that_does_not_exist_changes_nothing() -> None:
     stray = Reply(
         passages=("nowhere",), answer="Barnaby Croll", explanation="Ingrid Vasmer", quote="Ingrid Vasmer"
     )
-    kept = replace(ANSWER, replies=REPLIES[:2])
-    assert audited(replace(kept, replies=(*REPLIES[:2], stray))) == replace(
-        audited(kept), replies=(*REPLIES[:2], stray)
+    without_rejected = replace(ANSWER, replies=REPLIES[:2])
+    assert audited(replace(without_rejected, replies=(*REPLIES[:2], stray))) == replace(
+        audited(without_rejected), replies=(*REPLIES[:2], stray)
     )
 
 
 # --- confidence ---------------------------------------------------------------------------------
-def test_confidence_is_the_share_of_the_votes_unless_the_strategy_knows_better() -> None:
+def test_confidence_is_the_share_of_the_votes_unless_the_strategy_sets_it() -> None:
     assert audited().confidence == pytest.approx(2 / 3, abs=1e-4)
     assert audited(replace(ANSWER, confidence=0.4)).confidence == 0.4
     assert audited(replace(ANSWER, confidence=0.0)).confidence == 0.0
 
 
-def test_where_nothing_was_cast_there_is_no_confidence() -> None:
+def test_without_votes_there_is_no_confidence() -> None:
     nothing = Answer(question="?", abstained="no_evidence")
     assert audited(nothing).confidence is None
 
@@ -153,13 +153,16 @@ def test_each_citation_is_judged_in_its_sentence_under_its_title_in_one_batch() 
             (TIMES.text, claim.text),
         ]
     ]
-    assert [(one.verdict, one.score) for one in claim.citations] == [("supported", 0.9), ("partly", 0.3)]
+    assert [(citation.verdict, citation.score) for citation in claim.citations] == [
+        ("supported", 0.9),
+        ("partly", 0.3),
+    ]
 
 
 def test_verdicts_of_several_claims_stay_with_their_citations() -> None:
     answer = replace(ANSWER, answers=("Ingrid Vasmer", "Barnaby Croll"))
-    found = audited(answer, Judge(scores=(0.9, 0.3, 0.1)))
-    assert [[one.verdict for one in claim.citations] for claim in found.claims] == [
+    result = audited(answer, Judge(scores=(0.9, 0.3, 0.1)))
+    assert [[citation.verdict for citation in claim.citations] for claim in result.claims] == [
         ["supported", "partly"],
         ["unsupported"],
     ]
@@ -169,13 +172,13 @@ def test_without_verification_nothing_is_asked_and_nothing_is_checked() -> None:
     judge, model = Judge(), Scripted([])
     kit = Kit(model=model, entailment=judge)
     [claim] = audit(ANSWER, kit, verify=False).claims
-    assert {(one.verdict, one.score) for one in claim.citations} == {("unchecked", None)}
+    assert {(citation.verdict, citation.score) for citation in claim.citations} == {("unchecked", None)}
     assert judge.asked == []
     assert model.calls == []
     assert kit.trace.events == []
 
 
-def test_where_nothing_is_cited_nobody_is_asked() -> None:
+def test_without_citations_no_judge_is_called() -> None:
     judge = Judge()
     audited(Answer(question="?", answers=("42",)), judge)
     assert judge.asked == []
@@ -184,14 +187,14 @@ def test_where_nothing_is_cited_nobody_is_asked() -> None:
 def test_without_a_judge_the_model_is_asked_for_one_word() -> None:
     model = Scripted([], choices=lambda text: {"Yes": 0.8, "No": 0.2})
     [claim] = audit(ANSWER, Kit(model=model)).claims
-    assert [one.score for one in claim.citations] == [0.8, 0.8]
+    assert [citation.score for citation in claim.citations] == [0.8, 0.8]
     assert [call.options for call in model.calls] == [("Yes", "No")] * 2
 
 
-def test_a_model_without_log_probabilities_leaves_citations_unchecked_and_says_so() -> None:
+def test_a_model_without_log_probabilities_leaves_citations_unchecked_and_notes_it() -> None:
     kit = Kit(model=Scripted([], choices=lambda _: NoLogprobs("none to be had")))
     [claim] = audit(ANSWER, kit).claims
-    assert {one.verdict for one in claim.citations} == {"unchecked"}
+    assert {citation.verdict for citation in claim.citations} == {"unchecked"}
     assert [event["event"] for event in kit.trace.events] == ["unchecked"]
 
 
@@ -216,12 +219,15 @@ def test_a_baseline_gets_the_same_report_as_a_debate() -> None:
             return json.dumps({"answers": ["Ingrid Vasmer"], "explanation": "Ingrid Vasmer designed it."})
         return json.dumps(fields)
 
-    found = []
+    outcomes = []
     for strategy in ("concat", "majority_vote", "madam_rag"):
         kit = Kit(model=Scripted(answer), retriever=InMemory(ANSWER.passages), entailment=Judge())
         result = ask(ANSWER.question, kit=kit, strategy=strategy)
-        found.append((result.text, [one.citations for one in result.claims]))
-    text, citations = found[0]
+        outcomes.append((result.text, [claim.citations for claim in result.claims]))
+    text, citations = outcomes[0]
     assert text == "Ingrid Vasmer designed it [1][2]."
-    assert all(other == text for other, _ in found)
-    assert all([one.quote for one in cited[0]] == [one.quote for one in citations[0]] for _, cited in found)
+    assert all(other == text for other, _ in outcomes)
+    assert all(
+        [citation.quote for citation in cited[0]] == [citation.quote for citation in citations[0]]
+        for _, cited in outcomes
+    )

@@ -1,4 +1,4 @@
-"""Citations: quotes that stand in the passage they name, under numbers that are ours alone."""
+"""Citations: verbatim quotes of the passage they name, with numbers that only our code sets."""
 
 from __future__ import annotations
 
@@ -40,25 +40,25 @@ def citation(start: int, end: int, passage: str = "p1", n: int = 1) -> Citation:
 
 
 # --- where a passage says an answer -------------------------------------------------------------
-def test_an_agents_own_quote_counts_when_it_is_there_and_bears_the_answer() -> None:
+def test_an_agents_quote_counts_if_it_is_verbatim_and_states_the_answer() -> None:
     assert quoted(FERRY, "1887", "ferry FIRST crossed in 1887") == "ferry first crossed in 1887"
 
 
 @pytest.mark.parametrize("quote", ["the ferry began in 1887", "There was a brass band", "", "[1]", "1887x"])
-def test_a_quote_that_is_not_there_or_does_not_bear_the_answer_is_not_believed(quote: str) -> None:
+def test_a_quote_that_is_not_verbatim_or_does_not_state_the_answer_is_ignored(quote: str) -> None:
     assert quoted(FERRY, "1887", quote) == "The ferry first crossed in 1887."
 
 
-def test_without_a_quote_the_first_sentence_that_says_the_answer_is_cited() -> None:
+def test_without_a_quote_the_first_sentence_that_states_the_answer_is_cited() -> None:
     assert quoted(FERRY, "1901") == "It sank in 1901, after the 1887 crossing."
 
 
-def test_an_answer_over_two_sentences_is_found_where_it_stands() -> None:
+def test_an_answer_over_two_sentences_is_found() -> None:
     assert quoted(FERRY, "band. The ferry") == "band. The ferry"
 
 
 @pytest.mark.parametrize("answer", ["1888", "188", "", "first crossed in 1901", "?"])
-def test_an_answer_that_the_passage_does_not_say_is_not_cited(answer: str) -> None:
+def test_an_answer_that_the_passage_does_not_state_is_not_cited(answer: str) -> None:
     assert quoted(FERRY, answer) is None
 
 
@@ -84,16 +84,16 @@ def test_yes_and_no_rest_on_what_the_agent_quotes() -> None:
 def test_every_citation_is_verbatim_in_its_passage(text: str, answer: list[str], quote: list[str]) -> None:
     passage = Passage(id="p", source="s", text=text)
     reply = Reply(passages=("p",), quote=" ".join(quote))
-    for one in cite(" ".join(answer), [passage], {"p": reply}):
-        assert one.quote == text[one.start : one.end]
-        assert one.quote.strip()
-        assert one.verdict == "unchecked"
+    for citation in cite(" ".join(answer), [passage], {"p": reply}):
+        assert citation.quote == text[citation.start : citation.end]
+        assert citation.quote.strip()
+        assert citation.verdict == "unchecked"
 
 
-def test_each_passage_that_says_it_is_cited_once_in_order() -> None:
+def test_each_passage_that_states_the_answer_is_cited_once_in_order() -> None:
     passages = [FERRY, Passage(id="p2", text="Nothing."), Passage(id="p3", source="x", text="In 1887.")]
-    found = cite("1887", passages, {}, first=4)
-    assert [(one.n, one.passage, one.source) for one in found] == [
+    citations = cite("1887", passages, {}, first=4)
+    assert [(citation.n, citation.passage, citation.source) for citation in citations] == [
         (4, "p1", "museum.example"),
         (5, "p3", "x"),
     ]
@@ -106,15 +106,20 @@ def test_citations_of_one_span_share_a_number_counted_as_they_appear() -> None:
         Claim(text="b", citations=(citation(0, 4), citation(0, 5), citation(5, 9, "p2"))),
         Claim(text="c"),
     ]
-    assert [[one.n for one in claim.citations] for claim in renumber(claims)] == [[1, 2], [2, 3, 1], []]
+    assert [[citation.n for citation in claim.citations] for claim in renumber(claims)] == [
+        [1, 2],
+        [2, 3, 1],
+        [],
+    ]
 
 
 @given(st.lists(st.lists(st.tuples(st.integers(0, 3), st.integers(4, 6), st.sampled_from("pq"))), max_size=5))
 def test_numbers_have_no_gaps_and_name_one_span_each(spans: list[list[tuple[int, int, str]]]) -> None:
-    claims = renumber([Claim(text="x", citations=tuple(citation(*one) for one in part)) for part in spans])
-    named = {(one.n, one.passage, one.start, one.end) for claim in claims for one in claim.citations}
-    assert len({one[0] for one in named}) == len({one[1:] for one in named}) == len(named)
-    assert {one[0] for one in named} == set(range(1, len(named) + 1))
+    claims = renumber([Claim(text="x", citations=tuple(citation(*span) for span in part)) for part in spans])
+    cited = [citation for claim in claims for citation in claim.citations]
+    named = {(each.n, each.passage, each.start, each.end) for each in cited}
+    assert len({key[0] for key in named}) == len({key[1:] for key in named}) == len(named)
+    assert {key[0] for key in named} == set(range(1, len(named) + 1))
 
 
 # --- text ---------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The cross-encoder names the file that it misses, before it loads anything."""
+"""The cross-encoder names a missing file before it loads anything."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_contradiction_is_a_class_of_the_model_where_it_has_one(tmp_path: Path) 
     assert judge.entails([]) == judge.contradicts([]) == []
 
 
-def test_a_model_of_two_classes_tells_no_contradictions(tmp_path: Path) -> None:
+def test_a_model_of_two_classes_detects_no_contradictions(tmp_path: Path) -> None:
     judge = made(tmp_path, json.dumps({"id2label": {"0": "entailment", "1": "not_entailment"}}), [0.0, 0.0])
     assert judge.contradicts([("a", "b")]) == [0.0]
     assert judge.entails([("a", "b")]) == [0.5]

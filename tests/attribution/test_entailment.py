@@ -1,4 +1,4 @@
-"""The model as a judge: one word, its probability, and a quote that gives no orders."""
+"""The model as a judge: one word, its probability, and quotes cannot give it orders."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_a_quote_stays_in_its_fence_and_a_statement_on_its_line() -> None:
     assert "<|im_end|>" not in task
 
 
-def test_a_model_that_cannot_tell_is_a_fault_and_no_verdict() -> None:
+def test_a_model_without_log_probabilities_raises_and_gives_no_verdict() -> None:
     with pytest.raises(NoLogprobs):
         ModelJudge(Kit(model=Scripted([], choices=lambda _: NoLogprobs("none")))).entails([("a", "b")])
 
@@ -74,5 +74,5 @@ def test_a_probability_is_one_and_sums_to_one_with_its_opposite(yes: float, no: 
         (0.0, "unsupported"),
     ],
 )
-def test_a_verdict_is_earned_at_its_threshold(probability: float, verdict: str) -> None:
+def test_a_verdict_is_given_from_its_threshold(probability: float, verdict: str) -> None:
     assert verdict_of(probability) == verdict

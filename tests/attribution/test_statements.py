@@ -67,12 +67,12 @@ def test_every_mark_of_a_group_counts_and_belongs_to_what_stands_before(
         ("…", []),
     ],
 )
-def test_a_clause_is_divided_off_only_where_both_sides_stand_alone(text: str, parts: list[str]) -> None:
+def test_a_sentence_is_divided_only_into_independent_clauses(text: str, parts: list[str]) -> None:
     assert statements(text) == parts
 
 
 @pytest.mark.parametrize(
-    ("text", "before", "told"),
+    ("text", "before", "spelled"),
     [
         ("Its top is cold.", "Everest is high.", "Everest’s top is cold."),
         ("They left.", "Berg and Vasmer were married in Oslo.", "Berg and Vasmer left."),
@@ -84,15 +84,15 @@ def test_a_clause_is_divided_off_only_where_both_sides_stand_alone(text: str, pa
     ],
 )
 def test_a_pronoun_is_spelled_out_where_the_statement_before_has_a_subject(
-    text: str, before: str, told: str
+    text: str, before: str, spelled: str
 ) -> None:
-    assert spelled_out(text, before) == told
+    assert spelled_out(text, before) == spelled
 
 
 @given(st.text(max_size=120))
 def test_no_word_is_lost_or_invented(text: str) -> None:
     joined = " ".join(statements(text)).casefold()
-    left = {"and", "but", "while", "whereas"}
+    conjunctions = {"and", "but", "while", "whereas"}
     for word in tidy(text).casefold().split():
         bare = word.strip(".,;:…")
-        assert bare in joined or bare in left or not any(map(str.isalnum, bare))
+        assert bare in joined or bare in conjunctions or not any(map(str.isalnum, bare))

@@ -1,4 +1,4 @@
-"""Verification: each statement against its quotes, and what strict answers leave out."""
+"""Verification: each statement is checked against its quotes; strict answers drop what fails."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ HIGH, LIES = quote(HEIGHT, "Everest is 8,849 m high."), quote(LAND, "Everest lie
 
 @dataclass
 class Judge:
-    """Scores by words: of the premise and the hypothesis; a pair that is not named scores `other`."""
+    """A judge that scores pairs by words of hypothesis and premise; other pairs score `other`."""
 
     supports: Mapping[tuple[str, str], float] = field(default_factory=dict)
     denies: Mapping[tuple[str, str], float] = field(default_factory=dict)
@@ -63,7 +63,7 @@ def kit(judge: Any = None, **named: Any) -> Kit:
 
 # --- every citation resolves --------------------------------------------------------------------
 @pytest.mark.parametrize(
-    ("given_", "place"),
+    ("cited", "span"),
     [
         (replace(HIGH, start=3, end=9), (0, 23)),
         (replace(HIGH, start=-5, end=900), (0, 23)),
@@ -74,15 +74,15 @@ def kit(judge: Any = None, **named: Any) -> Kit:
         (replace(HIGH, quote="", start=0, end=0), None),
     ],
 )
-def test_a_citation_is_put_where_its_quote_stands_or_dropped(
-    given_: Citation, place: tuple[int, int] | None
+def test_a_citation_gets_the_offsets_of_its_quote_or_is_dropped(
+    cited: Citation, span: tuple[int, int] | None
 ) -> None:
-    own = kit()
-    [claim] = resolved([Claim(text="x", citations=(given_,))], PASSAGES, own)
-    assert [(one.start, one.end) for one in claim.citations] == ([place] if place else [])
-    for one in claim.citations:
-        assert HEIGHT.text[one.start : one.end] == one.quote
-    assert [one["event"] for one in own.trace.events] == ([] if place else ["unresolved"])
+    own_kit = kit()
+    [claim] = resolved([Claim(text="x", citations=(cited,))], PASSAGES, own_kit)
+    assert [(citation.start, citation.end) for citation in claim.citations] == ([span] if span else [])
+    for citation in claim.citations:
+        assert HEIGHT.text[citation.start : citation.end] == citation.quote
+    assert [event["event"] for event in own_kit.trace.events] == ([] if span else ["unresolved"])
 
 
 @given(
@@ -105,30 +105,35 @@ def test_whatever_a_strategy_cites_every_citation_of_its_answer_resolves(
     )
     claims = (Claim(text="Everest is high.", citations=cited),)
     answer = Answer(question="?", answers=("high",), claims=claims, passages=PASSAGES)
-    texts = {one.id: one.text for one in PASSAGES}
-    for one in (cited for claim in audit(answer, kit(), verify=False).claims for cited in claim.citations):
-        assert texts[one.passage][one.start : one.end] == one.quote != ""
+    texts = {passage.id: passage.text for passage in PASSAGES}
+    for citation in (
+        cited for claim in audit(answer, kit(), verify=False).claims for cited in claim.citations
+    ):
+        assert texts[citation.passage][citation.start : citation.end] == citation.quote != ""
 
 
 # --- one statement a claim ----------------------------------------------------------------------
 def test_claims_are_divided_into_statements_that_share_the_citations() -> None:
     claim = Claim(text="Everest is 8,849 m high, and it lies in Nepal.", citations=(HIGH, LIES))
-    assert [(one.text, len(one.citations)) for one in divided([claim])] == [
+    assert [(part.text, len(part.citations)) for part in divided([claim])] == [
         ("Everest is 8,849 m high.", 2),
         ("It lies in Nepal.", 2),
     ]
 
 
-def test_each_statement_keeps_the_quote_that_supports_it_and_a_number_of_its_own() -> None:
+def test_each_statement_keeps_the_quote_that_supports_it_and_its_own_number() -> None:
     claim = Claim(text="Everest is 8,849 m high, and it lies in Nepal.", citations=(HIGH, LIES))
     answer = Answer(question="?", answers=("Nepal",), claims=(claim,), passages=PASSAGES)
     judge = Judge({("8,849", "Everest is 8,849"): 0.9, ("Nepal", "Everest lies"): 0.8})
-    found = audit(answer, kit(judge))
-    assert found.text == "Everest is 8,849 m high [1]. It lies in Nepal [2]."
-    assert [(one.verdict, one.score) for one in found.claims] == [("supported", 0.9), ("supported", 0.8)]
+    result = audit(answer, kit(judge))
+    assert result.text == "Everest is 8,849 m high [1]. It lies in Nepal [2]."
+    assert [(claim.verdict, claim.score) for claim in result.claims] == [
+        ("supported", 0.9),
+        ("supported", 0.8),
+    ]
 
 
-def test_a_statement_that_leans_on_another_is_judged_with_its_subject() -> None:
+def test_a_statement_that_begins_with_a_pronoun_is_judged_with_its_subject() -> None:
     judge = Judge()
     claims = [Claim(text="Everest is high.", citations=(HIGH,)), Claim(text="It is cold.", citations=(LIES,))]
     verified(claims, PASSAGES, kit(judge))
@@ -143,7 +148,7 @@ def test_a_claim_is_as_well_supported_as_its_best_quote() -> None:
     judge = Judge({("8,849", ""): 0.9, ("Nepal", ""): 0.3})
     [claim] = verified([Claim(text="It is high.", citations=(HIGH, LIES))], PASSAGES, kit(judge))
     assert (claim.verdict, claim.score) == ("supported", 0.9)
-    assert [one.verdict for one in claim.citations] == ["supported", "partly"]
+    assert [citation.verdict for citation in claim.citations] == ["supported", "partly"]
     assert [kind for kind, _ in judge.asked] == ["entails"]
 
 
@@ -154,21 +159,21 @@ def test_quotes_that_support_only_together_are_read_together() -> None:
     assert [(kind, len(pairs)) for kind, pairs in judge.asked] == [("entails", 2), ("entails", 1)]
 
 
-def test_contradiction_is_a_question_of_its_own_put_only_where_support_is_lacking() -> None:
+def test_contradiction_is_a_separate_question_asked_only_without_support() -> None:
     judge = Judge({("Nepal", "Nepal"): 0.9}, denies={("8,849", "9,000"): 0.7})
     claims = [
         Claim(text="Everest is 9,000 m high.", citations=(HIGH,)),
         Claim(text="Everest lies in Nepal.", citations=(LIES,)),
         Claim(text="Everest is blue.", citations=(HIGH,)),
     ]
-    found = verified(claims, PASSAGES, kit(judge))
-    assert [one.verdict for one in found] == ["contradicted", "supported", "unsupported"]
-    assert [one.verdict for one in found[0].citations] == ["contradicted"]
+    checked = verified(claims, PASSAGES, kit(judge))
+    assert [claim.verdict for claim in checked] == ["contradicted", "supported", "unsupported"]
+    assert [citation.verdict for citation in checked[0].citations] == ["contradicted"]
     assert judge.asked[1][0] == "contradicts"
     assert [pair[1] for pair in judge.asked[1][1]] == ["Everest is 9,000 m high.", "Everest is blue."]
 
 
-def test_a_judge_that_cannot_tell_contradictions_is_not_asked_for_them() -> None:
+def test_a_judge_that_cannot_detect_contradictions_is_not_asked_for_them() -> None:
     @dataclass
     class Plain:
         def entails(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
@@ -187,7 +192,7 @@ def test_the_model_is_asked_both_questions() -> None:
         [Claim(text="Everest is 9,000 m high.", citations=(HIGH,))], PASSAGES, kit(model=model)
     )
     assert claim.verdict == "contradicted"
-    assert [one.prompt.messages[0].content for one in model.calls] == [JUDGE_SYSTEM, DENIAL_SYSTEM]
+    assert [call.prompt.messages[0].content for call in model.calls] == [JUDGE_SYSTEM, DENIAL_SYSTEM]
     assert ModelJudge(kit(model=model)).contradicts([]) == []
 
 
@@ -214,52 +219,54 @@ def claimed(*verdicts: str) -> Answer:
         for n, (text, verdict) in enumerate(zip(texts, verdicts, strict=False), 1)
     )
     answers = ("8,849 m", "Nepal", "blue")[: len(verdicts)]
-    positions = tuple(Position(answer=one, verdict="accepted", cause=Cause(kind="kept")) for one in answers)
+    positions = tuple(
+        Position(answer=answer, verdict="accepted", cause=Cause(kind="kept")) for answer in answers
+    )
     return Answer(
         question="?", answers=answers, claims=claims, conflict=Conflict(positions=positions), confidence=0.9
     )
 
 
-def test_strict_drops_what_is_unsupported_or_contradicted_and_numbers_anew() -> None:
-    found = strictly(claimed("unsupported", "supported", "contradicted"))
-    assert (found.text, found.answers, found.abstained) == ("Everest lies in Nepal [1].", ("Nepal",), None)
-    assert [(one.answer, one.verdict) for one in found.conflict.positions] == [
+def test_strict_drops_what_is_unsupported_or_contradicted_and_renumbers() -> None:
+    strict = strictly(claimed("unsupported", "supported", "contradicted"))
+    assert (strict.text, strict.answers, strict.abstained) == ("Everest lies in Nepal [1].", ("Nepal",), None)
+    assert [(position.answer, position.verdict) for position in strict.conflict.positions] == [
         ("8,849 m", "unresolved"),
         ("Nepal", "accepted"),
         ("blue", "unresolved"),
     ]
-    assert found.conflict.positions[0].cause.kind == "unsupported"
-    assert "does not support it" in found.conflict.positions[0].reason
+    assert strict.conflict.positions[0].cause.kind == "unsupported"
+    assert "does not support it" in strict.conflict.positions[0].reason
 
 
 def test_strict_abstains_when_nothing_is_left() -> None:
-    found = strictly(claimed("unsupported", "contradicted"))
-    assert (found.answers, found.abstained, found.claims, found.text) == ((), "no_evidence", (), "")
-    assert found.confidence is None
+    strict = strictly(claimed("unsupported", "contradicted"))
+    assert (strict.answers, strict.abstained, strict.claims, strict.text) == ((), "no_evidence", (), "")
+    assert strict.confidence is None
 
 
-def test_strict_leaves_what_is_supported_or_partly_so_as_it_is() -> None:
-    whole = claimed("supported", "partly")
-    assert strictly(whole) is whole
+def test_strict_keeps_supported_and_partly_supported_claims() -> None:
+    claimed_answer = claimed("supported", "partly")
+    assert strictly(claimed_answer) is claimed_answer
 
 
 def test_strict_answers_need_verdicts() -> None:
     model = Scripted([json.dumps({"answers": ["Nepal"], "explanation": "Everest lies in Nepal."})] * 2)
-    own = Kit(model=model, retriever=InMemory(PASSAGES))
+    own_kit = Kit(model=model, retriever=InMemory(PASSAGES))
     with pytest.raises(InputError, match="verif"):
-        ask("Where?", kit=own, strategy="concat", strict=True, verify=False)
-    deaf = replace(own, model=Scripted(model._replies, choices=lambda _: NoLogprobs("none to be had")))
+        ask("Where?", kit=own_kit, strategy="concat", strict=True, verify=False)
+    deaf = replace(own_kit, model=Scripted(model._replies, choices=lambda _: NoLogprobs("none to be had")))
     with pytest.raises(NoLogprobs, match="--role judge"):
         ask("Where?", kit=deaf, strategy="concat", strict=True)
 
 
 @pytest.mark.parametrize(("yes", "abstained"), [(0.9, None), (0.1, "no_evidence")])
-def test_the_whole_walk_is_strict_for_any_strategy(yes: float, abstained: str | None) -> None:
+def test_a_strict_answer_is_strict_for_any_strategy(yes: float, abstained: str | None) -> None:
     def odds(text: str) -> dict[str, float]:
         return {"Yes": yes, "No": 1 - yes} if text.startswith(JUDGE_SYSTEM) else {"Yes": 0.0, "No": 1.0}
 
-    said = json.dumps({"answers": ["Nepal"], "explanation": "Everest lies in Nepal."})
-    own = Kit(model=Scripted([said], choices=odds), retriever=InMemory(PASSAGES))
-    found = ask("Where?", kit=own, strategy="concat", strict=True)
-    assert found.abstained == abstained
-    assert bool(found.answers) == (abstained is None)
+    reply = json.dumps({"answers": ["Nepal"], "explanation": "Everest lies in Nepal."})
+    own_kit = Kit(model=Scripted([reply], choices=odds), retriever=InMemory(PASSAGES))
+    answer = ask("Where?", kit=own_kit, strategy="concat", strict=True)
+    assert answer.abstained == abstained
+    assert bool(answer.answers) == (abstained is None)

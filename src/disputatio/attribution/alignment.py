@@ -1,8 +1,8 @@
-"""f_align of RA-RAG: whether the passages that an answer came from bear it out, in [0, 1].
+"""f_align of RA-RAG: how far the passages behind an answer entail it, in [0, 1].
 
-Question and answer become one declarative statement, which is put to the judge of entailment with the
-passages as premise; the paper takes AlignScore (Zha et al. 2023) for that. An answer whose consistency is
-below tau = 0.1 counts as "I don't know" (Hwang et al. 2024, 4.1).
+Question and answer become one declarative statement. The entailment judge scores it with the passages as
+premise; the paper uses AlignScore (Zha et al. 2023) as the judge. An answer whose consistency is below
+tau = 0.1 counts as "I don't know" (Hwang et al. 2024, 4.1).
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from disputatio.attribution.entailment import ModelJudge
-from disputatio.errors import BatchFault, ConfigError, NoLogprobs
+from disputatio.attribution.entailment import ModelJudge, scores_of
 from disputatio.kit import Kit
 from disputatio.text import one_line
 from disputatio.types import Passage
@@ -20,17 +19,16 @@ from disputatio.values import is_yes_or_no, same_answer
 TAU = 0.1
 _CLAIM = re.compile(r"is it true that (?P<claim>.+?)[\s?]*", re.IGNORECASE | re.DOTALL)
 _SUBJECT = re.compile(r"(?:who|what)\s+(?P<rest>(?P<verb>\w+)\s+.+?)[\s?]*", re.IGNORECASE | re.DOTALL)
-# After "who" these ask for an object ("who did she marry"); what stands between them is the subject.
+# After "who" these verbs ask for an object ("who did she marry"); the subject stands between them.
 _TURNED = frozenset(["do", "does", "did", "have", "has", "had", "can", "could", "will", "would", "should"])
 _STATES = frozenset(["is", "was", "are", "were"])
 _DANGLING = frozenset(["about", "of", "for", "by", "in", "on", "at", "to", "from", "with", "called", "named"])
 
 
 def statement(question: str, answer: str) -> str:
-    """Question and answer as one declarative sentence, in code.
+    """Question and answer as one declarative sentence, without a model call.
 
-    Where the form of the question does not allow it, they are reported as question and answer, which no
-    turning of words can get wrong.
+    If the form of the question does not allow it, the sentence quotes the question and gives the answer.
 
     >>> statement("Who designed the lighthouse?", "Ingrid Vasmer")
     'Ingrid Vasmer designed the lighthouse.'
@@ -40,65 +38,59 @@ def statement(question: str, answer: str) -> str:
     'The answer to the question "When did the ferry first cross?" is: 1887.'
     """
     sentence = turned(question, answer)
-    said = one_line(answer).rstrip(".")
-    return sentence or f'The answer to the question "{one_line(question)}" is: {said}.'
+    answer_text = one_line(answer).rstrip(".")
+    return sentence or f'The answer to the question "{one_line(question)}" is: {answer_text}.'
 
 
 def turned(question: str, answer: str) -> str | None:
-    """The sentence that an answer makes of its question: a claim affirmed or denied, a subject put in.
+    """The question with its answer filled in: a claim affirmed or denied, or a subject inserted.
 
-    None where the words of the question would have to change their places.
+    None if the words of the question would have to be reordered.
 
     >>> turned("what is the capital of Orrin", "Quillhaven"), turned("Who did she marry?", "Ola")
     ('Quillhaven is the capital of Orrin.', None)
     """
-    asked, said = one_line(question), one_line(answer).rstrip(".")
-    claim = _CLAIM.fullmatch(asked)
-    if claim and is_yes_or_no(said):
-        return f"It is {'' if same_answer(said, 'yes') else 'not '}true that {claim['claim'].rstrip('.')}."
-    found = _SUBJECT.fullmatch(asked)
-    if found is None or found["verb"].casefold() in _TURNED:
+    question_text, answer_text = one_line(question), one_line(answer).rstrip(".")
+    claim = _CLAIM.fullmatch(question_text)
+    if claim and is_yes_or_no(answer_text):
+        negation = "" if same_answer(answer_text, "yes") else "not "
+        return f"It is {negation}true that {claim['claim'].rstrip('.')}."
+    match = _SUBJECT.fullmatch(question_text)
+    if match is None or match["verb"].casefold() in _TURNED:
         return None
-    words = found["rest"].rstrip(".").split()
-    short = found["verb"].casefold() in _STATES and len(words) <= 2
+    words = match["rest"].rstrip(".").split()
+    short = match["verb"].casefold() in _STATES and len(words) <= 2
     if short or words[-1].casefold() in _DANGLING:
         return None
-    return f"{said} {' '.join(words)}."
+    return f"{answer_text} {' '.join(words)}."
 
 
-def consistency(question: str, said: Sequence[tuple[str, Sequence[Passage]]], kit: Kit) -> list[float]:
-    """How far its own passages bear out each answer, in [0, 1]; all in one batch.
+def consistency(question: str, answers: Sequence[tuple[str, Sequence[Passage]]], kit: Kit) -> list[float]:
+    """How far each answer's passages entail it, in [0, 1]; all in one batch.
 
-    The judge is the kit's cross-encoder, which reads passages one at a time (it reads little at once;
-    the best counts, as in AlignScore), else the model, which reads them together. Raises `LLMError`,
-    `NoLogprobs` where the model gives no log-probabilities; `ConfigError` for a judge that leaves any out.
+    The kit's cross-encoder reads one passage at a time, because its context is short, and the best score
+    counts, as in AlignScore. Without one the model judges and reads all passages together. Raises `LLMError`
+    for a fault of the model, `NoLogprobs` if it gives no log-probabilities, and `ConfigError` if the judge
+    leaves out pairs.
     """
     pairs: list[tuple[str, str]] = []
-    owner: list[int] = []
-    for n, (answer, passages) in enumerate(said):
-        texts = [f"{one.title}. {one.text}" if one.title else one.text for one in passages]
+    answer_numbers: list[int] = []
+    for n, (answer, passages) in enumerate(answers):
+        texts = [
+            f"{passage.title}. {passage.text}" if passage.title else passage.text for passage in passages
+        ]
         for premise in texts if kit.entailment is not None else ["\n\n".join(texts)]:
             pairs.append((premise, statement(question, answer)))
-            owner.append(n)
-    scores = [0.0] * len(said)
-    for n, score in zip(owner, judged(pairs, kit), strict=True):
+            answer_numbers.append(n)
+    scores = [0.0] * len(answers)
+    for n, score in zip(answer_numbers, judged(pairs, kit), strict=True):
         scores[n] = max(scores[n], score)
     return scores
 
 
 def judged(pairs: Sequence[tuple[str, str]], kit: Kit) -> list[float]:
-    """For each (premise, hypothesis) the probability that the first entails it, by the kit's judge.
+    """For each (premise, hypothesis) the probability of entailment, by the kit's judge.
 
-    Raises `LLMError`, `NoLogprobs` where the judge's model cannot tell.
+    Raises `LLMError`; `NoLogprobs` if the judge's model gives no log-probabilities.
     """
-    if not pairs:
-        return []
-    try:
-        given = (kit.entailment or ModelJudge(kit)).entails(pairs)
-    except BatchFault as error:
-        if all(isinstance(one, NoLogprobs) for one in error.errors):
-            raise NoLogprobs(str(error.errors[0])) from error
-        raise
-    if len(given) != len(pairs):
-        raise ConfigError(f"the entailment judge scored {len(given)} of {len(pairs)} statements")
-    return list(given)
+    return scores_of((kit.entailment or ModelJudge(kit)).entails, pairs)

@@ -1,6 +1,6 @@
-"""The audit that every strategy's answer passes: claims, citations, verdicts, positions, conflict.
+"""The audit of every strategy's answer: claims, citations, verdicts, positions, conflict.
 
-It stands outside the strategies, so that a baseline gets the same report as a debate.
+It runs outside the strategies, so that a baseline gets the same report as a debate.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from disputatio.attribution.citations import cite, render, renumber
-from disputatio.attribution.positions import conflict_of, last_words
+from disputatio.attribution.positions import conflict_of, last_replies
 from disputatio.attribution.statements import statements
 from disputatio.attribution.verification import FAILED, resolved, strictly, verified
 from disputatio.errors import NoLogprobs
@@ -25,23 +25,25 @@ _REPORTED = re.compile(
     re.IGNORECASE,
 )
 
-_OF_PASSAGES = re.compile(r"\bpassages?\b", re.IGNORECASE)  # what is said about the reading, not the subject
+_OF_PASSAGES = re.compile(r"\bpassages?\b", re.IGNORECASE)  # a remark about the passages, not the subject
 
 
 def audit(answer: Answer, kit: Kit, *, verify: bool = True, strict: bool = False) -> Answer:
-    """The answer with its claims cited and checked, its positions weighed and its conflict named.
+    """The answer with cited and checked claims, weighed positions and a conflict of one kind.
 
-    Claims that a strategy made and positions that it resolved are kept; every citation must stand in a
-    passage of the answer. With `verify` each claim is put to the entailment judge with its quotes; without,
-    or where the judge's model gives no log-probabilities (the trace says so), verdicts stay `unchecked`.
-    `strict` drops what fails, and raises `NoLogprobs` where nothing can be checked.
+    The strategy's claims and resolved positions are kept; every citation must be in a passage of the answer.
+    With `verify` the entailment judge reads each claim with its quotes. Without it, or if the judge's model
+    gives no log-probabilities (the trace notes it), verdicts stay `unchecked`. `strict` drops claims that
+    fail, and raises `NoLogprobs` if nothing can be checked.
     """
     conflict = answer.conflict if answer.conflict.positions else conflict_of(answer, kit.reliabilities)
     if answer.claims:
         claims = resolved(divided(answer.claims), answer.passages, kit)
     else:
         accepted = [
-            one for one in conflict.positions if one.verdict == "accepted" or one.answer in answer.answers
+            position
+            for position in conflict.positions
+            if position.verdict == "accepted" or position.answer in answer.answers
         ]
         claims = tuple(claim for position in accepted for claim in _claims(answer, position))
     claims = renumber(claims)
@@ -64,10 +66,10 @@ def audit(answer: Answer, kit: Kit, *, verify: bool = True, strict: bool = False
     return strictly(audited) if strict else audited
 
 
-def reading_of(answer: Answer, found: Iterable[str]) -> Reading:
-    """What became of the passages (their ids) that an answer's searches found.
+def reading_of(answer: Answer, found_ids: Iterable[str]) -> Reading:
+    """How many of the passages that an answer's searches found were read, failed or set aside.
 
-    A passage is read when the answer names it and not every reply on it is a fault.
+    A passage is read if the answer names it and at least one reply on it is not a fault.
 
     >>> from disputatio.types import Passage
     >>> broken, good = Reply(passages=("a",), fault="cut off"), Reply(passages=("b",), answer="7")
@@ -79,81 +81,93 @@ def reading_of(answer: Answer, found: Iterable[str]) -> Reading:
     replied = {name for reply in answer.replies if not reply.fault for name in reply.passages}
     broken = {name for reply in answer.replies if reply.fault for name in reply.passages}
     failed = broken - replied
-    every = named | set(found) | failed
+    all_ids = named | set(found_ids) | failed
     read = len(named - failed)
-    return Reading(found=len(every), read=read, failed=len(failed), set_aside=len(every) - read - len(failed))
+    set_aside = len(all_ids) - read - len(failed)
+    return Reading(found=len(all_ids), read=read, failed=len(failed), set_aside=set_aside)
 
 
 def divided(claims: Sequence[Claim]) -> tuple[Claim, ...]:
-    """Each claim as one statement; the parts of one that made several have all of its citations."""
+    """The claims split into single statements; each part keeps all citations of its claim."""
     return tuple(
         replace(claim, text=part) for claim in claims for part in statements(claim.text) or [claim.text]
     )
 
 
 def _claims(answer: Answer, position: Position) -> list[Claim]:
-    """What an accepted position states, with a citation for each passage that says it."""
-    replies = _words_on(answer)
-    own = [replies[one] for one in position.passages if one in replies]
-    told = [one.explanation for one in own if states(one.explanation, position.answer)]
-    told += [one for one in _sentences(answer.explanation) if states(one, position.answer)]
-    passages = [one for one in answer.passages if one.id in position.passages]
+    """The claims of an accepted position, with a citation for each passage that states it."""
+    replies = _replies_by_passage(answer)
+    own_replies = [replies[passage_id] for passage_id in position.passages if passage_id in replies]
+    explanations = [reply.explanation for reply in own_replies if states(reply.explanation, position.answer)]
+    explanations += [
+        sentence for sentence in _sentences(answer.explanation) if states(sentence, position.answer)
+    ]
+    passages = [passage for passage in answer.passages if passage.id in position.passages]
     citations = tuple(cite(position.answer, passages, replies))
     subject = set(bare_words(position.subject))
-    bare = [as_statement(one) for one in told]
+    bare = [as_statement(explanation) for explanation in explanations]
     if not bare:
         return [Claim(text=f"{answer.question.strip()} {position.answer}", citations=citations)]
-    # Of what was said, that which names the subject best, and of those the shortest.
-    text = max(bare, key=lambda one: (len(subject & set(bare_words(one))), -len(one)))
-    parts = [one for one in statements(text) if not _OF_PASSAGES.search(one)]
-    return [Claim(text=one, citations=citations) for one in parts or [text]]
+    # The explanation that names most words of the subject; of several, the shortest.
+    text = max(bare, key=lambda candidate: (len(subject & set(bare_words(candidate))), -len(candidate)))
+    parts = [part for part in statements(text) if not _OF_PASSAGES.search(part)]
+    return [Claim(text=part, citations=citations) for part in parts or [text]]
 
 
 def _pruned(claims: Sequence[Claim]) -> list[Claim]:
-    """The claims without shared quotes that fail beside one that supports: those belong to another part."""
-    shared = Counter((one.passage, one.start, one.end) for claim in claims for one in claim.citations)
-    whole = []
+    """The claims without those failed quotes that belong to another part of a divided claim.
+
+    A quote is dropped if several claims cite it, it fails here and another quote supports this claim.
+    """
+    shared = Counter(
+        (citation.passage, citation.start, citation.end) for claim in claims for citation in claim.citations
+    )
+    pruned = []
     for claim in claims:
-        good = any(one.verdict == "supported" for one in claim.citations)
-        kept = [
-            one
-            for one in claim.citations
-            if not (good and one.verdict in FAILED and shared[one.passage, one.start, one.end] > 1)
+        is_supported = any(citation.verdict == "supported" for citation in claim.citations)
+        citations = [
+            citation
+            for citation in claim.citations
+            if not (
+                is_supported
+                and citation.verdict in FAILED
+                and shared[citation.passage, citation.start, citation.end] > 1
+            )
         ]
-        whole.append(replace(claim, citations=tuple(kept)))
-    return whole
+        pruned.append(replace(claim, citations=tuple(citations)))
+    return pruned
 
 
-def _words_on(answer: Answer) -> dict[str, Reply]:
-    """The reply on each passage: of the agent that read it alone, or that quotes it among those it read."""
-    passages = {one.id: one for one in answer.passages}
-    words: dict[str, Reply] = {}
-    for reply in last_words(answer.replies):
+def _replies_by_passage(answer: Answer) -> dict[str, Reply]:
+    """The reply on each passage, from the agent that read it alone or that quotes it."""
+    passages = {passage.id: passage for passage in answer.passages}
+    replies: dict[str, Reply] = {}
+    for reply in last_replies(answer.replies):
         if len(reply.passages) == 1:
-            words[reply.passages[0]] = reply
+            replies[reply.passages[0]] = reply
         elif reply.quote:
-            read = (passages[one] for one in reply.passages if one in passages)
-            quoted = next((one for one in read if find_quote(one.text, reply.quote)), None)
+            read = (passages[passage_id] for passage_id in reply.passages if passage_id in passages)
+            quoted = next((passage for passage in read if find_quote(passage.text, reply.quote)), None)
             if quoted is not None:
-                words.setdefault(quoted.id, reply)
-    return words
+                replies.setdefault(quoted.id, reply)
+    return replies
 
 
-def as_statement(told: str) -> str:
-    """What an agent reports, without its saying that the passage says so.
+def as_statement(explanation: str) -> str:
+    """An explanation without its opening "the passage states that".
 
     >>> as_statement("The passage clearly states that the pier was built in 1901.")
     'The pier was built in 1901.'
     """
-    bare = _REPORTED.sub("", told, count=1)
+    bare = _REPORTED.sub("", explanation, count=1)
     return bare[:1].upper() + bare[1:]
 
 
 def _confidence(conflict: Conflict) -> float | None:
-    """The share of the votes that went to accepted positions; None where nothing was cast."""
-    cast = sum(one.weight for one in conflict.positions)
-    kept = sum(one.weight for one in conflict.positions if one.verdict == "accepted")
-    return round(kept / cast, 4) if cast else None
+    """The share of the votes for accepted positions; None without votes."""
+    cast = sum(position.weight for position in conflict.positions)
+    accepted = sum(position.weight for position in conflict.positions if position.verdict == "accepted")
+    return round(accepted / cast, 4) if cast else None
 
 
 def _sentences(text: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Citations: verbatim quotes that our code finds in stored passages, never what a model says they are."""
+"""Citations: verbatim quotes that our code finds in stored passages; a model never sets them."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _MARK = re.compile(r"\[\s*(\d+(?:\s*[,;–-]\s*\d+)*)\s*\]")
 
 
 def quote_span(passage: Passage, answer: str, reply: Reply | None = None) -> tuple[int, int] | None:
-    """Where the passage says the answer, as offsets into its text; None when it does not.
+    """The offsets at which the passage states the answer; None if it does not.
 
-    The agent's own quote counts when it is verbatim in the passage and bears the answer; else the
-    first sentence that bears it whole; else the agent's quote when it bears most of its words.
+    First the agent's quote, if it is verbatim in the passage and states the answer; else the first sentence
+    that states it; else the agent's quote, if it has most of the answer's words.
     """
     quoted = find_quote(passage.text, reply.quote) if reply and reply.quote else None
     if quoted and states(passage.text[slice(*quoted)], answer):
@@ -28,15 +28,15 @@ def quote_span(passage: Passage, answer: str, reply: Reply | None = None) -> tup
     if quoted and bears(passage.text[slice(*quoted)], answer):
         return quoted
     if canonical(answer).values and not states(passage.text, answer):
-        return None  # "10" is not what "10 million" says
+        return None  # "10 million" does not state "10"
     return find_quote(passage.text, answer)
 
 
 def cite(
     answer: str, passages: Iterable[Passage], replies: Mapping[str, Reply], first: int = 1
 ) -> list[Citation]:
-    """One citation for each passage that says the answer, numbered from `first`."""
-    found: list[Citation] = []
+    """One citation for each passage that states the answer, numbered from `first`."""
+    citations: list[Citation] = []
     for passage in passages:
         reply = replies.get(passage.id)
         span = quote_span(passage, answer, reply)
@@ -44,9 +44,9 @@ def cite(
             span = quote_span(passage, reply.answer, reply)
         if span is not None:
             start, end = span
-            found.append(
+            citations.append(
                 Citation(
-                    n=first + len(found),
+                    n=first + len(citations),
                     passage=passage.id,
                     source=passage.source,
                     quote=passage.text[start:end],
@@ -54,18 +54,21 @@ def cite(
                     end=end,
                 )
             )
-    return found
+    return citations
 
 
 def renumber(claims: Sequence[Claim]) -> tuple[Claim, ...]:
-    """One number a quote: citations of the same span share it, counted in order of appearance."""
+    """The claims with new citation numbers, in order of appearance; citations of one span share a number."""
     numbers: dict[tuple[str, int, int], int] = {}
     return tuple(
         replace(
             claim,
             citations=tuple(
-                replace(one, n=numbers.setdefault((one.passage, one.start, one.end), len(numbers) + 1))
-                for one in claim.citations
+                replace(
+                    citation,
+                    n=numbers.setdefault((citation.passage, citation.start, citation.end), len(numbers) + 1),
+                )
+                for citation in claim.citations
             ),
         )
         for claim in claims
@@ -73,25 +76,28 @@ def renumber(claims: Sequence[Claim]) -> tuple[Claim, ...]:
 
 
 def joined(claims: Sequence[Claim], text: str, citations: Iterable[Citation]) -> list[Claim]:
-    """Claims with one more statement; one that says the same, word for word, gains its citations instead.
+    """Claims with one more statement; an equal claim gains its citations instead.
 
-    A citation is a place in a passage, so nothing is renumbered here and none can be lost.
+    Citations are spans of passages, so nothing is renumbered here and no citation is lost.
 
-    >>> [one.text for one in joined([Claim(text="It rained.")], "it rained", ())]
+    >>> [claim.text for claim in joined([Claim(text="It rained.")], "it rained", ())]
     ['It rained.']
     """
-    whole, given = list(claims), tuple(citations)
-    for at, one in enumerate(whole):
-        if states(one.text, text) or states(text, one.text):
-            places = {(each.passage, each.start, each.end): each for each in (*one.citations, *given)}
-            longer = max(one.text, text, key=lambda said: len(" ".join(bare_words(said))))
-            whole[at] = replace(one, text=longer, citations=tuple(places.values()))
-            return whole
-    return [*whole, Claim(text=text, citations=given)]
+    extended, added = list(claims), tuple(citations)
+    for at, claim in enumerate(extended):
+        if states(claim.text, text) or states(text, claim.text):
+            spans = {
+                (citation.passage, citation.start, citation.end): citation
+                for citation in (*claim.citations, *added)
+            }
+            longer = max(claim.text, text, key=lambda wording: len(" ".join(bare_words(wording))))
+            extended[at] = replace(claim, text=longer, citations=tuple(spans.values()))
+            return extended
+    return [*extended, Claim(text=text, citations=added)]
 
 
 def render(claims: Sequence[Claim]) -> str:
-    """The claims as running text with `[n]` after each; the numbers are ours alone.
+    """The claims as running text with `[n]` after each; no other number keeps its brackets.
 
     >>> render([Claim(text="It rained [7]."), Claim(text="It stopped")])
     'It rained (7). It stopped.'
@@ -99,13 +105,13 @@ def render(claims: Sequence[Claim]) -> str:
     parts = []
     for claim in claims:
         text = escape_marks(claim.text).strip().rstrip(".")
-        marks = "".join(f"[{one.n}]" for one in claim.citations)
+        marks = "".join(f"[{citation.n}]" for citation in claim.citations)
         parts.append(f"{text} {marks}." if marks else f"{text}.")
     return " ".join(parts)
 
 
 def unmarked(text: str) -> str:
-    """Text without marks of citation, for the word of an agent that was not asked for any.
+    """Text without citation marks, for replies of agents that should not cite.
 
     >>> unmarked("So it is [3][4, 5].")
     'So it is.'
@@ -114,7 +120,7 @@ def unmarked(text: str) -> str:
 
 
 def escape_marks(text: str) -> str:
-    """Text whose own `[3]` cannot be taken for a citation of ours.
+    """Text whose own `[3]` cannot be mistaken for one of our citations.
 
     >>> escape_marks("so it is [3], [4, 5]")
     'so it is (3), (4, 5)'

@@ -1,8 +1,8 @@
-"""Answers in semantic clusters: two are one when each entails the other, with the question.
+"""Semantic clusters of answers: two answers are equal if, with the question, each entails the other.
 
-Greedy, as in RA-RAG (Hwang et al. 2024, after semantic entropy, Kuhn et al. 2023): an answer joins the first
-cluster whose spokesman, its first answer, it equals in meaning. What words and values show to be equal, and
-values that differ, take no call; of two answers that exclude each other, only one joins a cluster.
+Clustering is greedy, as in RA-RAG (Hwang et al. 2024, after semantic entropy, Kuhn et al. 2023): an answer
+joins the first cluster whose representative, its first answer, it equals. Answers that code finds equal, or
+that have different values, need no call. Two answers that contradict each other never share a cluster.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ SAME = 0.5  # the probability from which one statement is taken to entail anothe
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clusters:
-    """Clusters of answers: `votes[i]` is the number of the cluster of answer i, -1 for none ("I don't know").
+    """Clusters of answers: `votes[i]` is the cluster of answer i, -1 for none ("I don't know").
 
-    They are numbered from 0 in the order met; `answers[n]` speaks for cluster n. `calls` entailments
-    were judged.
+    Clusters are numbered from 0 in the order met; `answers[n]` represents cluster n. `calls` counts the
+    entailments that were judged.
     """
 
     votes: tuple[int, ...]
@@ -41,10 +41,9 @@ class Clusters:
 def cluster(question: str, answers: Sequence[str], kit: Kit) -> Clusters:
     """Group answers by mutual entailment, an empty one in no cluster; notes the calls in the trace.
 
-    Each cluster's spokesman is compared with all that are still free in one batch, and what he entails
-    with him in a second: the calls that one after the other would take, in few rounds. Where the judge's
-    model gives no log-probabilities (the trace says so), the words of one within the other make them one.
-    Raises `LLMError`.
+    One batch asks which unclustered answers a cluster's representative entails, a second which of those
+    entail it. If the judge's model gives no log-probabilities (the trace notes it), two answers are equal
+    when one contains the words of the other. Raises `LLMError`.
     """
     wordings: dict[int, list[str]] = {}  # group of answers that say the same -> its wordings, as met
     same = groups(answers)
@@ -52,19 +51,19 @@ def cluster(question: str, answers: Sequence[str], kit: Kit) -> Clusters:
         if group >= 0 and answer not in wordings.setdefault(group, []):
             wordings[group].append(answer)
     worded = {group: spellings[0] for group, spellings in wordings.items()}
-    free = list(wordings)
+    unclustered = list(wordings)
     number: dict[int, int] = {}
-    spokesmen: list[str] = []
+    representatives: list[str] = []
     calls = 0
-    while free:
-        first, *others = free
-        n = len(spokesmen)
+    while unclustered:
+        first, *others = unclustered
+        n = len(representatives)
         number[first] = n
-        spokesmen.append(worded[first])
+        representatives.append(worded[first])
         near = [other for other in others if not _exclude(wordings[first], wordings[other])]
         try:
-            near, made = _equal(question, worded, first, near, kit)
-            calls += made
+            near, judged_pairs = _equal(question, worded, first, near, kit)
+            calls += judged_pairs
         except NoLogprobs as error:
             kit.trace.note("unchecked", reason=str(error))
             near = [other for other in near if matches(worded[first], worded[other])]
@@ -73,11 +72,11 @@ def cluster(question: str, answers: Sequence[str], kit: Kit) -> Clusters:
             if not any(contradicts(left, right) for left in joined for right in wordings[other]):
                 joined += wordings[other]
                 number[other] = n
-        free = [other for other in others if other not in number]
-    kit.trace.note("clusters", answers=len(wordings), clusters=len(spokesmen), entailments=calls)
+        unclustered = [other for other in others if other not in number]
+    kit.trace.note("clusters", answers=len(wordings), clusters=len(representatives), entailments=calls)
     return Clusters(
         votes=tuple(number[group] if group >= 0 else -1 for group in same),
-        answers=tuple(spokesmen),
+        answers=tuple(representatives),
         calls=calls,
     )
 
@@ -85,7 +84,7 @@ def cluster(question: str, answers: Sequence[str], kit: Kit) -> Clusters:
 def _equal(
     question: str, worded: Mapping[int, str], first: int, others: Sequence[int], kit: Kit
 ) -> tuple[list[int], int]:
-    """Those of the others that `first` entails and that entail it, and how many entailments were judged."""
+    """The others that `first` entails and that entail it, and how many entailments were judged."""
     near, calls = list(others), 0
     for turned in (False, True):
         ways = [(other, first) if turned else (first, other) for other in near]
@@ -97,7 +96,7 @@ def _equal(
 
 
 def _exclude(ours: Sequence[str], theirs: Sequence[str]) -> bool:
-    """Whether the wordings of two answers can be told apart without a judge: other values, or yes and no.
+    """Whether two answers differ without asking a judge: different values, or yes and no.
 
     >>> _exclude(["1921"], ["1948"]), _exclude(["10", "$10"], ["€10"]), _exclude(["May 1921"], ["1921"])
     (True, True, False)

@@ -1,4 +1,4 @@
-"""By what one answer beat another in a vote: more votes, fewer copies, or more reliable sources."""
+"""Why one answer beat another in a vote: more votes, fewer copies, or more reliable sources."""
 
 from __future__ import annotations
 
@@ -42,5 +42,5 @@ def won_vote(winner: Support, loser: Support, *, grouped: bool = True) -> WonBy:
 
 
 def _number(support: Support) -> int:
-    """How many passages, or else sources, give an answer, whether they count or not."""
+    """How many passages, or else sources, give an answer, whether or not their votes count."""
     return support.passages if support.passages is not None else support.sources or 0

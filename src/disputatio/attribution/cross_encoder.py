@@ -1,8 +1,8 @@
-"""A judge of entailment from a local folder: an ONNX cross-encoder for natural language inference.
+"""An entailment judge from a local folder: an ONNX cross-encoder for natural language inference.
 
-The folder holds `model.onnx`, `tokenizer.json` and `config.json` whose `id2label` names one class
-that begins with "entail", as published NLI models do; one that begins with "contra" tells contradictions.
-It is run by OpenVINO.
+The folder has `model.onnx`, `tokenizer.json` and `config.json`. The `id2label` of the last names one class
+that begins with "entail", as published NLI models do; a class that begins with "contra" detects
+contradictions. OpenVINO runs the model.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _MOST_TOKENS = 512
 
 
 class CrossEncoder:
-    """Entailment by an ONNX model in `folder`; raises `InputError` where a file is missing or wrong."""
+    """Entailment by an ONNX model in `folder`; raises `InputError` if a file is missing or wrong."""
 
     def __init__(self, folder: Path) -> None:
         self._class, self._opposite = _classes(folder)
@@ -27,7 +27,9 @@ class CrossEncoder:
             if not (folder / name).is_file():
                 raise InputError(f"{folder}: a cross-encoder needs {name} there")
         try:
-            cast("dict[str, Any]", sys.modules).setdefault("openvino_telemetry", None)  # else use is reported
+            cast("dict[str, Any]", sys.modules).setdefault(
+                "openvino_telemetry", None
+            )  # else it reports usage
             import openvino
             from tokenizers import Tokenizer
         except ImportError as absent:
@@ -43,7 +45,7 @@ class CrossEncoder:
         return self._probabilities(pairs, self._class)
 
     def contradicts(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        """The probability of its contradiction class; 0 for a model of two classes, which cannot tell."""
+        """The probability of its contradiction class; 0 for a model without one."""
         if self._opposite is None:
             return [0.0] * len(pairs)
         return self._probabilities(pairs, self._opposite)
@@ -55,17 +57,17 @@ class CrossEncoder:
             return []
         encoded = self._tokenizer.encode_batch([*pairs])
         fields = {
-            "input_ids": np.array([one.ids for one in encoded], dtype=np.int64),
-            "attention_mask": np.array([one.attention_mask for one in encoded], dtype=np.int64),
-            "token_type_ids": np.array([one.type_ids for one in encoded], dtype=np.int64),
+            "input_ids": np.array([encoding.ids for encoding in encoded], dtype=np.int64),
+            "attention_mask": np.array([encoding.attention_mask for encoding in encoded], dtype=np.int64),
+            "token_type_ids": np.array([encoding.type_ids for encoding in encoded], dtype=np.int64),
         }
         logits = self._model({name: fields[name] for name in fields if name in self._inputs})[0]
         powers = np.exp(logits - logits.max(axis=1, keepdims=True))
-        return [float(one) for one in (powers / powers.sum(axis=1, keepdims=True))[:, which]]
+        return [float(probability) for probability in (powers / powers.sum(axis=1, keepdims=True))[:, which]]
 
 
 def _classes(folder: Path) -> tuple[int, int | None]:
-    """The numbers of the classes of entailment and of contradiction, the latter where there is one."""
+    """The numbers of the entailment class and of the contradiction class, if there is one."""
     try:
         labels = json.loads((folder / "config.json").read_text(encoding="utf-8"))["id2label"]
         named = {str(label).casefold(): int(n) for n, label in labels.items()}

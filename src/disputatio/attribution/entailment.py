@@ -1,15 +1,16 @@
-"""The default judge of entailment: the model, asked for one word.
+"""The default entailment judge: a model that answers with one word.
 
-P(yes) / (P(yes) + P(no)) from one generated token, over log-probabilities taken with the chat
-template that generation uses. A cross-encoder (`cross_encoder.py`) can take its place.
+Its score is P(yes) / (P(yes) + P(no)), from the log-probabilities of one generated token under the chat
+template that generation uses. A cross-encoder (`cross_encoder.py`) can replace it.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from disputatio.errors import BatchFault, ConfigError, NoLogprobs
 from disputatio.kit import Kit, chat
 from disputatio.text import fence, one_line
 from disputatio.types import CitationVerdict
@@ -40,6 +41,9 @@ Does the quote contradict it?"""
 SUPPORTED, PARTLY = 0.5, 0.25
 CONTRADICTED = 0.5
 
+# What a judge offers: the probabilities of (premise, hypothesis) pairs.
+Judgement = Callable[[Sequence[tuple[str, str]]], list[float]]
+
 
 @dataclass(frozen=True, slots=True)
 class ModelJudge:
@@ -64,8 +68,27 @@ class ModelJudge:
         return [odds_to_probability(*choice.logprobs) for choice in choices]
 
 
+def scores_of(judge: Judgement, pairs: Sequence[tuple[str, str]]) -> list[float]:
+    """The judge's score of each pair; no pairs, no call.
+
+    Raises `NoLogprobs` if the judge's model gives no log-probabilities, `ConfigError` if the judge leaves
+    out pairs.
+    """
+    if not pairs:
+        return []
+    try:
+        scores = judge(pairs)
+    except BatchFault as error:
+        if all(isinstance(fault, NoLogprobs) for fault in error.errors):
+            raise NoLogprobs(str(error.errors[0])) from error
+        raise
+    if len(scores) != len(pairs):
+        raise ConfigError(f"the entailment judge scored {len(scores)} of {len(pairs)} statements")
+    return list(scores)
+
+
 def odds_to_probability(yes: float, no: float) -> float:
-    """P(yes) when only yes and no are possible, from their log-probabilities.
+    """P(yes) if only yes and no are possible, from their log-probabilities.
 
     >>> odds_to_probability(-1.0, -1.0)
     0.5
@@ -74,7 +97,7 @@ def odds_to_probability(yes: float, no: float) -> float:
 
 
 def verdict_of(probability: float) -> CitationVerdict:
-    """The verdict that a probability of support earns.
+    """The verdict for a probability of support.
 
     >>> verdict_of(0.9), verdict_of(0.3), verdict_of(0.1)
     ('supported', 'partly', 'unsupported')

@@ -1,4 +1,4 @@
-"""Positions: what the passages answer, grouped, and what became of each and why."""
+"""Positions: the answers that passages give, each with its verdict and the cause of that verdict."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class _Group:
 
     @property
     def sources(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(one.source for one in self.passages if one.source))
+        return tuple(dict.fromkeys(passage.source for passage in self.passages if passage.source))
 
     @property
     def newest(self) -> str:
@@ -32,7 +32,7 @@ class _Group:
 def conflict_of(answer: Answer, reliabilities: Mapping[str, float]) -> Conflict:
     """The positions behind an answer and the kind of conflict between them.
 
-    A passage holds a position only when our code finds the answer in it, whatever its agent said.
+    A passage supports a position only if our code finds the answer in its text, whatever the agent replied.
     """
     groups = _grouped(answer)
     accepted = [group for group in groups if group.accepted]
@@ -42,7 +42,7 @@ def conflict_of(answer: Answer, reliabilities: Mapping[str, float]) -> Conflict:
             subject=_subject(group.passages),
             verdict=_verdict(group, answer),
             cause=_cause(group, accepted, answer, reliabilities),
-            passages=tuple(one.id for one in group.passages),
+            passages=tuple(passage.id for passage in group.passages),
             sources=group.sources,
             weight=_weight(group, reliabilities),
         )
@@ -52,31 +52,31 @@ def conflict_of(answer: Answer, reliabilities: Mapping[str, float]) -> Conflict:
 
 
 def cited_positions(answer: Answer) -> Conflict:
-    """Each answer as an accepted position of the passages that the claims which state it cite."""
-    sources = {one.id: one.source for one in answer.passages}
+    """One accepted position for each answer, supported by the passages that its claims cite."""
+    sources = {passage.id: passage.source for passage in answer.passages}
     positions = []
-    for one in answer.answers:
-        own = [claim for claim in answer.claims if states(claim.text, one)]
-        ids = tuple(dict.fromkeys(cited.passage for claim in own for cited in claim.citations))
-        names = tuple(dict.fromkeys(sources[each] for each in ids if sources.get(each)))
+    for text in answer.answers:
+        stating = [claim for claim in answer.claims if states(claim.text, text)]
+        ids = tuple(dict.fromkeys(cited.passage for claim in stating for cited in claim.citations))
+        names = tuple(dict.fromkeys(sources[passage_id] for passage_id in ids if sources.get(passage_id)))
         positions.append(
             Position(
-                answer=one,
+                answer=text,
                 verdict="accepted",
                 cause=Cause(kind="cited", support=Support(passages=len(ids), sources=len(names))),
                 passages=ids,
                 sources=names,
-                weight=float(len(names) + sum(not sources.get(each) for each in ids)),
+                weight=float(len(names) + sum(not sources.get(passage_id) for passage_id in ids)),
             )
         )
     return Conflict(positions=tuple(positions))
 
 
-def last_words(replies: Sequence[Reply]) -> list[Reply]:
-    """Each agent's last reply, in the order in which agents first spoke."""
+def last_replies(replies: Sequence[Reply]) -> list[Reply]:
+    """Each agent's last reply, in the order of their first replies."""
     last: dict[tuple[str, tuple[str, ...], str], Reply] = {}
     for reply in replies:
-        # Several answers of one agent that read all passages stand side by side.
+        # An agent that read several passages may give several answers; all of them count.
         key = (
             ("all", reply.passages, reply.answer) if len(reply.passages) > 1 else ("one", reply.passages, "")
         )
@@ -85,13 +85,17 @@ def last_words(replies: Sequence[Reply]) -> list[Reply]:
 
 
 def _grouped(answer: Answer) -> list[_Group]:
-    groups = [_Group(answer=one, accepted=True) for one in answer.answers]
-    by_id = {one.id: one for one in answer.passages}
-    for reply in last_words(answer.replies):
-        readers = [by_id[one] for one in reply.passages if one in by_id]
+    groups = [_Group(answer=text, accepted=True) for text in answer.answers]
+    by_id = {passage.id: passage for passage in answer.passages}
+    for reply in last_replies(answer.replies):
+        readers = [by_id[passage_id] for passage_id in reply.passages if passage_id in by_id]
         if not reply.answer or (reply.passages and not readers):
             continue
-        readers = [one for one in readers if quote_span(one, reply.answer, _own(reply)) is not None]
+        readers = [
+            passage
+            for passage in readers
+            if quote_span(passage, reply.answer, _of_one_passage(reply)) is not None
+        ]
         free = [group for group in groups if not _is_contradicted(group, reply.answer)]
         same = [group for group in free if same_answer(group.answer, reply.answer)]
         near = same or [group for group in free if group.accepted and matches(group.answer, reply.answer)]
@@ -101,20 +105,20 @@ def _grouped(answer: Answer) -> list[_Group]:
             group = _Group(answer=reply.answer, accepted=False)
             groups.append(group)
         group.wordings.append(reply.answer)
-        group.passages.extend(one for one in readers if one not in group.passages)
+        group.passages.extend(passage for passage in readers if passage not in group.passages)
     for group in groups:
         if group.accepted and not group.passages:
-            group.passages = [one for one in answer.passages if states(one.text, group.answer)]
+            group.passages = [passage for passage in answer.passages if states(passage.text, group.answer)]
     return groups
 
 
 def _is_contradicted(group: _Group, answer: str) -> bool:
-    """Whether an answer is another value than one of a group's: "$10" and "€10" both match "10"."""
+    """Whether an answer contradicts a wording of the group: "10" matches "$10" and "€10", which differ."""
     return any(contradicts(wording, answer) for wording in group.wordings)
 
 
-def _own(reply: Reply) -> Reply | None:
-    """A reply whose quote can only be from one passage."""
+def _of_one_passage(reply: Reply) -> Reply | None:
+    """The reply if its agent read one passage, so that its quote is from that passage; else None."""
     return reply if len(reply.passages) == 1 else None
 
 
@@ -125,32 +129,34 @@ def _verdict(group: _Group, answer: Answer) -> PositionVerdict:
 
 
 def _subject(passages: Sequence[Passage]) -> str:
-    """What the passages are about, by their title, where they agree on one."""
-    titles = [one.title for one in passages if one.title]
+    """The most frequent title of the passages; empty if none has a title."""
+    titles = [passage.title for passage in passages if passage.title]
     return max(titles, key=titles.count) if titles else ""
 
 
 def _cause(
     group: _Group, accepted: Sequence[_Group], answer: Answer, reliabilities: Mapping[str, float]
 ) -> Cause:
-    """What the audit can say of a position: whether the strategy kept it, and what speaks for it.
+    """The cause of a position's verdict as far as the audit knows it: kept or not, and its support.
 
-    The sentence of the aggregator that names the position is kept as a remark.
+    The remark is the sentence of the strategy's explanation that states the position.
     """
-    remark = next((each for each in _sentences(answer.explanation) if states(each, group.answer)), "")
+    remark = next(
+        (sentence for sentence in _sentences(answer.explanation) if states(sentence, group.answer)), ""
+    )
     rivals: list[_Group] = []
     kind: CauseKind = "kept"
     if not group.accepted:
         kind = "unresolved" if answer.abstained == "conflict" else "not_kept"
         if _is_outdated(group, accepted):
             kind = "older"
-            rivals = [max(accepted, key=lambda each: each.newest)]
+            rivals = [max(accepted, key=lambda rival: rival.newest)]
         elif accepted:
-            rivals = [max(accepted, key=lambda each: len(each.passages))]
+            rivals = [max(accepted, key=lambda rival: len(rival.passages))]
     return Cause(
         kind=kind,
         support=_support(group, reliabilities),
-        rivals=tuple(Rival(answer=each.answer, support=_support(each, reliabilities)) for each in rivals),
+        rivals=tuple(Rival(answer=rival.answer, support=_support(rival, reliabilities)) for rival in rivals),
         strategy=answer.strategy,
         remark=escape_marks(remark).rstrip("."),
     )
@@ -166,29 +172,32 @@ def _support(group: _Group, reliabilities: Mapping[str, float]) -> Support:
 
 
 def _is_outdated(group: _Group, accepted: Sequence[_Group]) -> bool:
-    """Whether every passage of a rejected position is older than an accepted one's newest."""
+    """Whether every passage of a rejected position is dated and older than the newest accepted passage."""
     dated = bool(group.passages) and all(map(stated_day, group.passages))
-    return dated and any(one.newest > group.newest for one in accepted if one.newest)
+    return dated and any(other.newest > group.newest for other in accepted if other.newest)
 
 
 def _kind(groups: Sequence[_Group], answer: Answer) -> ConflictKind:
-    held = [group for group in groups if group.passages]
-    accepted = [group for group in held if group.accepted]
-    rejected = [group for group in held if not group.accepted]
+    supported = [group for group in groups if group.passages]
+    accepted = [group for group in supported if group.accepted]
+    rejected = [group for group in supported if not group.accepted]
     if answer.abstained == "conflict":
         return "unresolved"
     if accepted and rejected:
-        return "outdated" if all(_is_outdated(one, accepted) for one in rejected) else "misinformation"
+        return "outdated" if all(_is_outdated(group, accepted) for group in rejected) else "misinformation"
     if len(accepted) > 1:
         return "ambiguity"
     return "unresolved" if len(rejected) > 1 else "none"
 
 
 def _weight(group: _Group, reliabilities: Mapping[str, float]) -> float:
-    """One vote a source, or a passage without one, by reliability; at chance where only others are known."""
+    """The sum of one vote for each source and for each passage without a source, by reliability.
+
+    An unknown reliability counts 0.5, or 1 if no reliability is known.
+    """
     unknown = 0.5 if reliabilities else 1.0
-    known = sum(reliabilities.get(one, unknown) for one in group.sources)
-    return round(known + unknown * sum(not one.source for one in group.passages), 4)
+    known = sum(reliabilities.get(source, unknown) for source in group.sources)
+    return round(known + unknown * sum(not passage.source for passage in group.passages), 4)
 
 
 def _sentences(text: str) -> list[str]:

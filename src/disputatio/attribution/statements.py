@@ -11,13 +11,13 @@ from collections.abc import Collection
 
 from disputatio.text import sentences
 
-# One citation mark or several in a row: `[e1][e2]`, `[1, 2]`; and the full stop that they may follow.
+# One or several citation marks in a row: `[e1][e2]`, `[1, 2]`; and the full stop before them, if any.
 _MARK = r"\[\s*[\w-]+(?:\s*[,;]\s*[\w-]+)*\s*\]"
 _GROUP = re.compile(rf"(?P<stop>[.!?]?)(?P<marks>\s*{_MARK}(?:\s*[,;]?\s*{_MARK})*)\s*")
-_FIRST, _LAST = 0xE000, 0xF8FF  # characters of private use, one in the place of each group
+_FIRST, _LAST = 0xE000, 0xF8FF  # private-use characters, one for each group of marks
 _PLACES = re.compile(f"[{chr(_FIRST)}-{chr(_LAST)}]")
 _NAME = re.compile(r"[\w-]+")
-# What joins two clauses; whether it does is told by what stands on either side.
+# What may join two clauses; the words on both sides decide whether it does.
 _JOINT = re.compile(r"\s*;\s+(?:and\s+|but\s+)?|,?\s+(?:and|but|while|whereas)\s+(?=\S)|,\s+(?:and|but)\s+")
 _ABBREVIATION = re.compile(r"(?:^|\s)(?:[A-Z]|Dr|Mr|Mrs|Ms|Prof|St|Mt|No|vs|approx|Inc|Jr|Sr)\.$")
 _VERB_WORDS = """
@@ -38,9 +38,9 @@ _SUBJECTS = _PRONOUNS | frozenset(_SUBJECT_WORDS.split())
 
 
 def marked(text: str, names: Collection[str]) -> list[tuple[str, tuple[str, ...]]]:
-    """Each statement of a text with the citations that stand in it or after it, as far as among `names`.
+    """Each statement of a text with the citations in it or after it that are among `names`.
 
-    Every mark of a group counts, and brackets that hold no such name stay as they are.
+    Every mark of a group counts; brackets without such a name stay in the text.
 
     >>> marked("It is 8,848 m high [a][b], and it lies in Nepal [c]. It is old.", {"a", "b", "c"})
     [('It is 8,848 m high.', ('a', 'b')), ('It lies in Nepal.', ('c',)), ('It is old.', ())]
@@ -48,38 +48,39 @@ def marked(text: str, names: Collection[str]) -> list[tuple[str, tuple[str, ...]
     groups: list[list[str]] = []
 
     def placed(match: re.Match[str]) -> str:
-        """One character in the place of a group, before the full stop that the group follows."""
-        cited = [one for one in _NAME.findall(match["marks"]) if one in names]
+        """A group of marks as one character, moved before the full stop that it follows."""
+        cited = [name for name in _NAME.findall(match["marks"]) if name in names]
         if not cited or len(groups) > _LAST - _FIRST:
             return match[0]
         groups.append(cited)
-        stands = f" {chr(_FIRST + len(groups) - 1)}"
+        placeholder = f" {chr(_FIRST + len(groups) - 1)}"
         rest = text[match.end() :].lstrip()
         ends = match["stop"] or ("." if rest[:1].isupper() and _stands_alone(rest) else "")
-        return stands + ends + (" " if rest else "")
+        return placeholder + ends + (" " if rest else "")
 
-    found: list[tuple[str, tuple[str, ...]]] = []
-    for one in statements(_GROUP.sub(placed, _PLACES.sub("", text))):
-        cited = [name for place in _PLACES.findall(one) for name in groups[ord(place) - _FIRST]]
-        bare = re.sub(r"\s+(?=[.,;:!?])", "", " ".join(_PLACES.sub(" ", one).split()))
+    marked_statements: list[tuple[str, tuple[str, ...]]] = []
+    for statement in statements(_GROUP.sub(placed, _PLACES.sub("", text))):
+        cited = [name for mark in _PLACES.findall(statement) for name in groups[ord(mark) - _FIRST]]
+        bare = re.sub(r"\s+(?=[.,;:!?])", "", " ".join(_PLACES.sub(" ", statement).split()))
         if tidy(bare):
-            found.append((bare, tuple(dict.fromkeys(cited))))
-        elif found:  # marks alone belong to the statement before them
-            found[-1] = (found[-1][0], tuple(dict.fromkeys((*found[-1][1], *cited))))
-    return found
+            marked_statements.append((bare, tuple(dict.fromkeys(cited))))
+        elif marked_statements:  # marks alone belong to the statement before them
+            previous, names_before = marked_statements[-1]
+            marked_statements[-1] = (previous, tuple(dict.fromkeys((*names_before, *cited))))
+    return marked_statements
 
 
 def _stands_alone(rest: str) -> bool:
-    """Whether the sentence that follows a mark has a subject and a verb of its own."""
+    """Whether the sentence after a mark has a subject and a verb."""
     first, last = (sentences(rest) or [(0, 0)])[0]
     return _is_clause(rest[first:last]) and _has_subject(rest[first:last])
 
 
 def statements(text: str) -> list[str]:
-    """The statements that a text makes: its sentences, and the clauses of a sentence that stand on their own.
+    """The statements of a text: its sentences, divided into independent clauses.
 
-    A clause is divided off only where both sides have a verb and the second a subject; what cannot be told
-    from its words stays together.
+    A sentence is divided only where both parts have a verb and the second has a subject; doubtful cases stay
+    together.
 
     >>> statements("The tower was built in 1890, and the bridge was opened in 1901. Salt and oil are cheap.")
     ['The tower was built in 1890.', 'The bridge was opened in 1901.', 'Salt and oil are cheap.']
@@ -94,10 +95,10 @@ def statements(text: str) -> list[str]:
 
 
 def spelled_out(statement: str, before: str) -> str:
-    """A statement whose leading pronoun is put into the words of the subject of the one before, if any.
+    """A statement whose leading pronoun is replaced by the subject of the statement before, if there is one.
 
-    The subject is what stands before the first verb. Told to a judge, the words of the whole statement before
-    would let its quotes support this one too.
+    The subject is what precedes the first verb. Only the subject is given to the judge, because the whole
+    statement before would let its quotes support this statement too.
 
     >>> spelled_out("It lies in Nepal.", "Mount Everest is 8,849 m high.")
     'Mount Everest lies in Nepal.'
@@ -105,17 +106,17 @@ def spelled_out(statement: str, before: str) -> str:
     'The town lies there.'
     """
     pronoun, _, rest = statement.partition(" ")
-    said = pronoun.casefold()
+    pronoun_key = pronoun.casefold()
     words = before.split()
     verb = next((at for at, word in enumerate(words) if at and _is_verb(word)), 0)
     subject = " ".join(words[:verb]).rstrip(",")
-    if said not in _STANDING_FOR or not 0 < verb <= _MOST_SUBJECT or words[0].casefold() in _PRONOUNS:
+    if pronoun_key not in _STANDING_FOR or not 0 < verb <= _MOST_SUBJECT or words[0].casefold() in _PRONOUNS:
         return statement
-    return f"{subject}{'’s' if said in ('its', 'his', 'her', 'their') else ''} {rest}"
+    return f"{subject}{'’s' if pronoun_key in ('its', 'his', 'her', 'their') else ''} {rest}"
 
 
 def tidy(part: str) -> str:
-    """A clause as a sentence: no joint before it, a capital at its head, a full stop at its end."""
+    """A clause as a sentence: without its conjunction, with a capital letter and a full stop."""
     bare = re.sub(r"^[\s,;.:]*(?:(?:and|but|while|whereas)\s+)?", "", part, flags=re.IGNORECASE).strip()
     bare = bare.rstrip(" ,;:")
     if not any(map(str.isalnum, bare)):
@@ -134,7 +135,7 @@ def _clauses(sentence: str) -> list[str]:
 
 
 def _is_clause(part: str) -> bool:
-    """Whether a stretch of a sentence has words enough and a verb after its first one."""
+    """Whether a part of a sentence has at least three words and a verb after the first."""
     words = part.split()
     return len(words) >= 3 and any(map(_is_verb, words[1:]))
 
@@ -145,7 +146,7 @@ def _is_verb(word: str) -> bool:
 
 
 def _has_subject(part: str) -> bool:
-    """Whether it begins as a subject does, with its verb near: "the bridge was", not "pepper are"."""
+    """Whether it begins like a subject with a verb near: "the bridge was", not "pepper are"."""
     words = [word.strip(".,;:!?()[]\"'“”") for word in part.split()[:7]]
     begins = words[0].casefold() in _SUBJECTS or words[0][:1].isupper() or words[0][:1].isdigit()
-    return begins and any(one.casefold() in _VERBS or one.endswith("ed") for one in words[1:])
+    return begins and any(word.casefold() in _VERBS or word.endswith("ed") for word in words[1:])

@@ -1,104 +1,108 @@
-"""Verification: each claim against the quotes that it cites, and what follows where they do not bear it out.
+"""Verification checks each claim against the quotes that it cites.
 
-A quote that supports its claim alone is enough; else all quotes of a claim are read together, as a comparison
-needs both sides; and a quote that supports nothing is asked whether it contradicts, a question of its own.
+One quote that supports its claim is enough. If none does, all quotes of the claim are read together, because
+a comparison needs both sides. Only then the judge is asked, in a separate question, whether a quote
+contradicts the claim.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from disputatio.attribution.citations import render, renumber
-from disputatio.attribution.entailment import CONTRADICTED, SUPPORTED, ModelJudge, verdict_of
+from disputatio.attribution.entailment import CONTRADICTED, SUPPORTED, ModelJudge, scores_of, verdict_of
 from disputatio.attribution.statements import spelled_out
-from disputatio.errors import BatchFault, ConfigError, NoLogprobs
 from disputatio.kit import Kit
 from disputatio.protocols import Contradiction
 from disputatio.text import find_quote, sentences
 from disputatio.types import Answer, Citation, Claim, Conflict, Passage, Position
 from disputatio.values import states
 
-Ask = Callable[[Sequence[tuple[str, str]]], list[float]]
-
 FAILED = ("unsupported", "contradicted")
 
 
 def resolved(claims: Sequence[Claim], passages: Sequence[Passage], kit: Kit) -> tuple[Claim, ...]:
-    """The claims with those citations that stand in a stored passage, verbatim at their offsets.
+    """The claims with only those citations that are verbatim in a stored passage.
 
-    A quote that stands elsewhere in its passage gets the offsets of that place; one that stands nowhere in
-    it is dropped, and the trace says so. So every citation that an answer shows can be looked up.
+    If a quote is elsewhere in its passage, its offsets are corrected. If it is not in the passage, it is
+    dropped and the trace notes it. So every citation that an answer shows can be looked up.
     """
-    known = {one.id: one for one in passages}
-    whole = []
+    known = {passage.id: passage for passage in passages}
+    resolved_claims = []
     for claim in claims:
-        found = [_placed(one, known) for one in claim.citations]
-        for given, one in zip(claim.citations, found, strict=True):
-            if one is None:
-                kit.trace.note("unresolved", passage=given.passage, start=given.start, end=given.end)
-        whole.append(replace(claim, citations=tuple(one for one in found if one is not None)))
-    return tuple(whole)
+        citations = [_placed(citation, known) for citation in claim.citations]
+        for cited, citation in zip(claim.citations, citations, strict=True):
+            if citation is None:
+                kit.trace.note("unresolved", passage=cited.passage, start=cited.start, end=cited.end)
+        resolved_claims.append(
+            replace(claim, citations=tuple(citation for citation in citations if citation is not None))
+        )
+    return tuple(resolved_claims)
 
 
 def verified(claims: Sequence[Claim], passages: Sequence[Passage], kit: Kit) -> tuple[Claim, ...]:
-    """The claims with a verdict and a score, each and for each of their citations; at most three batches.
+    """The claims and their citations with a verdict and a score each; at most three batches.
 
-    A claim without citations is unsupported. Raises `NoLogprobs` where the judge's model gives none, other
-    `LLMError` for its faults, `ConfigError` for a judge that leaves pairs out.
+    A claim without citations is unsupported. Raises `NoLogprobs` if the judge's model gives no
+    log-probabilities, `LLMError` for other faults of it, `ConfigError` if the judge leaves out pairs.
     """
     judge = kit.entailment or ModelJudge(kit)
-    known = {one.id: one for one in passages}
-    texts = [one.text for one in claims]
-    stated = [spelled_out(one, before) for one, before in zip(texts, ["", *texts], strict=False)]
-    places = [(at, one) for at, claim in enumerate(claims) for one in claim.citations]
-    premises = [_premise(known[one.passage], one) for _, one in places]
-    pairs = [(premise, stated[at]) for premise, (at, _) in zip(premises, places, strict=True)]
-    scores = _scored(judge.entails, pairs)
+    known = {passage.id: passage for passage in passages}
+    texts = [claim.text for claim in claims]
+    stated = [spelled_out(text, before) for text, before in zip(texts, ["", *texts], strict=False)]
+    cited = [(at, citation) for at, claim in enumerate(claims) for citation in claim.citations]
+    premises = [_premise(known[citation.passage], citation) for _, citation in cited]
+    pairs = [(premise, stated[at]) for premise, (at, _) in zip(premises, cited, strict=True)]
+    scores = scores_of(judge.entails, pairs)
     best = {at: 0.0 for at, claim in enumerate(claims) if claim.citations}
-    for (at, _), score in zip(places, scores, strict=True):
+    for (at, _), score in zip(cited, scores, strict=True):
         best[at] = max(best[at], score)
-    split = [at for at, claim in enumerate(claims) if len(claim.citations) > 1 and best[at] < SUPPORTED]
-    whole = [
+    uncertain = [at for at, claim in enumerate(claims) if len(claim.citations) > 1 and best[at] < SUPPORTED]
+    joint_pairs = [
         (
-            " ".join(premise for premise, (own, _) in zip(premises, places, strict=True) if own == at),
+            " ".join(premise for premise, (owner, _) in zip(premises, cited, strict=True) if owner == at),
             stated[at],
         )
-        for at in split
+        for at in uncertain
     ]
-    for at, score in zip(split, _scored(judge.entails, whole), strict=True):
+    for at, score in zip(uncertain, scores_of(judge.entails, joint_pairs), strict=True):
         best[at] = max(best[at], score)
-    denied = _denials(judge, pairs, [n for n, (at, _) in enumerate(places) if best[at] < SUPPORTED])
+    contradicting = _contradicting(
+        judge, pairs, [n for n, (at, _) in enumerate(cited) if best[at] < SUPPORTED]
+    )
     checked = []
     for at, claim in enumerate(claims):
-        own = [n for n, (owner, _) in enumerate(places) if owner == at]
-        citations = tuple(_judged(places[n][1], scores[n], n in denied) for n in own)
-        if not own:
+        numbers = [n for n, (owner, _) in enumerate(cited) if owner == at]
+        citations = tuple(_with_verdict(cited[n][1], scores[n], n in contradicting) for n in numbers)
+        if not numbers:
             checked.append(replace(claim, verdict="unsupported"))
             continue
-        verdict = "contradicted" if any(n in denied for n in own) else verdict_of(best[at])
+        verdict = "contradicted" if any(n in contradicting for n in numbers) else verdict_of(best[at])
         checked.append(replace(claim, citations=citations, verdict=verdict, score=round(best[at], 4)))
     return tuple(checked)
 
 
 def strictly(answer: Answer) -> Answer:
-    """The answer without the claims that failed verification; an abstention when nothing is left.
+    """The answer without the claims that failed verification; an abstention if no claim remains.
 
-    An answer goes with the last claim that states it, and its position is unresolved.
+    An answer is dropped with the last claim that states it, and its position becomes unresolved.
     """
-    claims = renumber([one for one in answer.claims if one.verdict not in FAILED])
+    claims = renumber([claim for claim in answer.claims if claim.verdict not in FAILED])
     if len(claims) == len(answer.claims):
         return answer
-    lost = [one for one in answer.claims if one.verdict in FAILED]
+    failed = [claim for claim in answer.claims if claim.verdict in FAILED]
     answers = tuple(
-        one for one in answer.answers if _is_stated(one, claims) or (claims and not _is_stated(one, lost))
+        answer_text
+        for answer_text in answer.answers
+        if _is_stated(answer_text, claims) or (claims and not _is_stated(answer_text, failed))
     )
     conflict = Conflict(
         kind=answer.conflict.kind,
-        positions=tuple(_unresolved(one, answer, answers) for one in answer.conflict.positions),
+        positions=tuple(_unresolved(position, answer, answers) for position in answer.conflict.positions),
     )
-    if claims and not answers:  # what is left states no answer in brief: it is the answer
-        answers = tuple(one.text.rstrip(".") for one in claims)
+    if claims and not answers:  # the remaining claims state no short answer, so they are the answer
+        answers = tuple(claim.text.rstrip(".") for claim in claims)
     return replace(
         answer,
         answers=answers,
@@ -111,44 +115,30 @@ def strictly(answer: Answer) -> Answer:
     )
 
 
-def _placed(one: Citation, known: Mapping[str, Passage]) -> Citation | None:
-    passage = known.get(one.passage)
-    if passage is None or not one.quote.strip():
+def _placed(citation: Citation, known: Mapping[str, Passage]) -> Citation | None:
+    passage = known.get(citation.passage)
+    if passage is None or not citation.quote.strip():
         return None
-    if 0 <= one.start < one.end and passage.text[one.start : one.end] == one.quote:
-        return one
-    span = find_quote(passage.text, one.quote)
+    if 0 <= citation.start < citation.end and passage.text[citation.start : citation.end] == citation.quote:
+        return citation
+    span = find_quote(passage.text, citation.quote)
     if span is None:
         return None
     start, end = span
-    return replace(one, quote=passage.text[start:end], start=start, end=end)
+    return replace(citation, quote=passage.text[start:end], start=start, end=end)
 
 
-def _scored(ask: Ask, pairs: Sequence[tuple[str, str]]) -> list[float]:
-    """A judge's scores of the pairs, as many as there are; nobody is asked about none."""
-    if not pairs:
-        return []
-    try:
-        given = ask(pairs)
-    except BatchFault as error:
-        if all(isinstance(one, NoLogprobs) for one in error.errors):
-            raise NoLogprobs(str(error.errors[0])) from error
-        raise
-    if len(given) != len(pairs):
-        raise ConfigError(f"the entailment judge scored {len(given)} of {len(pairs)} citations")
-    return list(given)
-
-
-def _denials(judge: object, pairs: Sequence[tuple[str, str]], asked: Sequence[int]) -> set[int]:
-    """Which of the pairs asked about are contradictions; none where the judge cannot tell."""
+def _contradicting(judge: object, pairs: Sequence[tuple[str, str]], numbers: Sequence[int]) -> set[int]:
+    """The numbers of those pairs that contradict; none if the judge cannot detect contradictions."""
     if not isinstance(judge, Contradiction):
         return set()
-    scores = _scored(judge.contradicts, [pairs[n] for n in asked])
-    return {n for n, score in zip(asked, scores, strict=True) if score > CONTRADICTED}
+    scores = scores_of(judge.contradicts, [pairs[n] for n in numbers])
+    return {n for n, score in zip(numbers, scores, strict=True) if score > CONTRADICTED}
 
 
-def _judged(one: Citation, score: float, denied: bool) -> Citation:
-    return replace(one, score=round(score, 4), verdict="contradicted" if denied else verdict_of(score))
+def _with_verdict(citation: Citation, score: float, contradicts: bool) -> Citation:
+    verdict = "contradicted" if contradicts else verdict_of(score)
+    return replace(citation, score=round(score, 4), verdict=verdict)
 
 
 def _premise(passage: Passage, citation: Citation) -> str:
@@ -163,10 +153,14 @@ def _premise(passage: Passage, citation: Citation) -> str:
 
 
 def _is_stated(answer: str, claims: Sequence[Claim]) -> bool:
-    return any(states(one.text, answer) for one in claims)
+    return any(states(claim.text, answer) for claim in claims)
 
 
-def _unresolved(position: Position, answer: Answer, kept: Sequence[str]) -> Position:
-    if position.verdict != "accepted" or position.answer in kept or position.answer not in answer.answers:
+def _unresolved(position: Position, answer: Answer, remaining: Sequence[str]) -> Position:
+    if (
+        position.verdict != "accepted"
+        or position.answer in remaining
+        or position.answer not in answer.answers
+    ):
         return position
     return replace(position, verdict="unresolved", cause=replace(position.cause, kind="unsupported"))
