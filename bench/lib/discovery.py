@@ -20,7 +20,7 @@ from disputatio.errors import InputError
 from disputatio.reliability.copy_detection import RIGHT, WRONG, standing, tied_by_votes
 from disputatio.reliability.grouping import Dependence, alone, shared_votes
 from disputatio.reliability.posterior import posterior
-from disputatio.reliability.weighted_vote import CAP, NOBODY, UNKNOWN, Ballots, Votes, distinct, pinned
+from disputatio.reliability.weighted_vote import CAP, NOBODY, UNKNOWN, FlatVotes, Votes, distinct, pinned
 
 Floats: TypeAlias = NDArray[np.float64]
 STRENGTH = 3.0  # answers that the prior of a source weighs; its mean is that of all sources together
@@ -61,7 +61,7 @@ class Discovery:
 class _Claims:
     """The votes laid out for the sums below; slots are the clusters of all questions in a row."""
 
-    heard: Ballots
+    heard: FlatVotes
     of: NDArray[np.int64]  # (slots,) the question of each
     specific: NDArray[np.int64]  # (relations,) slots
     general: NDArray[np.int64]
@@ -96,7 +96,7 @@ def discover(
     """
     if strength <= 0 or iterations < 1:
         raise InputError("strength must be above 0 and iterations at least 1")
-    heard = Ballots.of(votes)
+    heard = FlatVotes.of(votes)
     size = distinct(votes, cap) if options is None else options
     claims = _laid_out(heard, entails, values, size, pinned(known, heard.questions))
     relation = None if entails is None else np.asarray(entails, dtype=np.int64).reshape(-1, 3)
@@ -150,7 +150,7 @@ class _Found:
 
 
 def _laid_out(
-    heard: Ballots,
+    heard: FlatVotes,
     entails: ArrayLike | None,
     values: ArrayLike | None,
     options: int,

@@ -1,4 +1,4 @@
-"""How many liars a weighed vote survives."""
+"""The number of liars that a weighted vote survives."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from disputatio.reliability.certificate import certify
 
 
 def winner_of(choices: list[int], weights: list[Fraction]) -> int:
-    """Who wins, a tie going to the cluster whose first voter comes first."""
+    """The winner; a tie goes to the cluster whose first voter comes first."""
     sums: dict[int, Fraction] = {}
     for choice, weight in zip(choices, weights, strict=True):
         sums[choice] = sums.get(choice, Fraction(0)) + weight
-    return min(sums, key=lambda one: (-sums[one], choices.index(one)))
+    return min(sums, key=lambda cluster: (-sums[cluster], choices.index(cluster)))
 
 
 def by_enumeration(choices: list[int], weights: list[Fraction]) -> int:
-    """Every set of liars, each telling every lie, until one changes the answer."""
+    """The size of the smallest set of liars that changes the answer, by trying all sets and all lies."""
     if not any(weights):
         weights = [Fraction(1)] * len(weights)
     before = winner_of(choices, weights)
@@ -30,18 +30,18 @@ def by_enumeration(choices: list[int], weights: list[Fraction]) -> int:
     for m in range(1, len(choices) + 1):
         for liars in combinations(range(len(choices)), m):
             for lies in product(answers, repeat=m):
-                told = list(choices)
+                moved = list(choices)
                 for i, lie in zip(liars, lies, strict=True):
-                    told[i] = lie
-                if winner_of(told, weights) != before:
+                    moved[i] = lie
+                if winner_of(moved, weights) != before:
                     return m
     raise AssertionError("someone can always change the answer")
 
 
 def certified(choices: list[int], weights: list[float]) -> int:
-    found = certify(choices, weights)
-    assert found is not None
-    return found.owners
+    certificate = certify(choices, weights)
+    assert certificate is not None
+    return certificate.owners
 
 
 voters = st.integers(1, 5).flatmap(
@@ -54,20 +54,20 @@ voters = st.integers(1, 5).flatmap(
 
 @settings(max_examples=300, deadline=None)
 @given(voters)
-def test_the_count_is_that_of_enumeration(ballot: tuple[list[int], list[int]]) -> None:
-    met: dict[int, int] = {}
-    choices = [met.setdefault(choice, len(met)) for choice in ballot[0]]
-    weights = [Fraction(weight, 4) for weight in ballot[1]]
-    assert certified(choices, [float(one) for one in weights]) == by_enumeration(choices, weights)
+def test_the_count_equals_that_of_enumeration(case: tuple[list[int], list[int]]) -> None:
+    numbers: dict[int, int] = {}
+    choices = [numbers.setdefault(choice, len(numbers)) for choice in case[0]]
+    weights = [Fraction(weight, 4) for weight in case[1]]
+    assert certified(choices, [float(weight) for weight in weights]) == by_enumeration(choices, weights)
 
 
 @given(voters, st.integers(1, 50))
 def test_a_common_factor_of_the_weights_changes_nothing(
-    ballot: tuple[list[int], list[int]], factor: int
+    case: tuple[list[int], list[int]], factor: int
 ) -> None:
-    choices, weights = ballot
-    assert certified(choices, [float(one) for one in weights]) == certified(
-        choices, [float(one * factor) for one in weights]
+    choices, weights = case
+    assert certified(choices, [float(weight) for weight in weights]) == certified(
+        choices, [float(weight * factor) for weight in weights]
     )
 
 
@@ -75,23 +75,23 @@ def test_seven_against_two_of_equal_weight_survive_two_liars_but_not_three() -> 
     assert certified([0] * 7 + [1] * 2, [1.0] * 9) == 3  # 4 against 5
 
 
-def test_seven_of_one_mind_fall_to_four_who_agree_on_a_new_answer() -> None:
+def test_seven_that_agree_lose_to_four_liars_with_a_new_answer() -> None:
     assert certified([0] * 7, [1.0] * 7) == 4
 
 
 def test_the_liars_are_named_and_they_are_the_heavy_ones() -> None:
-    found = certify([0, 0, 0, 1, 1], [5, 1, 1, 2, 2], ["a", "b", "c", "d", "e"])
-    assert found is not None
-    assert (found.owners, found.voters, found.names) == (1, 5, ("a",))
+    certificate = certify([0, 0, 0, 1, 1], [5, 1, 1, 2, 2], ["a", "b", "c", "d", "e"])
+    assert certificate is not None
+    assert (certificate.owners, certificate.voters, certificate.names) == (1, 5, ("a",))
 
 
 def test_the_easiest_rival_need_not_be_the_strongest() -> None:
     """One owner of weight 10 stands alone; if it joins the nine of weight 1, they pass the eighteen."""
     choices = [0] * 18 + [1] + [2] * 9
     weights = [1.0] * 18 + [10.0] + [1.0] * 9
-    found = certify(choices, weights, [str(i) for i in range(28)])
-    assert found is not None
-    assert (found.owners, found.names) == (1, ("18",))
+    certificate = certify(choices, weights, [str(i) for i in range(28)])
+    assert certificate is not None
+    assert (certificate.owners, certificate.names) == (1, ("18",))
 
 
 def test_a_tie_changes_the_answer_only_where_the_rival_is_met_first() -> None:
@@ -105,21 +105,21 @@ def test_voters_without_any_weight_count_as_one_each() -> None:
     assert certified([0, 0, 0], [0.0, 0.0, 0.0]) == certified([0, 0, 0], [1.0, 1.0, 1.0]) == 2
 
 
-def test_who_did_not_answer_is_no_voter() -> None:
-    found = certify([-1, 0, -1], [9.0, 1.0, 9.0])
-    assert found is not None
-    assert (found.owners, found.voters) == (1, 1)
+def test_an_owner_without_an_answer_is_no_voter() -> None:
+    certificate = certify([-1, 0, -1], [9.0, 1.0, 9.0])
+    assert certificate is not None
+    assert (certificate.owners, certificate.voters) == (1, 1)
 
 
-def test_nobody_heard_gives_no_certificate() -> None:
+def test_without_voters_there_is_no_certificate() -> None:
     assert certify([-1, -1], [1.0, 1.0]) is None
     assert certify([], []) is None
 
 
 def test_the_passages_that_may_be_corrupted_are_passed_on() -> None:
-    found = certify([0, 0], [1.0, 1.0], corrupted=2)
-    assert found is not None
-    assert found.corrupted == 2
+    certificate = certify([0, 0], [1.0, 1.0], corrupted=2)
+    assert certificate is not None
+    assert certificate.corrupted == 2
 
 
 def test_a_thousand_owners_with_as_many_answers_are_counted() -> None:

@@ -24,7 +24,7 @@ def spoken(
     seed: int = 0,
     coverage: float = 0.8,
 ) -> tuple[Votes, Votes]:
-    """Votes of sources of these accuracies, cluster 0 the truth; who is in `copies` copies 0.8 of another."""
+    """Votes of sources with these accuracies; cluster 0 is right. Sources in `copies` copy 0.8 of another."""
     generator = np.random.default_rng(seed)
     shape = (questions, len(accuracy))
     wrong = generator.integers(1, FALSE_VALUES + 1, shape)
@@ -37,8 +37,8 @@ def spoken(
 
 
 def together(group: NDArray[np.int32]) -> set[tuple[int, int]]:
-    one, other = np.nonzero(np.triu(group[:, None] == group[None, :], 1))
-    return set(zip(one.tolist(), other.tolist(), strict=True))
+    first, other = np.nonzero(np.triu(group[:, None] == group[None, :], 1))
+    return set(zip(first.tolist(), other.tolist(), strict=True))
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -48,9 +48,9 @@ def test_constructed_copiers_are_found_and_nobody_else(seed: int) -> None:
     votes, truth = spoken(accuracy, 300, copies=copies, seed=seed)
     reliability = (votes == 0).sum(axis=0) / (votes >= 0).sum(axis=0)
     expected = together(groups_of(40, list(copies.items())))
-    found = together(tied_by_votes(votes, truth, reliability).group)
-    assert len(found & expected) / len(found) >= 0.99  # precision
-    assert len(found & expected) / len(expected) >= 0.99  # recall
+    tied_pairs = together(tied_by_votes(votes, truth, reliability).group)
+    assert len(tied_pairs & expected) / len(tied_pairs) >= 0.99  # precision
+    assert len(tied_pairs & expected) / len(expected) >= 0.99  # recall
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -58,8 +58,8 @@ def test_copiers_are_found_while_the_truth_is_estimated(seed: int) -> None:
     accuracy = np.random.default_rng(seed).uniform(0.6, 0.9, 20).tolist()
     copies = {16: 0, 17: 0, 18: 0, 19: 3}
     votes, _ = spoken(accuracy, 300, copies=copies, seed=seed)
-    found = together(discover(votes).dependence.group)
-    assert found == together(groups_of(20, list(copies.items())))
+    tied_pairs = together(discover(votes).dependence.group)
+    assert tied_pairs == together(groups_of(20, list(copies.items())))
 
 
 @pytest.mark.parametrize("questions", [20, 300, 5000])
@@ -77,26 +77,26 @@ def test_a_common_mistake_ties_nobody_though_a_rare_one_would() -> None:
 
 
 @pytest.mark.slow
-def test_a_thousand_copies_are_one_voice_on_anchors() -> None:
+def test_a_thousand_copies_count_as_one_on_anchors() -> None:
     votes, _ = spoken([0.6, 0.9, 0.9, 0.8], 60, coverage=1.0)
     crowd = np.concatenate([votes, np.repeat(votes[:, :1], 996, axis=1)], axis=1)
     known = np.zeros(60, np.int32)
-    found = discover(crowd, known=known).dependence
-    assert found.wording == "4 independent, 996 copies"
-    assert majority(united(crowd, found.group)).tolist() == majority(votes).tolist()
+    dependence = discover(crowd, known=known).dependence
+    assert dependence.wording == "4 independent, 996 copies"
+    assert majority(united(crowd, dependence.group)).tolist() == majority(votes).tolist()
 
 
-def test_the_origin_is_named_where_accuracy_tells_it() -> None:
+def test_the_origin_is_named_if_accuracy_shows_it() -> None:
     votes, truth = spoken([0.5, 0.95, 0.9], 600, coverage=1.0)
     half = np.arange(600) < 300  # here source 1 copies source 0, elsewhere only source 1 speaks
     votes[half, 1] = votes[half, 0]
     votes[~half, 0] = -1
-    found = tied_by_votes(votes, truth, [0.5, 0.7, 0.9])
-    assert together(found.group) == {(0, 1)}
-    assert found.origin.tolist() == [0, 0, 2]
+    dependence = tied_by_votes(votes, truth, [0.5, 0.7, 0.9])
+    assert together(dependence.group) == {(0, 1)}
+    assert dependence.origin.tolist() == [0, 0, 2]
 
 
-def test_the_origin_of_twins_is_not_told() -> None:
+def test_the_origin_of_twins_is_unknown() -> None:
     votes, truth = spoken([0.6, 0.9], 600, coverage=1.0)
     twins = votes[:, [0, 0, 1]]
     assert tied_by_votes(twins, truth, [0.6, 0.6, 0.9]).origin.tolist() == [-1, -1, 2]
@@ -120,7 +120,7 @@ def test_sources_without_a_shared_false_value_are_tied_at_the_prior_at_most() ->
 
 
 def test_the_probability_is_bayes_rule_of_the_two_explanations() -> None:
-    """The formula of the docstring, computed plainly for one pair."""
+    """The formula of the docstring, computed step by step for one pair."""
     votes = np.array([[1, 1, -1]] * 3 + [[0, 2, -1]] * 2 + [[0, 0, -1]] * 9, dtype=np.int32)
     probability, shared = copying(votes, [0] * 14, [0.8, 0.6, 0.5], options=6, prior=0.2)
     assert shared[0, 1] == 3
@@ -133,15 +133,15 @@ def test_the_probability_is_bayes_rule_of_the_two_explanations() -> None:
 
 
 @pytest.mark.slow
-def test_a_thousand_sources_are_compared_and_copiers_among_them_found() -> None:
+def test_copiers_are_found_among_a_thousand_sources() -> None:
     copies = {900 + k: k // 5 for k in range(100)}
     accuracy = np.random.default_rng(1).uniform(0.5, 0.9, 1000).tolist()
     votes, truth = spoken(accuracy, 1500, copies=copies, coverage=0.1, seed=1)
     reliability = ((votes == 0).sum(axis=0) + 1) / ((votes >= 0).sum(axis=0) + 2)
     expected = together(groups_of(1000, list(copies.items())))
-    found = together(tied_by_votes(votes, truth, reliability).group)
-    assert len(found & expected) / len(found) >= 0.99
-    assert len(found & expected) / len(expected) >= 0.9
+    tied_pairs = together(tied_by_votes(votes, truth, reliability).group)
+    assert len(tied_pairs & expected) / len(tied_pairs) >= 0.99
+    assert len(tied_pairs & expected) / len(expected) >= 0.9
 
 
 def test_what_does_not_fit_is_refused() -> None:

@@ -1,4 +1,4 @@
-"""Sources of one group are one voice, and near-duplicate text ties sources."""
+"""Sources of one group count as one, and near-duplicate text ties sources."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ OTHER = "A survey of the orchards counted nine thousand pear trees {} and found 
 def test_groups_are_the_connected_components(case: tuple[int, list[tuple[int, int]]]) -> None:
     size, edges = case
     label = list(range(size))
-    for one, other in edges:  # plainly, for comparison
-        old, new = label[other], label[one]
-        label = [new if each == old else each for each in label]
+    for first, other in edges:  # plainly, for comparison
+        old, new = label[other], label[first]
+        label = [new if number == old else number for number in label]
     group = groups_of(size, edges)
     assert all((group[a] == group[b]) == (label[a] == label[b]) for a in range(size) for b in range(size))
     assert sorted(set(group.tolist())) == list(range(len(set(label))))
 
 
-def test_a_group_says_what_most_of_its_members_say() -> None:
+def test_a_group_votes_like_most_of_its_members() -> None:
     votes = np.array([[1, 0, 0, 2], [0, 1, -1, 2], [-1, -1, -1, 0]], dtype=np.int32)
     assert united(votes, [0, 0, 0, 1]).tolist() == [[0, 2], [0, 2], [-1, 0]]
 
@@ -42,36 +42,36 @@ def test_votes_of_a_group_for_one_cluster_count_as_one() -> None:
     assert shared_votes([0, 0, 1, 1], votes).tolist() == [[0.5, 0.5, 1.0, 1.0]]
 
 
-def test_copied_text_ties_sources_and_dates_tell_the_origin() -> None:
+def test_copied_text_ties_sources_and_dates_show_the_origin() -> None:
     texts = [STORY.format("Ada Marsh"), OTHER.format("in spring"), *[STORY.format("Ada Marsh")] * 3]
-    found = tied_by_text(
+    dependence = tied_by_text(
         pairs(sketch(count([""] * len(texts), texts))), [0, 1, 2, 3, 4], 5, dates=[3.0, 1.0, 2.0, 5.0, np.nan]
     )
-    assert found.group.tolist() == [0, 1, 0, 0, 0]
-    assert found.origin.tolist() == [2, 1, 2, 2, 2]
-    assert found.wording == "2 independent, 3 copies"
+    assert dependence.group.tolist() == [0, 1, 0, 0, 0]
+    assert dependence.origin.tolist() == [2, 1, 2, 2, 2]
+    assert dependence.wording == "2 independent, 3 copies"
 
 
 def test_one_quoted_passage_among_many_ties_nobody() -> None:
     near = [[0, 3]]
-    found = tied_by_text(near, [0, 0, 0, 1, 1, 1], 2)
-    assert found.wording == "2 independent"
+    dependence = tied_by_text(near, [0, 0, 0, 1, 1, 1], 2)
+    assert dependence.wording == "2 independent"
     assert tied_by_text(near, [0, 0, 0, 1, 1, 1], 2, share=0.3).wording == "1 independent, 1 copy"
 
 
-def test_without_dates_or_with_two_equal_ones_the_origin_is_not_told() -> None:
+def test_without_dates_or_with_two_equal_ones_the_origin_is_unknown() -> None:
     assert tied_by_text([[0, 1]], [0, 1], 2).origin.tolist() == [-1, -1]
     assert tied_by_text([[0, 1]], [0, 1], 2, dates=[4.0, 4.0]).origin.tolist() == [-1, -1]
 
 
-def test_the_wording_counts_voices_and_copies() -> None:
+def test_the_wording_counts_independent_sources_and_copies() -> None:
     assert wording([0] * 42 + [1, 2]) == "3 independent, 41 copies"
 
 
 def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(InputError, match="below 2"):
         tied_by_text([], [0, 2], 2)
-    with pytest.raises(InputError, match="passages that are there"):
+    with pytest.raises(InputError, match="two passage numbers"):
         tied_by_text([[0, 9]], [0, 1], 2)
     with pytest.raises(InputError, match="one a source"):
         united([[0, 1]], [0])

@@ -1,4 +1,4 @@
-"""Who speaks with one voice."""
+"""Votes by owner: which sources share a vote, and how it is decided."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from disputatio.errors import InputError
 from disputatio.reliability.certificate import certify
-from disputatio.reliability.owner_votes import Voices, numbered, rule
+from disputatio.reliability.owner_votes import OwnerVotes, numbered, rule
 from disputatio.reliability.weighted_vote import weighted_vote
 
 rows = st.integers(1, 8).flatmap(
@@ -21,14 +21,14 @@ rows = st.integers(1, 8).flatmap(
 
 
 @given(rows)
-def test_sources_alone_vote_as_they_always_did(row: tuple[list[int], list[float]]) -> None:
-    said, weights = row
-    ruling = rule(said, weights)
+def test_without_owners_and_groups_the_vote_is_the_weighted_vote(row: tuple[list[int], list[float]]) -> None:
+    votes, weights = row
+    ruling = rule(votes, weights)
     if ruling.earned:
-        assert ruling.winner == int(weighted_vote([said], weights)[0])
-        assert list(ruling.choices) == said
+        assert ruling.winner == int(weighted_vote([votes], weights)[0])
+        assert list(ruling.choices) == votes
     else:
-        assert ruling.winner == int(weighted_vote([said], np.ones(len(said)))[0])
+        assert ruling.winner == int(weighted_vote([votes], np.ones(len(votes)))[0])
 
 
 @settings(deadline=None)
@@ -36,76 +36,76 @@ def test_sources_alone_vote_as_they_always_did(row: tuple[list[int], list[float]
 def test_copies_of_a_source_under_its_owner_change_no_answer(
     row: tuple[list[int], list[float]], data: st.DataObject
 ) -> None:
-    said, weights = row
-    who = data.draw(st.integers(0, len(said) - 1))
-    owners = [f"owner {i}" for i in range(len(said))]
+    votes, weights = row
+    who = data.draw(st.integers(0, len(votes) - 1))
+    owners = [f"owner {i}" for i in range(len(votes))]
     times = data.draw(st.integers(1, 30))
-    one, many = (
-        rule(said, weights, owners=owners),
+    single, many = (
+        rule(votes, weights, owners=owners),
         rule(
-            said + [said[who]] * times,
+            votes + [votes[who]] * times,
             weights + [weights[who]] * times,
             owners=owners + [owners[who]] * times,
         ),
     )
-    assert (many.winner, many.choices) == (one.winner, one.choices)
-    assert many.weights == pytest.approx(one.weights)
+    assert (many.winner, many.choices) == (single.winner, single.choices)
+    assert many.weights == pytest.approx(single.weights)
 
 
 def test_a_thousand_sources_of_one_owner_have_one_vote() -> None:
-    said = [0, 0, *[1] * 1000]
-    assert rule(said, [1.0] * 1002, owners=["a", "b", *["c"] * 1000]).winner == 0
-    assert rule(said, [1.0] * 1002).winner == 1
+    votes = [0, 0, *[1] * 1000]
+    assert rule(votes, [1.0] * 1002, owners=["a", "b", *["c"] * 1000]).winner == 0
+    assert rule(votes, [1.0] * 1002).winner == 1
 
 
-def test_an_owner_says_what_most_of_its_sources_say_at_the_mean_of_their_weights() -> None:
+def test_an_owner_votes_like_most_of_its_sources_with_their_mean_weight() -> None:
     ruling = rule([0, 1, 1, 2], [9.0, 1.0, 3.0, 1.5], owners=["a", "a", "a", "b"])
     assert (ruling.choices, ruling.weights, ruling.names) == ((1, 2), (2.0, 1.5), ("a", "b"))
     assert ruling.winner == 1
 
 
-def test_tied_owners_say_what_the_trusted_of_them_say() -> None:
-    """Two copies of a lie cannot take along an honest source that is tied to them by mistake."""
+def test_tied_owners_vote_like_the_trusted_among_them() -> None:
+    """Two copies of a lie do not outvote an honest source that is tied to them by mistake."""
     ruling = rule([0, 1, 1, 1], [4.0, 0.0, 0.0, 3.0], groups=["g", "g", "g", ""], names=["a", "b", "c", "d"])
     assert (ruling.choices, ruling.weights, ruling.names) == ((0, 1), (4.0, 3.0), ("a", "d"))
     assert ruling.winner == 0
 
 
 def test_ties_reach_across_owners() -> None:
-    """a and b share a group, b and c an owner: all three are one voice."""
-    voices = Voices.of([[0, 1, 1, 1]], ["a", "b", "b", "d"], ["g", "g", "", ""])
-    assert voices.owner.tolist() == [0, 1, 1, 2]
-    assert voices.unit.tolist() == [0, 0, 1]
-    assert voices.units.tolist() == [2]
+    """Sources a and b share a group, b and c an owner: all three have one vote."""
+    owner_votes = OwnerVotes.of([[0, 1, 1, 1]], ["a", "b", "b", "d"], ["g", "g", "", ""])
+    assert owner_votes.owner.tolist() == [0, 1, 1, 2]
+    assert owner_votes.unit.tolist() == [0, 0, 1]
+    assert owner_votes.units.tolist() == [2]
 
 
-def test_where_nobody_heard_has_a_weight_all_count_alike_and_it_is_said() -> None:
+def test_without_any_weight_all_voters_count_alike_and_the_ruling_is_not_earned() -> None:
     ruling = rule([0, 1, 1, -1], [0.0, 0.0, 0.0, 5.0])
     assert (ruling.winner, ruling.earned) == (1, False)
     assert ruling.weights == (1.0, 1.0, 1.0, 0.0)
 
 
-def test_unknown_names_change_nothing_where_one_with_a_weight_speaks() -> None:
+def test_new_names_change_nothing_if_an_owner_with_a_weight_votes() -> None:
     assert rule([0, *[1] * 1000], [0.1, *[0.0] * 1000]).winner == 0
 
 
-def test_nobody_heard_has_no_winner() -> None:
+def test_without_votes_there_is_no_winner() -> None:
     assert rule([-1, -1], [1.0, 1.0]).winner == -1
     assert rule([], []).winner == -1
 
 
 @given(rows)
-def test_a_ruling_is_what_the_certificate_takes(row: tuple[list[int], list[float]]) -> None:
+def test_a_certificate_can_be_computed_from_a_ruling(row: tuple[list[int], list[float]]) -> None:
     ruling = rule(*row)
-    found = certify(ruling.choices, ruling.weights, ruling.names)
+    certificate = certify(ruling.choices, ruling.weights, ruling.names)
     if ruling.winner < 0:
-        assert found is None
+        assert certificate is None
     else:
-        assert found is not None
-        assert 1 <= found.owners <= found.voters == sum(one >= 0 for one in ruling.choices)
+        assert certificate is not None
+        assert 1 <= certificate.owners <= certificate.voters == sum(choice >= 0 for choice in ruling.choices)
 
 
-def test_names_and_numbers_stand_for_owners_and_empty_ones_for_nobody() -> None:
+def test_owners_are_names_or_numbers_and_empty_ones_stand_alone() -> None:
     assert numbered(["b", "", "b", ""], 4, "owners").tolist() == [0, 1, 0, 2]
     assert numbered(np.array([7, -1, 7, -1]), 4, "owners").tolist() == [0, 1, 0, 2]
     assert numbered(None, 2, "owners").tolist() == [0, 1]

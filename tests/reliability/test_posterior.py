@@ -1,4 +1,4 @@
-"""What counts tell of a probability."""
+"""The Beta posterior of a probability."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_the_mean_is_laplaces_rule_of_succession(right: int) -> None:
     assert 0 < low < mean < high < 1
 
 
-def test_the_interval_of_nothing_is_the_priors() -> None:
+def test_without_counts_the_interval_is_the_priors() -> None:
     mean, low, high = posterior(0, 0)
     assert (float(mean), float(low), float(high)) == pytest.approx((0.5, 0.025, 0.975))
 
@@ -32,18 +32,18 @@ def test_all_of_ten_right_has_the_closed_form_of_its_lower_end() -> None:
     assert float(high) == pytest.approx(0.975 ** (1 / 11), abs=1e-9)
 
 
-def test_fractional_counts_are_taken_and_more_of_them_narrow_the_interval() -> None:
+def test_fractional_counts_are_accepted_and_more_counts_narrow_the_interval() -> None:
     _, low, high = posterior(np.array([4.5, 45.0, 450.0]), np.array([5.0, 50.0, 500.0]))
     assert np.all(np.diff(high - low) < 0)
 
 
 @pytest.mark.parametrize(("right", "all_"), [(-1, 3), (4, 3), (1, math.nan)])
-def test_counts_that_cannot_be_are_refused(right: float, all_: float) -> None:
+def test_impossible_counts_are_refused(right: float, all_: float) -> None:
     with pytest.raises(InputError, match="between 0 and answered"):
         posterior(right, all_)
 
 
-def test_a_prior_that_is_none_is_refused() -> None:
+def test_an_invalid_prior_is_refused() -> None:
     with pytest.raises(InputError, match="prior"):
         posterior(1, 2, mean=1.0)
 
@@ -67,5 +67,5 @@ def test_a_quantile_has_its_share_below(a: float, b: float, share: float) -> Non
         assert float(below(x, a, b)) == pytest.approx(share, abs=1e-5)
 
 
-def test_no_counts_make_no_figures() -> None:
+def test_empty_arrays_give_empty_figures() -> None:
     assert [part.shape for part in posterior(np.zeros(0), np.zeros(0))] == [(0,)] * 3

@@ -1,4 +1,4 @@
-"""Likeness: what counts as a copy, as one voice, and as kin."""
+"""The similarity of texts: copies, groups of copies, and kinship."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ texts = st.lists(
 ).map(" ".join)
 
 
-# The third is a copy of the second and of the first one's source: it makes them one voice.
+# The third is a copy of the second and has the source of the first: it joins them in one group.
 BRIDGED = [("The lamp burns oil.", "a"), (LONG.format(5), "b"), (LONG.format(6), "a")]
 
 
@@ -32,13 +32,13 @@ def test_a_long_text_with_another_figure_is_a_copy() -> None:
 
 
 def test_short_texts_are_copies_only_when_nearly_equal() -> None:
-    one = "Tarnwick is a small town with a population of 5."
-    assert is_copy(passage(one), passage(one))
-    assert likeness(one, one.replace("5", "6")) >= 0.5
-    assert not is_copy(passage(one), passage(one.replace("5", "6")))
+    original = "Tarnwick is a small town with a population of 5."
+    assert is_copy(passage(original), passage(original))
+    assert likeness(original, original.replace("5", "6")) >= 0.5
+    assert not is_copy(passage(original), passage(original.replace("5", "6")))
 
 
-def test_a_long_text_of_its_own_is_no_copy() -> None:
+def test_a_different_long_text_is_no_copy() -> None:
     other = (
         "Up the hill stands an inn, where at the last count nobody slept, for its roof fell in a storm, " * 2
     )
@@ -46,14 +46,14 @@ def test_a_long_text_of_its_own_is_no_copy() -> None:
 
 
 @given(texts, texts)
-def test_likeness_is_a_share_and_the_same_both_ways(one: str, other: str) -> None:
-    assert 0 <= likeness(one, other) == likeness(other, one) <= 1
-    assert likeness(one, one) == 1
+def test_likeness_is_a_share_and_the_same_both_ways(first: str, other: str) -> None:
+    assert 0 <= likeness(first, other) == likeness(other, first) <= 1
+    assert likeness(first, first) == 1
 
 
 @given(texts, texts)
-def test_kinship_is_a_share_and_the_same_both_ways(one: str, other: str) -> None:
-    assert 0 <= kinship(one, other) == kinship(other, one) <= 1 + 1e-9
+def test_kinship_is_a_share_and_the_same_both_ways(first: str, other: str) -> None:
+    assert 0 <= kinship(first, other) == kinship(other, first) <= 1 + 1e-9
 
 
 def test_kinship_goes_by_figures_and_long_words() -> None:
@@ -62,47 +62,47 @@ def test_kinship_goes_by_figures_and_long_words() -> None:
 
 
 def test_the_words_of_the_question_make_no_kin() -> None:
-    one, other = "Tarnwick lighthouse of granite", "Tarnwick lighthouse of timber"
-    assert kinship(one, other) > 0.6
-    assert kinship(one, other, leaving=["Where is the Tarnwick lighthouse?"]) == 0
+    original, other = "Tarnwick lighthouse of granite", "Tarnwick lighthouse of timber"
+    assert kinship(original, other) > 0.6
+    assert kinship(original, other, leaving=["Where is the Tarnwick lighthouse?"]) == 0
 
 
-def test_a_text_without_telling_words_is_no_kin_of_any() -> None:
+def test_a_text_without_content_words_has_no_kin() -> None:
     assert kinship("", "granite") == kinship("", "") == 0
 
 
-def test_passages_of_one_owner_or_source_are_one_voice() -> None:
-    told = [
+def test_passages_of_one_owner_or_source_are_one_group() -> None:
+    passages = [
         passage("The lamp burns oil.", source="a", owner="X"),
         passage("Nobody sleeps here.", source="b", owner="X"),
         passage("A quay of grey stone.", source="c"),
         passage("Boats come at dawn.", source="c"),
         passage("It rains on Sundays.", source="d"),
     ]
-    assert [[one.text for one in group] for group in independent(told)] == [
+    assert [[member.text for member in group] for group in independent(passages)] == [
         ["The lamp burns oil.", "Nobody sleeps here."],
         ["A quay of grey stone.", "Boats come at dawn."],
         ["It rains on Sundays."],
     ]
 
 
-def test_copies_of_different_sources_are_one_voice() -> None:
-    told = [passage(LONG.format(5), source="a"), passage(LONG.format(6), source="b")]
-    assert len(independent(told)) == 1
+def test_copies_of_different_sources_are_one_group() -> None:
+    passages = [passage(LONG.format(5), source="a"), passage(LONG.format(6), source="b")]
+    assert len(independent(passages)) == 1
 
 
-def test_a_passage_that_is_one_voice_with_two_makes_them_one_whatever_their_order() -> None:
-    told = [passage(text, source=source) for text, source in BRIDGED]
-    assert len(independent(told[:2])) == 2
-    for order in permutations(told):
+def test_a_passage_that_belongs_to_two_groups_joins_them_in_any_order() -> None:
+    passages = [passage(text, source=source) for text, source in BRIDGED]
+    assert len(independent(passages[:2])) == 2
+    for order in permutations(passages):
         (group,) = independent(order)
-        assert {one.text for one in group} == {text for text, _ in BRIDGED}
+        assert {member.text for member in group} == {text for text, _ in BRIDGED}
 
 
 @given(st.permutations([*BRIDGED, ("It rains on Sundays.", "c"), ("Boats come at dawn.", "c"), ("Fog.", "")]))
-def test_the_order_of_passages_changes_no_voice(order: list[tuple[str, str]]) -> None:
+def test_the_order_of_passages_changes_no_group(order: list[tuple[str, str]]) -> None:
     groups = independent([passage(text, source=source) for text, source in order])
-    assert {frozenset(one.text for one in group) for group in groups} == {
+    assert {frozenset(member.text for member in group) for group in groups} == {
         frozenset(text for text, _ in BRIDGED),
         frozenset({"It rains on Sundays.", "Boats come at dawn."}),
         frozenset({"Fog."}),
@@ -113,7 +113,7 @@ def test_passages_without_a_source_are_independent_of_one_another() -> None:
     assert len(independent([passage("one two three four"), passage("five six seven eight")])) == 2
 
 
-def test_nothing_makes_no_voice() -> None:
+def test_no_passages_make_no_groups() -> None:
     assert independent([]) == []
 
 

@@ -1,4 +1,4 @@
-"""Who is to be believed when sources copy, collude or belong together."""
+"""Reliability estimates for sources that copy, collude or have one owner."""
 
 from __future__ import annotations
 
@@ -10,102 +10,102 @@ from hypothesis import strategies as st
 from disputatio.errors import InputError
 from disputatio.reliability.trust import joined, trust, untangled, vote
 from disputatio.reliability.weighted_vote import estimate
-from tests.reliability.liars import accuracy, world
+from tests.reliability.liars import accuracy, simulate
 
 
 def test_a_record_computed_by_hand() -> None:
     """Three verified questions: the first is right twice of three, the second always, the third never."""
     votes = np.array([[0, 0, 1], [0, 0, 1], [0, 1, 0]], dtype=np.int32)
     known = np.array([0, 0, 1], dtype=np.int32)
-    found = trust(votes, known=known, options=4)
-    assert found.agreed.tolist() == [2, 3, 0]
-    assert found.answered.tolist() == [3, 3, 3]
-    assert found.reliability == pytest.approx([3 / 5, 4 / 5, 1 / 5])
-    assert found.low[1] == pytest.approx(0.025 ** (1 / 4))
-    assert found.weights == pytest.approx(np.maximum(4 * found.low - 1, 0))
-    assert found.weights[2] == 0
-    assert found.winners.tolist() == [0, 0, 1]
+    estimated = trust(votes, known=known, options=4)
+    assert estimated.agreed.tolist() == [2, 3, 0]
+    assert estimated.answered.tolist() == [3, 3, 3]
+    assert estimated.reliability == pytest.approx([3 / 5, 4 / 5, 1 / 5])
+    assert estimated.low[1] == pytest.approx(0.025 ** (1 / 4))
+    assert estimated.weights == pytest.approx(np.maximum(4 * estimated.low - 1, 0))
+    assert estimated.weights[2] == 0
+    assert estimated.winners.tolist() == [0, 0, 1]
 
 
 def test_an_answer_is_checked_against_what_the_others_say() -> None:
-    """The unknown is judged by the trusted, who has nobody to be judged by."""
+    """A source without a record is judged by the trusted source, which no other can judge."""
     votes = np.array([[0, -1]] * 20 + [[0, 1]] * 10, dtype=np.int32)
     known = np.array([0] * 20 + [-2] * 10, dtype=np.int32)
-    found = trust(votes, known=known, options=3)
-    assert found.answered.tolist() == [20, 10]
-    assert found.agreed.tolist() == [20, 0]
+    estimated = trust(votes, known=known, options=3)
+    assert estimated.answered.tolist() == [20, 10]
+    assert estimated.agreed.tolist() == [20, 0]
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_five_of_nine_with_the_same_lie_win_plainly_and_lose_against_anchors(seed: int) -> None:
-    one = world(seed, liars=5)
-    plain = estimate(one.votes)
-    assert accuracy(plain.winners, one) < 0.1
-    found, ties = untangled(one.votes, known=one.known(30))
-    assert accuracy(found.winners, one, since=30) > 0.85
-    assert found.weights[one.liars].max() == 0
-    assert len(np.unique(ties.group[one.liars])) == 1
+    simulated = simulate(seed, liars=5)
+    plain = estimate(simulated.votes)
+    assert accuracy(plain.winners, simulated) < 0.1
+    estimated, ties = untangled(simulated.votes, known=simulated.known(30))
+    assert accuracy(estimated.winners, simulated, since=30) > 0.85
+    assert estimated.weights[simulated.liars].max() == 0
+    assert len(np.unique(ties.group[simulated.liars])) == 1
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_colluders_who_are_mostly_honest_are_tied_by_the_lies_they_share(seed: int) -> None:
-    """Five of nine lie together on every second question: reliability alone cannot tell, shared lies can."""
-    one = world(seed, liars=5, lies=0.5)
-    assert accuracy(estimate(one.votes).winners, one) < 0.7
-    found, _ = untangled(one.votes, known=one.known(30))
-    assert accuracy(found.winners, one, since=30) > 0.85
-    assert len(set(found.unit[one.liars].tolist())) < 5
+    """Five of nine lie together on every second question; reliability does not show it, shared lies do."""
+    simulated = simulate(seed, liars=5, lies=0.5)
+    assert accuracy(estimate(simulated.votes).winners, simulated) < 0.7
+    estimated, _ = untangled(simulated.votes, known=simulated.known(30))
+    assert accuracy(estimated.winners, simulated, since=30) > 0.85
+    assert len(set(estimated.unit[simulated.liars].tolist())) < 5
 
 
 @pytest.mark.parametrize("liars", [1, 3])
 def test_without_anchors_a_minority_of_liars_still_loses(liars: int) -> None:
-    one = world(5, liars=liars)
-    assert accuracy(trust(one.votes).winners, one) > 0.9
+    simulated = simulate(5, liars=liars)
+    assert accuracy(trust(simulated.votes).winners, simulated) > 0.9
 
 
-def test_liars_who_are_honest_on_checks_are_told_by_verified_live_questions() -> None:
-    one = world(2, liars=5, honest_until=30, questions=400)
-    known = one.known(60)
+def test_liars_who_are_honest_on_checks_are_detected_by_verified_live_questions() -> None:
+    simulated = simulate(2, liars=5, honest_until=30, questions=400)
+    known = simulated.known(60)
     checks = np.arange(400) < 30
-    fooled = trust(one.votes, known=one.known(30), checks=checks)
-    assert accuracy(fooled.winners, one, since=60) < 0.3
+    fooled = trust(simulated.votes, known=simulated.known(30), checks=checks)
+    assert accuracy(fooled.winners, simulated, since=60) < 0.3
     assert not fooled.drifted.any()
-    found = trust(one.votes, known=known, checks=checks)
-    assert found.drifted[one.liars].all()
-    assert found.drifted.sum() == 5
-    assert accuracy(found.winners, one, since=60) > 0.85
+    estimated = trust(simulated.votes, known=known, checks=checks)
+    assert estimated.drifted[simulated.liars].all()
+    assert estimated.drifted.sum() == 5
+    assert accuracy(estimated.winners, simulated, since=60) > 0.85
 
 
 def test_a_thousand_sources_of_one_owner_change_no_answer() -> None:
-    one = world(1, liars=4, questions=200)
+    simulated = simulate(1, liars=4, questions=200)
     owners = [f"owner {i}" for i in range(9)]
-    liar = int(one.liars[0])
-    many = np.concatenate([one.votes, np.repeat(one.votes[:, [liar]], 1000, axis=1)], axis=1)
-    before = trust(one.votes, owners=owners, known=one.known(30))
-    after = trust(many, owners=owners + [owners[liar]] * 1000, known=one.known(30))
+    liar = int(simulated.liars[0])
+    many = np.concatenate([simulated.votes, np.repeat(simulated.votes[:, [liar]], 1000, axis=1)], axis=1)
+    before = trust(simulated.votes, owners=owners, known=simulated.known(30))
+    after = trust(many, owners=owners + [owners[liar]] * 1000, known=simulated.known(30))
     assert after.winners.tolist() == before.winners.tolist()
     assert after.weights[:9] == pytest.approx(before.weights)
     assert set(after.weights[9:].tolist()) == {float(before.weights[liar])}
 
 
 def test_a_thousand_new_names_without_a_record_change_no_answer_of_the_known() -> None:
-    one = world(1, liars=2, questions=120)
-    found = trust(one.votes, known=one.known(60))
-    many = np.concatenate([one.votes, np.full((120, 1000), 7, dtype=np.int32)], axis=1)
+    simulated = simulate(1, liars=2, questions=120)
+    estimated = trust(simulated.votes, known=simulated.known(60))
+    many = np.concatenate([simulated.votes, np.full((120, 1000), 7, dtype=np.int32)], axis=1)
     many[:119, 9:] = -1  # they appear on the last question only
-    after = trust(many, known=one.known(60))
-    assert after.winners[119] == found.winners[119]
+    after = trust(many, known=simulated.known(60))
+    assert after.winners[119] == estimated.winners[119]
     assert after.weights[9:].max() == 0
 
 
 @settings(max_examples=20, deadline=None)
 @given(st.permutations(range(9)), st.integers(0, 5))
 def test_the_order_of_sources_changes_no_record(order: list[int], seed: int) -> None:
-    one = world(seed, liars=3, questions=150)
-    found = trust(one.votes, known=one.known(20))
-    moved = trust(one.votes[:, order], known=one.known(20))
-    assert moved.reliability == pytest.approx(found.reliability[order])
-    assert moved.weights == pytest.approx(found.weights[order])
+    simulated = simulate(seed, liars=3, questions=150)
+    estimated = trust(simulated.votes, known=simulated.known(20))
+    moved = trust(simulated.votes[:, order], known=simulated.known(20))
+    assert moved.reliability == pytest.approx(estimated.reliability[order])
+    assert moved.weights == pytest.approx(estimated.weights[order])
 
 
 @settings(max_examples=20, deadline=None)
@@ -113,21 +113,21 @@ def test_the_order_of_sources_changes_no_record(order: list[int], seed: int) -> 
 def test_weights_are_never_negative_and_intervals_hold_the_mean(seed: int) -> None:
     rng = np.random.default_rng(seed)
     votes = rng.integers(-1, 4, (rng.integers(1, 12), rng.integers(1, 7))).astype(np.int32)
-    found = trust(votes, groups=rng.integers(-1, 3, votes.shape[1]))
-    assert found.weights.min() >= 0
-    assert np.all((found.low <= found.reliability) & (found.reliability <= found.high))
-    assert np.all(found.winners[(votes >= 0).any(axis=1)] >= 0)
-    assert np.all(found.winners[(votes < 0).all(axis=1)] == -1)
+    estimated = trust(votes, groups=rng.integers(-1, 3, votes.shape[1]))
+    assert estimated.weights.min() >= 0
+    assert np.all((estimated.low <= estimated.reliability) & (estimated.reliability <= estimated.high))
+    assert np.all(estimated.winners[(votes >= 0).any(axis=1)] >= 0)
+    assert np.all(estimated.winners[(votes < 0).all(axis=1)] == -1)
 
 
 def test_without_overlap_all_have_the_prior_and_no_weight() -> None:
     votes = np.array([[0, -1], [-1, 0]], dtype=np.int32)
-    found = trust(votes, prior=0.6)
-    assert not found.checked.any()
-    assert found.reliability == pytest.approx([0.6, 0.6])
-    assert found.weights == pytest.approx(np.maximum(2 * found.low - 1, 0))
-    assert found.winners.tolist() == [0, 0]
-    assert not found.earned.any()
+    estimated = trust(votes, prior=0.6)
+    assert not estimated.checked.any()
+    assert estimated.reliability == pytest.approx([0.6, 0.6])
+    assert estimated.weights == pytest.approx(np.maximum(2 * estimated.low - 1, 0))
+    assert estimated.winners.tolist() == [0, 0]
+    assert not estimated.earned.any()
 
 
 def test_one_owners_sources_do_not_vouch_for_each_other() -> None:
@@ -138,39 +138,41 @@ def test_one_owners_sources_do_not_vouch_for_each_other() -> None:
 
 def test_an_anchor_that_no_source_answers_or_that_all_miss_is_no_error() -> None:
     votes = np.array([[-1, -1], [0, 0]], dtype=np.int32)
-    found = trust(votes, known=np.array([-1, -1], dtype=np.int32))
-    assert found.agreed.tolist() == [0, 0]
-    assert found.answered.tolist() == [1, 1]
-    assert found.winners.tolist() == [-1, -1]
+    estimated = trust(votes, known=np.array([-1, -1], dtype=np.int32))
+    assert estimated.agreed.tolist() == [0, 0]
+    assert estimated.answered.tolist() == [1, 1]
+    assert estimated.winners.tolist() == [-1, -1]
 
 
 def test_importance_weighs_questions() -> None:
     votes = np.array([[0, 0], [0, 1]], dtype=np.int32)
-    found = trust(votes, known=np.array([0, 0], dtype=np.int32), importance=[1.0, 0.25])
-    assert found.answered.tolist() == [1.25, 1.25]
-    assert found.agreed.tolist() == [1.25, 1.0]
+    estimated = trust(votes, known=np.array([0, 0], dtype=np.int32), importance=[1.0, 0.25])
+    assert estimated.answered.tolist() == [1.25, 1.25]
+    assert estimated.agreed.tolist() == [1.25, 1.0]
 
 
 @pytest.mark.parametrize("shape", [(0, 0), (0, 3), (3, 0)])
-def test_nothing_to_go_by_is_no_error(shape: tuple[int, int]) -> None:
-    found, ties = untangled(np.full(shape, -1, dtype=np.int32))
-    assert found.winners.tolist() == [-1] * shape[0]
-    assert found.weights.shape == ties.group.shape == (shape[1],)
+def test_votes_without_any_answer_are_no_error(shape: tuple[int, int]) -> None:
+    estimated, ties = untangled(np.full(shape, -1, dtype=np.int32))
+    assert estimated.winners.tolist() == [-1] * shape[0]
+    assert estimated.weights.shape == ties.group.shape == (shape[1],)
 
 
 def test_groups_given_stay_tied() -> None:
-    one = world(0, liars=0, questions=60)
-    found, _ = untangled(one.votes, groups=["copies", "copies", *[""] * 7], known=one.known(20))
-    assert found.unit[0] == found.unit[1]
-    assert len(set(found.unit.tolist())) == 8
+    simulated = simulate(0, liars=0, questions=60)
+    estimated, _ = untangled(
+        simulated.votes, groups=["copies", "copies", *[""] * 7], known=simulated.known(20)
+    )
+    assert estimated.unit[0] == estimated.unit[1]
+    assert len(set(estimated.unit.tolist())) == 8
     assert joined([0, 1, 1], ["g", "g", ""]).tolist() == [0, 0, 0]
 
 
-def test_a_vote_elsewhere_is_held_with_the_same_voices() -> None:
-    one = world(3, liars=5)
-    found = trust(one.votes[:200], known=one.known(30)[:200])
-    winners = vote(one.votes[200:], found)
-    assert (winners == one.truth[200:]).mean() > 0.85
+def test_a_vote_on_other_questions_uses_the_same_owners_and_ties() -> None:
+    simulated = simulate(3, liars=5)
+    estimated = trust(simulated.votes[:200], known=simulated.known(30)[:200])
+    winners = vote(simulated.votes[200:], estimated)
+    assert (winners == simulated.truth[200:]).mean() > 0.85
 
 
 def test_what_does_not_fit_is_refused() -> None:
@@ -186,7 +188,7 @@ def test_what_does_not_fit_is_refused() -> None:
 
 
 def test_doing_best_on_checks_alone_does_not_tilt_an_even_contest() -> None:
-    """Four of nine are perfect on the checks and lie together afterwards: all who pass start alike."""
-    one = world(1, liars=4, honest_until=30)
-    found = trust(one.votes, known=one.known(30), checks=np.arange(400) < 30)
-    assert accuracy(found.winners, one, since=30) > 0.85
+    """Four of nine are right on all checks and then lie together: all owners that pass start alike."""
+    simulated = simulate(1, liars=4, honest_until=30)
+    estimated = trust(simulated.votes, known=simulated.known(30), checks=np.arange(400) < 30)
+    assert accuracy(estimated.winners, simulated, since=30) > 0.85

@@ -1,4 +1,4 @@
-"""Votes weighed by reliability, and reliability estimated from the votes alone."""
+"""Weighted votes, and reliability estimated from the votes alone."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ def in_order_met(votes: NDArray[np.int32]) -> NDArray[np.int32]:
     out = np.full_like(votes, -1)
     for j, row in enumerate(votes):
         numbers: dict[int, int] = {}
-        for i, one in enumerate(row):
-            if one >= 0:
-                out[j, i] = numbers.setdefault(int(one), len(numbers))
+        for i, label in enumerate(row):
+            if label >= 0:
+                out[j, i] = numbers.setdefault(int(label), len(numbers))
     return out
 
 
 def slow_vote(row: Any, weights: list[Fraction]) -> int:
     """The weighted vote of one question, in exact arithmetic."""
     scores: dict[int, Fraction] = defaultdict(Fraction)
-    for one, weight in zip(row, weights, strict=True):
-        if one >= 0:
-            scores[int(one)] += weight
+    for cluster, weight in zip(row, weights, strict=True):
+        if cluster >= 0:
+            scores[int(cluster)] += weight
     return min(scores, key=lambda u: (-scores[u], u)) if scores else -1
 
 
@@ -52,7 +52,7 @@ def slow_estimate(votes: NDArray[np.int32], options: int, rounds: int) -> tuple[
     return shares, [slow_vote(row, weights) for row in votes]
 
 
-ballots = st.integers(1, 7).flatmap(
+vote_arrays = st.integers(1, 7).flatmap(
     lambda sources: st.lists(
         st.lists(st.integers(-1, 3), min_size=sources, max_size=sources), min_size=1, max_size=12
     ).map(lambda rows: in_order_met(np.array(rows, dtype=np.int32)))
@@ -70,7 +70,7 @@ def test_one_reliable_source_outweighs_two_poor_ones() -> None:
     assert weighted_vote(votes, weights_of([0.5, 0.5, 0.5], 4)).tolist() == [1]
 
 
-def test_a_cluster_that_is_only_disbelieved_loses_to_one_that_is_less_so() -> None:
+def test_of_two_clusters_with_negative_sums_the_greater_wins() -> None:
     assert weighted_vote([[0, 1]], [-2.0, -1.0]).tolist() == [1]
 
 
@@ -79,13 +79,13 @@ def test_sums_that_differ_by_rounding_are_a_tie() -> None:
     assert weighted_vote([[0, 0, 0, 1]], [0.1, 0.1, 0.1, 0.3]).tolist() == [0]
 
 
-@given(ballots, st.data())
-def test_the_vote_is_that_of_exact_arithmetic(votes: NDArray[np.int32], data: st.DataObject) -> None:
+@given(vote_arrays, st.data())
+def test_the_vote_equals_that_of_exact_arithmetic(votes: NDArray[np.int32], data: st.DataObject) -> None:
     sixteenths = data.draw(
         st.lists(st.integers(-16, 64), min_size=votes.shape[1], max_size=votes.shape[1]), label="weights"
     )
-    exact = [Fraction(one, 16) for one in sixteenths]
-    assert weighted_vote(votes, [one / 16 for one in sixteenths]).tolist() == [
+    exact = [Fraction(sixteenth, 16) for sixteenth in sixteenths]
+    assert weighted_vote(votes, [sixteenth / 16 for sixteenth in sixteenths]).tolist() == [
         slow_vote(row, exact) for row in votes
     ]
 
@@ -93,14 +93,14 @@ def test_the_vote_is_that_of_exact_arithmetic(votes: NDArray[np.int32], data: st
 def test_an_estimate_computed_by_hand() -> None:
     """Three sources agree but for the third's two errors; L = 2, so v = 1, 1, 2/4 x 2 - 1 = 0."""
     votes = np.array([[0, 0, 0], [0, 0, 1], [0, 0, 1], [0, 0, 0]], dtype=np.int32)
-    found = estimate(votes)
-    assert found.options == 2
-    assert found.reliability.tolist() == [1.0, 1.0, 0.5]
-    assert found.weights.tolist() == [1.0, 1.0, 0.0]
-    assert found.answered.tolist() == [4, 4, 4]
-    assert found.agreed.tolist() == [4, 4, 2]
-    assert (found.winners.tolist(), found.rounds, found.converged) == ([0, 0, 0, 0], 1, True)
-    assert found.low[0] == pytest.approx(0.025 ** (1 / 5))
+    estimated = estimate(votes)
+    assert estimated.options == 2
+    assert estimated.reliability.tolist() == [1.0, 1.0, 0.5]
+    assert estimated.weights.tolist() == [1.0, 1.0, 0.0]
+    assert estimated.answered.tolist() == [4, 4, 4]
+    assert estimated.agreed.tolist() == [4, 4, 2]
+    assert (estimated.winners.tolist(), estimated.rounds, estimated.converged) == ([0, 0, 0, 0], 1, True)
+    assert estimated.low[0] == pytest.approx(0.025 ** (1 / 5))
 
 
 def test_a_second_round_overturns_a_majority_of_the_unreliable() -> None:
@@ -109,26 +109,28 @@ def test_a_second_round_overturns_a_majority_of_the_unreliable() -> None:
         [[0, 0, 0, 1, 2], [0, 0, 0, 1, 2], [0, 0, 0, 1, 2], [0, 0, 0, 1, 2], [0, -1, -1, 1, 1]],
         dtype=np.int32,
     )
-    found = estimate(votes)
+    estimated = estimate(votes)
     assert majority(votes)[4] == 1
-    assert found.winners.tolist() == [0, 0, 0, 0, 0]
-    assert found.reliability.tolist() == [1, 1, 1, 0, 0]
-    assert found.rounds == 2
+    assert estimated.winners.tolist() == [0, 0, 0, 0, 0]
+    assert estimated.reliability.tolist() == [1, 1, 1, 0, 0]
+    assert estimated.rounds == 2
 
 
 @settings(deadline=None)
-@given(ballots, st.integers(2, 10), st.integers(1, 4))
-def test_the_estimate_is_that_of_the_papers_steps(
+@given(vote_arrays, st.integers(2, 10), st.integers(1, 4))
+def test_the_estimate_equals_that_of_the_papers_steps(
     votes: NDArray[np.int32], options: int, rounds: int
 ) -> None:
-    found = estimate(votes, options=options, iterations=rounds)
-    if found.converged or found.rounds == rounds:
+    estimated = estimate(votes, options=options, iterations=rounds)
+    if estimated.converged or estimated.rounds == rounds:
         shares, winners = slow_estimate(votes, options, rounds)
-        assert found.reliability == pytest.approx([float(one) for one in shares])
-        assert found.winners.tolist() == winners
+        assert estimated.reliability == pytest.approx([float(share) for share in shares])
+        assert estimated.winners.tolist() == winners
 
 
-def world(seed: int, questions: int = 300, sources: int = 9) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+def simulate(
+    seed: int, questions: int = 300, sources: int = 9
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """Votes of sources of known reliability; cluster 0 is right, nine are wrong."""
     rng = np.random.default_rng(seed)
     p = rng.uniform(0.3, 0.95, sources)
@@ -139,28 +141,28 @@ def world(seed: int, questions: int = 300, sources: int = 9) -> tuple[NDArray[np
 
 @pytest.mark.parametrize("seed", range(5))
 def test_reliability_is_found_without_labels(seed: int) -> None:
-    votes, p = world(seed)
-    found = estimate(votes)
-    assert np.abs(found.reliability - p).max() < 0.12
-    assert np.corrcoef(found.reliability, p)[0, 1] > 0.95
-    inside = (found.low <= p) & (p <= found.high)
+    votes, p = simulate(seed)
+    estimated = estimate(votes)
+    assert np.abs(estimated.reliability - p).max() < 0.12
+    assert np.corrcoef(estimated.reliability, p)[0, 1] > 0.95
+    inside = (estimated.low <= p) & (p <= estimated.high)
     assert inside.sum() >= 6
 
 
 @settings(max_examples=30, deadline=None)
 @given(st.permutations(range(9)), st.integers(0, 20))
 def test_the_order_of_sources_changes_nothing(order: list[int], seed: int) -> None:
-    votes, _ = world(seed)
-    found, moved = estimate(votes), estimate(votes[:, order])
-    assert moved.reliability == pytest.approx(found.reliability[order])
-    assert moved.winners.tolist() == found.winners.tolist()
+    votes, _ = simulate(seed)
+    estimated, moved = estimate(votes), estimate(votes[:, order])
+    assert moved.reliability == pytest.approx(estimated.reliability[order])
+    assert moved.winners.tolist() == estimated.winners.tolist()
 
 
 @given(st.integers(0, 20), st.permutations(range(10)), st.data())
 def test_the_names_of_clusters_change_nothing_where_there_is_no_tie(
     seed: int, names: list[int], data: st.DataObject
 ) -> None:
-    votes, _ = world(seed)
+    votes, _ = simulate(seed)
     powers = data.draw(st.permutations([2.0**n for n in range(votes.shape[1])]), label="weights, never tied")
     named = np.array([*names, -1])
     assert named[weighted_vote(votes, powers)].tolist() == weighted_vote(named[votes], powers).tolist()
@@ -169,58 +171,58 @@ def test_the_names_of_clusters_change_nothing_where_there_is_no_tie(
 @settings(max_examples=20, deadline=None)
 @given(st.permutations(range(40)), st.integers(0, 5))
 def test_the_order_of_questions_changes_nothing(order: list[int], seed: int) -> None:
-    votes, _ = world(seed, questions=40)
+    votes, _ = simulate(seed, questions=40)
     assert estimate(votes[order]).reliability == pytest.approx(estimate(votes).reliability)
 
 
-def test_a_source_that_never_answered_gets_the_prior_and_is_said_not_to_be_checked() -> None:
+def test_a_source_that_never_answered_gets_the_prior_and_is_not_checked() -> None:
     votes = np.array([[0, 0, -1], [0, 0, -1]], dtype=np.int32)
-    found = estimate(votes, prior=0.6)
-    assert found.reliability.tolist() == [1.0, 1.0, 0.6]
-    assert found.answered.tolist() == [2, 2, 0]
-    assert found.checked.tolist() == [True, True, False]
-    assert found.cross_checked
+    estimated = estimate(votes, prior=0.6)
+    assert estimated.reliability.tolist() == [1.0, 1.0, 0.6]
+    assert estimated.answered.tolist() == [2, 2, 0]
+    assert estimated.checked.tolist() == [True, True, False]
+    assert estimated.cross_checked
 
 
 def test_without_overlap_nothing_is_cross_checked_and_all_have_the_prior() -> None:
     votes = np.array([[0, -1, -1], [-1, 0, -1], [-1, -1, 0]], dtype=np.int32)
-    found = estimate(votes)
-    assert not found.cross_checked
-    assert found.reliability.tolist() == [0.5, 0.5, 0.5]
-    assert found.answered.tolist() == [0, 0, 0]
-    assert found.winners.tolist() == [0, 0, 0]
+    estimated = estimate(votes)
+    assert not estimated.cross_checked
+    assert estimated.reliability.tolist() == [0.5, 0.5, 0.5]
+    assert estimated.answered.tolist() == [0, 0, 0]
+    assert estimated.winners.tolist() == [0, 0, 0]
 
 
 def test_one_source_alone_has_the_prior() -> None:
-    found = estimate(np.zeros((5, 1), dtype=np.int32))
-    assert found.reliability.tolist() == [0.5]
-    assert not found.cross_checked
+    estimated = estimate(np.zeros((5, 1), dtype=np.int32))
+    assert estimated.reliability.tolist() == [0.5]
+    assert not estimated.cross_checked
 
 
 def test_questions_that_nobody_answered_have_no_winner_and_count_for_nothing() -> None:
     votes = np.array([[-1, -1], [0, 0], [-1, -1]], dtype=np.int32)
-    found = estimate(votes)
-    assert found.winners.tolist() == [-1, 0, -1]
-    assert found.answered.tolist() == [1, 1]
+    estimated = estimate(votes)
+    assert estimated.winners.tolist() == [-1, 0, -1]
+    assert estimated.answered.tolist() == [1, 1]
 
 
 @pytest.mark.parametrize("shape", [(0, 0), (0, 3), (3, 0)])
 def test_no_questions_or_no_sources_are_no_error(shape: tuple[int, int]) -> None:
-    found = estimate(np.full(shape, -1, dtype=np.int32))
-    assert found.winners.shape == (shape[0],)
-    assert found.reliability.tolist() == [0.5] * shape[1]
-    assert not found.cross_checked
+    estimated = estimate(np.full(shape, -1, dtype=np.int32))
+    assert estimated.winners.shape == (shape[0],)
+    assert estimated.reliability.tolist() == [0.5] * shape[1]
+    assert not estimated.cross_checked
 
 
 def test_all_idk_gives_the_prior() -> None:
-    found = estimate(np.full((4, 3), -1, dtype=np.int32))
-    assert found.winners.tolist() == [-1] * 4
-    assert found.reliability.tolist() == [0.5] * 3
-    assert found.converged
+    estimated = estimate(np.full((4, 3), -1, dtype=np.int32))
+    assert estimated.winners.tolist() == [-1] * 4
+    assert estimated.reliability.tolist() == [0.5] * 3
+    assert estimated.converged
 
 
 def test_answers_that_no_other_gave_can_be_left_out() -> None:
-    """Source 0 speaks alone twice and is wrong in company: the paper's count hides that."""
+    """Source 0 answers two questions alone and is wrong on the third, which the paper's count hides."""
     votes = np.array([[0, -1, -1], [0, -1, -1], [0, 1, 1]], dtype=np.int32)
     assert estimate(votes).reliability[0] == pytest.approx(2 / 3)
     without = estimate(votes, lone=False)
@@ -228,11 +230,11 @@ def test_answers_that_no_other_gave_can_be_left_out() -> None:
     assert without.answered.tolist() == [1, 1, 1]
 
 
-def test_known_questions_pin_the_winner_and_reach_lone_sources() -> None:
+def test_known_questions_fix_the_winner_and_check_lone_sources() -> None:
     votes = np.array([[0, 1, 1], [-1, -1, 0]], dtype=np.int32)
-    found = estimate(votes, known=np.array([0, -1], dtype=np.int32))
-    assert found.winners.tolist() == [0, -1]
-    assert found.reliability.tolist() == [1, 0, 0]
+    estimated = estimate(votes, known=np.array([0, -1], dtype=np.int32))
+    assert estimated.winners.tolist() == [0, -1]
+    assert estimated.reliability.tolist() == [1, 0, 0]
 
 
 def test_the_number_of_options_is_capped_and_never_below_two() -> None:
@@ -244,21 +246,21 @@ def test_the_number_of_options_is_capped_and_never_below_two() -> None:
 
 @pytest.mark.slow
 @settings(deadline=None)
-@given(ballots, st.integers(2, 10))
-def test_every_round_raises_what_is_climbed_so_that_the_estimate_ends(
+@given(vote_arrays, st.integers(2, 10))
+def test_every_round_raises_the_objective_so_that_the_estimate_ends(
     votes: NDArray[np.int32], options: int
 ) -> None:
-    found, heights = estimate(votes, options=options), []
-    for rounds in range(1, found.rounds + 1):
-        found = estimate(votes, options=options, iterations=rounds)
-        counted = found.answered > 0
-        share = found.agreed[counted] / found.answered[counted]
-        heights.append(float(np.sum(found.agreed[counted] * (options * share / 2 - 1))))
-    assert found.converged
+    estimated, heights = estimate(votes, options=options), []
+    for rounds in range(1, estimated.rounds + 1):
+        estimated = estimate(votes, options=options, iterations=rounds)
+        counted = estimated.answered > 0
+        share = estimated.agreed[counted] / estimated.answered[counted]
+        heights.append(float(np.sum(estimated.agreed[counted] * (options * share / 2 - 1))))
+    assert estimated.converged
     assert all(low < high + 1e-9 for low, high in pairwise(heights))
 
 
-def test_rounds_that_run_out_are_said_not_to_have_converged() -> None:
+def test_an_estimate_whose_rounds_run_out_has_not_converged() -> None:
     votes = np.array([[0, 0, 0, 1, 2], [0, 0, 0, 1, 2], [0, 0, 0, 1, 2], [0, -1, -1, 1, 1]], dtype=np.int32)
     assert not estimate(votes, iterations=1).converged
     assert estimate(votes).converged

@@ -1,1 +1,1 @@
-"""How reliable sources are, whether they speak independently, and what their votes come to."""
+"""The reliability of sources, copies among them, and the weighted vote."""

@@ -1,7 +1,7 @@
-"""How many liars a weighed vote survives, counted exactly.
+"""A certificate counts exactly how many lying owners a weighted vote survives.
 
-An owner that lies takes its whole weight from where it stands to any other answer, one already given or a new
-one; the rest stay. The certificate is the smallest number of owners whose lie changes the answer.
+An owner that lies moves its whole weight to any other answer, one already given or a new one; the other
+owners do not move. The certificate is the smallest number of owners whose lies change the winner.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ def certify(
     *,
     corrupted: int | None = None,
 ) -> Certificate | None:
-    """The certificate of one question's vote; None where nobody answered.
+    """The certificate of one question's vote; None if nobody answered.
 
-    `choices[i]` is the cluster that owner i gave, -1 for none (it is no voter); clusters are numbered in the
-    order met and a tie goes to the lowest, as in `weighing.weighted_vote`. `weights` are those the vote was
-    held with; where all are zero, every voter counts as one. `names` are the owners'. Raises `InputError`
-    where the three do not fit together or a weight is negative.
+    `choices[i]` is the cluster of owner i, -1 if it did not vote. Clusters are numbered in the order met and
+    a tie goes to the lowest, as in `weighted_vote`. `weights` are the weights of the vote; if all are zero,
+    every voter counts 1. `names` are the owners' names. Raises `InputError` if the three have different
+    lengths or a weight is negative or not finite.
 
     >>> certify([0, 0, 0, 0, 1], [1, 1, 1, 1, 1], ["a", "b", "c", "d", "e"])
     Certificate(owners=2, voters=5, names=('a', 'b'), corrupted=None)
@@ -36,28 +36,29 @@ def certify(
         raise InputError("a certificate needs one choice, one weight and one name an owner")
     if not all(0 <= weight < float("inf") for weight in weights):
         raise InputError("a certificate needs weights that are finite and not negative")
-    heard = [i for i, choice in enumerate(choices) if choice >= 0]
-    if not heard:
+    voters = [i for i, choice in enumerate(choices) if choice >= 0]
+    if not voters:
         return None
-    power = [float(weights[i]) for i in heard]
+    power = [float(weights[i]) for i in voters]
     if not any(power):
-        power = [1.0] * len(heard)
-    fall = _smallest([choices[i] for i in heard], power)
-    liars = tuple(names[heard[i]] for i in fall) if names else ()
-    return Certificate(owners=len(fall), voters=len(heard), names=liars, corrupted=corrupted)
+        power = [1.0] * len(voters)
+    fall = _smallest([choices[i] for i in voters], power)
+    liars = tuple(names[voters[i]] for i in fall) if names else ()
+    return Certificate(owners=len(fall), voters=len(voters), names=liars, corrupted=corrupted)
 
 
 def _smallest(choices: list[int], power: list[float]) -> tuple[int, ...]:
-    """The fewest liars that change the answer: places in the lists.
+    """The fewest liars that change the answer, as indices into the lists.
 
-    For one rival r, the winner u falls to it when the gains of the liars reach the gap between their sums. A
-    liar who stood by u gains 2 w (w lost there, w won here), one who stood elsewhere w, one who stood by r
-    nothing. Only the sum of the gains matters, and the m largest gains have the greatest sum of any m, so
-    the least m for which they reach the gap is the least for r; and whoever wins instead of u beats u, so
-    the least over r, a new answer among them, is the least of all. It is exact, not a bound.
+    A rival r beats the winner u when the gains of the liars reach the gap between the sums of u and r. A liar
+    who voted for u gains 2 w (u loses w, r wins w), one who voted for a third answer gains w, one who voted
+    for r gains nothing. Only the sum of the gains matters, and the m largest gains have the greatest sum of
+    any m. So the least m for which they reach the gap is the least for r. Whichever answer wins instead of u
+    beats u, so the least over all r, a new answer included, is the least of all. The number is exact, not a
+    bound.
 
-    A gap that is met but not passed is a tie, which goes to the answer met first, and liars can change who
-    is met first: see `_met_first`.
+    If the gains equal the gap, there is a tie, which goes to the answer met first. Liars can change which
+    answer is met first: see `_met_first`.
     """
     places, where = np.unique(np.array(choices), return_inverse=True)
     weight = np.array(power)
@@ -65,24 +66,24 @@ def _smallest(choices: list[int], power: list[float]) -> tuple[int, ...]:
     slack = 1e-12 * float(weight.sum())
     winner = int(np.flatnonzero(sums >= sums.max() - slack)[0])
     base = np.where(where == winner, 2.0, 1.0) * weight
-    found: tuple[int, ...] | None = None
-    for rival in [*(int(one) for one in np.argsort(-sums) if one != winner), len(places)]:
+    fewest: tuple[int, ...] | None = None
+    for rival in [*(int(cluster) for cluster in np.argsort(-sums) if cluster != winner), len(places)]:
         gap = float(sums[winner]) - (float(sums[rival]) if rival < len(places) else 0.0)
         gains = np.where(where == rival, 0.0, base)
         order = np.lexsort((where == rival, -gains))[: int((where != rival).sum())]
         reached = np.cumsum(gains[order])
         for m in range(int(np.searchsorted(reached, gap - slack)) + 1, len(order) + 1):
-            if found is not None and m >= len(found):
+            if fewest is not None and m >= len(fewest):
                 break
             liars: tuple[int, ...] | None = tuple(order[:m].tolist())
             if reached[m - 1] <= gap + slack:
                 liars = _met_first(order, gains, m, where, winner, rival, slack)
             if liars is not None:
-                found = tuple(sorted(liars))
+                fewest = tuple(sorted(liars))
                 break
-    if found is None:
+    if fewest is None:
         raise AssertionError("all voters together can always change the answer to a new one")
-    return found
+    return fewest
 
 
 def _met_first(
@@ -94,10 +95,10 @@ def _met_first(
     rival: int,
     slack: float,
 ) -> tuple[int, ...] | None:
-    """Liars, m of them, that bring a tie in which the rival is met first; None where there are none.
+    """Liars, m of them, that make a tie in which the rival is met first; None if there are none.
 
-    Only sets with the gains of the m greatest reach the gap, so they differ in who, among equal gains, makes
-    up the last places. The rival is met first when the first voter of either is one of its own or a liar.
+    Only sets with the m greatest gains reach the gap, so they differ only in which voters of equal gain come
+    last. The rival is met first if the first voter of either answer votes for the rival or is a liar.
     """
     first = int(np.flatnonzero((where == winner) | (where == rival))[0])
     last = gains[order[m - 1]]

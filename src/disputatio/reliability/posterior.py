@@ -1,8 +1,8 @@
-"""What counts tell of a probability: the Beta posterior's mean and its 95 % interval.
+"""The Beta posterior of a probability, from counts: its mean and 95 % interval.
 
-`agreed` of `answered` (fractions where older evidence counts less) on a prior of mean `mean` that weighs
-as much as `strength` answers: Beta(strength mean + agreed, strength (1 - mean) + answered - agreed). At
-the defaults, the uniform prior of Bayes and Laplace.
+`agreed` of `answered` answers (fractions if older evidence counts less) update a prior with mean `mean` that
+counts as `strength` answers: Beta(strength mean + agreed, strength (1 - mean) + answered - agreed). The
+defaults give the uniform prior of Bayes and Laplace.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from disputatio.errors import InputError
 
 Floats: TypeAlias = NDArray[np.float64]
 LEVEL = 0.95
-LOG_ODDS = 36.0  # beyond these a probability is 0 or 1 in double precision
+LOG_ODDS = 36.0  # beyond this a probability is 0 or 1 in double precision
 _TINY = 1e-300
 _log_gamma = np.frompyfunc(math.lgamma, 1, 1)
 
@@ -31,9 +31,9 @@ def posterior(
     strength: float = 2.0,
     level: float = LEVEL,
 ) -> tuple[Floats, Floats, Floats]:
-    """The posterior's mean, lower and upper end of the central interval, in the arrays' shape.
+    """The posterior's mean and the lower and upper end of its central interval, in the arrays' shape.
 
-    Raises `InputError` where `agreed` is negative or more than `answered`, or the prior is not one.
+    Raises `InputError` if `agreed` is negative or more than `answered`, or the prior is invalid.
 
     >>> mean, low, high = posterior(9, 10)
     >>> f"{mean:.3f} {low:.3f} {high:.3f}"
@@ -54,21 +54,25 @@ def posterior(
 
 
 def quantile(share: ArrayLike, a: ArrayLike, b: ArrayLike) -> Floats:
-    """Where Beta(a, b) has `share` of its mass below, to about 1e-10.
+    """The quantile of Beta(a, b): `share` of its mass is below, to about 1e-10.
 
-    Newton's steps on the log-odds, where the distribution is nearly normal, kept between bounds.
+    Newton's method on the log-odds, where the distribution is nearly normal, kept between bounds.
 
     >>> float(np.round(quantile(0.25, 1, 1), 9))
     0.25
     """
-    given = np.broadcast_arrays(*(np.asarray(one, dtype=np.float64) for one in (share, a, b)))
-    wanted, back = np.unique(np.stack([one.ravel() for one in given]), axis=1, return_inverse=True)
+    arguments = np.broadcast_arrays(*(np.asarray(argument, dtype=np.float64) for argument in (share, a, b)))
+    wanted, back = np.unique(
+        np.stack([argument.ravel() for argument in arguments]), axis=1, return_inverse=True
+    )
     part, first, second = wanted
-    # Where a normal distribution of the log-odds would have it.
-    away = np.array([NormalDist().inv_cdf(min(max(float(one), 1e-12), 1 - 1e-12)) for one in np.unique(part)])
-    away = away[np.searchsorted(np.unique(part), part)]
+    # Start from the quantile of a normal distribution of the log-odds.
+    deviates = np.array(
+        [NormalDist().inv_cdf(min(max(float(level), 1e-12), 1 - 1e-12)) for level in np.unique(part)]
+    )
+    deviates = deviates[np.searchsorted(np.unique(part), part)]
     odds = np.clip(
-        np.log(first / second) + away * np.sqrt(1 / first + 1 / second), -LOG_ODDS + 1, LOG_ODDS - 1
+        np.log(first / second) + deviates * np.sqrt(1 / first + 1 / second), -LOG_ODDS + 1, LOG_ODDS - 1
     )
     low, high = np.full(odds.shape, -LOG_ODDS), np.full(odds.shape, LOG_ODDS)
     open_ = np.arange(len(odds))
@@ -87,13 +91,13 @@ def quantile(share: ArrayLike, a: ArrayLike, b: ArrayLike) -> Floats:
         odds[open_] = new
         moved = (np.abs(new - at) * x * (1 - x) > 1e-11) | (np.abs(error) > 1e-9)
         open_ = open_[moved & (high[open_] - low[open_] > 1e-13)]
-    return np.asarray((1 / (1 + np.exp(-odds)))[back.ravel()].reshape(given[0].shape), dtype=np.float64)
+    return np.asarray((1 / (1 + np.exp(-odds)))[back.ravel()].reshape(arguments[0].shape), dtype=np.float64)
 
 
 def below(x: ArrayLike, a: ArrayLike, b: ArrayLike) -> Floats:
     """The share of Beta(a, b) below x: the regularised incomplete beta function.
 
-    By its continued fraction (Press et al., Numerical Recipes, 6.4), turned round past the mean, where
+    Computed by its continued fraction (Press et al., Numerical Recipes, 6.4), mirrored past the mean, where
     it converges slowly.
     """
     where, first, second = np.broadcast_arrays(
@@ -129,7 +133,7 @@ def _fraction(x: Floats, a: Floats, b: Floats) -> Floats:
 
 
 def _apart(value: Floats) -> Floats:
-    """Keep a divisor from being zero."""
+    """The value, or a tiny one for zero, so that it can divide."""
     return np.where(np.abs(value) < _TINY, _TINY, value)
 
 

@@ -1,4 +1,4 @@
-"""How alike texts are: copies that count as one voice, and altered copies that tell another answer."""
+"""The similarity of texts: copies that count as one source, and altered copies with another answer."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from disputatio.text import bare_words, stem
 from disputatio.types import Passage
 
 COPY = 0.5  # share of common word triples from which two texts count as copies
-SHORT, NEARLY_EQUAL = 25, 0.9  # below so many words, from which share
-LONG_WORD = 3  # shorter words say nothing of what a text is about; figures do
-# Words of a question that say nothing of its subject.
+SHORT, NEARLY_EQUAL = 25, 0.9  # texts of fewer words must share this much to be copies
+LONG_WORD = 3  # words up to this length do not show what a text is about; figures do
+# Words of a question that do not show its subject.
 _PLAIN = frozenset(
     {
         *(
@@ -45,56 +45,59 @@ def content_stems(question: str) -> frozenset[str]:
     return frozenset(stem(word) for word in bare_words(question) if word not in _PLAIN)
 
 
-def likeness(one: str, other: str) -> float:
+def likeness(first_text: str, second_text: str) -> float:
     """The share of word triples that two texts have in common (Jaccard).
 
     >>> likeness("a ship left the quay", "a ship left the quay"), likeness("a ship left", "no boat came")
     (1.0, 0.0)
     """
-    first, second = _triples(one), _triples(other)
+    first, second = _triples(first_text), _triples(second_text)
     return len(first & second) / len(first | second)
 
 
-def kinship(one: str, other: str, leaving: Collection[str] = ()) -> float:
-    """How far two texts share their telling words, in [0, 1]: the cosine of their sets of words.
+def kinship(first_text: str, second_text: str, leaving: Collection[str] = ()) -> float:
+    """How far two texts share their content words, in [0, 1]: the cosine of their sets of words.
 
-    Telling are figures and words of more than three letters; `leaving` are texts whose words do not count,
-    for what a question names stands in every passage that was found for it.
+    Content words are figures and words of more than three letters. Words of the texts in `leaving` do not
+    count; a question is one, since its words are in every passage that was found for it.
 
     >>> round(kinship("Lamb, born in Glasgow, 1868", "Lamb of Glasgow, born 1888"), 2)
     0.75
     >>> kinship("Lamb of Glasgow", "Lamb of Oban", leaving=["Who is Lamb?"])
     0.0
     """
-    gone = {word for text in leaving for word in bare_words(text)}
-    first, second = _telling(one) - gone, _telling(other) - gone
+    left_out = {word for text in leaving for word in bare_words(text)}
+    first, second = _content_words(first_text) - left_out, _content_words(second_text) - left_out
     shared = len(first & second)
     return shared / (len(first) * len(second)) ** 0.5 if shared else 0.0
 
 
-def is_copy(one: Passage, other: Passage) -> bool:
-    """Whether two texts are copies; short ones are alike by chance, so they must be nearly equal."""
-    short = min(len(one.text.split()), len(other.text.split())) < SHORT
-    return likeness(one.text, other.text) >= (NEARLY_EQUAL if short else COPY)
+def is_copy(first: Passage, other: Passage) -> bool:
+    """Whether two texts are copies; short texts are alike by chance, so they must be nearly equal."""
+    short = min(len(first.text.split()), len(other.text.split())) < SHORT
+    return likeness(first.text, other.text) >= (NEARLY_EQUAL if short else COPY)
 
 
 def independent(passages: Sequence[Passage]) -> list[list[Passage]]:
-    """Passages in groups that count as one voice: of one owner or source, or near copies of a text."""
+    """Passages in groups that count as one: of one owner or source, or near copies of a text."""
     groups: list[list[Passage]] = []
     for passage in passages:
-        own = passage.owner or passage.source
+        publisher = passage.owner or passage.source
         joined = [
             group
             for group in groups
-            if any((own and own == (one.owner or one.source)) or is_copy(passage, one) for one in group)
+            if any(
+                (publisher and publisher == (member.owner or member.source)) or is_copy(passage, member)
+                for member in group
+            )
         ]
         if not joined:
             groups.append([passage])
             continue
-        for other in joined[1:]:  # a passage that is one voice with two groups makes them one
+        for other in joined[1:]:  # a passage that belongs to two groups joins them
             joined[0].extend(other)
         joined[0].append(passage)
-        groups = [one for one in groups if not any(one is other for other in joined[1:])]
+        groups = [group for group in groups if not any(group is other for other in joined[1:])]
     return groups
 
 
@@ -103,5 +106,5 @@ def _triples(text: str) -> set[tuple[str, ...]]:
     return {tuple(words[at : at + 3]) for at in range(max(len(words) - 2, 1))}
 
 
-def _telling(text: str) -> set[str]:
+def _content_words(text: str) -> set[str]:
     return {word for word in bare_words(text) if len(word) > LONG_WORD or word.isdigit()}

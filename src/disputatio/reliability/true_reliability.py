@@ -1,6 +1,6 @@
-"""How reliable a source truly is, where a benchmark knows it and its passages carry it.
+"""The true reliability of sources, if a benchmark knows it and its passages' metadata has it.
 
-Only the Oracle of RA-RAG's tables (Hwang et al. 2024) reads this: the ideal that estimates are compared with.
+Only the Oracle of RA-RAG's tables (Hwang et al. 2024) reads it; estimates are compared with that Oracle.
 """
 
 from __future__ import annotations
@@ -15,17 +15,19 @@ TRUE = "true_reliability"  # the field of a passage's metadata
 
 
 def true_reliabilities(
-    held: Mapping[str, Sequence[Passage]], field: str = TRUE, *, asker: str
+    passages_by_source: Mapping[str, Sequence[Passage]], field: str = TRUE, *, asker: str
 ) -> dict[str, float]:
-    """The true reliability of each source by its name, as its first passage carries it, in [0, 1].
+    """The true reliability of each source by name, in [0, 1], from the metadata of its first passage.
 
-    `field` is where in the metadata, and `asker` who needs it, as the message of the `InputError` says where
-    one is missing or no share.
+    `field` is the key in the metadata; `asker` is the strategy that the `InputError` names if a value is
+    missing or not in [0, 1].
 
     >>> true_reliabilities({"a": [Passage(text="t", metadata={"true_reliability": "0.9"})]}, asker="oracle")
     {'a': 0.9}
     """
-    return {source: _truth(source, passages[0], field, asker) for source, passages in held.items()}
+    return {
+        source: _truth(source, passages[0], field, asker) for source, passages in passages_by_source.items()
+    }
 
 
 def _truth(source: str, passage: Passage, field: str, asker: str) -> float:

@@ -1,11 +1,11 @@
-"""Who is to be believed when sources copy, collude or belong together: past RA-RAG.
+"""Reliability estimates for sources that copy, collude or have one owner; this goes beyond RA-RAG.
 
-The iterative estimate of RA-RAG starts from a majority, so it ends where the majority is: five of nine that
-tell the same lie win, and then look reliable. Here a few verified questions (anchors) say where to start;
-an owner has one vote, and tied owners one together; an owner is checked against what the others say, by
-their weights, not against a vote of which it is part; and a weight is what the record shows at least:
-L low - 1 with `low` the lower end of the 95 % interval, never negative. Who has no record has no weight, so
-that a thousand new names change nothing.
+The iterative estimate of RA-RAG starts from a majority and ends with it: if five of nine sources tell the
+same lie, they win and then look reliable. Here a few verified questions (anchors) set the start. An owner has
+one vote, and tied owners have one together. An owner is compared with the weighted vote of the others,
+without its own vote. A weight is what the record shows at least: L low - 1, with `low` the lower end of the
+95 % interval, never negative. A source without a record has no weight, so that a thousand new names change
+nothing.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from disputatio.errors import InputError
 from disputatio.reliability.copy_detection import tied_by_votes
 from disputatio.reliability.grouping import Dependence, united
-from disputatio.reliability.owner_votes import OwnerBallots, Voices
+from disputatio.reliability.owner_votes import OwnerVotes, VoteOutcome
 from disputatio.reliability.posterior import posterior
 from disputatio.reliability.weighted_vote import (
     CAP,
@@ -39,10 +39,10 @@ DRIFT = 0.99  # how sure it must be that a record on live questions is worse tha
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tally:
-    """What was counted for each owner: answers that could be judged, and those that were right.
+    """Counts for each owner: answers that could be judged, and those that were right.
 
-    `checks_*` on verified questions that a source could tell for checks, `live_*` on verified others,
-    `crossed_*` on questions where only the other owners' vote tells.
+    `checks_*` count verified questions that a source could recognise as checks, `live_*` other verified
+    questions, `crossed_*` questions judged by the vote of the other owners.
     """
 
     checks_answered: Floats
@@ -55,15 +55,15 @@ class Tally:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trust:
-    """How far sources are to be trusted, and what won.
+    """The estimated reliability of each source, and the winner of each question.
 
-    Over sources, each with the figures of its owner: `reliability` (posterior mean), `low`, `high`,
-    `weights`, `answered`, `agreed`; `checked` is false where nothing could be compared (the prior stands),
-    `drifted` true where an owner does worse on live questions than on checks, so that its checks are not
-    counted. `owner` and `unit` number its owner and those tied with it.
+    For each source, with the figures of its owner: `reliability` (posterior mean), `low`, `high`, `weights`,
+    `answered`, `agreed`; `checked` is false if nothing could be compared (the prior is used), `drifted` is
+    true if the owner does worse on live questions than on checks, so that its checks are not counted. `owner`
+    and `unit` number its owner and the owners tied with it.
 
-    Over questions: `winners`, -1 where nobody answered, and whether the winner was `earned` (backed by
-    any weight). `converged` is false where rounds ran out or the winners came round in a circle.
+    For each question: the winner (`winners`), -1 if nobody answered, and whether any weight backs it
+    (`earned`). `converged` is false if the rounds ran out or the winners repeated in a cycle.
     """
 
     reliability: Floats
@@ -96,53 +96,56 @@ def trust(
     prior: float = 0.5,
     iterations: int = ITERATIONS,
 ) -> Trust:
-    """Estimate whom to trust from votes (questions, sources), with owners, ties and anchors.
+    """Estimate reliabilities from votes (questions, sources), with owners, ties and anchors.
 
-    `owners` and `groups` are a number or a word a source (negative or empty: alone). `known` is as for
-    `weighing.estimate`; `checks` marks the questions of it that a source could tell for checks, whose record
-    is dropped for an owner that does worse on known others. `importance` is how much each question
-    counts (forgetting); None: all 1. Raises `InputError`.
+    `owners` and `groups` are one number or name for each source (negative or empty: alone). `known` is as for
+    `weighted_vote.estimate`. `checks` marks known questions that a source could recognise as checks; they are
+    not counted for an owner that does worse on the other known questions. `importance` is how much each
+    question counts (older ones less); None: all 1. Raises `InputError`.
     """
-    voices = Voices.of(votes, owners, groups)
-    heard = voices.heard
-    truth = pinned(known, heard.questions)
+    owner_votes = OwnerVotes.of(votes, owners, groups)
+    flat = owner_votes.votes
+    truth = pinned(known, flat.questions)
     size = distinct(votes, cap) if options is None else options
-    seen = _flags(checks, heard.questions)
-    weight = _importance(importance, heard.questions)
-    told = truth != UNKNOWN
+    seen = _flags(checks, flat.questions)
+    weight = _importance(importance, flat.questions)
+    is_known = truth != UNKNOWN
     if not 0 < prior < 1 or iterations < 1:
         raise InputError("prior must lie between 0 and 1, and iterations be at least 1")
 
-    record = tally(voices, truth, seen, weight, None)
+    record = tally(owner_votes, truth, seen, weight, None)
     figures = judge(record, size, prior)
     power, spare = figures.power, figures.spare
     if seen.any() and not record.live_answered.any():
-        power = (power > 0).astype(
-            np.float64
-        )  # liars may do best on checks: who passes counts alike at first
-    if not power.any():  # nothing is verified: begin where RA-RAG's estimate ends, each unit one voice
+        # Liars may do best on checks, so at first all owners that pass count alike.
+        power = (power > 0).astype(np.float64)
+    if not power.any():  # nothing is verified: start from RA-RAG's estimate, with one vote for each unit
         plain = estimate(
-            united(votes, voices.unit[voices.owner]), options=size, prior=prior, known=truth, lone=False
+            united(votes, owner_votes.unit[owner_votes.owner]),
+            options=size,
+            prior=prior,
+            known=truth,
+            lone=False,
         )
-        power = spare = np.maximum(plain.weights, 0)[voices.unit]
-    winners = np.full(heard.questions, UNKNOWN, dtype=np.int32)
-    met: set[bytes] = set()
+        power = spare = np.maximum(plain.weights, 0)[owner_votes.unit]
+    winners = np.full(flat.questions, UNKNOWN, dtype=np.int32)
+    seen_outcomes: set[bytes] = set()
     converged, rounds = False, 0
-    held = voices.hold(power, spare)
+    outcome = owner_votes.hold(power, spare)
     while rounds < iterations and not converged:
         rounds += 1
-        record = tally(voices, truth, seen, weight, held)
+        record = tally(owner_votes, truth, seen, weight, outcome)
         figures = judge(record, size, prior)
         power = figures.power
-        held = voices.hold(figures.power, figures.spare)
-        new = np.where(told, truth, held.winners).astype(np.int32)
-        stance = new.tobytes() + held.earned.tobytes()
-        converged = bool(np.array_equal(new, winners)) and stance in met
+        outcome = owner_votes.hold(figures.power, figures.spare)
+        new = np.where(is_known, truth, outcome.winners).astype(np.int32)
+        stance = new.tobytes() + outcome.earned.tobytes()
+        converged = bool(np.array_equal(new, winners)) and stance in seen_outcomes
         winners = new
-        if stance in met:
+        if stance in seen_outcomes:
             break
-        met.add(stance)
-    of = voices.owner
+        seen_outcomes.add(stance)
+    of = owner_votes.owner
     return Trust(
         reliability=figures.mean[of],
         low=figures.low[of],
@@ -153,25 +156,29 @@ def trust(
         checked=figures.answered[of] > 0,
         drifted=figures.drifted[of],
         owner=of,
-        unit=voices.unit[of],
+        unit=owner_votes.unit[of],
         winners=winners,
-        earned=held.earned | told,
+        earned=outcome.earned | is_known,
         options=size,
         rounds=rounds,
         converged=converged,
     )
 
 
-def vote(votes: ArrayLike, found: Trust) -> NDArray[np.int32]:
-    """The winners of other questions that the same sources answered, by the trust found; -1 for none."""
-    own = np.unique(found.owner, return_index=True)[1]
-    spare = np.maximum(weights_of(found.reliability, found.options), 0)
-    return Voices.of(votes, found.owner, found.unit).hold(found.weights[own], spare[own]).winners
+def vote(votes: ArrayLike, estimated: Trust) -> NDArray[np.int32]:
+    """The winners of other questions that the same sources answered, by estimated trust; -1 for none."""
+    first_source = np.unique(estimated.owner, return_index=True)[1]
+    spare = np.maximum(weights_of(estimated.reliability, estimated.options), 0)
+    return (
+        OwnerVotes.of(votes, estimated.owner, estimated.unit)
+        .hold(estimated.weights[first_source], spare[first_source])
+        .winners
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figures:
-    """What a tally says of each owner; `power` is its weight, `spare` that where nobody heard has one."""
+    """The figures of each owner; `power` is its weight, `spare` its weight if no voter has a `power`."""
 
     mean: Floats
     low: Floats
@@ -184,10 +191,10 @@ class Figures:
 
 
 def judge(record: Tally, options: int, prior: float = 0.5) -> Figures:
-    """The posterior of each owner from what was counted, and the weight that follows.
+    """The posterior of each owner from its counts, and the weight that follows.
 
-    An owner has drifted when it is `DRIFT` sure to do worse on known live questions than on checks: then
-    its checks are left out, as they show only how it does when it is looked at.
+    An owner has drifted if it does worse on known live questions than on checks with probability `DRIFT`.
+    Then its checks are left out, because they show only how it answers when it is checked.
     """
     drifted = _drifted(record)
     answered = record.live_answered + record.crossed_answered + np.where(drifted, 0, record.checks_answered)
@@ -206,7 +213,7 @@ def judge(record: Tally, options: int, prior: float = 0.5) -> Figures:
 
 
 def _drifted(record: Tally) -> NDArray[np.bool_]:
-    """Whether the record on live questions is surely worse: by the two Beta posteriors, as normals."""
+    """Whether the record on live questions is surely worse, by normal approximation of both posteriors."""
     size = len(record.live_answered)
     if not record.live_answered.any() or not record.checks_answered.any():
         return np.zeros(size, dtype=np.bool_)
@@ -222,39 +229,39 @@ def _drifted(record: Tally) -> NDArray[np.bool_]:
 
 
 def tally(
-    voices: Voices,
+    owner_votes: OwnerVotes,
     truth: NDArray[np.int32],
     seen: NDArray[np.bool_],
     weight: Floats,
-    held: OwnerBallots | None,
+    outcome: VoteOutcome | None,
 ) -> Tally:
-    """Count for each owner what is known, and with a vote `held` also what the others say.
+    """Count for each owner its answers to known questions, and with an `outcome` also to the others.
 
-    On a question that is not known an answer is compared with the winner of the vote without its own unit;
-    where nobody with a weight remains, or two clusters then tie, it is not counted.
+    If a question is not known, an answer is compared with the winner of the vote without its own unit. It is
+    not counted if no voter with a weight remains or two clusters tie.
     """
-    heard = voices.heard
-    question = heard.question
-    told = truth[question] != UNKNOWN
-    right = heard.slot - heard.start[question] == truth[question]
+    flat = owner_votes.votes
+    question = flat.question
+    is_known = truth[question] != UNKNOWN
+    right = flat.slot - flat.start[question] == truth[question]
 
     def sums(chosen: NDArray[np.bool_], agreed: NDArray[np.bool_]) -> tuple[Floats, Floats]:
         def total(which: NDArray[np.bool_]) -> Floats:
-            counts = np.bincount(heard.source[which], weight[question[which]], minlength=heard.sources)
+            counts = np.bincount(flat.source[which], weight[question[which]], minlength=flat.sources)
             return counts.astype(np.float64, copy=False)
 
         return total(chosen), total(chosen & agreed)
 
-    checks = sums(told & seen[question], right)
-    live = sums(told & ~seen[question], right)
-    crossed = (np.zeros(heard.sources), np.zeros(heard.sources))
-    if held is not None:
-        mine = _own_part(voices, held)
-        first, second = held.scores[question, 0] - mine[0], held.scores[question, 1] - mine[1]
-        slack = 1e-12 * (1 + float(held.powers.max(initial=0.0)))
-        leads = np.where(first > second, held.slots[question, 0], held.slots[question, 1])
+    checks = sums(is_known & seen[question], right)
+    live = sums(is_known & ~seen[question], right)
+    crossed = (np.zeros(flat.sources), np.zeros(flat.sources))
+    if outcome is not None:
+        first_part, second_part = _own_part(owner_votes, outcome)
+        first, second = outcome.scores[question, 0] - first_part, outcome.scores[question, 1] - second_part
+        slack = 1e-12 * (1 + float(outcome.powers.max(initial=0.0)))
+        leads = np.where(first > second, outcome.slots[question, 0], outcome.slots[question, 1])
         clear = (np.abs(first - second) > slack) & (np.maximum(first, second) > slack)
-        crossed = sums(~told & clear, heard.slot == leads)
+        crossed = sums(~is_known & clear, flat.slot == leads)
     return Tally(
         checks_answered=checks[0],
         checks_agreed=checks[1],
@@ -265,17 +272,17 @@ def tally(
     )
 
 
-def _own_part(voices: Voices, held: OwnerBallots) -> tuple[Floats, Floats]:
-    """For each answer, what its unit gave to the strongest cluster of its question, and to the second."""
-    heard = voices.heard
-    pair = np.zeros(len(heard.slot), dtype=np.int64)
-    pair[voices.pair] = 1
+def _own_part(owner_votes: OwnerVotes, outcome: VoteOutcome) -> tuple[Floats, Floats]:
+    """For each vote, the weight of its unit for the strongest cluster of its question and for the second."""
+    flat = owner_votes.votes
+    pair = np.zeros(len(flat.slot), dtype=np.int64)
+    pair[owner_votes.pair] = 1
     pair = np.cumsum(pair) - 1
     parts = []
     for rank in (0, 1):
-        gave = held.spoke & (heard.slot == held.slots[heard.question, rank])
-        part = np.zeros(len(voices.pair))
-        part[pair[gave]] = held.powers[gave]  # those who speak for a unit share one power
+        gave = outcome.took & (flat.slot == outcome.slots[flat.question, rank])
+        part = np.zeros(len(owner_votes.pair))
+        part[pair[gave]] = outcome.powers[gave]  # the votes of one stance have one power
         parts.append(part[pair])
     return parts[0], parts[1]
 
@@ -293,17 +300,17 @@ def untangled(
     prior: float = 0.5,
     rounds: int = 5,
 ) -> tuple[Trust, Dependence]:
-    """Trust and ties found together: ties show against what is false, and tied owners count once.
+    """Estimate trust and ties together: shared errors show ties, and tied owners count once.
 
-    By turns, as Dong et al. 2009, section 5, until the ties stay, at most `rounds` times. `groups` given
-    (near-duplicate text) stay tied throughout.
+    The two are estimated in turn, as in Dong et al. 2009, section 5, until the ties do not change, at most
+    `rounds` times. `groups` (of near-duplicate text) stay tied throughout.
     """
     size = distinct(votes, cap) if options is None else options
     bound = groups
-    told = pinned(known, len(votes)) != UNKNOWN
+    is_known = pinned(known, len(votes)) != UNKNOWN
     ties: Dependence | None = None
     while True:
-        found = trust(
+        estimated = trust(
             votes,
             owners=owners,
             groups=bound,
@@ -313,22 +320,24 @@ def untangled(
             options=size,
             prior=prior,
         )
-        judged = np.where(found.earned, found.winners, -1)
-        if ties is None and told.any():
-            judged[~told] = -1
-        own = np.unique(found.owner, return_index=True)[1]
-        new = tied_by_votes(united(votes, found.owner), judged, found.reliability[own], options=size)
+        judged = np.where(estimated.earned, estimated.winners, -1)
+        if ties is None and is_known.any():
+            judged[~is_known] = -1
+        first_source = np.unique(estimated.owner, return_index=True)[1]
+        new = tied_by_votes(
+            united(votes, estimated.owner), judged, estimated.reliability[first_source], options=size
+        )
         rounds -= 1
         if rounds <= 0 or (ties is not None and np.array_equal(new.group, ties.group)):
-            return found, new
+            return estimated, new
         ties = new
-        bound = joined(new.group[found.owner], groups)
+        bound = joined(new.group[estimated.owner], groups)
 
 
 def joined(ties: ArrayLike, groups: ArrayLike | None) -> Ints:
     """Groups of sources that are tied in either way."""
     first = np.asarray(ties, dtype=np.int64)
-    return Voices.of(np.full((0, len(first)), -1, dtype=np.int32), first, groups).unit[first]
+    return OwnerVotes.of(np.full((0, len(first)), -1, dtype=np.int32), first, groups).unit[first]
 
 
 def _flags(checks: ArrayLike | None, questions: int) -> NDArray[np.bool_]:

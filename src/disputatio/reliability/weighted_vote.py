@@ -1,11 +1,11 @@
-"""Votes weighed by reliability, and reliability estimated from the votes alone, on arrays.
+"""Weighted votes, and reliability estimated from the votes alone, on arrays.
 
 Majority voting, weighted majority voting and the iterative estimate of RA-RAG (Hwang et al. 2024, 4.2,
-after Li and Yu 2014). What goes past the paper (owners, anchors, dependence) is in `trust`.
+after Li and Yu 2014). Extensions of the paper (owners, anchors, dependence) are in `trust`.
 
-Votes are an integer array of shape (questions, sources): the number of the semantic cluster that a
-source's answer fell into, within its question, numbered from 0 in the order met; -1 where a source gave no
-answer ("I don't know", or was not asked).
+Votes are an integer array of shape (questions, sources): the number of the semantic cluster of a source's
+answer, numbered from 0 within each question in the order met; -1 if the source gave no answer ("I don't
+know", or it was not asked).
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ SLOTS = 10_000_000  # more clusters than this are not numbered from 0 within eac
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """How reliable sources proved to be, and which cluster won each question.
+    """The estimated reliability of each source, and the cluster that won each question.
 
-    Over sources: `reliability` (share of its answers that won), its 95 % interval `low` to `high`,
-    `weights`, and the `answered` and `agreed` that it rests on. `checked` is false for a source that
-    never answered, or never together with another or on a known question: it has the prior, and counts of 0.
-    Over questions: `winners`, -1 where nobody answered. `options` is the L of the weights. `converged` is
-    false when the rounds allowed ran out before the winners stayed.
+    For each source: `reliability` (the share of its answers that won), its 95 % interval `low` to `high`,
+    `weights`, and the counts `answered` and `agreed`. `checked` is false for a source that never answered a
+    known question or one that another source answered: it has the prior, and counts of 0. For each question:
+    `winners`, -1 if nobody answered. `options` is the L of the weights. `converged` is false if the
+    iterations ran out before the winners stopped changing.
     """
 
     reliability: Floats
@@ -56,10 +56,10 @@ class Estimate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ballots:
-    """The answers given, flat: of which question and source each is, and which slot it votes for.
+class FlatVotes:
+    """The votes as a list: the question and source of each, and the slot it is for.
 
-    The slots of question j are `start[j] : start[j + 1]`, one a cluster, in the order met.
+    The slots of question j are `start[j] : start[j + 1]`, one for each cluster, in the order met.
     """
 
     question: NDArray[np.int64]
@@ -69,7 +69,7 @@ class Ballots:
     sources: int
 
     @classmethod
-    def of(cls, votes: ArrayLike) -> Ballots:
+    def of(cls, votes: ArrayLike) -> FlatVotes:
         """Flatten votes; raises `InputError` unless they are whole numbers in two dimensions."""
         array = np.asarray(votes)
         if array.ndim != 2 or not (np.issubdtype(array.dtype, np.integer) or array.size == 0):
@@ -92,70 +92,70 @@ class Ballots:
 
     @property
     def questions(self) -> int:
-        """How many questions were put."""
+        """How many questions there are."""
         return len(self.start) - 1
 
     def scores(self, weights: Floats) -> Floats:
-        """The sum of the weights behind each slot, minus infinity where there is no voter."""
+        """The sum of the weights for each slot, minus infinity if it has no vote."""
         total = int(self.start[-1])
         summed = np.bincount(self.slot, weights=weights[self.source], minlength=total)
         voters = np.bincount(self.slot, minlength=total)
         return np.where(voters > 0, summed, -np.inf)
 
     def winners(self, weights: Floats) -> NDArray[np.int32]:
-        """The cluster with the greatest sum in each question, on a tie the one met first."""
+        """The cluster with the greatest sum in each question; a tie goes to the one met first."""
         won = np.full(self.questions, -1, dtype=np.int32)
-        heard = np.flatnonzero(np.diff(self.start))
-        if not heard.size:
+        answered = np.flatnonzero(np.diff(self.start))
+        if not answered.size:
             return won
-        scores, start = self.scores(weights), self.start[heard]
-        # Sums that differ by rounding alone, as they do when sources change places, are ties.
+        scores, start = self.scores(weights), self.start[answered]
+        # Sums that differ by rounding alone, as they do when sources are reordered, are ties.
         slack = 1e-12 * float(np.abs(weights).sum())
         best = np.maximum.reduceat(scores, start)
-        tied = scores >= np.repeat(best - slack, np.diff(self.start)[heard])
-        place = np.where(tied, np.arange(len(scores)), len(scores))
-        won[heard] = np.minimum.reduceat(place, start) - start
+        tied = scores >= np.repeat(best - slack, np.diff(self.start)[answered])
+        candidate = np.where(tied, np.arange(len(scores)), len(scores))
+        won[answered] = np.minimum.reduceat(candidate, start) - start
         return won
 
 
 def weighted_vote(votes: ArrayLike, weights: ArrayLike) -> NDArray[np.int32]:
-    """The winning cluster of each question: argmax over u of the sum of v_i where source i said u (eq. 1).
+    """The winning cluster of each question: argmax over u of the sum of v_i if source i votes for u (eq. 1).
 
-    A tie goes to the cluster met first; -1 where nobody answered. With the true reliabilities for
-    weights it is the paper's Oracle WMV. Raises `InputError` on weights that do not fit.
+    A tie goes to the cluster met first; -1 if nobody answered. With the true reliabilities as weights it is
+    the paper's Oracle WMV. Raises `InputError` on weights that do not fit.
 
     >>> weighted_vote([[0, 1, 1], [-1, -1, -1]], [3.0, 1.0, 1.0]).tolist()
     [0, -1]
     """
-    heard = Ballots.of(votes)
-    return heard.winners(fitting(weights, heard.sources))
+    flat = FlatVotes.of(votes)
+    return flat.winners(fitting(weights, flat.sources))
 
 
 def majority(votes: ArrayLike) -> NDArray[np.int32]:
-    """The cluster that most sources gave: every weight 1.
+    """The cluster of most sources: every weight is 1.
 
     >>> majority([[0, 1, 1], [0, 1, -1]]).tolist()
     [1, 0]
     """
-    heard = Ballots.of(votes)
-    return heard.winners(np.ones(heard.sources))
+    flat = FlatVotes.of(votes)
+    return flat.winners(np.ones(flat.sources))
 
 
 def weights_of(reliability: ArrayLike, options: int) -> Floats:
-    """v = L w - 1 for L possible answers (Li and Yu 2014): 0 for a guesser, negative for who is worse.
+    """v = L w - 1 for L possible answers (Li and Yu 2014): 0 for a guesser, negative for a worse source.
 
     >>> weights_of([0.9, 0.1], 10).round(9).tolist()
     [8.0, 0.0]
     """
     if options < 2:
-        raise InputError("options must be at least 2: with one possible answer nobody can be wrong")
+        raise InputError("options must be at least 2: with one possible answer no source can be wrong")
     return options * np.asarray(reliability, dtype=np.float64) - 1
 
 
 def most_reliable(votes: ArrayLike, weights: ArrayLike, kappa: int) -> NDArray[np.int32]:
     """The votes of the `kappa` sources of greatest weight that answered each question (kappa-RRSS).
 
-    Of equal weights the first source comes first. Other votes become -1.
+    Of sources with equal weights the first is preferred. Other votes become -1.
 
     >>> most_reliable([[0, 0, 1, 1], [0, 0, -1, 1]], [1.0, 2.0, 4.0, 3.0], 2).tolist()
     [[-1, -1, 1, 1], [-1, 0, -1, 1]]
@@ -165,17 +165,17 @@ def most_reliable(votes: ArrayLike, weights: ArrayLike, kappa: int) -> NDArray[n
         raise InputError("kappa must be at least 1")
     order = np.argsort(-fitting(weights, array.shape[1]), kind="stable")
     ranked = array[:, order]
-    kept = np.where(np.cumsum(ranked >= 0, axis=1) <= kappa, ranked, -1)
+    chosen = np.where(np.cumsum(ranked >= 0, axis=1) <= kappa, ranked, -1)
     result = np.empty_like(array)
-    result[:, order] = kept
+    result[:, order] = chosen
     return result
 
 
 def as_met(labels: ArrayLike) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Votes from labels (questions, sources), any numbers of 0 or more, and where label 0 went.
+    """Votes from labels (questions, sources), any numbers of 0 or more, and the clusters of label 0.
 
     Clusters are numbered in the order met; the second array has the cluster of label 0 in each question, -1
-    where nobody gave it.
+    if no source gave it.
 
     >>> votes, first = as_met([[7, 0, 7], [-1, 3, 3]])
     >>> votes.tolist(), first.tolist()
@@ -202,7 +202,7 @@ def as_met(labels: ArrayLike) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
 
 
 def fitting(weights: ArrayLike, sources: int) -> Floats:
-    """Weights as an array over the sources; raises `InputError` when they are not one finite number each."""
+    """Weights as an array; raises `InputError` unless there is one finite number for each source."""
     array = np.asarray(weights, dtype=np.float64)
     if array.shape != (sources,) or not np.all(np.isfinite(array)):
         raise InputError(f"weights must be {sources} finite numbers, one a source")
@@ -210,14 +210,14 @@ def fitting(weights: ArrayLike, sources: int) -> Floats:
 
 
 def distinct(votes: ArrayLike, cap: int = CAP) -> int:
-    """L, the number of possible answers: most distinct clusters in a question, from 2 to `cap`."""
+    """L, the number of possible answers: the most distinct clusters in a question, from 2 to `cap`."""
     array = np.asarray(votes)
     most = int(array.max()) + 1 if array.size else 0
     return max(2, min(most, cap))
 
 
 def pinned(known: ArrayLike | None, questions: int) -> NDArray[np.int32]:
-    """What is known of each question; raises `InputError` when it does not fit the questions."""
+    """The right cluster of each question as far as known; raises `InputError` if it does not fit."""
     if known is None:
         return np.full(questions, UNKNOWN, dtype=np.int32)
     array: NDArray[Any] = np.asarray(known)
@@ -240,45 +240,45 @@ def estimate(
 ) -> Estimate:
     """Estimate how reliable sources are by cross-checking their answers, as RA-RAG does (4.2).
 
-    All weights start at 1. Then in turn: the weighted vote of each question; the share of its answers
-    that won, for each source; `weights_of` it; until the winners stay or `iterations` have run.
+    All weights start at 1. Then in turn: the weighted vote of each question; for each source the share of
+    its answers that won; the weight of that share (`weights_of`); until the winners do not change or
+    `iterations` have run.
 
-    `options` is L; None takes the most distinct clusters seen in a question, at most `cap`. `known[j]`
-    pins the right cluster of question j: -2 where it is not known, -1 where no source gave it. A source
-    that nothing can be compared with gets the `prior`. `lone=False` leaves out the questions that only one
-    source answered: the paper counts them, though they tell nothing, as such an answer always wins. Raises
-    `InputError`.
+    `options` is L; None takes the most distinct clusters seen in a question, at most `cap`. `known[j]` fixes
+    the right cluster of question j: -2 if it is not known, -1 if no source gave it. A source that cannot be
+    compared gets the `prior`. `lone=False` leaves out questions that only one source answered: the paper
+    counts them, although such an answer always wins and so shows nothing. Raises `InputError`.
     """
     if not 0 < prior < 1 or iterations < 1 or cap < 2:
         raise InputError("prior must lie between 0 and 1, iterations be at least 1 and cap at least 2")
-    heard = Ballots.of(votes)
+    flat = FlatVotes.of(votes)
     size = distinct(votes, cap) if options is None else options
-    truth = pinned(known, heard.questions)
-    told = truth != UNKNOWN
-    together = told | (np.bincount(heard.question, minlength=heard.questions) > 1)
-    checked = np.zeros(heard.sources, dtype=np.bool_)
-    checked[heard.source[together[heard.question]]] = True
-    counts = checked[heard.source] & (lone | together[heard.question])
-    answered = np.bincount(heard.source[counts], minlength=heard.sources).astype(np.float64)
-    number = heard.slot - heard.start[heard.question]
+    truth = pinned(known, flat.questions)
+    is_known = truth != UNKNOWN
+    together = is_known | (np.bincount(flat.question, minlength=flat.questions) > 1)
+    checked = np.zeros(flat.sources, dtype=np.bool_)
+    checked[flat.source[together[flat.question]]] = True
+    counts = checked[flat.source] & (lone | together[flat.question])
+    answered = np.bincount(flat.source[counts], minlength=flat.sources).astype(np.float64)
+    number = flat.slot - flat.start[flat.question]
 
     def shares(agreed: Floats) -> Floats:
         return np.where(checked, agreed / np.maximum(answered, 1), prior)
 
     def outcome(weights: Floats) -> NDArray[np.int32]:
-        return np.where(told, truth, heard.winners(weights)).astype(np.int32)
+        return np.where(is_known, truth, flat.winners(weights)).astype(np.int32)
 
-    # This always ends, never in a circle. With a_i answers that won of n_i, each round's vote makes the sum
+    # This always ends and never cycles. With a_i answers that won of n_i, each round's vote makes the sum
     # over i of (L a_i / n_i - 1) a'_i greatest: the tangent at a of the strictly convex sum of
-    # L a_i^2 / (2 n_i) - a_i, which so rises with every round that changes an a_i; ballots are finitely many.
-    weights = np.ones(heard.sources)
+    # L a_i^2 / (2 n_i) - a_i, which rises with every round that changes an a_i; the votes are finitely many.
+    weights = np.ones(flat.sources)
     winners = outcome(weights)
-    agreed = np.zeros(heard.sources)
+    agreed = np.zeros(flat.sources)
     converged, rounds = False, 0
     while rounds < iterations and not converged:
         rounds += 1
-        right = counts & (number == winners[heard.question])
-        agreed = np.bincount(heard.source[right], minlength=heard.sources).astype(np.float64)
+        right = counts & (number == winners[flat.question])
+        agreed = np.bincount(flat.source[right], minlength=flat.sources).astype(np.float64)
         weights = weights_of(shares(agreed), size)
         new = outcome(weights)
         converged = np.array_equal(new, winners)
