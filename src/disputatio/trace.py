@@ -17,6 +17,7 @@ from typing import Any
 from disputatio.text import content_id
 from disputatio.types import Prompt, Usage
 
+_TEXTS = ("prompt", "reply")  # fields of an event that `keep_text` adds
 Listener = Callable[[Mapping[str, Any]], None]
 
 
@@ -94,9 +95,11 @@ class Trace:
         with self._lock:
             return total_usage(self.usages)
 
-    def write(self, path: Path) -> None:
-        """Write the events as JSON lines, whole or not at all."""
-        lines = "".join(json.dumps(event, ensure_ascii=False) + "\n" for event in self.events)
+    def write(self, path: Path, *, text: bool = True) -> None:
+        """Write the events as JSON lines, whole or not at all; prompts and replies only with `text`."""
+        left_out = () if text else _TEXTS
+        events = [{name: event[name] for name in event if name not in left_out} for event in self.events]
+        lines = "".join(json.dumps(event, ensure_ascii=False) + "\n" for event in events)
         part = path.with_name(path.name + ".part")
         try:
             part.write_bytes(lines.encode("utf-8", "backslashreplace"))  # half a character stays JSON

@@ -53,11 +53,11 @@ class Stream:
     question when it is left; so does dropping it. Answering runs in a thread of its own.
     """
 
-    def __init__(self, question: str, **arguments: Any) -> None:
-        """Begin to answer; raises what is wrong with the arguments."""
-        self.trace: Trace = arguments.pop("trace", None) or Trace()
-        outer: Cancel | None = arguments.pop("cancel", None)
-        prepared = prepared_for(arguments)
+    def __init__(
+        self, question: str, prepared: Prepared, *, trace: Trace | None = None, cancel: Cancel | None = None
+    ) -> None:
+        """Begin to answer."""
+        self.trace: Trace = trace or Trace()
         self._answer: Answer | None = None
         self._over = False
         self._ends = ends = Cancel()
@@ -65,8 +65,8 @@ class Stream:
         put = self._items.put  # the thread must not hold on to this object
         self._until_over = ExitStack()
         self._until_over.enter_context(ends.calling(lambda: put(_End())))
-        if outer is not None:
-            self._until_over.enter_context(outer.calling(ends.cancel))
+        if cancel is not None:
+            self._until_over.enter_context(cancel.calling(ends.cancel))
         log = self.trace
         future = in_thread(lambda: _run(prepared, question, log, ends, put), "disputatio stream")
         future.add_done_callback(lambda done: put(_End(done.exception())))
@@ -131,7 +131,8 @@ def stream(question: str, **arguments: Any) -> Stream:
     thread at once: by `Stream.cancel`, by leaving its context, or by `cancel=`. Raises what is wrong with the
     arguments; faults of answering are raised by the iterator.
     """
-    return Stream(question, **arguments)
+    trace, cancel = arguments.pop("trace", None), arguments.pop("cancel", None)
+    return Stream(question, prepared_for(arguments), trace=trace, cancel=cancel)
 
 
 @_with_parameters_of(ask)

@@ -79,14 +79,19 @@ def ask(
     trace_text: Annotated[
         bool, typer.Option("--trace-text", help="Keep prompts and replies in the trace.")
     ] = False,
+    stream: Annotated[
+        bool,
+        typer.Option("--stream", help="Show what happens as it happens; with --json an event a line."),
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Answer a question over an index or over passages, with citations and all positions."""
-    from disputatio.cli.screen import Waiting, show_answer
+    from disputatio.api.asking import Prepared
+    from disputatio.calling import Cancel
+    from disputatio.cli.screen import Waiting, show_answer, write
+    from disputatio.cli.stream import follow
     from disputatio.config import read_settings
     from disputatio.parts import build_kit, with_retriever
-    from disputatio.pipeline import ask as ask_pipeline
-    from disputatio.store.filtered import Filtered
     from disputatio.store.ingesting.options import read_columns
     from disputatio.store.segments.days import bounds
     from disputatio.trace import Trace
@@ -102,38 +107,34 @@ def ask(
     options = _strategy_options(settings.strategy, setting or [], k)
     _check_question(question)
     bounds(after, before)
-    if index is not None and passages is not None:
-        raise InputError("give --index or --passages, not both")
-    if (text_column or mapping) and passages is None:
-        raise InputError("--text-column and --map say how to read a file: give it as --passages FILE")
     columns = read_columns(mapping or [], text_column)
-    if learn and passages is not None:
-        raise InputError("--learn needs an index: passages in hand keep no estimates")
+    _check_searched(index, passages, columns, learn=learn)
     _check_trace(trace)
     with Waiting() as waiting:
         searched = _retriever(settings, index, passages, columns, waiting)
-        within = searched
-        if searched is not None and (source or after or before):
-            within = Filtered(searched, sources=source or None, after=after, before=before)
+        within = _limited(searched, source, after, before)
         kit = with_retriever(build_kit(settings, say=waiting.say, progress=waiting.fetched), within)
-        log = Trace(keep_text=trace_text, listener=waiting.heard)
+        log = Trace(keep_text=trace_text or stream, listener=waiting.heard)
+        prepared = Prepared(
+            kit=kit, strategy=settings.strategy, options=options, verify=verify, strict=strict
+        )
         answer = None
         try:
-            answer = ask_pipeline(
-                question,
-                kit=kit,
-                strategy=settings.strategy,
-                options=options,
-                verify=verify,
-                strict=strict,
-                trace=log,
-            )
+            if stream:
+                answer = follow(question, prepared, trace=log, waiting=waiting, as_json=as_json)
+            else:
+                answer = prepared.answer(question, log, Cancel())
         finally:
-            unwritten = _write_trace(log, trace)
+            unwritten = _write_trace(log, trace, text=trace_text)
             if answer is None and unwritten is not None:
                 waiting.say(f"--trace {trace}: {unwritten.strerror}")
+        if answer is None:  # nobody reads the stream any more
+            raise typer.Exit(0)
         waiting.review(settings.role)
-    show_answer(answer, as_json=as_json)
+    if stream and not as_json:
+        write("\n")
+    if not (stream and as_json):
+        show_answer(answer, as_json=as_json)
     if learn:
         from disputatio.cli.sources import learn_from
 
@@ -167,6 +168,18 @@ def _check_question(question: str) -> None:
         raise InputError("the question is not UTF-8 text") from error
 
 
+def _check_searched(
+    index: Path | None, passages: Path | None, columns: Mapping[str, str], *, learn: bool
+) -> None:
+    """Say what does not go together with an index, or with passages in hand."""
+    if index is not None and passages is not None:
+        raise InputError("give --index or --passages, not both")
+    if columns and passages is None:
+        raise InputError("--text-column and --map say how to read a file: give it as --passages FILE")
+    if learn and passages is not None:
+        raise InputError("--learn needs an index: passages in hand keep no estimates")
+
+
 def _check_trace(trace: Path | None) -> None:
     """Find out before the question is asked whether its trace can be written."""
     if trace is None:
@@ -178,10 +191,10 @@ def _check_trace(trace: Path | None) -> None:
         raise InputError(f"--trace {trace}: no file can be written there")
 
 
-def _write_trace(log: Trace, trace: Path | None) -> OSError | None:
+def _write_trace(log: Trace, trace: Path | None, *, text: bool) -> OSError | None:
     try:
         if trace is not None:
-            log.write(trace)
+            log.write(trace, text=text)
     except OSError as error:
         return error
     return None
@@ -204,6 +217,17 @@ def _retriever(
         return None
     part = embedder_for(settings, settings.index, say=waiting.say, progress=waiting.fetched)
     return Index.open(settings.index, embedder=part, create=False)
+
+
+def _limited(
+    searched: Retriever | None, sources: list[str] | None, after: str | None, before: str | None
+) -> Retriever | None:
+    """What to search, within the sources and dates that were named."""
+    from disputatio.store.filtered import Filtered
+
+    if searched is None or not (sources or after or before):
+        return searched
+    return Filtered(searched, sources=sources or None, after=after, before=before)
 
 
 def _in_hand(passages: Path, columns: Mapping[str, str], waiting: Waiting) -> Retriever:

@@ -103,33 +103,57 @@ def show_summary(summary: IngestSummary, index: Path, *, as_json: bool) -> None:
         typer.echo(f"refused {one_line(path)}: {one_line(reason)}", err=True)
 
 
-def write_json(value: Any, *, indent: int | None = None) -> None:
-    """JSON that any terminal may show: what could steer it, or is half a character, is escaped."""
+def write_json(value: Any, *, indent: int | None = None) -> bool:
+    """As `write`: JSON in which what could steer a terminal, or is half a character, is escaped."""
     ascii_only = (sys.stdout.encoding or "").lower().replace("-", "") != "utf8"
-    write(json_text(value, indent=indent, ascii_only=ascii_only) + "\n")
+    return write(json_text(value, indent=indent, ascii_only=ascii_only) + "\n")
 
 
-def write(text: str) -> None:
-    """Text to stdout; what its encoding lacks is replaced, and a reader that has gone is no fault."""
+def write(text: str) -> bool:
+    """Text to stdout; what its encoding lacks is replaced.
+
+    A reader that has gone is no fault: False says so, and nothing more is written.
+    """
     encoding = sys.stdout.encoding or "utf-8"
     try:
         typer.echo(text.encode(encoding, "replace").decode(encoding), nl=False)
         sys.stdout.flush()
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return False
+    return True
 
 
 @contextmanager
 def printing() -> Iterator[Console]:
     """A console whose output goes to stdout as a whole when all of it is there."""
-    terminal = sys.stdout.isatty()
-    given = os.environ.get("COLUMNS", "")
-    width = int(given) if given.isdecimal() and int(given) > 0 else _WIDTH
-    out = Console(highlight=False, soft_wrap=False)
-    out.width = min(out.width, _WIDEST) if terminal else width
-    with out.capture() as kept:
+    out = _console()
+    with out.capture() as captured:
         yield out
-    write("\n".join(line.rstrip(" ") for line in kept.get().split("\n")))
+    write(_without_trailing_blanks(captured.get()))
+
+
+def write_row(label: str, text: str) -> bool:
+    """As `write`: a label, and text beside it that never runs under it."""
+    out = _console()
+    with out.capture() as captured:
+        out.print(hanging(Text(label, "dim"), text))
+    return write(_without_trailing_blanks(captured.get()))
+
+
+def _console() -> Console:
+    """A console as wide as the terminal, or as COLUMNS says."""
+    columns = os.environ.get("COLUMNS", "")
+    out = Console(highlight=False, soft_wrap=False)
+    if sys.stdout.isatty():
+        out.width = min(out.width, _WIDEST)
+    else:
+        out.width = int(columns) if columns.isdecimal() and int(columns) > 0 else _WIDTH
+    return out
+
+
+def _without_trailing_blanks(text: str) -> str:
+    return "\n".join(line.rstrip(" ") for line in text.split("\n"))
 
 
 class Meter:
@@ -187,6 +211,15 @@ class Waiting:
     ) -> None:
         if self._status:
             self._status.stop()
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Within this context no line moves, so that something can be printed."""
+        if self._status:
+            self._status.stop()
+        yield
+        if self._status:
+            self._status.start()
 
     def say(self, message: str) -> None:
         """Print a notice."""

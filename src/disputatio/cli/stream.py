@@ -1,0 +1,109 @@
+"""`disputatio ask --stream`: what happens while a question is answered, a line an event, on stdout."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+
+from disputatio.api.asking import Prepared
+from disputatio.api.streaming import Stream
+from disputatio.cli.screen import Waiting, write_json, write_row
+from disputatio.events import Event, Found, Read, Round, SideFormed, Started
+from disputatio.rendering.wording import count
+from disputatio.text import is_unknown, one_line
+from disputatio.trace import Trace
+from disputatio.types import Answer
+
+_LABEL = 12  # columns
+_LONGEST_READING = 200  # characters
+
+
+def follow(
+    question: str, prepared: Prepared, *, trace: Trace, waiting: Waiting, as_json: bool
+) -> Answer | None:
+    """Answer a question and print its events as they happen; None when whoever read them has gone.
+
+    As JSON each event is one line, with its kind as `event`. As text the events that the answer repeats are
+    left out.
+    """
+    lines = _Lines()
+    with Stream(question, prepared, trace=trace) as events:
+        for event in events:
+            with waiting.paused():
+                if not (_print_json(event) if as_json else lines.show(event)):
+                    return None
+        return events.answer
+
+
+def _print_json(event: Event) -> bool:
+    fields = event.to_dict()
+    return write_json({"event": fields.pop("kind"), **fields})
+
+
+class _Lines:
+    """Events as a person reads them; passages are named by their sources."""
+
+    def __init__(self) -> None:
+        self._sources: dict[str, str] = {}
+        self._finished: Counter[tuple[str, int]] = Counter()  # calls, by role and size of their batch
+
+    def show(self, event: Event) -> bool:
+        """Print what there is to say of an event; False when nobody reads it."""
+        line = self._line(event)
+        return line is None or write_row(line[0].ljust(_LABEL), line[1])
+
+    def _line(self, event: Event) -> tuple[str, str] | None:
+        """A label and a text; None for what the answer repeats."""
+        if isinstance(event, Started):
+            return "strategy", f"{event.strategy} · {event.model}"
+        if isinstance(event, Found):
+            self._sources |= dict(zip(event.passages, event.sources, strict=False))
+            elsewhere = "elsewhere: " if event.elsewhere else ""
+            return "found", elsewhere + _passages(event.passages, event.sources)
+        if isinstance(event, Read):
+            return self._call(event)
+        if isinstance(event, SideFormed) and not event.final:
+            subject = f" — {event.subject}" if event.subject else ""
+            weight = "" if event.log_odds is None else f", log-odds {event.log_odds:+.1f}"
+            by = _passages(event.passages, event.sources)
+            return "side", f"{event.answer}{subject} ({by}{weight})"
+        if isinstance(event, Round):
+            return f"round {event.number}", "over, and the last" if event.converged else "over"
+        return None
+
+    def _call(self, event: Read) -> tuple[str, str]:
+        """A finished call: whose passages were read and what the agent made of them, or whose call it was."""
+        batch = (event.role, event.calls)
+        self._finished[batch] = self._finished[batch] % event.calls + 1
+        number = f"{self._finished[batch]}/{event.calls}"
+        reading = _reading(event.reply)
+        if not event.passages:
+            return "call", f"{event.role} {number}" + (f": {reading}" if reading else "")
+        sources = dict.fromkeys(self._sources.get(name) or name for name in event.passages)
+        role = "" if event.role == "reader" else f" ({event.role})"
+        return f"read {number}", f"{', '.join(sources)}{role}" + (f": {reading}" if reading else "")
+
+
+def _reading(reply: str) -> str:
+    """What an agent answered, where its reply is JSON with an answer; else how its reply begins."""
+    try:
+        fields = json.loads(reply)
+    except (ValueError, RecursionError):
+        fields = None
+    answer = fields.get("answer", fields.get("answers")) if isinstance(fields, dict) else None
+    answers = [answer] if isinstance(answer, str) else answer
+    if not isinstance(answers, list) or not all(isinstance(answer, str) for answer in answers):
+        answers = [reply]
+    elif all(is_unknown(answer) for answer in answers):
+        return "no answer"
+    text = one_line("; ".join(answers))
+    return text if len(text) <= _LONGEST_READING else text[: _LONGEST_READING - 2] + " …"
+
+
+def _passages(passages: Sequence[str], sources: Sequence[str]) -> str:
+    """How many passages of which sources."""
+    if not passages:
+        return "nothing"
+    names = ", ".join(name for name in dict.fromkeys(sources) if name)
+    return count(len(passages), "passage") + (f" of {names}" if names else "")
