@@ -33,6 +33,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "agents": _BELOW | {"attribution", "reliability"},
     "strategies": _STRATEGY,
     "pipeline": _STRATEGY | {"strategies"},
+    "what_if": _STRATEGY | {"strategies", "pipeline"},
     "calibration": _STRATEGY | {"store"},
     "described": _STRATEGY | {"strategies", "pipeline"},
     "config": _BELOW | {"llm", "pipeline"},

@@ -16,8 +16,8 @@ PUBLIC = (
     "Answer", "Answered", "AskResult", "Calibration", "Cancel", "Cancelled", "Capabilities", "Choice",
     "Citation", "Claim", "Claimed", "Completion", "ConfigError", "Conflict", "Cost", "DisputatioError",
     "Embedder", "Entailment", "Event", "Example", "Found", "FunctionModel", "Hit", "Index", "InputError",
-    "Kit", "LLM", "LLMError", "Message", "MinimalLLM", "NoLogprobs", "Passage", "Position", "Prompt",
-    "Read", "ReportingLLM", "Reranker", "Results", "Retriever", "Round", "Sampling", "Search",
+    "Kit", "LLM", "LLMError", "Message", "MinimalLLM", "MustAskAgain", "NoLogprobs", "Passage", "Position",
+    "Prompt", "Read", "ReportingLLM", "Reranker", "Results", "Retriever", "Round", "Sampling", "Search",
     "SideFormed", "Source", "Started", "Stream", "Trace", "Usage", "__version__", "aask", "ask",
     "ask_many", "astream", "calibrate", "evaluate", "strategies", "stream",
 )  # fmt: skip

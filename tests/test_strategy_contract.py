@@ -17,6 +17,7 @@ import pytest
 
 from disputatio.errors import MissingPart, ReplyError
 from disputatio.kit import Kit
+from disputatio.protocols import Search, SearchOptions
 from disputatio.text import is_unknown
 from disputatio.types import (
     Answer,
@@ -27,8 +28,6 @@ from disputatio.types import (
     Passage,
     Prompt,
     Sampling,
-    Search,
-    SearchOptions,
     Usage,
 )
 

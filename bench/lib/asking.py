@@ -22,11 +22,11 @@ from disputatio.eval.statistics import estimate as share
 from disputatio.eval.statistics import paired_difference
 from disputatio.kit import Kit
 from disputatio.pipeline import ask
-from disputatio.protocols import Retriever
+from disputatio.protocols import Retriever, Search, SearchOptions
 from disputatio.reliability.weighted_vote import Estimate, weighted_vote, weights_of
 from disputatio.store.in_memory import InMemory
 from disputatio.trace import Trace
-from disputatio.types import Answer, Example, Hit, Passage, Search, SearchOptions, Source
+from disputatio.types import Answer, Example, Hit, Passage, Source
 
 _In = TypeVar("_In")
 _Out = TypeVar("_Out")

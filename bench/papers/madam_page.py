@@ -18,9 +18,9 @@ from typing import TypeVar
 
 from bench import RESULTS
 from bench.lib.asking import against, table, told
+from disputatio.eval.record import Record
 from disputatio.eval.reporting.paper_tables import markdown, paper_tables
 from disputatio.eval.running.run_log import Contents, read_journal
-from disputatio.types import Record
 
 PAGE = RESULTS / "papers" / "madam_tables.md"
 LEVELS = {"figure4a": "imbalance", "figure4b": "misinformation passages"}

@@ -30,12 +30,12 @@ from typing import TYPE_CHECKING, Any
 
 from bench.lib.charts import lines
 from disputatio.parts import open_embedder
-from disputatio.protocols import Embedder
+from disputatio.protocols import Embedder, Search
 from disputatio.store.index import Index
 from disputatio.store.ingesting.documents import Document
 from disputatio.store.segments.searcher import Searcher
 from disputatio.store.segments.segment import Segment
-from disputatio.types import Passage, Search
+from disputatio.types import Passage
 
 if TYPE_CHECKING:
     import numpy as np

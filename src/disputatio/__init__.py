@@ -5,7 +5,16 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from disputatio.errors import Cancelled, ConfigError, DisputatioError, InputError, LLMError, NoLogprobs
+from disputatio.errors import (
+    Cancelled,
+    ConfigError,
+    DisputatioError,
+    InputError,
+    LLMError,
+    MustAskAgain,
+    NoLogprobs,
+)
+from disputatio.protocols import Search
 from disputatio.types import (
     Answer,
     Capabilities,
@@ -21,7 +30,6 @@ from disputatio.types import (
     Position,
     Prompt,
     Sampling,
-    Search,
     Source,
     Usage,
 )
@@ -111,6 +119,7 @@ __all__ = [
     "LLMError",
     "Message",
     "MinimalLLM",
+    "MustAskAgain",
     "NoLogprobs",
     "Passage",
     "Position",

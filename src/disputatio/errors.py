@@ -5,7 +5,8 @@ DisputatioError
 ├── ConfigError            the request cannot be carried out as asked (exit 2)
 │   ├── UnknownName        no such strategy, option, model, data set; names the nearest
 │   ├── MissingDependency  an optional package is not installed; says the install line
-│   └── MissingPart        the kit lacks what a strategy needs (an index, log-probabilities)
+│   ├── MissingPart        the kit lacks what a strategy needs (an index, log-probabilities)
+│   └── MustAskAgain       an answer cannot be decided again without a model
 ├── InputError             a file, a row or a value that the user gave is wrong (exit 2)
 │   └── IngestError        a document could not be read
 ├── StoreError             the index is damaged or cannot be read or written (exit 2)
@@ -22,6 +23,7 @@ DisputatioError
 │   ├── Malformed          a reply that is not what the protocol promises, or an empty one
 │   ├── ContextTooLong     the prompt does not fit the model
 │   ├── NoLogprobs         log-probabilities are needed and not to be had
+│   │   └── NotRecorded    an answer that is decided again lacks them
 │   ├── NotJournalled      replay was asked for and the call is not in the journal
 │   └── BatchFault         some calls of a batch failed; carries those that did not
 ├── DownloadError          a model could not be fetched or failed its checksum (exit 3)
@@ -71,6 +73,10 @@ class MissingDependency(ConfigError):
 
 class MissingPart(ConfigError):
     """The kit lacks a part that the strategy needs."""
+
+
+class MustAskAgain(ConfigError):
+    """An answer cannot be decided again from what it keeps: a model would have to read something new."""
 
 
 class InputError(DisputatioError):
@@ -173,6 +179,10 @@ class ContextTooLong(LLMError):
 
 class NoLogprobs(LLMError):
     """Log-probabilities are needed and this model or endpoint does not give them."""
+
+
+class NotRecorded(NoLogprobs):
+    """An answer is decided again, and the model was not asked this when it was given."""
 
 
 class NotJournalled(LLMError):

@@ -15,8 +15,19 @@ from disputatio.calling import Cancel
 from disputatio.errors import InputError, MissingPart
 from disputatio.protocols import LLM, Embedder, Entailment, Reranker, Retriever
 from disputatio.text import content_id
-from disputatio.trace import Trace, prompt_hash
-from disputatio.types import Choice, Completion, Hit, Message, Passage, Prompt, Sampling, Source
+from disputatio.trace import Trace, call_key, prompt_hash
+from disputatio.types import (
+    Choice,
+    Completion,
+    Hit,
+    Message,
+    Passage,
+    PastHit,
+    PastSearch,
+    Prompt,
+    Sampling,
+    Source,
+)
 
 Elsewhere = Callable[[str, int], Sequence[Passage]]
 """(query, how many) -> passages: a search of the user's own, the web for one."""
@@ -32,7 +43,8 @@ class Kit:
     the sources by name. `entailment` is None where the judge's model is to be asked, `reranker` where
     the model is to say how well a passage fits, `embedder` where passages are compared by their words.
     `elsewhere` is a second place to search, as a function of a query and how many passages are wanted;
-    without one that is `retriever` again. `cancel` ends the question.
+    without one that is `retriever` again. `beliefs` has, by question, what the model was found to hold of
+    answers, in nats, for a question that is decided again without it. `cancel` ends the question.
     """
 
     model: LLM
@@ -42,6 +54,7 @@ class Kit:
     reranker: Reranker | None = None
     embedder: Embedder | None = None
     elsewhere: Elsewhere | None = None
+    beliefs: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     sources: Mapping[str, Source] = field(default_factory=dict)
     trace: Trace = field(default_factory=Trace)
     cancel: Cancel = field(default_factory=Cancel)
@@ -74,8 +87,10 @@ class Kit:
         """
         if not prompts:
             return []
-        log = _Log(kit=self, kind="complete", role=role, prompts=prompts, passages=passages)
-        return calling.complete(self.cast(role), prompts, sampling or Sampling(), log.completion, self.cancel)
+        sampling = sampling or Sampling()
+        settings = [sampling] * len(prompts)
+        log = _Log(kit=self, role=role, prompts=prompts, settings=settings, passages=passages)
+        return calling.complete(self.cast(role), prompts, sampling, log.completion, self.cancel)
 
     def complete_each(self, role: str, requests: Sequence[tuple[Prompt, Sampling]]) -> list[Completion]:
         """As `complete`, with a sampling for each prompt (a schema or a temperature of its own).
@@ -86,7 +101,8 @@ class Kit:
         if not requests:
             return []
         model, workers = self.cast(role), min(len(requests), _MOST_THREADS)
-        log = _Log(kit=self, kind="complete", role=role, prompts=[prompt for prompt, _ in requests])
+        prompts, settings = [prompt for prompt, _ in requests], [sampling for _, sampling in requests]
+        log = _Log(kit=self, role=role, prompts=prompts, settings=settings)
 
         def call(prompt: Prompt, sampling: Sampling) -> Completion:
             [completion] = calling.complete(model, [prompt], sampling, lambda *_: None, self.cancel)
@@ -103,7 +119,7 @@ class Kit:
         """log P of each option for each prompt, all in one batch; raises `LLMError`, `Cancelled`."""
         if not prompts:
             return []
-        log = _Log(kit=self, kind="choose", role=role, prompts=prompts)
+        log = _Log(kit=self, role=role, prompts=prompts, settings=[options] * len(prompts))
         return calling.choose(self.cast(role), prompts, options, log.choice, self.cancel)
 
     def search(
@@ -120,7 +136,17 @@ class Kit:
         if self.retriever is None:
             raise MissingPart("there is nothing to search: give --index DIR or --passages FILE")
         hits = self.retriever.search(query, k=k, per_source=per_source, sources=sources, exclude=exclude)
-        self._note_search(query, [hit.passage for hit in hits])
+        search = PastSearch(
+            query=query,
+            hits=tuple(
+                PastHit(passage=hit.passage.id, score=hit.score, scores=dict(hit.scores)) for hit in hits
+            ),
+            k=k,
+            per_source=per_source,
+            sources=None if sources is None else tuple(sorted(sources)),
+            exclude=tuple(sorted(exclude)),
+        )
+        self._note_search(search, [hit.passage for hit in hits])
         return hits
 
     def passages(self, question: str, *, k: int | None = None) -> list[Passage]:
@@ -143,36 +169,47 @@ class Kit:
             name = passage.id or content_id("p", passage.source, passage.text)
             if name not in exclude:
                 passages.setdefault(name, replace(passage, id=name))
-        self._note_search(query, list(passages.values()), elsewhere=True)
+        found = tuple(PastHit(passage=name, score=1.0) for name in passages)
+        search = PastSearch(query=query, hits=found, k=k, exclude=tuple(sorted(exclude)), elsewhere=True)
+        self._note_search(search, list(passages.values()))
         return list(passages.values())
 
-    def _note_search(self, query: str, passages: Sequence[Passage], *, elsewhere: bool = False) -> None:
-        sources = [passage.source for passage in passages]
-        hits = [passage.id for passage in passages]
-        self.trace.note("search", query=query, hits=hits, sources=sources, elsewhere=elsewhere)
+    def _note_search(self, search: PastSearch, passages: Sequence[Passage]) -> None:
+        self.trace.keep_search(search, passages)
+        self.trace.note(
+            "search",
+            query=search.query,
+            hits=[passage.id for passage in passages],
+            sources=[passage.source for passage in passages],
+            elsewhere=search.elsewhere,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Log:
-    """Counts and traces the calls of one batch as they finish; `passages` has those of each prompt."""
+    """Counts, keeps and traces the calls of one batch as they finish.
+
+    `settings` has the sampling or the options of each prompt, `passages` those that it shows.
+    """
 
     kit: Kit
-    kind: str
     role: str
     prompts: Sequence[Prompt]
+    settings: Sequence[Sampling | Sequence[str]]
     passages: Sequence[Sequence[Passage]] = ()
 
     def completion(self, index: int, completion: Completion) -> None:
         """One completion is there."""
-        self._note(index, completion, completion.text)
+        self._note("complete", index, completion, completion.text)
 
     def choice(self, index: int, choice: Choice) -> None:
         """One choice is there."""
-        self._note(index, choice, dict(zip(choice.options, choice.logprobs, strict=True)))
+        self._note("choose", index, choice, dict(zip(choice.options, choice.logprobs, strict=True)))
 
-    def _note(self, index: int, result: Completion | Choice, reply: object) -> None:
+    def _note(self, kind: str, index: int, result: Completion | Choice, reply: object) -> None:
         trace, usage, prompt = self.kit.trace, result.usage, self.prompts[index]
         trace.spend([usage])
+        trace.keep_call(call_key(self.role, prompt, self.settings[index]), result)
         more: dict[str, object] = {}
         if self.passages:
             more["passages"] = [passage.id for passage in self.passages[index]]
@@ -180,7 +217,7 @@ class _Log:
             more["prompt"] = [{"role": turn.role, "content": turn.content} for turn in prompt.messages]
             more["reply"] = reply
         trace.note(
-            self.kind,
+            kind,
             role=self.role,
             model=self.kit.cast(self.role).name,
             call=index + 1,

@@ -9,11 +9,12 @@ from __future__ import annotations
 import hashlib
 import importlib
 import inspect
+import itertools
 import math
 import pkgutil
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -21,7 +22,7 @@ from disputatio.attribution.audit import audit, reading_of
 from disputatio.errors import ConfigError, InputError, UnknownName
 from disputatio.kit import Kit
 from disputatio.trace import Trace
-from disputatio.types import Answer
+from disputatio.types import Answer, Basis, PastCall, PastSearch
 
 Strategy = Callable[..., Answer]
 
@@ -55,16 +56,46 @@ def ask(
     name = strategy if isinstance(strategy, str) else strategy_name(strategy)
     chosen = read_options(run, options or {})
     kit = kit.with_trace(trace or Trace())
-    begun = len(kit.trace.events)  # a trace of the caller's may hold an earlier question
+    # A trace of the caller's may hold an earlier question.
+    begun, calls, searches = len(kit.trace.events), len(kit.trace.calls), len(kit.trace.searches)
     # A trace is JSON, which has no infinity.
     shown = {key: str(value) if value in (math.inf, -math.inf) else value for key, value in chosen.items()}
     kit.trace.note("strategy", name=name, options=shown, question=question, model=kit.model.name)
     answer = replace(run(question, kit, **chosen), strategy=name, model=kit.model.name)
     answer = audit(answer, kit, verify=verify, strict=strict)
     kit.trace.note("answer", answers=list(answer.answers), abstained=answer.abstained)
-    searches = [event["hits"] for event in kit.trace.events[begun:] if event["event"] == "search"]
-    read = reading_of(answer, (name for hits in searches for name in hits))
-    return replace(answer, usage=kit.trace.usage(), read=read)
+    basis = replace(
+        _basis(answer, kit, kit.trace.searches[searches:], kit.trace.events[begun:]),
+        options=shown,
+        verify=verify,
+        strict=strict,
+        # By key, as calls finish in any order.
+        calls=tuple(sorted({call.key: call for call in kit.trace.calls[calls:]}.values(), key=_key)),
+    )
+    read = reading_of(answer, (hit.passage for search in basis.searches for hit in search.hits))
+    return replace(answer, usage=kit.trace.usage(), read=read, basis=basis)
+
+
+def _key(call: PastCall) -> str:
+    return call.key
+
+
+def _basis(
+    answer: Answer, kit: Kit, searches: Sequence[PastSearch], events: Sequence[Mapping[str, Any]]
+) -> Basis:
+    """What was found for an answer, what is known of its sources, and what the model held of its sides."""
+    read = {passage.id for passage in answer.passages}
+    hits = dict.fromkeys(hit.passage for search in searches for hit in search.hits)
+    names = {kit.trace.found[name].source for name in hits} | {each.source for each in answer.passages}
+    # Whether anything is known of any source decides what an unknown one counts for.
+    estimated = (name for name, source in kit.sources.items() if source.reliability is not None)
+    names.update(itertools.islice(estimated, 1))
+    return Basis(
+        sources=tuple(kit.sources[name] for name in sorted(names & kit.sources.keys())),
+        passages=tuple(kit.trace.found[name] for name in hits if name not in read),
+        searches=tuple(searches),
+        beliefs={event["question"]: event["nats"] for event in events if event["event"] == "belief"},
+    )
 
 
 def strategy_names() -> list[str]:

@@ -7,7 +7,7 @@ no answer, and so it is not part of the code whose hash an evaluation records.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Self
 
 
@@ -51,6 +51,14 @@ def reason_of(position: object) -> str:
     """The cause of a position in English."""
     sentence: str = importlib.import_module("disputatio.rendering.reasons").reason(position)
     return sentence
+
+
+def decided_without(
+    answer: object, sources: Collection[str], owners: Collection[str], passages: Collection[str]
+) -> Any:
+    """The answer decided again without some passages (`disputatio.what_if`)."""
+    what_if = importlib.import_module("disputatio.what_if")
+    return what_if.without(answer, sources=sources, owners=owners, passages=passages)
 
 
 def _rendering() -> Any:

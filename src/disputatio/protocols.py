@@ -6,16 +6,20 @@ from anything here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Protocol, Unpack, runtime_checkable
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, Protocol, TypedDict, Unpack, runtime_checkable
 
-from disputatio.types import Capabilities, Choice, Completion, Hit, Passage, Prompt, Sampling, SearchOptions
+from disputatio.types import Capabilities, Choice, Completion, Hit, Passage, Prompt, Sampling
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from disputatio.calling import Cancel
+
+
+Fusion = Literal["weighted", "rrf"]
 
 
 @runtime_checkable
@@ -89,6 +93,52 @@ class Embedder(Protocol):
 
     def embed(self, texts: Sequence[str], *, query: bool = False) -> NDArray[np.float32]:
         """An array (len(texts), dimension) of unit rows; `query` picks the query's prefix."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Search:
+    """The options of a search; a retriever takes them as keywords, an index also as this object.
+
+    `k` is the number of passages (None: the retriever's default). `per_source=n` asks for the best n
+    passages of every source that matches instead; `k` then limits nothing. `sources` limits the search to
+    these sources (None: all), `exclude` leaves out passage ids. `after` and `before` are ISO dates, both
+    inclusive. `where` asks for exact values of metadata fields, or of owner, title, url, document, source.
+    `min_reliability` leaves out sources whose estimated reliability is lower or unknown.
+
+    `alpha` is the weight of the keyword score; the score of meaning has 1 - alpha. `fusion="rrf"` adds
+    reciprocal ranks instead of scores. `k1` and `b` are the parameters of BM25 (None: 1.2 and 0.75, or
+    those that a served collection was made with).
+    """
+
+    k: int | None = None
+    alpha: float = 0.35
+    per_source: int | None = None
+    sources: Collection[str] | None = None
+    exclude: Collection[str] = ()
+    after: str | None = None
+    before: str | None = None
+    where: Mapping[str, str] | None = None
+    fusion: Fusion = "weighted"
+    k1: float | None = None
+    b: float | None = None
+    min_reliability: float | None = None
+
+
+class SearchOptions(TypedDict, total=False):
+    """The fields of `Search` as keyword arguments."""
+
+    k: int | None
+    alpha: float
+    per_source: int | None
+    sources: Collection[str] | None
+    exclude: Collection[str]
+    after: str | None
+    before: str | None
+    where: Mapping[str, str] | None
+    fusion: Fusion
+    k1: float | None
+    b: float | None
+    min_reliability: float | None
 
 
 @runtime_checkable

@@ -8,14 +8,14 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from disputatio.text import content_id
-from disputatio.types import Prompt, Usage
+from disputatio.types import Choice, Completion, Passage, PastCall, PastSearch, Prompt, Sampling, Usage
 
 _TEXTS = ("prompt", "reply")  # fields of an event that `keep_text` adds
 Listener = Callable[[Mapping[str, Any]], None]
@@ -49,18 +49,32 @@ def prompt_hash(prompt: Prompt) -> str:
     return content_id("q", *(f"{m.role}\x1e{m.content}" for m in prompt.messages))
 
 
+def call_key(role: str, prompt: Prompt, settings: Sampling | Sequence[str]) -> str:
+    """The name of a call among those of one question: a hash of role, prompt, and sampling or options.
+
+    >>> prompt = Prompt(messages=())
+    >>> call_key("judge", prompt, ["Yes", "No"]) == call_key("judge", prompt, ["No", "Yes"])
+    False
+    """
+    how = asdict(settings) if isinstance(settings, Sampling) else list(settings)
+    return content_id("k", role, prompt_hash(prompt), json.dumps(how, default=dict))
+
+
 @dataclass(slots=True)
 class Trace:
     """Events in order, and the usage of every model call made for one question.
 
     `keep_text` keeps prompts and replies in full; `listener` hears each event as it happens, and so do
-    those that `listening` adds.
+    those that `listening` adds. `calls`, `searches` and the passages `found` are kept for the answer's basis.
     """
 
     keep_text: bool = False
     listener: Listener | None = None
     events: list[dict[str, Any]] = field(default_factory=list)
     usages: list[Usage] = field(default_factory=list)
+    calls: list[PastCall] = field(default_factory=list, repr=False)
+    searches: list[PastSearch] = field(default_factory=list, repr=False)
+    found: dict[str, Passage] = field(default_factory=dict, repr=False)
     _more: list[Listener] = field(default_factory=list, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
     _start: float = field(default_factory=time.perf_counter, repr=False)
@@ -84,6 +98,21 @@ class Trace:
         finally:
             with self._lock:
                 self._more.remove(listener)
+
+    def keep_call(self, key: str, result: Completion | Choice) -> None:
+        """Keep the result of a call, without what it cost, so that the question can be decided again."""
+        if isinstance(result, Completion):
+            result = replace(result, usage=Usage(), journalled=False)
+        else:
+            result = replace(result, usage=Usage(), journalled=False)
+        with self._lock:
+            self.calls.append(PastCall(key=key, result=result))
+
+    def keep_search(self, search: PastSearch, passages: Iterable[Passage]) -> None:
+        """Keep what a search found."""
+        with self._lock:
+            self.searches.append(search)
+            self.found.update((passage.id, passage) for passage in passages)
 
     def spend(self, usages: Iterable[Usage]) -> None:
         """Count what a batch of calls cost."""

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal
 
 from disputatio.causes import Cause
-from disputatio.presenting import Presentable, Serialisable, reason_of
+from disputatio.presenting import Presentable, Serialisable, decided_without, reason_of
 
 Abstention = Literal["no_evidence", "conflict", "fault"]
 ConflictKind = Literal["none", "ambiguity", "misinformation", "outdated", "opinion", "unresolved"]
 PositionVerdict = Literal["accepted", "rejected", "unresolved"]
 DateOrigin = Literal["stated", "file", ""]
 CitationVerdict = Literal["supported", "partly", "unsupported", "contradicted", "unchecked"]
-Fusion = Literal["weighted", "rrf"]
 
 
 # --- evidence -----------------------------------------------------------------------------------
@@ -81,52 +80,6 @@ class Hit(Presentable):
     score: float
     scores: Mapping[str, float] = field(default_factory=dict)
     duplicate_of: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Search:
-    """The options of a search; a retriever takes them as keywords, an index also as this object.
-
-    `k` is the number of passages (None: the retriever's default). `per_source=n` asks for the best n
-    passages of every source that matches instead; `k` then limits nothing. `sources` limits the search to
-    these sources (None: all), `exclude` leaves out passage ids. `after` and `before` are ISO dates, both
-    inclusive. `where` asks for exact values of metadata fields, or of owner, title, url, document, source.
-    `min_reliability` leaves out sources whose estimated reliability is lower or unknown.
-
-    `alpha` is the weight of the keyword score; the score of meaning has 1 - alpha. `fusion="rrf"` adds
-    reciprocal ranks instead of scores. `k1` and `b` are the parameters of BM25 (None: 1.2 and 0.75, or
-    those that a served collection was made with).
-    """
-
-    k: int | None = None
-    alpha: float = 0.35
-    per_source: int | None = None
-    sources: Collection[str] | None = None
-    exclude: Collection[str] = ()
-    after: str | None = None
-    before: str | None = None
-    where: Mapping[str, str] | None = None
-    fusion: Fusion = "weighted"
-    k1: float | None = None
-    b: float | None = None
-    min_reliability: float | None = None
-
-
-class SearchOptions(TypedDict, total=False):
-    """The fields of `Search` as keyword arguments."""
-
-    k: int | None
-    alpha: float
-    per_source: int | None
-    sources: Collection[str] | None
-    exclude: Collection[str]
-    after: str | None
-    before: str | None
-    where: Mapping[str, str] | None
-    fusion: Fusion
-    k1: float | None
-    b: float | None
-    min_reliability: float | None
 
 
 # --- models -------------------------------------------------------------------------------------
@@ -223,11 +176,14 @@ class Reply(Serialisable):
     """One agent's parsed word about the passages it read (their ids).
 
     `answer` is empty when the agent abstained; `fault` then says why when the reply broke its
-    contract rather than declined, and `raw` keeps what the model wrote.
+    contract rather than declined, and `raw` keeps what the model wrote. `subject` is what the passages are
+    about, `certainty` the mean log-probability of the answer's tokens, where an agent tells them.
     """
 
     passages: tuple[str, ...]
     answer: str = ""
+    subject: str = ""
+    certainty: float | None = None
     explanation: str = ""
     quote: str = ""
     round: int = 1
@@ -268,7 +224,7 @@ class Position(Serialisable):
     """One answer that some passages gave, what became of it, and why.
 
     `weight` is what its votes count for; `probability` how likely it is right, None where a strategy
-    does not know.
+    does not know; `moved` by how much each later step (belief, debate) moved its log-odds.
     """
 
     answer: str
@@ -279,6 +235,7 @@ class Position(Serialisable):
     passages: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
     weight: float = 0.0
+    moved: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def reason(self) -> str:
@@ -323,12 +280,62 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PastHit:
+    """A passage, by its id, that a search found, with its scores."""
+
+    passage: str
+    score: float
+    scores: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PastSearch:
+    """A search that was made for an answer, with its options."""
+
+    query: str
+    hits: tuple[PastHit, ...]
+    k: int | None = None
+    per_source: int | None = None
+    sources: tuple[str, ...] | None = None
+    exclude: tuple[str, ...] = ()
+    elsewhere: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PastCall:
+    """A model call that was made for an answer: `key` names its role, prompt and settings."""
+
+    key: str
+    result: Completion | Choice
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Basis:
+    """What an answer was made from, so that it can be decided again without asking a model.
+
+    `options` are the strategy's; `sources` those of the passages found, and one other where any is known;
+    `passages` those that were found and not read. `beliefs` has, by question, how much likelier than its
+    rivals the model itself held each answer, in nats.
+    """
+
+    options: Mapping[str, Any] = field(default_factory=dict)
+    verify: bool = True
+    strict: bool = False
+    sources: tuple[Source, ...] = ()
+    passages: tuple[Passage, ...] = ()
+    searches: tuple[PastSearch, ...] = ()
+    calls: tuple[PastCall, ...] = ()
+    beliefs: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Answer(Presentable):
     """The word of the system. `answers` is empty exactly when `abstained` says why.
 
     A strategy fills `answers`, `replies`, `explanation`, `passages` and, where it can, `confidence` and
     `claims`, whose citations need no numbers; the audit checks these, and fills the rest the same way for
-    all. `retrievals` is how often a strategy searched, None for one that always does.
+    all. `retrievals` is how often a strategy searched, None for one that always does. `basis` is what
+    `without` decides by; `assumed` names what a model would be asked anew for an answer decided that way.
     """
 
     question: str
@@ -348,6 +355,20 @@ class Answer(Presentable):
     replies: tuple[Reply, ...] = ()
     rounds: int = 0
     retrievals: int | None = None
+    assumed: tuple[str, ...] = ()
+    basis: Basis | None = None
+
+    def without(
+        self, *, sources: Collection[str] = (), owners: Collection[str] = (), passages: Collection[str] = ()
+    ) -> Answer:
+        """The answer that the same strategy gives without some of the passages that were found.
+
+        They are named by source, owner or id. No model is called and nothing is searched again: the calls and
+        searches of `basis` decide. Raises `UnknownName` for a name that the answer does not have, and
+        `MustAskAgain` where a model would have to read something new.
+        """
+        answer: Answer = decided_without(self, sources, owners, passages)
+        return answer
 
 
 # --- evaluation ---------------------------------------------------------------------------------
@@ -362,28 +383,3 @@ class Example:
     wrong: tuple[str, ...] = ()
     passages: tuple[Passage, ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
-    """What one strategy did on one example; `fault` is empty unless a model or network failed.
-
-    `judged` holds a judge's verdicts by metric, where there was one: the grade (None where it is unscored,
-    and then the reason), the margin and the log-probabilities.
-    """
-
-    example: str
-    row: int
-    strategy: str
-    options: Mapping[str, Any]
-    answers: tuple[str, ...]
-    abstained: Abstention | None
-    scores: Mapping[str, float | None]
-    usage: Usage
-    seconds: float
-    rounds: int = 0
-    fault: str = ""
-    prompts: str = ""
-    model: str = ""
-    retrievals: int | None = None
-    judged: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)

@@ -62,7 +62,7 @@ def test_json_is_one_object_of_the_documented_fields_and_nothing_else(capsys: Ca
     assert list(answer["conflict"]) == ["kind", "positions"]
     names = [
         "answer", "subject", "verdict", "cause", "reason", "probability", "passages", "sources", "weight",
-        "details",
+        "moved", "details",
     ]  # fmt: skip
     assert list(answer["conflict"]["positions"][0]) == names
     assert answer["read"] == {"found": 4, "read": 4, "failed": 0, "set_aside": 0}

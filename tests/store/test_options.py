@@ -12,10 +12,10 @@ import pytest
 from disputatio.errors import InputError
 from disputatio.kit import Kit
 from disputatio.llm.scripted import Scripted
-from disputatio.protocols import Retriever
+from disputatio.protocols import Retriever, Search, SearchOptions
 from disputatio.store.in_memory import InMemory
 from disputatio.store.index import Index
-from disputatio.types import Hit, Passage, Search, SearchOptions
+from disputatio.types import Hit, Passage
 
 PASSAGES = [
     Passage(id=f"p{n}", source=f"s{n % 2}", date=f"202{n}", text=f"A ferry, number {n}.") for n in range(6)

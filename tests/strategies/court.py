@@ -12,6 +12,7 @@ from disputatio.errors import NoLogprobs
 from disputatio.kit import Kit
 from disputatio.llm.scripted import Line, Odds, Scripted
 from disputatio.pipeline import ask
+from disputatio.protocols import Search, SearchOptions
 from disputatio.strategies.disputation import KNOWN_SYSTEM, PARTS_SYSTEM
 from disputatio.strategies.disputation.hearing import ADVOCATE_SYSTEM, SYSTEM
 from disputatio.trace import Trace
@@ -23,8 +24,6 @@ from disputatio.types import (
     Passage,
     Prompt,
     Sampling,
-    Search,
-    SearchOptions,
     Token,
     Usage,
 )

@@ -12,10 +12,11 @@ from disputatio.errors import ConfigError, InputError, NoLogprobs
 from disputatio.kit import Kit
 from disputatio.llm.scripted import Odds, Scripted
 from disputatio.pipeline import ask
+from disputatio.protocols import Search, SearchOptions
 from disputatio.store.in_memory import InMemory
 from disputatio.strategies.crag import GRADE_SYSTEM, REWRITE_SYSTEM, SYSTEM, crag, decomposed, recomposed
 from disputatio.trace import Trace
-from disputatio.types import Answer, Hit, Passage, Search, SearchOptions
+from disputatio.types import Answer, Hit, Passage
 
 QUESTION = "When did the ferry first cross?"
 GOOD = "The ferry first crossed in 1887. Mayor Ola Brandt was aboard. Gulls nest on the pier. Tea was served."

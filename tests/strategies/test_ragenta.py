@@ -13,8 +13,9 @@ import pytest
 from disputatio.errors import NoLogprobs
 from disputatio.kit import Kit
 from disputatio.pipeline import ask
+from disputatio.protocols import Search, SearchOptions
 from disputatio.strategies.ragenta import ragenta
-from disputatio.types import Answer, Hit, Passage, Search, SearchOptions
+from disputatio.types import Answer, Hit, Passage
 from tests.strategies.desk import (
     Desk,
     Evidence,

@@ -49,7 +49,7 @@ def audit(answer: Answer, kit: Kit, *, verify: bool = True, strict: bool = False
     claims = renumber(claims)
     if verify:
         try:
-            claims = renumber(_pruned(verified(claims, answer.passages, kit)))
+            claims = renumber(pruned(verified(claims, answer.passages, kit)))
         except NoLogprobs as error:
             if strict:
                 raise NoLogprobs(
@@ -114,7 +114,7 @@ def _claims(answer: Answer, position: Position) -> list[Claim]:
     return [Claim(text=part, citations=citations) for part in parts or [text]]
 
 
-def _pruned(claims: Sequence[Claim]) -> list[Claim]:
+def pruned(claims: Sequence[Claim]) -> list[Claim]:
     """The claims without those failed quotes that belong to another part of a divided claim.
 
     A quote is dropped if several claims cite it, it fails here and another quote supports this claim.
@@ -122,7 +122,7 @@ def _pruned(claims: Sequence[Claim]) -> list[Claim]:
     shared = Counter(
         (citation.passage, citation.start, citation.end) for claim in claims for citation in claim.citations
     )
-    pruned = []
+    kept = []
     for claim in claims:
         is_supported = any(citation.verdict == "supported" for citation in claim.citations)
         citations = [
@@ -134,8 +134,8 @@ def _pruned(claims: Sequence[Claim]) -> list[Claim]:
                 and shared[citation.passage, citation.start, citation.end] > 1
             )
         ]
-        pruned.append(replace(claim, citations=tuple(citations)))
-    return pruned
+        kept.append(replace(claim, citations=tuple(citations)))
+    return kept
 
 
 def _replies_by_passage(answer: Answer) -> dict[str, Reply]:

@@ -11,7 +11,8 @@ from disputatio.cli.options import After, Before, IndexFolder, Json, Sources, re
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from disputatio.types import Fusion, Hit
+    from disputatio.protocols import Fusion
+    from disputatio.types import Hit
 
 _EXCERPT = 280  # characters of a passage that are shown
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Unpack
 from disputatio.store.segments.days import bounds
 
 if TYPE_CHECKING:
-    from disputatio.protocols import Retriever
-    from disputatio.types import Hit, SearchOptions, Source
+    from disputatio.protocols import Retriever, SearchOptions
+    from disputatio.types import Hit, Source
 
 
 class Filtered:

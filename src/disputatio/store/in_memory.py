@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from disputatio.dates import as_stated
 from disputatio.errors import IngestError, InputError
-from disputatio.protocols import Embedder, Reranker
+from disputatio.protocols import Embedder, Reranker, Search, SearchOptions
 from disputatio.store.ingesting.readers import clean, domain
 from disputatio.store.ingesting.split import count_words, split
 from disputatio.store.options import check_search, search_of
 from disputatio.store.reliabilities import reliable
 from disputatio.text import content_id
-from disputatio.types import Hit, Passage, Search, SearchOptions
+from disputatio.types import Hit, Passage
 
 if TYPE_CHECKING:
     from disputatio.store.segments.searcher import Searcher

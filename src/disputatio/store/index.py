@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from disputatio.errors import InputError, StoreError
-from disputatio.protocols import Embedder, Reranker
+from disputatio.protocols import Embedder, Reranker, Search, SearchOptions
 from disputatio.store.ingesting.documents import Document
 from disputatio.store.ingesting.ingest import IngestSummary, Progress, Run, find_all, put_files, summary_of
 from disputatio.store.ingesting.options import ReadOptions, check_options
@@ -27,7 +27,7 @@ from disputatio.store.record.writer import Writer
 from disputatio.store.reliabilities import compared, read_reliabilities, reliable, write_estimates
 from disputatio.store.segments.terms import stemmer
 from disputatio.store.segments.view import View, open_view
-from disputatio.types import Hit, Passage, Search, SearchOptions, Source
+from disputatio.types import Hit, Passage, Source
 
 if TYPE_CHECKING:
     from disputatio.store.record.transaction import Transaction

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import get_args
 
 from disputatio.errors import InputError
+from disputatio.protocols import Fusion, Search, SearchOptions
 from disputatio.store.segments.days import bounds
-from disputatio.types import Fusion, Search, SearchOptions
 
 DEFAULT_K = 8
 K1, B = 1.2, 0.75  # of BM25, where a search does not set them

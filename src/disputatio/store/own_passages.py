@@ -11,11 +11,11 @@ from dataclasses import replace
 from typing import Any, Protocol, Unpack, cast
 
 from disputatio.errors import ConfigError, InputError
-from disputatio.protocols import Retriever
+from disputatio.protocols import Retriever, Search, SearchOptions
 from disputatio.store.in_memory import InMemory, passage_of
 from disputatio.store.options import search_of
 from disputatio.text import content_id
-from disputatio.types import Hit, Passage, Search, SearchOptions
+from disputatio.types import Hit, Passage
 
 PassageLike = str | Mapping[str, Any] | Passage
 """A text, a mapping (`{"text": ..., "source": ...}`) or a `Passage`."""

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from disputatio.errors import InputError
+from disputatio.eval.record import Record
 from disputatio.eval.running.run_log import (
     Entrant,
     RunManifest,
@@ -20,7 +21,7 @@ from disputatio.eval.running.run_log import (
     read_trace,
 )
 from disputatio.eval.running.run_log_file import FILE
-from disputatio.types import Answer, Passage, Record, Usage
+from disputatio.types import Answer, Passage, Usage
 from tests.eval.fakes import HALF, MANIFEST, RIGHT, examples
 
 

@@ -16,12 +16,12 @@ import numpy as np
 import pytest
 
 from disputatio.errors import InputError, StoreError
-from disputatio.protocols import Reranker, Retriever
+from disputatio.protocols import Reranker, Retriever, Search
 from disputatio.store.remote.qdrant import Qdrant
 from disputatio.store.segments.searcher import Searcher
 from disputatio.store.segments.segment import Segment
 from disputatio.store.segments.terms import searched_text
-from disputatio.types import Hit, Passage, Search
+from disputatio.types import Hit, Passage
 from tests.store.hashing import HashEmbedder
 
 pytestmark = [

@@ -12,11 +12,12 @@ import pytest
 from numpy.typing import NDArray
 
 from disputatio.errors import InputError
+from disputatio.protocols import Search
 from disputatio.store.segments import candidates, minhash, onepass
 from disputatio.store.segments.quantised import Quantised
 from disputatio.store.segments.searcher import Searcher
 from disputatio.store.segments.segment import Segment
-from disputatio.types import Passage, Search
+from disputatio.types import Passage
 from tests.store.made import DIMENSION, passages, word
 
 ROWS = 900

@@ -33,8 +33,8 @@ def word(
         date=date,
         date_origin="stated" if date else "",
     )
-    reply = Reply(passages=(passage.id,), answer=answer)
-    return Testimony(passage=passage, reply=reply, subject=subject, certainty=certainty)
+    reply = Reply(passages=(passage.id,), answer=answer, subject=subject, certainty=certainty)
+    return Testimony(passage=passage, reply=reply)
 
 
 def side(

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from disputatio.eval.judge import METRICS
+from disputatio.eval.record import Record
 from disputatio.eval.running.run_log import Entry
 from disputatio.eval.statistics import Difference, holm, mcnemar, paired_differences
-from disputatio.types import Record
 
 COMPARED = (
     "em", "em_lenient", "f1", "f1_lenient", "accuracy", "attack_success", *METRICS, "tokens", "seconds",

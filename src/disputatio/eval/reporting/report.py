@@ -16,6 +16,7 @@ from typing import Any
 
 from disputatio.eval.judge import METRICS
 from disputatio.eval.metrics import score
+from disputatio.eval.record import Record
 from disputatio.eval.reporting.answers import Pair, read_confidences
 from disputatio.eval.reporting.confidence import Figure, ScoredAnswer, risk_coverage
 from disputatio.eval.reporting.headline import deciding, headline
@@ -24,7 +25,6 @@ from disputatio.eval.reporting.seeds import by_seed, merged, seeds_of
 from disputatio.eval.reporting.strata import by_stratum
 from disputatio.eval.running.run_log import Contents, Entry, options_hash, read_journal
 from disputatio.eval.statistics import RESAMPLES, estimates, mean
-from disputatio.types import Record
 
 FAULT_LIMIT = 0.01  # share of failed questions above which scores are withheld
 COSTS = ("calls", "prompt_tokens", "cached_tokens", "completion_tokens", "seconds")

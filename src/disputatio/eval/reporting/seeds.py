@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from disputatio.eval.record import Record
 from disputatio.eval.reporting.answers import Pair
 from disputatio.eval.reporting.pairs import Rows, rounded
 from disputatio.eval.running.run_log import Entrant, Entry
 from disputatio.eval.statistics import mean
-from disputatio.types import Record
 
 _COUNTS = ("calls", "prompt_tokens", "cached_tokens", "completion_tokens", "seconds")
 

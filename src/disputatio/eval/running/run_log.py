@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from disputatio.errors import InputError
+from disputatio.eval.record import Record
 from disputatio.eval.running.resuming import differences, refuse
 from disputatio.eval.running.run_log_file import (
     FILE,
@@ -32,7 +33,7 @@ from disputatio.eval.running.run_log_file import (
     version_of,
 )
 from disputatio.text import content_id
-from disputatio.types import Answer, Example, Record, Usage
+from disputatio.types import Answer, Example, Usage
 
 State = Literal["done", "fault", "bug"]
 

@@ -33,15 +33,15 @@ from disputatio.errors import (
 )
 from disputatio.eval.judge import Grade, Judge, as_record
 from disputatio.eval.metrics import score_answer
+from disputatio.eval.record import Record
 from disputatio.eval.running.budget import BudgetSpent, Meter
 from disputatio.eval.running.pace import Left, Pace
 from disputatio.eval.running.run_log import Entrant, Entry, RunLog, RunManifest, State, open_run_log
 from disputatio.trace import Trace
-from disputatio.types import Answer, Example, Passage, Record
+from disputatio.types import Answer, Example, Passage
 
 Ask = Callable[[str, Sequence[Passage], str, Mapping[str, Any], Trace], Answer]
 """(question, passages, strategy, options, trace) -> answer; raises `LLMError` or `ReplyError` for a fault."""
-
 PATIENCE = 10  # faults in a row after which going on is pointless
 _FINAL = (ContextTooLong, NoLogprobs, NotJournalled, QuotaExceeded, Refused)  # come back the same
 

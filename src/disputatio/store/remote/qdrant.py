@@ -25,7 +25,7 @@ from dataclasses import replace
 from typing import Any, Self, Unpack
 
 from disputatio.errors import InputError, MissingDependency, StoreError
-from disputatio.protocols import Embedder, Reranker
+from disputatio.protocols import Embedder, Reranker, Search, SearchOptions
 from disputatio.store.options import DEFAULT_K, check_search, search_of
 from disputatio.store.reliabilities import reliable
 from disputatio.store.remote import qdrant_points as points
@@ -37,7 +37,7 @@ from disputatio.store.remote.served import (
     ranked,
     with_duplicates_marked,
 )
-from disputatio.types import Hit, Passage, Search, SearchOptions
+from disputatio.types import Hit, Passage
 
 _BATCH = 256
 _MOST_SOURCES = 10_000

@@ -14,9 +14,10 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from disputatio.errors import InputError, StoreError
+from disputatio.protocols import Search
 from disputatio.store.segments.days import NO_DAY, bounds, first_day
 from disputatio.text import content_id
-from disputatio.types import Passage, Search
+from disputatio.types import Passage
 
 if TYPE_CHECKING:
     import numpy as np

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from disputatio.protocols import Reranker
+from disputatio.protocols import Reranker, Search
 from disputatio.store.options import DEFAULT_K
-from disputatio.types import Hit, Search
+from disputatio.types import Hit
 
 if TYPE_CHECKING:
     import numpy as np

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from disputatio.types import Fusion
+from disputatio.protocols import Fusion
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

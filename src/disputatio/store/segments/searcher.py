@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from disputatio.errors import InputError, StoreError
-from disputatio.protocols import Reranker
+from disputatio.protocols import Reranker, Search
 from disputatio.store.options import DEFAULT_K, K1, B, check_search
 from disputatio.store.segments import minhash
 from disputatio.store.segments.candidates import Scope, allowed_rows, candidates
@@ -22,7 +22,7 @@ from disputatio.store.segments.scorers import Query, plan
 from disputatio.store.segments.search import CANDIDATES, best_per_group, cut, fuse
 from disputatio.store.segments.segment import Segment
 from disputatio.store.segments.terms import query_terms
-from disputatio.types import Hit, Passage, Search
+from disputatio.types import Hit, Passage
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

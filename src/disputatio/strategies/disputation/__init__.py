@@ -224,12 +224,18 @@ def _believed(question: str, rulings: Sequence[Ruling], kit: Kit) -> bool:
         preferred = believe(question, [one.answer for one in stand], kit)
     except NoLogprobs as error:
         kit.trace.note("no_belief", reason=str(error))
-        return False
+        known = kit.beliefs.get(question, {})
+        if any(side.answer not in known for side in stand):
+            return False
+        mean = sum(known[side.answer] for side in stand) / len(stand)
+        preferred = [known[side.answer] - mean for side in stand]  # as if the others did not matter
     doubt = DOUBT * (len(stand) - 1)  # among more answers it strays further from their mean by chance
     for side, nats in zip(stand, preferred, strict=True):
         side.moved["belief"] = BELIEF * math.copysign(max(abs(nats) - doubt, 0.0), nats)
     kit.trace.note(
-        "belief", nats={one.answer: round(nats, 3) for one, nats in zip(stand, preferred, strict=True)}
+        "belief",
+        question=question,
+        nats={one.answer: round(nats, 3) for one, nats in zip(stand, preferred, strict=True)},
     )
     return True
 

@@ -95,30 +95,34 @@ def testify(
     """What each passage alone answers, all in one batch; a witness that breaks its contract has a fault instead."""
     prompts = [witness_prompt(question, passage) for passage in passages]
     sampling = Sampling(max_tokens=max_tokens, schema=SCHEMA)
-    done = kit.complete("reader", prompts, sampling, passages=[[passage] for passage in passages])
-    return [heard(question, passage, word, turn=turn) for passage, word in zip(passages, done, strict=True)]
+    completions = kit.complete("reader", prompts, sampling, passages=[[passage] for passage in passages])
+    return [
+        testimony_of(question, passage, completion, turn=turn)
+        for passage, completion in zip(passages, completions, strict=True)
+    ]
 
 
-def heard(question: str, passage: Passage, word: Completion, *, turn: int = 1) -> Testimony:
-    """One witness's word as a testimony, held to its passage: what is not there was not said."""
+def testimony_of(question: str, passage: Passage, completion: Completion, *, turn: int = 1) -> Testimony:
+    """One witness's reply as a testimony, held to its passage: what does not stand there was not said."""
     try:
-        fields = parse_object(word, SCHEMA)
+        fields = parse_object(completion, SCHEMA)
     except ReplyError as error:
         fault = Reply(passages=(passage.id,), round=turn, fault=error.reason, raw=error.raw)
         return Testimony(passage=passage, reply=fault)
     answer = fields["answer"].strip()
-    reply = Reply(passages=(passage.id,), round=turn, raw=word.text)
+    reply = Reply(
+        passages=(passage.id,),
+        subject=grounded_subject(fields["subject"], passage, question),
+        certainty=certainty(completion),
+        round=turn,
+        raw=completion.text,
+    )
     if not is_unknown(answer) and stands_in(passage, answer) and not echoes(question, answer):
         answer = as_written(question, answer, passage.text)
         span = quote_span(passage, answer)
         quote = passage.text[slice(*span)] if span else ""
         reply = replace(reply, answer=answer, quote=quote)
-    return Testimony(
-        passage=passage,
-        reply=reply,
-        subject=grounded_subject(fields["subject"], passage, question),
-        certainty=certainty(word),
-    )
+    return Testimony(passage=passage, reply=reply)
 
 
 def certainty(word: Completion) -> float | None:

@@ -124,6 +124,7 @@ def conflict_of_rulings(rulings: Sequence[Ruling]) -> Conflict:
             passages=tuple(each.id for each in one.side.passages),
             sources=tuple(dict.fromkeys(each.source for each in one.side.passages if each.source)),
             weight=round(one.side.votes, 4),
+            moved={step: round(log_odds, 4) for step, log_odds in one.side.moved.items()},
         )
         for one in rulings
     ]
@@ -186,10 +187,9 @@ def names_of(question: str, one: Testimony) -> frozenset[str]:
     The title counts when it shares a name with the question, so that a headline is not a subject.
 
     >>> from disputatio.types import Passage, Reply
-    >>> said = Reply(passages=("p",), answer="12,650")
+    >>> reply = Reply(passages=("p",), answer="12,650", subject="Tarnwick, a port")
     >>> passage = Passage(text="", title="Tarnwick, Vell County")
-    >>> heard = Testimony(passage=passage, reply=said, subject="Tarnwick, a port")
-    >>> sorted(names_of("How large is Tarnwick?", heard))
+    >>> sorted(names_of("How large is Tarnwick?", Testimony(passage=passage, reply=reply)))
     ['county', 'vell']
     """
     asked = set(bare_words(question))

@@ -12,19 +12,26 @@ from disputatio.types import Passage, Reply
 class Testimony:
     """What one passage answers alone: `reply.answer` is empty where it answers nothing.
 
-    `subject` holds only words of the passage or the question; `certainty` is the mean log-probability of the
-    answer's tokens, None where the model tells none. `reply.quote` is where the passage says it.
+    `reply.quote` is where the passage says it.
     """
 
     passage: Passage
     reply: Reply
-    subject: str = ""
-    certainty: float | None = None
 
     @property
     def answer(self) -> str:
         """The answer, empty where there is none."""
         return self.reply.answer
+
+    @property
+    def subject(self) -> str:
+        """What the passage speaks of, in words of its own or of the question."""
+        return self.reply.subject
+
+    @property
+    def certainty(self) -> float | None:
+        """The mean log-probability of the answer's tokens, None where the model gives none."""
+        return self.reply.certainty
 
 
 def grounded_subject(subject: str, passage: Passage, question: str = "") -> str:

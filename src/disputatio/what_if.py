@@ -1,0 +1,235 @@
+"""What if some passages were not there: an answer decided again, without a model.
+
+The strategy that gave the answer runs again over the passages that are left. Its searches and model calls are
+answered from the answer's `basis`, so what comes out is what a fresh run over those passages gives. Where a
+judge of claims or of beliefs would have to be asked something new, the strategy decides without it, and the
+answer's `assumed` names the role. Where a reader would have to read something new, `MustAskAgain` is raised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Unpack
+
+from disputatio.attribution.audit import audit, pruned, reading_of
+from disputatio.attribution.citations import render, renumber
+from disputatio.attribution.verification import strictly
+from disputatio.errors import MustAskAgain, NotRecorded, UnknownName
+from disputatio.kit import Kit
+from disputatio.pipeline import load_strategy, read_options, strategy_names
+from disputatio.protocols import SearchOptions
+from disputatio.trace import call_key
+from disputatio.types import (
+    Answer,
+    Capabilities,
+    Choice,
+    Citation,
+    Claim,
+    Completion,
+    Hit,
+    Passage,
+    PastSearch,
+    Prompt,
+    Sampling,
+    Source,
+    Usage,
+)
+
+
+def without(
+    answer: Answer,
+    *,
+    sources: Collection[str] = (),
+    owners: Collection[str] = (),
+    passages: Collection[str] = (),
+) -> Answer:
+    """The answer that the same strategy gives without passages of these sources, owners and ids.
+
+    Raises `UnknownName` for a name that the answer does not have, and `MustAskAgain` where a model would have
+    to read something new, or the answer was given by a strategy that is not shipped.
+    """
+    basis = answer.basis
+    if basis is None or answer.strategy not in strategy_names():
+        raise MustAskAgain(f"{answer.strategy or 'this answer'} keeps nothing to decide by: ask again")
+    found = {passage.id: passage for passage in (*answer.passages, *basis.passages)}
+    known = {source.name: source for source in basis.sources}
+    removed = _removed(found.values(), known, sources, owners, passages)
+    searches = tuple(
+        replace(
+            search,
+            hits=tuple(hit for hit in search.hits if hit.passage not in removed),
+            exclude=tuple(name for name in search.exclude if name not in removed),
+        )
+        for search in basis.searches
+    )
+    missed: dict[str, None] = {}
+    past = _PastSearches(searches=searches, found=found, missed=missed)
+    kit = _PastKit(
+        model=_PastCalls(name=answer.model),
+        retriever=past,
+        elsewhere=past.elsewhere if any(search.elsewhere for search in searches) else None,
+        beliefs=basis.beliefs,
+        sources=known,
+        results={call.key: call.result for call in basis.calls},
+        missed=missed,
+    )
+    run = load_strategy(answer.strategy)
+    try:
+        decided = run(answer.question, kit, **read_options(run, basis.options))
+    except NotRecorded as error:
+        raise MustAskAgain(str(error)) from error
+    decided = replace(decided, strategy=answer.strategy, model=answer.model)
+    decided = audit(decided, kit, verify=False)
+    if basis.verify:
+        checked, unjudged = _checked(decided.claims, answer.claims)
+        claims = renumber(pruned(checked))
+        decided = replace(decided, claims=claims, text=render(claims) if claims else "")
+        if unjudged or ("judge" in answer.assumed and any(each.verdict == "unchecked" for each in claims)):
+            missed["judge"] = None
+    if basis.strict:
+        decided = strictly(decided)
+    hits = [hit.passage for search in searches for hit in search.hits]
+    unread = {passage.id for passage in decided.passages}
+    left = tuple(found[name] for name in dict.fromkeys(hits) if name not in unread)
+    return replace(
+        decided,
+        usage=Usage(),
+        read=reading_of(decided, hits),
+        assumed=tuple(missed),
+        basis=replace(basis, searches=searches, passages=left),
+    )
+
+
+def _removed(
+    passages: Iterable[Passage],
+    known: Mapping[str, Source],
+    sources: Collection[str],
+    owners: Collection[str],
+    ids: Collection[str],
+) -> frozenset[str]:
+    """The ids of the passages that are left out; raises `UnknownName` for a name that none of them has."""
+    named: dict[str, dict[str, list[str]]] = {"source": {}, "owner": {}, "passage": {}}
+    for passage in passages:
+        owner = passage.owner or (known[passage.source].owner if passage.source in known else "")
+        for kind, name in (
+            ("source", passage.source), ("owner", owner),
+            ("passage", passage.id), ("passage", passage.document),
+        ):  # fmt: skip
+            if name:
+                named[kind].setdefault(name, []).append(passage.id)
+    removed: set[str] = set()
+    for kind, names in (("source", sources), ("owner", owners), ("passage", ids)):
+        for name in [names] if isinstance(names, str) else names:
+            if name not in named[kind]:
+                raise UnknownName(kind, name, named[kind])
+            removed.update(named[kind][name])
+    return frozenset(removed)
+
+
+def _checked(claims: Sequence[Claim], before: Sequence[Claim]) -> tuple[list[Claim], bool]:
+    """The claims with the verdicts that they had on the same quotes; whether one was judged on others."""
+    known = {_statement(claim): claim for claim in before}
+    quotes = {(claim.text, _place(quote)): quote for claim in before for quote in claim.citations}
+    checked, unjudged = [], False
+    for claim in claims:
+        citations = tuple(quotes.get((claim.text, _place(quote)), quote) for quote in claim.citations)
+        best = max(citations, key=lambda quote: quote.score or 0.0, default=None)
+        if best is None:
+            checked.append(replace(claim, verdict="unsupported"))
+        elif _statement(claim) in known:
+            checked.append(known[_statement(claim)])
+        elif best.verdict == "supported":  # one quote that supports a claim is enough
+            checked.append(replace(claim, citations=citations, verdict="supported", score=best.score))
+            unjudged |= any(quote.verdict == "unchecked" for quote in citations)
+        else:  # of weaker ones a judge reads those that are left together
+            checked.append(replace(claim, citations=citations))
+            unjudged = True
+    return checked, unjudged
+
+
+def _statement(claim: Claim) -> tuple[object, ...]:
+    return (claim.text, *(_place(quote) for quote in claim.citations))
+
+
+def _place(quote: Citation) -> tuple[str, int, int]:
+    return quote.passage, quote.start, quote.end
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _PastKit(Kit):
+    """Parts that answer from what was recorded; `missed` gets the roles that were asked something new."""
+
+    results: Mapping[str, Completion | Choice]
+    missed: dict[str, None]
+
+    def cast(self, role: str) -> _PastCalls:
+        """The recorded calls of a role."""
+        return _PastCalls(name=self.model.name, role=role, results=self.results, missed=self.missed)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _PastCalls:
+    """A model (`LLM`) that says again what it said, and nothing else."""
+
+    name: str
+    role: str = ""
+    results: Mapping[str, Completion | Choice] = field(default_factory=dict)
+    missed: dict[str, None] = field(default_factory=dict)
+
+    def capabilities(self) -> Capabilities:
+        """As of the model that was asked, as far as strategies ask for it."""
+        return Capabilities(engine="recorded", logprobs=True, max_options=26, schema=True)
+
+    def complete(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
+        """The recorded completions; raises `MustAskAgain` for a prompt that is new."""
+        results = [self.results.get(call_key(self.role, prompt, sampling)) for prompt in prompts]
+        completions = [result for result in results if isinstance(result, Completion)]
+        if len(completions) < len(prompts):
+            raise MustAskAgain(f"{self.name} would have to read something new ({self.role})")
+        return completions
+
+    def choose(self, prompts: Sequence[Prompt], options: Sequence[str]) -> list[Choice]:
+        """The recorded choices; raises `NotRecorded` for a prompt that is new."""
+        results = [self.results.get(call_key(self.role, prompt, options)) for prompt in prompts]
+        choices = [result for result in results if isinstance(result, Choice)]
+        if len(choices) < len(prompts):
+            self.missed[self.role] = None
+            raise NotRecorded(f"{self.name} was not asked this before ({self.role})")
+        return choices
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _PastSearches:
+    """A retriever that finds again what was found, but for what was removed."""
+
+    searches: Sequence[PastSearch]
+    found: Mapping[str, Passage]
+    missed: dict[str, None]
+
+    def search(self, query: str, **options: Unpack[SearchOptions]) -> list[Hit]:
+        """The recorded hits; none for a search that is new, which `missed` then names."""
+        sources = options.get("sources")
+        asked = (query, options.get("k"), options.get("per_source"), sources and tuple(sorted(sources)))
+        exclude = set(options.get("exclude") or ())
+        for search in self.searches:
+            made = (search.query, search.k, search.per_source, search.sources)
+            if not search.elsewhere and made == asked and not set(search.exclude) - exclude:
+                return self._hits(search, exclude)
+        self.missed["search"] = None
+        return []
+
+    def elsewhere(self, query: str, k: int) -> list[Passage]:
+        """The passages that the search elsewhere gave."""
+        for search in self.searches:
+            if search.elsewhere and (search.query, search.k or k) == (query, k):
+                return [hit.passage for hit in self._hits(search, set())]
+        self.missed["search"] = None
+        return []
+
+    def _hits(self, search: PastSearch, exclude: Collection[str]) -> list[Hit]:
+        return [
+            Hit(passage=self.found[hit.passage], score=hit.score, scores=hit.scores)
+            for hit in search.hits
+            if hit.passage not in exclude
+        ]

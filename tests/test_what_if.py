@@ -1,0 +1,165 @@
+"""An answer without some of its passages: what a fresh run over the others gives, and no model called."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from disputatio.errors import MustAskAgain, UnknownName
+from disputatio.kit import Kit
+from disputatio.llm.scripted import Scripted
+from disputatio.pipeline import ask
+from disputatio.store.in_memory import InMemory
+from disputatio.types import Answer, Passage, Source, Usage
+from tests.strategies.court import EQUALS, LIE, QUESTION, TRUE, Court
+from tests.strategies.sources import Reader
+
+DESIGNERS = (TRUE, LIE, "Tove Lind")
+SOURCES = {
+    name: Source(name=name, owner=owner, reliability=reliability, low=low, high=0.99)
+    for name, owner, reliability, low in (
+        ("guild", "guild", 0.9, 0.8), ("inn", "host", 0.8, 0.4), ("buzz", "host", 0.4, 0.1),
+        ("log", "", 0.7, 0.6),
+    )
+}  # fmt: skip
+NAMES = ("guild", "inn", "buzz", "log", "walks")
+
+
+def town(seed: int) -> list[Passage]:
+    """Some passages of some sources, of which each but a few names a designer; some are copies of another."""
+    chance = random.Random(seed)
+    passages: list[Passage] = []
+    for number in range(chance.randint(2, 7)):
+        designer = chance.choices((*DESIGNERS, ""), (5, 3, 1, 1))[0]
+        said = f"was designed by {designer}" if designer else "stands on a hill"
+        text = f"The lighthouse of Quillhaven {said}, as a note of {chance.choice(NAMES)} in {number} has it."
+        if passages and chance.random() < 0.2:
+            text = chance.choice(passages).text
+        date = f"20{chance.randint(10, 24)}" if chance.random() < 0.3 else ""
+        title = "Quillhaven" if chance.random() < 0.5 else ""
+        source = chance.choice(NAMES)
+        passages.append(Passage(id=f"p{number}", text=text, source=source, title=title, date=date))
+    return passages
+
+
+def court() -> Court:
+    return Court(believed={TRUE: 0.9, LIE: 0.6, "Tove Lind": 0.2}, kept={TRUE: 0.8, LIE: 0.4})
+
+
+def answered(
+    strategy: str, model: Scripted, passages: Sequence[Passage], options: Mapping[str, Any], *, known: bool
+) -> Answer:
+    sources = SOURCES if known else {}
+    kit = Kit(model=model, roles={"judge": Reader()}, retriever=InMemory(passages), sources=sources)
+    return ask(QUESTION, kit=kit, strategy=strategy, options=options)
+
+
+def decided(answer: Answer) -> Answer:
+    """What was decided, without what it cost and what it was made from."""
+    return replace(answer, usage=Usage(), basis=None)
+
+
+@pytest.mark.parametrize(
+    ("strategy", "model", "options"),
+    [
+        ("disputation", court, {}),
+        ("disputation", court, {"order": False, "debate": 2, "namesakes": False}),
+        ("disputation", court, {"belief": False}),
+        ("majority_vote", Reader, {"voters": "sources"}),
+        ("ra_rag", Reader, {"selection": "all"}),
+        ("ra_rag", Reader, {"selection": "all", "independent": True}),
+    ],
+    ids=lambda value: str(value) if isinstance(value, dict) else getattr(value, "__name__", value),
+)
+def test_what_is_decided_without_passages_is_what_a_fresh_run_decides(
+    strategy: str, model: Callable[[], Scripted], options: Mapping[str, Any]
+) -> None:
+    exact = refused = 0
+    for seed in range(60):
+        passages, chance = town(seed), random.Random(seed)
+        answer = answered(strategy, model(), passages, options, known=seed % 2 == 0)
+        stored = Answer.from_dict(json.loads(answer.to_json()))
+        muted = {chance.choice(sorted({each.source for each in passages}))}
+        left = [each for each in passages if each.source not in muted]
+        if not left:
+            continue
+        try:
+            without = stored.without(sources=muted)
+        except MustAskAgain:
+            refused += 1
+            continue
+        assert without.usage == Usage()
+        assert all(passage.source not in muted for passage in without.passages)
+        fresh = answered(strategy, model(), left, options, known=seed % 2 == 0)
+        if not without.assumed:
+            assert decided(without) == decided(fresh)
+            exact += 1
+    assert exact >= 25
+    assert refused <= 15
+
+
+def test_a_source_that_decided_is_taken_away_and_given_back() -> None:
+    passages = [
+        Passage(id="a", source="guild", text=f"The lighthouse was designed by {TRUE}, the guild says."),
+        Passage(id="b", source="walks", text=f"On our walk we learned it was designed by {TRUE}."),
+        Passage(id="c", source="buzz", owner="buzz ltd", text=f"Ten facts: it was designed by {LIE}."),
+    ]  # fmt: skip
+    answer = answered("majority_vote", Reader(), passages, {"voters": "sources"}, known=False)
+    assert answer.answers == (TRUE,)
+    assert answer.without(sources=["walks"], passages=["a"]).answers == (LIE,)
+    assert answer.without(owners=["buzz ltd"]).conflict.kind == "none"
+    once = answer.without(sources="guild")
+    assert once.without(sources=["walks"]) == answer.without(sources=["guild", "walks"])
+    assert once.conflict.kind == "unresolved"
+    assert answer.answers == (TRUE,)
+
+
+def test_what_the_model_holds_of_the_answers_that_are_left_is_estimated_and_told() -> None:
+    third = replace(
+        EQUALS[0],
+        id="three",
+        source="three",
+        text=EQUALS[0].text.replace(TRUE, "Tove Lind").replace("her", "his"),
+    )
+    model = Court(believed={TRUE: 0.9, LIE: 0.05, "Tove Lind": 0.05})
+    options = {"order": False, "copies": False, "debate": 0}
+    answer = answered("disputation", model, [*EQUALS, third], options, known=False)
+    assert answer.answers == (TRUE,)
+    without = answer.without(sources=["three"])
+    assert (without.answers, without.assumed) == ((TRUE,), ("belief",))
+    position = without.conflict.positions[0]
+    assert position.moved["belief"] > 0
+    fresh = answered("disputation", Court(believed={TRUE: 0.9, LIE: 0.05}), EQUALS, options, known=False)
+    assert position.moved == pytest.approx(fresh.conflict.positions[0].moved, rel=0.05)
+
+
+def test_a_prompt_that_holds_all_passages_must_be_asked_again() -> None:
+    replies = Scripted(lambda _: json.dumps({"answers": [TRUE], "explanation": ""}), name="scripted:x")
+    answer = answered("concat", replies, EQUALS, {}, known=False)
+    with pytest.raises(MustAskAgain, match="scripted:x would have to read something new"):
+        answer.without(sources=["one"])
+
+
+def test_an_answer_that_keeps_nothing_says_so() -> None:
+    with pytest.raises(MustAskAgain, match="keeps nothing to decide by"):
+        Answer(question="Who?", strategy="disputation").without(sources=["one"])
+    answer = answered("majority_vote", Reader(), EQUALS, {"voters": "sources"}, known=False)
+    with pytest.raises(MustAskAgain, match="keeps nothing"):
+        replace(answer, strategy="os:system").without(sources=["one"])
+
+
+@pytest.mark.parametrize("kind", ["source", "owner", "passage"])
+def test_a_name_that_the_answer_does_not_have_is_an_error(kind: str) -> None:
+    answer = answered("majority_vote", Reader(), EQUALS, {"voters": "sources"}, known=False)
+    with pytest.raises(UnknownName, match=f"unknown {kind} 'tow'"):
+        answer.without(**{f"{kind}s": ["tow"]})
+
+
+def test_without_nothing_it_is_the_same_answer() -> None:
+    answer = answered("disputation", court(), EQUALS, {}, known=True)
+    assert decided(answer.without()) == decided(answer)
