@@ -5,20 +5,29 @@ from __future__ import annotations
 import functools
 import gc
 import os
+import shutil
 import socket
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from types import TracebackType
+from typing import Any, ClassVar
 
 import pytest
 import typer.main
 import typer.testing
 from hypothesis import settings
 
+from disputatio.store.ingesting import readers
+from disputatio.store.ingesting.sandbox import Sandbox
+
 settings.register_profile("any_machine", deadline=None)  # a busy machine makes no test wrong
 settings.load_profile("any_machine")
 
 ROOT = Path(__file__).resolve().parent.parent
+_MEMORY = Path("/dev/shm")
+if os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free > 4 << 30:
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_MEMORY))  # folders of tests, which wait for no disk
 _LOOPBACK = ("127.", "::1", "localhost")
 
 
@@ -100,6 +109,37 @@ def _one_command_line() -> Iterator[None]:
         patch.setattr(typer.main, "get_command", built)
         patch.setattr(typer.testing, "_get_command", built)
         yield
+
+
+class _LastingSandbox(Sandbox):
+    """A sandbox whose child goes on to the next sandbox; `test_sandbox.py` tests those without this."""
+
+    idle: ClassVar[list[tuple[subprocess.Popen[bytes], socket.socket]]] = []
+
+    def _start(self) -> socket.socket:
+        if self._line is None and self.idle:
+            self._child, self._line = self.idle.pop()
+        return super()._start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._parts_open is not None:
+            self._parts_open.close()  # with its child, where the file was not read to its end
+        if self._child is not None and self._line is not None:
+            self.idle.append((self._child, self._line))
+            self._child = self._line = None
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _lasting_children() -> Iterator[None]:
+    """Start a child that parses files once, not for every file that a test reads."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(readers, "Sandbox", _LastingSandbox)
+        yield
+    for child, line in _LastingSandbox.idle:
+        line.close()
+        child.wait()
 
 
 @pytest.fixture(scope="session")
