@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -212,6 +213,7 @@ def reports_its_use(tree: ast.AST, module: str) -> list[str]:
     return [f"{module} imports {engine[0]} without blocking openvino_telemetry."]
 
 
+@functools.cache
 def tree_of(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
 

@@ -79,39 +79,24 @@ print(d.Answer.from_dict(answer.to_dict()) == answer, "<mark>" in answer._repr_h
     assert run(lines, folder) == ["1887", "cost", "True True"]
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        (
-            "d.ask('Who?', passages=PASSAGES)",
-            "openvino-genai is not installed: run pip install 'disputatio[local]'",
-        ),
-        (
-            "d.ask('Who?', passages=PASSAGES, model='openai:gpt-x')",
-            "openai is not installed: run pip install 'disputatio[openai]'",
-        ),
-        (
-            "d.Index.open('x', embedder='none').ingest('.')",
-            "lancedb is not installed: run pip install 'disputatio[store]'",
-        ),
-        (
-            "d.Index.open('x', embedder='none').add([d.Passage(text='a')])",
-            "lancedb is not installed: run pip install 'disputatio[store]'",
-        ),
-        (
-            "d.Index.open('x').add([d.Passage(text='a')])",
-            "openvino is not installed: run pip install 'disputatio[local]'",
-        ),
-        (
-            "d.Index.open('x', embedder='openai:e').add([d.Passage(text='a')])",
-            "openai is not installed: run pip install 'disputatio[openai]'",
-        ),
-    ],
-)
-def test_what_needs_an_extra_names_its_install_line(folder: Path, line: str, message: str) -> None:
+INSTALL_LINES = {
+    "d.ask('Who?', passages=PASSAGES)": ("openvino-genai", "local"),
+    "d.ask('Who?', passages=PASSAGES, model='openai:gpt-x')": ("openai", "openai"),
+    "d.Index.open('x', embedder='none').ingest('.')": ("lancedb", "store"),
+    "d.Index.open('x', embedder='none').add([d.Passage(text='a')])": ("lancedb", "store"),
+    "d.Index.open('x').add([d.Passage(text='a')])": ("openvino", "local"),
+    "d.Index.open('x', embedder='openai:e').add([d.Passage(text='a')])": ("openai", "openai"),
+}
+
+
+def test_what_needs_an_extra_names_its_install_line(folder: Path) -> None:
     (folder / "a.txt").write_text("The ferry first crossed in 1887.")
     (folder / "cache" / "models" / "minilm-l6-v2").mkdir(parents=True)
-    assert run(f"told(lambda: {line})", folder) == [message]
+    messages = run("\n".join(f"told(lambda: {line})" for line in INSTALL_LINES), folder)
+    assert dict(zip(INSTALL_LINES, messages, strict=True)) == {
+        line: f"{package} is not installed: run pip install 'disputatio[{extra}]'"
+        for line, (package, extra) in INSTALL_LINES.items()
+    }
 
 
 def test_an_index_that_is_there_names_what_reading_it_needs(folder: Path) -> None:
@@ -127,23 +112,34 @@ told(lambda: index.ingest("."))
     assert all(line.endswith(needs) for line in run(lines, folder))
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["ingest", "a.txt", "--index", "x", "--embedder", "none"], "lancedb is not installed"),
-        (["ask", "Who?", "--passages", "p.jsonl"], "openvino-genai is not installed"),
-        (["ask", "Who?", "--passages", "p.jsonl", "--model", "openai:m"], "openai is not installed"),
-    ],
+COMMANDS = (
+    (["ingest", "a.txt", "--index", "x", "--embedder", "none"], "lancedb is not installed"),
+    (["ask", "Who?", "--passages", "p.jsonl"], "openvino-genai is not installed"),
+    (["ask", "Who?", "--passages", "p.jsonl", "--model", "openai:m"], "openai is not installed"),
 )
-def test_the_command_line_says_it_in_one_line(folder: Path, words: list[str], message: str) -> None:
+# Each command runs in a process that has imported the command line and run no other command.
+EACH_COMMAND = """
+import os
+from disputatio.cli.main import main
+for words in {commands!r}:
+    if not (child := os.fork()):
+        sys.argv = ["disputatio", *words]
+        main()
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    print(f"exit {{status}}", file=sys.stderr, flush=True)
+"""
+
+
+def test_the_command_line_says_it_in_one_line(folder: Path) -> None:
     (folder / "a.txt").write_text("The ferry first crossed in 1887.")
     (folder / "p.jsonl").write_text('{"text": "The ferry first crossed in 1887."}\n')
-    start = f"sys.argv = ['disputatio', *{words!r}]\nfrom disputatio.cli.main import main\nmain()"
-    code = f"{BARE}\n{start}"
+    code = BARE + EACH_COMMAND.format(commands=[words for words, _ in COMMANDS])
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, cwd=folder, check=False
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=folder, check=True
     )
-    assert done.returncode == 2
-    assert message in done.stderr
-    assert "pip install 'disputatio[" in done.stderr
-    assert "Traceback" not in done.stderr
+    *outputs, after = done.stderr.split("exit 2\n")
+    assert after == ""
+    for (_, message), output in zip(COMMANDS, outputs, strict=True):
+        assert message in output
+        assert "pip install 'disputatio[" in output
+        assert "Traceback" not in output
