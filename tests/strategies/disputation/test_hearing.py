@@ -14,7 +14,7 @@ from disputatio.errors import BatchFault, NoLogprobs, ServerFault
 from disputatio.kit import Kit
 from disputatio.llm.scripted import Odds, Scripted
 from disputatio.strategies.disputation import hearing
-from disputatio.strategies.disputation.hearing import believe, certainty, plead, testimony_of
+from disputatio.strategies.disputation.hearing import as_testimony, believe, certainty, plead
 from disputatio.strategies.disputation.standing import Side, sides_of
 from disputatio.types import Completion, Passage, Token, Usage
 from tests.strategies.court import Court, sure, word
@@ -36,7 +36,7 @@ def completion(text: str, *, cut: bool = False, tokens: Sequence[tuple[str, floa
 
 
 def answer_of(answer: str, passage: Passage = VASMER, question: str = QUESTION) -> str:
-    return testimony_of(question, passage, completion(word(answer))).answer
+    return as_testimony(question, passage, completion(word(answer))).answer
 
 
 def sides(*passages: Passage) -> list[Side]:
@@ -79,7 +79,7 @@ def test_an_answer_that_is_not_in_its_passage_is_no_testimony() -> None:
 
 
 def test_an_answer_of_the_title_counts_but_has_no_quote() -> None:
-    one = testimony_of("What is it called?", VASMER, completion(word("Quillhaven Light")))
+    one = as_testimony("What is it called?", VASMER, completion(word("Quillhaven Light")))
     assert (one.answer, one.reply.quote) == ("Quillhaven Light", "")
 
 
@@ -89,7 +89,7 @@ def test_an_echo_of_the_question_is_no_testimony() -> None:
 
 @pytest.mark.parametrize("answer", ["unknown", "", "Not mentioned.", "I don't know"])
 def test_a_witness_that_declines_is_silent_and_not_at_fault(answer: str) -> None:
-    one = testimony_of(QUESTION, VASMER, completion(word(answer)))
+    one = as_testimony(QUESTION, VASMER, completion(word(answer)))
     assert (one.answer, one.reply.fault) == ("", "")
     assert one.reply.raw == word(answer)
 
@@ -105,7 +105,7 @@ def test_a_witness_that_declines_is_silent_and_not_at_fault(answer: str) -> None
     ],
 )
 def test_a_broken_reply_is_a_fault_and_its_raw_text_is_kept(word_of_model: Completion) -> None:
-    one = testimony_of(QUESTION, VASMER, word_of_model, turn=2)
+    one = as_testimony(QUESTION, VASMER, word_of_model, turn=2)
     assert one.answer == ""
     assert one.reply.fault
     assert (one.reply.raw, one.reply.round, one.reply.passages) == (word_of_model.text, 2, ("v",))
@@ -119,7 +119,7 @@ def test_a_broken_reply_silences_nobody_else() -> None:
 
 
 def test_the_quote_is_the_sentence_that_says_it_found_by_code() -> None:
-    one = testimony_of(QUESTION, VASMER, completion(word("ingrid vasmer")))
+    one = as_testimony(QUESTION, VASMER, completion(word("ingrid vasmer")))
     assert one.reply.quote == "The lighthouse was designed by Ingrid Vasmer."
 
 
@@ -131,7 +131,7 @@ def test_a_date_is_given_as_its_passage_writes_it() -> None:
 
 def test_a_subject_keeps_only_what_stands_in_passage_or_question() -> None:
     said = completion(word("Ingrid Vasmer", subject="Lighthouse, Atlantis, Quillhaven"))
-    assert testimony_of(QUESTION, VASMER, said).subject == "Lighthouse, Quillhaven"
+    assert as_testimony(QUESTION, VASMER, said).subject == "Lighthouse, Quillhaven"
 
 
 def test_the_later_round_is_noted() -> None:
@@ -142,7 +142,7 @@ def test_the_later_round_is_noted() -> None:
 @given(st.text(max_size=40), st.text(max_size=40))
 def test_what_a_witness_answers_is_quoted_verbatim_or_not_at_all(answer: str, subject: str) -> None:
     said = completion(json.dumps({"subject": subject, "answer": answer}))
-    one = testimony_of(QUESTION, VASMER, said)
+    one = as_testimony(QUESTION, VASMER, said)
     assert one.reply.quote in VASMER.text
     assert one.answer or not one.reply.quote
 
@@ -152,7 +152,7 @@ def test_certainty_is_the_mean_over_the_tokens_of_the_answer_alone() -> None:
     tokens = [('{"subject": "x", ', -9.0), ('"answer": "', -8.0), ("Ing", -1.0), ("rid", -2.0), ('"}', -3.0)]
     said = completion("".join(one for one, _ in tokens), tokens=tokens)
     assert certainty(said) == pytest.approx(-2.0)
-    assert testimony_of(QUESTION, VASMER, sure("Ingrid Vasmer", -0.25)).certainty == pytest.approx(-0.25)
+    assert as_testimony(QUESTION, VASMER, sure("Ingrid Vasmer", -0.25)).certainty == pytest.approx(-0.25)
 
 
 def test_a_token_that_opens_the_answer_counts_to_it() -> None:

@@ -2,8 +2,8 @@
 
 1. Isolate: a witness a passage, all in one batch (MADAM-RAG, Wang et al. 2025; RobustRAG, Xiang et al. 2024).
 2. Resolve: answers become sides, each weighed by independent votes and reliability (RA-RAG, Hwang et al. 2024), by how
-   its passages read, and by whether they look like altered copies (`evidence.standing`); then
-   contradictions are told from namesakes (`evidence.resolve`). "Debate or Vote" (2508.17536) finds that votes over isolated
+   its passages read, and by whether they look like altered copies (`standing`); then
+   contradictions are told from namesakes (`resolve`). "Debate or Vote" (2508.17536) finds that votes over isolated
    answers do most of the work of a debate, so that is where it begins.
 3. Believe: where several sides stand, what the model itself holds likely moves them, a little.
 4. Debate: contradictions that this leaves open go to the sides' advocates, who plead with verified quotes.
@@ -93,17 +93,17 @@ class Options:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubQuestion:
-    """One thing that is asked for: what was heard on it, and the rulings on its sides."""
+    """One thing that is asked for: the testimonies on it, and the rulings on its sides."""
 
     question: str
-    heard: tuple[Testimony, ...]
+    testimonies: tuple[Testimony, ...]
     rulings: tuple[Ruling, ...]
     rounds: int = 1
 
     @property
-    def given(self) -> list[Side]:
-        """The sides whose answers are given."""
-        return [one.side for one in self.rulings if one.verdict != "rejected"]
+    def kept_sides(self) -> list[Side]:
+        """The sides that were not rejected: their answers are part of the answer."""
+        return [ruling.side for ruling in self.rulings if ruling.verdict != "rejected"]
 
 
 def disputation(
@@ -122,7 +122,7 @@ def disputation(
     precheck: Annotated[bool, "answer without retrieval what the model is sure to know"] = False,
     max_tokens: MaxTokens = MAX_TOKENS,
 ) -> Answer:
-    """Hear every passage alone, resolve their answers in code, debate what is left open, and look for what is missing.
+    """Read every passage alone, resolve the answers in code, debate what is left open, and look for what is missing.
 
     `copies` reads likeness to passages with other answers as a sign of alteration, `order` takes the better-ranked of
     two for the original; `standing` weighs how passages read, `certainty` how sure their readers
@@ -148,33 +148,35 @@ def disputation(
         complete=complete,
         max_tokens=max_tokens,
     )
-    asked = _parts(question, kit) if complete and _SEVERAL.search(_QUOTED.sub("", question)) else [question]
-    passages = kit.passages(question, k=k)
+    asks_several = complete and _SEVERAL.search(_QUOTED.sub("", question))
+    sub_questions = _parts(question, kit) if asks_several else [question]
+    passages = {passage.id: passage for passage in kit.passages(question, k=k)}
     parts: list[SubQuestion] = []
-    for one in asked:
-        seen = {each.passage.id: each.passage for part in parts for each in part.heard}
-        parts.append(_disputed(one, list(({each.id: each for each in passages} | seen).values()), kit, plan))
+    for sub_question in sub_questions:
+        part = _disputed(sub_question, list(passages.values()), kit, plan)
+        passages |= {testimony.passage.id: testimony.passage for testimony in part.testimonies}
+        parts.append(part)
     return _answer(question, parts, plan)
 
 
 def _disputed(question: str, passages: Sequence[Passage], kit: Kit, plan: Options) -> SubQuestion:
-    """One thing that is asked for: heard, ruled on, and looked for further where no side stands."""
-    heard = testify(question, passages, kit, max_tokens=plan.max_tokens)
-    rulings = _ruled(question, heard, kit, plan)
+    """One thing that is asked for: read, ruled on, and looked for further where no side stands."""
+    testimonies = testify(question, passages, kit, max_tokens=plan.max_tokens)
+    rulings = _ruled(question, testimonies, kit, plan)
     turn = 1
-    while turn <= plan.complete and all(one.verdict == "rejected" for one in rulings):
-        new = _unread(question, [one.passage for one in heard], kit)
-        if not new:
+    while turn <= plan.complete and all(ruling.verdict == "rejected" for ruling in rulings):
+        unread = _unread(question, [testimony.passage for testimony in testimonies], kit)
+        if not unread:
             break
         turn += 1
-        heard += testify(question, new, kit, turn=turn, max_tokens=plan.max_tokens)
-        rulings = _ruled(question, heard, kit, plan)
-    return SubQuestion(question=question, heard=tuple(heard), rulings=tuple(rulings), rounds=turn)
+        testimonies += testify(question, unread, kit, turn=turn, max_tokens=plan.max_tokens)
+        rulings = _ruled(question, testimonies, kit, plan)
+    return SubQuestion(question=question, testimonies=tuple(testimonies), rulings=tuple(rulings), rounds=turn)
 
 
-def _ruled(question: str, heard: Sequence[Testimony], kit: Kit, plan: Options) -> list[Ruling]:
-    """The rulings on what was testified, after belief and debate."""
-    sides = weigh(question, heard, plan.reliabilities, without=plan.without, ranked=plan.order)
+def _ruled(question: str, testimonies: Sequence[Testimony], kit: Kit, plan: Options) -> list[Ruling]:
+    """The rulings on the sides of the testimonies, after belief and debate."""
+    sides = weigh(question, testimonies, plan.reliabilities, without=plan.without, ranked=plan.order)
     rulings = resolve(question, sides, namesakes=plan.namesakes)
     for ruling in rulings:
         kit.trace.note("side", **_standing(ruling))
@@ -216,72 +218,72 @@ def _standing(ruling: Ruling) -> dict[str, Any]:
 
 def _believed(question: str, rulings: Sequence[Ruling], kit: Kit) -> bool:
     """Whether the sides that stand were moved by what the model itself prefers."""
-    stand = [one.side for one in rulings if one.verdict != "rejected"]
-    if len(stand) < 2:
+    standing = [ruling.side for ruling in rulings if ruling.verdict != "rejected"]
+    if len(standing) < 2:
         return False
-    stand.sort(key=lambda one: one.log_odds, reverse=True)
+    standing.sort(key=lambda side: side.log_odds, reverse=True)
     try:
-        preferred = believe(question, [one.answer for one in stand], kit)
+        preferences = believe(question, [side.answer for side in standing], kit)
     except NoLogprobs as error:
         kit.trace.note("no_belief", reason=str(error))
         known = kit.beliefs.get(question, {})
-        if any(side.answer not in known for side in stand):
+        if any(side.answer not in known for side in standing):
             return False
-        mean = sum(known[side.answer] for side in stand) / len(stand)
-        preferred = [known[side.answer] - mean for side in stand]  # as if the others did not matter
-    doubt = DOUBT * (len(stand) - 1)  # among more answers it strays further from their mean by chance
-    for side, nats in zip(stand, preferred, strict=True):
+        mean = sum(known[side.answer] for side in standing) / len(standing)
+        preferences = [known[side.answer] - mean for side in standing]  # as if the others did not matter
+    doubt = DOUBT * (len(standing) - 1)  # among more answers it strays further from their mean by chance
+    for side, nats in zip(standing, preferences, strict=True):
         side.moved["belief"] = BELIEF * math.copysign(max(abs(nats) - doubt, 0.0), nats)
     kit.trace.note(
         "belief",
         question=question,
-        nats={one.answer: round(nats, 3) for one, nats in zip(stand, preferred, strict=True)},
+        nats={side.answer: round(nats, 3) for side, nats in zip(standing, preferences, strict=True)},
     )
     return True
 
 
-def _debated(question: str, open_ones: Sequence[Ruling], kit: Kit, turn: int) -> bool:
-    """One round: the advocates of the open sides plead, and a side moves by what its own says on the quotes."""
-    speaking = [one.side for one in open_ones]
+def _debated(question: str, unsettled: Sequence[Ruling], kit: Kit, turn: int) -> bool:
+    """One round: the advocates of the open sides read the quotes, and move their sides by keeping or yielding."""
+    sides = [ruling.side for ruling in unsettled]
     try:
-        kept = plead(question, speaking, [one.rivals for one in open_ones], kit)
+        pleas = plead(question, sides, [ruling.rivals for ruling in unsettled], kit)
     except NoLogprobs as error:
         kit.trace.note("no_debate", reason=str(error))
         return False
-    mean = sum(kept) / len(kept)
-    for side, nats in zip(speaking, kept, strict=True):
+    mean = sum(pleas) / len(pleas)
+    for side, nats in zip(sides, pleas, strict=True):
         side.moved["debate"] = side.moved.get("debate", 0.0) + nats - mean
     kit.trace.note(
         "debate",
         round=turn + 1,
-        kept={one.answer: round(nats, 3) for one, nats in zip(speaking, kept, strict=True)},
+        kept={side.answer: round(nats, 3) for side, nats in zip(sides, pleas, strict=True)},
     )
     return True
 
 
 # --- what is missing -----------------------------------------------------------------------------
-def _unread(question: str, seen: Sequence[Passage], kit: Kit) -> list[Passage]:
-    """Passages that an explanation of the question finds and nobody has read; nothing is asked where none is left."""
-    read = tuple(sorted({one.id for one in seen}))
-    if not kit.search(question, k=1, exclude=read):
+def _unread(question: str, read: Sequence[Passage], kit: Kit) -> list[Passage]:
+    """Passages that an explanation of the question finds and that are not `read` yet; no call where none is left."""
+    read_ids = tuple(sorted({passage.id for passage in read}))
+    if not kit.search(question, k=1, exclude=read_ids):
         return []
     query = explained(one_line(question), kit, "resolver")
-    new = [hit.passage for hit in kit.search(query, k=FOLLOW_K, exclude=read)]
-    kit.trace.note("follow_up", question=question, query=query, passages=[one.id for one in new])
-    return new
+    unread = [hit.passage for hit in kit.search(query, k=FOLLOW_K, exclude=read_ids)]
+    kit.trace.note("follow_up", question=question, query=query, passages=[passage.id for passage in unread])
+    return unread
 
 
 def _parts(question: str, kit: Kit) -> list[str]:
     """The things that a question asks for, each as a question; itself where it is one, or the reply cannot be used."""
     prompt = chat(PARTS_SYSTEM, f"Question: {one_line(question)}")
-    (word,) = kit.complete("detector", [prompt], Sampling(max_tokens=128, schema=PARTS_SCHEMA))
+    (completion,) = kit.complete("detector", [prompt], Sampling(max_tokens=128, schema=PARTS_SCHEMA))
     try:
-        parts = [one_line(one) for one in parse_object(word, PARTS_SCHEMA)["parts"]]
+        parts = [one_line(part) for part in parse_object(completion, PARTS_SCHEMA)["parts"]]
     except ReplyError as error:
         kit.trace.note("fault", role="detector", reason=error.reason)
         return [question]
-    kept = [one for one in dict.fromkeys(parts) if one and not same_answer(one, question)]
-    return kept if len(kept) > 1 else [question]
+    distinct = [part for part in dict.fromkeys(parts) if part and not same_answer(part, question)]
+    return distinct if len(distinct) > 1 else [question]
 
 
 def _known(question: str, kit: Kit) -> Answer | None:
@@ -295,27 +297,27 @@ def _known(question: str, kit: Kit) -> Answer | None:
     kit.trace.note("pre_check", logprobs=list(choice.logprobs), threshold=SURE)
     if choice.logprobs[0] < SURE:
         return None
-    answers, told = recalled(question, kit)
+    answers, explanation = recalled(question, kit)
     if not answers:
         return None
-    return Answer(question=question, answers=answers, explanation=told, retrievals=0)
+    return Answer(question=question, answers=answers, explanation=explanation, retrievals=0)
 
 
 # --- the answer ----------------------------------------------------------------------------------
 def _answer(question: str, parts: Sequence[SubQuestion], plan: Options) -> Answer:
-    given = [(part, side) for part in parts for side in part.given]
-    heard = [one for part in parts for one in part.heard]
-    replies = tuple(one.reply for one in heard)
-    kept = [side.probability for _, side in given]
+    kept = [(part, side) for part in parts for side in part.kept_sides]
+    testimonies = [testimony for part in parts for testimony in part.testimonies]
+    replies = tuple(testimony.reply for testimony in testimonies)
+    probabilities = [side.probability for _, side in kept]
     return Answer(
         question=question,
-        answers=tuple(dict.fromkeys(side.answer for _, side in given)),
-        abstained=None if given else why_none(replies),
-        claims=tuple(_claim(part.question, side, alone=len(part.given) == 1) for part, side in given),
+        answers=tuple(dict.fromkeys(side.answer for _, side in kept)),
+        abstained=None if kept else why_none(replies),
+        claims=tuple(_claim(part.question, side, alone=len(part.kept_sides) == 1) for part, side in kept),
         conflict=joined_conflict([conflict_of_rulings(part.rulings) for part in parts]),
-        confidence=round(sum(kept) / len(kept), 4) if kept else None,
+        confidence=round(sum(probabilities) / len(kept), 4) if kept else None,
         certificate=_certificate(parts[0].rulings, plan) if len(parts) == 1 else None,
-        passages=tuple({one.passage.id: one.passage for one in heard}.values()),
+        passages=tuple({testimony.passage.id: testimony.passage for testimony in testimonies}.values()),
         replies=replies,
         rounds=max(part.rounds for part in parts),
     )
@@ -323,7 +325,7 @@ def _answer(question: str, parts: Sequence[SubQuestion], plan: Options) -> Answe
 
 def _claim(question: str, side: Side, *, alone: bool) -> Claim:
     """A side as a cited claim that names what it is about."""
-    replies = {one.passage.id: one.reply for one in side.testimonies}
+    replies = {testimony.passage.id: testimony.reply for testimony in side.testimonies}
     subject = subject_of(side)
     text = turned(question, side.answer) if alone else None
     if text is None:
@@ -336,16 +338,17 @@ def _certificate(rulings: Sequence[Ruling], plan: Options) -> Certificate | None
 
     That is where several answers or none are given, where passages name no source, or where votes were equal.
     """
-    given = [one for one in rulings if one.verdict == "accepted"]
-    if len(given) != 1 or any(one.verdict == "unresolved" for one in rulings):
+    accepted = [ruling for ruling in rulings if ruling.verdict == "accepted"]
+    if len(accepted) != 1 or any(ruling.verdict == "unresolved" for ruling in rulings):
         return None
-    sides = [given[0].side, *given[0].rivals]
-    named = all(one.source for side in sides for one in side.passages)
-    if not named or any(side.votes >= given[0].side.votes for side in sides[1:]):
+    winner, rivals = accepted[0].side, accepted[0].rivals
+    named = all(passage.source for side in (winner, *rivals) for passage in side.passages)
+    if not named or any(rival.votes >= winner.votes for rival in rivals):
         return None
-    cast = [
-        (at, *voice) for at, side in enumerate(sides) for voice in voices(side.passages, plan.reliabilities)
+    votes = [
+        (choice, name, weight)
+        for choice, side in enumerate((winner, *rivals))
+        for name, weight in voices(side.passages, plan.reliabilities)
     ]
-    return certify(
-        [at for at, _, _ in cast], [weight for _, _, weight in cast], [name for _, name, _ in cast]
-    )
+    choices, names, weights = zip(*votes, strict=True)
+    return certify(choices, weights, names)

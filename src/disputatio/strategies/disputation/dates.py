@@ -12,7 +12,7 @@ _MONTHS = (
     *("january", "february", "march", "april", "may", "june"),
     *("july", "august", "september", "october", "november", "december"),
 )
-_MONTH = r"(?P<month>" + "|".join(rf"{one[:3]}(?:{one[3:]}|t)?" for one in _MONTHS) + r")\.?"
+_MONTH = r"(?P<month>" + "|".join(rf"{name[:3]}(?:{name[3:]}|t)?" for name in _MONTHS) + r")\.?"
 _DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
 _YEAR = r"(?P<year>[12]\d{3})"
 # The longest notation first: what it takes is not read again as a shorter one.
@@ -53,15 +53,15 @@ class Date:
 def dates(text: str) -> list[Date]:
     """The dates of a text with a year of four figures, in order.
 
-    >>> [(one.year, one.month, one.day) for one in dates("12 May 1901 to June 1902, then 1903-01-30; 1904")]
+    >>> [(date.year, date.month, date.day) for date in dates("12 May 1901 to June 1902, then 1903-01-30; 1904")]
     [(1901, 5, 12), (1902, 6, None), (1903, 1, 30), (1904, None, None)]
     """
     found: list[Date] = []
     for form in _FORMS:
-        for one in _matches(form, text):
-            if not any(one.start < other.end and other.start < one.end for other in found):
-                found.append(one)
-    return sorted(found, key=lambda one: one.start)
+        for date in _matches(form, text):
+            if not any(date.start < other.end and other.start < date.end for other in found):
+                found.append(date)
+    return sorted(found, key=lambda date: date.start)
 
 
 def as_written(question: str, answer: str, text: str) -> str:
@@ -78,24 +78,26 @@ def as_written(question: str, answer: str, text: str) -> str:
     """
     if _ASKS_YEAR.search(question) or not _ASKS_WHEN.search(question):
         return answer
-    said = dates(answer)
-    if len(said) != 1 or bare_words(answer) != bare_words(answer[said[0].start : said[0].end]):
+    answer_dates = dates(answer)
+    if len(answer_dates) != 1:
         return answer
-    date = said[0]
-    told = [one for one in dates(text) if date.within(one)]
-    whole = [one for one in told if one.day] or [one for one in told if one.month]
+    [date] = answer_dates
+    if bare_words(answer) != bare_words(answer[date.start : date.end]):
+        return answer
+    same = [other for other in dates(text) if date.within(other)]
+    fuller = [other for other in same if other.day] or [other for other in same if other.month]
     if date.day is not None:
-        whole = told
-    return text[whole[0].start : whole[0].end] if whole else answer
+        fuller = same
+    return text[fuller[0].start : fuller[0].end] if fuller else answer
 
 
 def _matches(form: re.Pattern[str], text: str) -> Iterator[Date]:
-    for one in form.finditer(text):
-        parts = one.groupdict()
+    for match in form.finditer(text):
+        parts = match.groupdict()
         month, day = parts.get("month"), parts.get("day")
         yield Date(
-            one.start(),
-            one.end(),
+            match.start(),
+            match.end(),
             int(parts["year"]),
             _month(month) if month else None,
             int(day) if day else None,
@@ -106,5 +108,5 @@ def _month(word: str) -> int:
     return (
         int(word)
         if word.isdigit()
-        else 1 + next(at for at, one in enumerate(_MONTHS) if one.startswith(word[:3].casefold()))
+        else 1 + next(number for number, name in enumerate(_MONTHS) if name.startswith(word[:3].casefold()))
     )

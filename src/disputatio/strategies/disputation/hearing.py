@@ -1,8 +1,8 @@
-"""The hearing: witnesses who read one passage each, advocates of contested answers, and what the model itself believes.
+"""What the model is asked: witnesses read one passage each, advocates defend contested answers, a menu shows its own belief.
 
 Witnesses are the isolated agents of MADAM-RAG (Wang et al. 2025, arXiv 2504.13079) and RobustRAG (Xiang et al.
-2024, arXiv 2405.15556), asked for two short fields: the quote that bears an answer out is found by code.
-What a witness says that its passage does not, is no testimony. Advocates plead with such quotes alone.
+2024, arXiv 2405.15556), asked for two short fields; code finds the quote that supports an answer.
+An answer that does not stand in its passage is dropped. Advocates see only such quotes.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ Question: {question}
 Which is true?"""
 
 MAX_TOKENS = 80
-QUOTES, QUOTE = 4, 300  # quotes that an advocate hears of a side's and of its rivals', and their characters
+QUOTES, QUOTE = 4, 300  # quotes that an advocate sees of a side's and of its rivals', and their characters
 LETTERS = "ABCD"  # answers that are put to the model's own belief at once
 _VALUE = re.compile(r'"answer"\s*:\s*"')
 
@@ -97,12 +97,12 @@ def testify(
     sampling = Sampling(max_tokens=max_tokens, schema=SCHEMA)
     completions = kit.complete("reader", prompts, sampling, passages=[[passage] for passage in passages])
     return [
-        testimony_of(question, passage, completion, turn=turn)
+        as_testimony(question, passage, completion, turn=turn)
         for passage, completion in zip(passages, completions, strict=True)
     ]
 
 
-def testimony_of(question: str, passage: Passage, completion: Completion, *, turn: int = 1) -> Testimony:
+def as_testimony(question: str, passage: Passage, completion: Completion, *, turn: int = 1) -> Testimony:
     """One witness's reply as a testimony, held to its passage: what does not stand there was not said."""
     try:
         fields = parse_object(completion, SCHEMA)
@@ -125,17 +125,17 @@ def testimony_of(question: str, passage: Passage, completion: Completion, *, tur
     return Testimony(passage=passage, reply=reply)
 
 
-def certainty(word: Completion) -> float | None:
+def certainty(completion: Completion) -> float | None:
     """The mean log-probability of the tokens that make the answer up, its closing mark with them; None where unknown."""
-    start = _VALUE.search(word.text)
-    if start is None or not word.tokens:
+    start = _VALUE.search(completion.text)
+    if start is None or not completion.tokens:
         return None
-    at, found = 0, []
-    for token in word.tokens:
-        at += len(token.text)
-        if at > start.end() and token.text:
-            found.append(token.logprob)
-    return sum(found) / len(found) if found else None
+    end, logprobs = 0, []
+    for token in completion.tokens:
+        end += len(token.text)
+        if end > start.end() and token.text:
+            logprobs.append(token.logprob)
+    return sum(logprobs) / len(logprobs) if logprobs else None
 
 
 def believe(question: str, answers: Sequence[str], kit: Kit) -> list[float]:
@@ -144,23 +144,26 @@ def believe(question: str, answers: Sequence[str], kit: Kit) -> list[float]:
     The answers are put as a menu, once in every rotation, so that no place in it counts; at most the first four.
     Raises `NoLogprobs` where the model gives none.
     """
-    heard = list(answers)[: len(LETTERS)]
-    letters = LETTERS[: len(heard)]
+    options = list(answers)[: len(LETTERS)]
+    letters = LETTERS[: len(options)]
     system = BELIEF_SYSTEM.format(letters=f"{', '.join(letters[:-1])} or {letters[-1]}")
-    prompts, turns = [], [[*heard[at:], *heard[:at]] for at in range(len(heard))]
-    for turn in turns:
-        options = "\n".join(f"{letter}: {one_line(one)}" for letter, one in zip(letters, turn, strict=True))
-        prompts.append(chat(system, BELIEF_TASK.format(question=one_line(question), options=options)))
-    total = [0.0] * len(heard)
-    for at, choice in enumerate(choose("belief", prompts, tuple(letters), kit)):
+    prompts = []
+    for shift in range(len(options)):
+        rotated = [*options[shift:], *options[:shift]]
+        menu = "\n".join(
+            f"{letter}: {one_line(option)}" for letter, option in zip(letters, rotated, strict=True)
+        )
+        prompts.append(chat(system, BELIEF_TASK.format(question=one_line(question), options=menu)))
+    mean_logprobs = [0.0] * len(options)
+    for shift, choice in enumerate(choose("belief", prompts, tuple(letters), kit)):
         for place, logprob in enumerate(choice.logprobs):
-            total[(at + place) % len(heard)] += logprob / len(heard)
-    mean = sum(total) / len(total)
-    return [one - mean for one in total] + [0.0] * (len(answers) - len(heard))
+            mean_logprobs[(shift + place) % len(options)] += logprob / len(options)
+    mean = sum(mean_logprobs) / len(options)
+    return [logprob - mean for logprob in mean_logprobs] + [0.0] * (len(answers) - len(options))
 
 
 def plead(question: str, sides: Sequence[Side], rivals: Sequence[Sequence[Side]], kit: Kit) -> list[float]:
-    """log P(keep) - log P(yield) of each side's advocate, who hears the quotes for it and for its rivals; one batch.
+    """log P(keep) - log P(yield) of each side's advocate, who sees the quotes for it and for its rivals; one batch.
 
     Raises `NoLogprobs` where the model gives none.
     """
@@ -171,17 +174,19 @@ def plead(question: str, sides: Sequence[Side], rivals: Sequence[Sequence[Side]]
                 question=one_line(question),
                 answer=one_line(side.answer),
                 own=_quoted([side]),
-                others=_quoted(against),
+                others=_quoted(side_rivals),
             ),
         )
-        for side, against in zip(sides, rivals, strict=True)
+        for side, side_rivals in zip(sides, rivals, strict=True)
     ]
     choices = choose("advocate", prompts, ("Keep", "Yield"), kit)
-    return [one.logprobs[0] - one.logprobs[1] for one in choices]
+    return [choice.logprobs[0] - choice.logprobs[1] for choice in choices]
 
 
 def _quoted(sides: Sequence[Side]) -> str:
     """The verified quotes of sides, each in a fence: the best-ranked of each side, then the next of each."""
-    told = ([one.reply.quote for one in side.testimonies if one.reply.quote] for side in sides)
-    quotes = dict.fromkeys(quote for turn in zip_longest(*told) for quote in turn if quote)
-    return "\n".join(fence("quote", one_line(one)[:QUOTE]) for one in list(quotes)[:QUOTES])
+    by_side = (
+        [testimony.reply.quote for testimony in side.testimonies if testimony.reply.quote] for side in sides
+    )
+    quotes = dict.fromkeys(quote for rank in zip_longest(*by_side) for quote in rank if quote)
+    return "\n".join(fence("quote", one_line(quote)[:QUOTE]) for quote in list(quotes)[:QUOTES])

@@ -1,7 +1,7 @@
 """Positions resolved in code: which stand, which contradict each other, and which are about different things.
 
-No model decides here. A side stands by its own log-odds (`evidence.standing`). Of two that stand and speak
-of the same thing with different answers, the one with more independent sources stays (near copies of a text
+No model decides here. A side stands by its own log-odds (`standing`). Of two that stand and are
+about the same thing with different answers, the one with more independent sources stays (near copies of a text
 are one; Dong et al. 2009), then the newer, then the one that stands better; different things keep their own.
 """
 
@@ -26,11 +26,11 @@ MOVED: Mapping[str, CauseKind] = MappingProxyType({"belief": "disbelieved", "deb
 
 KINDRED: tuple[Feature, ...] = ("kinship", "resemblance")
 
-ALIKE = 0.8  # kinship from which two passages are taken to tell of the same thing
+ALIKE = 0.8  # kinship from which two passages are taken to be about the same thing
 
 TIED = 1e-9  # log-odds apart: what floating point leaves of a tie
 
-CLOSE = 0.5  # log-odds apart: closer sides are as well told as each other
+CLOSE = 0.5  # log-odds apart: closer sides are equally likely
 
 LEAST = -2.2  # log-odds below which not even the best side is an answer: one in ten
 
@@ -50,7 +50,7 @@ _NAME = re.compile(r"[^\W_][\w’'-]*")
 
 @dataclass(slots=True)
 class Ruling:
-    """What became of one side: its verdict and why, and the sides that speak of the same thing."""
+    """What became of one side: its verdict and why, and the sides that are about the same thing."""
 
     side: Side
     verdict: PositionVerdict = "accepted"
@@ -64,40 +64,43 @@ def resolve(question: str, sides: Sequence[Side], *, namesakes: bool = True) -> 
     Sides at even odds or better stand; where none does, the best one, if it is not hopeless. Without
     `namesakes`, any two answers are taken to be about the same thing.
     """
-    rulings = {id(one): Ruling(one) for one in sides}
-    standing = [one for one in sides if one.log_odds >= 0]
+    rulings = {id(side): Ruling(side) for side in sides}
+    standing = [side for side in sides if side.log_odds >= 0]
     if sides and not standing:
-        best = max(one.log_odds for one in sides)
-        standing = [one for one in sides if best >= LEAST and best - one.log_odds < TIED]
+        best = max(side.log_odds for side in sides)
+        standing = [side for side in sides if best >= LEAST and best - side.log_odds < TIED]
     for side in sides:
-        if not any(side is one for one in standing):
+        if not any(side is other for other in standing):
             rulings[id(side)].verdict = "rejected"
             rulings[id(side)].cause = _weakness(side)
     for side in sorted(standing, key=strength, reverse=True):
         ruling = rulings[id(side)]
         ruling.rivals = tuple(
-            one for one in standing if one is not side and same_thing(question, one, side, namesakes)
+            other for other in standing if other is not side and same_thing(question, other, side, namesakes)
         )
-        heard = [one for one in ruling.rivals if rulings[id(one)].verdict != "rejected"]
-        if any(_beats(one, side) for one in heard):
+        opponents = _not_rejected(ruling.rivals, rulings)
+        if any(_beats(opponent, side) for opponent in opponents):
             ruling.verdict = "rejected"
-        elif any(not _beats(side, one) for one in heard):
+        elif any(not _beats(side, opponent) for opponent in opponents):
             ruling.verdict = "unresolved"
     for side in standing:
         ruling = rulings[id(side)]
-        heard = [one for one in ruling.rivals if rulings[id(one)].verdict != "rejected"]
-        if ruling.verdict == "unresolved" and all(_beats(side, one) for one in heard):
+        opponents = _not_rejected(ruling.rivals, rulings)
+        if ruling.verdict == "unresolved" and all(_beats(side, opponent) for opponent in opponents):
             ruling.verdict = "accepted"  # what it could not beat was beaten by another
     for side in standing:
         ruling = rulings[id(side)]
-        standing_rivals = [each for each in ruling.rivals if rulings[id(each)].verdict != "rejected"]
-        ruling.cause = _cause(ruling, standing_rivals, alone=len(sides) == 1)
-    return [rulings[id(one)] for one in sides]
+        ruling.cause = _cause(ruling, _not_rejected(ruling.rivals, rulings), alone=len(sides) == 1)
+    return [rulings[id(side)] for side in sides]
+
+
+def _not_rejected(sides: Sequence[Side], rulings: Mapping[int, Ruling]) -> list[Side]:
+    return [side for side in sides if rulings[id(side)].verdict != "rejected"]
 
 
 def contested(rulings: Sequence[Ruling]) -> list[Ruling]:
     """The rulings that the weights did not settle."""
-    return [one for one in rulings if one.verdict == "unresolved"]
+    return [ruling for ruling in rulings if ruling.verdict == "unresolved"]
 
 
 def joined_conflict(parts: Sequence[Conflict]) -> Conflict:
@@ -106,57 +109,58 @@ def joined_conflict(parts: Sequence[Conflict]) -> Conflict:
     >>> joined_conflict([Conflict(kind="none"), Conflict(kind="outdated")]).kind
     'outdated'
     """
-    positions = sorted(
-        (one for part in parts for one in part.positions), key=lambda one: _ORDER.index(one.verdict)
-    )
-    return Conflict(kind=min((one.kind for one in parts), key=_GRAVEST.index), positions=tuple(positions))
+    positions = [position for part in parts for position in part.positions]
+    positions.sort(key=lambda position: _ORDER.index(position.verdict))
+    return Conflict(kind=min((part.kind for part in parts), key=_GRAVEST.index), positions=tuple(positions))
 
 
 def conflict_of_rulings(rulings: Sequence[Ruling]) -> Conflict:
     """The kind of conflict, and every side as a position: accepted, unresolved, rejected."""
     positions = [
         Position(
-            answer=one.side.answer,
-            subject=subject_of(one.side),
-            verdict=one.verdict,
-            cause=one.cause,
-            probability=round(one.side.probability, 4),
-            passages=tuple(each.id for each in one.side.passages),
-            sources=tuple(dict.fromkeys(each.source for each in one.side.passages if each.source)),
-            weight=round(one.side.votes, 4),
-            moved={step: round(log_odds, 4) for step, log_odds in one.side.moved.items()},
+            answer=ruling.side.answer,
+            subject=subject_of(ruling.side),
+            verdict=ruling.verdict,
+            cause=ruling.cause,
+            probability=round(ruling.side.probability, 4),
+            passages=tuple(passage.id for passage in ruling.side.passages),
+            sources=tuple(
+                dict.fromkeys(passage.source for passage in ruling.side.passages if passage.source)
+            ),
+            weight=round(ruling.side.votes, 4),
+            moved={step: round(log_odds, 4) for step, log_odds in ruling.side.moved.items()},
         )
-        for one in rulings
+        for ruling in rulings
     ]
-    positions.sort(key=lambda one: _ORDER.index(one.verdict))
+    positions.sort(key=lambda position: _ORDER.index(position.verdict))
     return Conflict(kind=_kind(rulings), positions=tuple(positions))
 
 
 def subject_of(side: Side) -> str:
-    """What a side speaks of: its passages' commonest title, else the fullest subject that a witness named."""
-    titles = [one.title for one in side.passages if one.title]
+    """What a side is about: its passages' commonest title, else the longest subject that a witness named."""
+    titles = [passage.title for passage in side.passages if passage.title]
     if titles:
         return max(titles, key=titles.count)
-    return max((one.subject for one in side.testimonies), key=len, default="")
+    return max((testimony.subject for testimony in side.testimonies), key=len, default="")
 
 
-def same_thing(question: str, one: Side, other: Side, namesakes: bool = True) -> bool:
-    """Whether two sides speak of the same thing, as far as it can be told.
+def same_thing(question: str, first: Side, second: Side, namesakes: bool = True) -> bool:
+    """Whether two sides are about the same thing, as far as their passages show.
 
-    Alike texts do. Else titles decide, where both sides have one: of different things each names what the
-    other does not. Where nothing tells, they may be namesakes.
+    Those with similar texts are. Else titles decide, where both sides have one: of different things each
+    names what the other does not. Without such evidence they may be namesakes.
     """
     if not namesakes:
         return True
     if any(
         side.kin and _has(rival, side.kin) and max(side.features.get(name, 0) for name in KINDRED) >= ALIKE
-        for side, rival in ((one, other), (other, one))
+        for side, rival in ((first, second), (second, first))
     ):
         return True
-    if not all(any(each.title for each in side.passages) for side in (one, other)):
+    if not all(any(passage.title for passage in side.passages) for side in (first, second)):
         return False
-    mine, theirs = _names(question, one), _names(question, other)
-    return not (mine - theirs and theirs - mine)
+    first_names, second_names = _names(question, first), _names(question, second)
+    return not (first_names - second_names and second_names - first_names)
 
 
 def strength(side: Side) -> tuple[float, str, float]:
@@ -173,7 +177,7 @@ def support_of(side: Side) -> Support:
     """What speaks for a side: its passages and sources, how many of them count, their weight, date and odds."""
     return Support(
         passages=len(side.passages),
-        sources=len({each.source for each in side.passages if each.source}),
+        sources=len({passage.source for passage in side.passages if passage.source}),
         groups=len(independent(side.passages)),
         weight=round(side.votes, 4),
         date=newest(side),
@@ -181,8 +185,8 @@ def support_of(side: Side) -> Support:
     )
 
 
-def names_of(question: str, one: Testimony) -> frozenset[str]:
-    """The names and figures by which a testimony tells its subject from others, without the question's.
+def names_of(question: str, testimony: Testimony) -> frozenset[str]:
+    """The names and figures that tell a testimony's subject from others, without those of the question.
 
     The title counts when it shares a name with the question, so that a headline is not a subject.
 
@@ -192,13 +196,14 @@ def names_of(question: str, one: Testimony) -> frozenset[str]:
     >>> sorted(names_of("How large is Tarnwick?", Testimony(passage=passage, reply=reply)))
     ['county', 'vell']
     """
-    asked = set(bare_words(question))
-    known = {_bare(word) for word in _NAME.findall(question)[1:] if word[0].isupper()}
-    titled = _NAME.findall(one.passage.title)
-    words = titled if known & set(map(_bare, titled)) else []
-    names = {word for word in (*words, *_NAME.findall(one.subject)) if not word[0].islower()}
-    own = {_bare(word) for word in names}
-    return frozenset(own - asked - set(bare_words(one.answer)) - {""})
+    question_names = {_bare(word) for word in _NAME.findall(question)[1:] if word[0].isupper()}
+    title_words = _NAME.findall(testimony.passage.title)
+    if not question_names & set(map(_bare, title_words)):
+        title_words = []
+    names = {
+        _bare(word) for word in (*title_words, *_NAME.findall(testimony.subject)) if not word[0].islower()
+    }
+    return frozenset(names - set(bare_words(question)) - set(bare_words(testimony.answer)) - {""})
 
 
 def _bare(name: str) -> str:
@@ -207,21 +212,24 @@ def _bare(name: str) -> str:
 
 
 def _names(question: str, side: Side) -> frozenset[str]:
-    return frozenset().union(*(names_of(question, one) for one in side.testimonies))
+    return frozenset().union(*(names_of(question, testimony) for testimony in side.testimonies))
 
 
 def _has(side: Side, testimony: Testimony) -> bool:
-    return any(one is testimony for one in side.testimonies)
+    return any(own is testimony for own in side.testimonies)
 
 
-def _beats(one: Side, other: Side) -> bool:
-    """Whether the weights settle for `one`: more votes, newer, or clearly better log-odds."""
-    (votes, age, odds), (votes2, age2, odds2) = strength(one), strength(other)
-    return (votes, age) > (votes2, age2) or ((votes, age) == (votes2, age2) and odds - odds2 >= CLOSE)
+def _beats(side: Side, rival: Side) -> bool:
+    """Whether the weights settle for a side: more votes, newer, or clearly better log-odds."""
+    *votes_and_date, log_odds = strength(side)
+    *rival_votes_and_date, rival_log_odds = strength(rival)
+    if votes_and_date != rival_votes_and_date:
+        return votes_and_date > rival_votes_and_date
+    return log_odds - rival_log_odds >= CLOSE
 
 
 def _weakness(side: Side) -> Cause:
-    """Why a side does not stand: what moved it, or the feature that tells most against it."""
+    """Why a side does not stand: what moved it, or the feature that lowers its log-odds most."""
     support = support_of(side)
     moved_by = min(side.moved, key=lambda name: side.moved[name], default="")
     if moved_by and side.moved[moved_by] < 0:  # only sides that stood were moved
@@ -233,7 +241,7 @@ def _weakness(side: Side) -> Cause:
 
 
 def _is_beaten(ruling: Ruling) -> bool:
-    """Whether a side was rejected for another's sake, not for want of anything to say."""
+    """Whether a side was rejected for a better one, and not as off topic."""
     return ruling.verdict == "rejected" and ruling.cause.kind != "off_topic"
 
 
@@ -256,7 +264,7 @@ def _cause(ruling: Ruling, standing: Sequence[Side], *, alone: bool) -> Cause:
 def _rivals(sides: Sequence[Side]) -> tuple[Rival, ...]:
     """Sides as what a position was compared with, the strongest first."""
     ordered = sorted(sides, key=strength, reverse=True)
-    return tuple(Rival(answer=each.answer, support=support_of(each)) for each in ordered)
+    return tuple(Rival(answer=side.answer, support=support_of(side)) for side in ordered)
 
 
 def _won(side: Side, rival: Side) -> CauseKind:

@@ -1,6 +1,6 @@
-"""How well a position stands: the log-odds that its answer is right, from what is seen of its passages.
+"""How well a position stands: the log-odds that its answer is right, from features of its passages.
 
-A logistic model over five features that any set of passages has; none of them asks a model anything. Its
+A logistic model over five features that any set of passages has; none needs a model call. Its
 weights were fitted by `bench/papers/disputation_weights.py` on the odd rows of RAMDocs' development file; what each
 is good for is measured on the even rows by leaving it out (`bench/papers/disputation_ramdocs.py`).
 """
@@ -58,7 +58,7 @@ class Side:
     @property
     def passages(self) -> list[Passage]:
         """The passages that give the answer, best first."""
-        return [one.passage for one in self.testimonies]
+        return [testimony.passage for testimony in self.testimonies]
 
     @property
     def probability(self) -> float:
@@ -70,13 +70,13 @@ def sides_of(testimonies: Sequence[Testimony]) -> list[Side]:
     """Testimonies by answer, in the order met; the commonest wording of an answer stands for it.
 
     >>> from disputatio.types import Reply
-    >>> said = ["1898", "about 1898", "1899", "about 1898"]
-    >>> given = [Testimony(passage=Passage(text=t), reply=Reply(passages=(), answer=t)) for t in said]
-    >>> [(one.answer, len(one.testimonies)) for one in sides_of(given)]
+    >>> answers = ["1898", "about 1898", "1899", "about 1898"]
+    >>> read = [Testimony(passage=Passage(text=a), reply=Reply(passages=(), answer=a)) for a in answers]
+    >>> [(side.answer, len(side.testimonies)) for side in sides_of(read)]
     [('about 1898', 3), ('1899', 1)]
     """
     sides: list[Side] = []
-    ranks = {id(one): rank for rank, one in enumerate(testimonies)}
+    ranks = {id(testimony): rank for rank, testimony in enumerate(testimonies)}
     same: dict[int, list[Testimony]] = {}
     for group, testimony in zip(groups([each.answer for each in testimonies]), testimonies, strict=True):
         same.setdefault(group, []).append(testimony)
@@ -90,7 +90,7 @@ def sides_of(testimonies: Sequence[Testimony]) -> list[Side]:
         else:
             side.testimonies.extend(same[group])
     for side in sides:
-        side.testimonies.sort(key=lambda one: ranks[id(one)])
+        side.testimonies.sort(key=lambda testimony: ranks[id(testimony)])
     sides.sort(key=lambda side: ranks[id(side.testimonies[0])])
     for side in sides:
         forms = [canonical(testimony.answer) for testimony in side.testimonies]
@@ -122,23 +122,23 @@ def weigh(
 ) -> list[Side]:
     """The sides with their votes, features and log-odds; the features of `without` count as usual.
 
-    `reliabilities` are what sources' votes weigh (`resolve.earned`), empty where nothing is known of any.
+    `reliabilities` are what sources' votes weigh (`source_weights.earned`), empty where nothing is known of any.
     With `ranked`, of two alike passages that differ in the answer the better-ranked is taken for the
-    original; else a side is held against every other.
+    original; else a side is compared with every other.
     """
     sides = sides_of(testimonies)
-    ranks = {id(one): rank for rank, one in enumerate(testimonies)}
+    ranks = {id(testimony): rank for rank, testimony in enumerate(testimonies)}
     for side in sides:
         side.votes = votes(side.passages, reliabilities)
         kin, side.kin = _kinship(question, side, sides, ranks if ranked else None)
-        sure = [one.certainty for one in side.testimonies if one.certainty is not None]
+        certainties = [each.certainty for each in side.testimonies if each.certainty is not None]
         side.features = {
             "votes": math.log(max(side.votes * (2 if reliabilities else 1), 0.05)),
-            "lead": max(_lead(question, one) for one in side.passages),
-            "prose": max(_prose(one.text) for one in side.passages),
+            "lead": max(_lead(question, passage) for passage in side.passages),
+            "prose": max(_prose(passage.text) for passage in side.passages),
             "kinship" if ranked else "resemblance": kin,
-        } | ({"certainty": max(sure)} if sure else {})
-        side.features = {name: one for name, one in side.features.items() if name not in without}
+        } | ({"certainty": max(certainties)} if certainties else {})
+        side.features = {name: value for name, value in side.features.items() if name not in without}
         side.evidence = log_odds(side.features)
     return sides
 
@@ -156,7 +156,7 @@ def log_odds(features: Mapping[Feature, float]) -> float:
 
 
 def weakest(features: Mapping[Feature, float]) -> Feature:
-    """The feature that tells most against a side.
+    """The feature that lowers a side's log-odds most.
 
     >>> weakest({"prose": 0.0, "lead": 1.0})
     'prose'
@@ -167,20 +167,20 @@ def weakest(features: Mapping[Feature, float]) -> Feature:
 
 
 def votes(passages: Sequence[Passage], reliabilities: Mapping[str, float]) -> float:
-    """What passages count for together: the sum of their voices."""
+    """What the votes of passages weigh together."""
     return sum(weight for _, weight in voices(passages, reliabilities))
 
 
 def voices(passages: Sequence[Passage], reliabilities: Mapping[str, float]) -> list[tuple[str, float]]:
-    """Who speaks in passages, and what that counts for: a group of copies or of one owner has one vote.
+    """The votes of passages, as the name of a voter and its weight: copies and passages of one owner have one.
 
-    It is that of its best source; where something is known of other sources, a stranger is at chance.
+    Its weight is that of its best source; where other sources have estimates, one without counts as chance.
     """
     unknown = 0.5 if reliabilities else 1.0
     return [
         (
             group[0].owner or group[0].source,
-            max(reliabilities.get(one.source, unknown) for one in group),
+            max(reliabilities.get(passage.source, unknown) for passage in group),
         )
         for group in independent(passages)
     ]
@@ -188,9 +188,9 @@ def voices(passages: Sequence[Passage], reliabilities: Mapping[str, float]) -> l
 
 def _lead(question: str, passage: Passage) -> float:
     """The share of the question's content words that a passage begins with."""
-    asked = content_stems(question)
-    begins = f"{passage.title} {passage.text}"[: LEAD + len(passage.title)]
-    return len(asked & {stem(word) for word in bare_words(begins)}) / len(asked) if asked else 1.0
+    stems = content_stems(question)
+    beginning = f"{passage.title} {passage.text}"[: LEAD + len(passage.title)]
+    return len(stems & {stem(word) for word in bare_words(beginning)}) / len(stems) if stems else 1.0
 
 
 def _prose(text: str) -> float:
@@ -202,15 +202,15 @@ def _prose(text: str) -> float:
 def _kinship(
     question: str, side: Side, sides: Sequence[Side], ranks: Mapping[int, int] | None
 ) -> tuple[float, Testimony | None]:
-    """How like a side's passages are to those of another answer, and the testimony that is most like."""
+    """How similar a side's passages are to those of another answer, and the most similar testimony."""
     best, kin = 0.0, None
-    for other in (one for one in sides if one is not side):
+    for other in (rival for rival in sides if rival is not side):
         for mine in side.testimonies:
             for theirs in other.testimonies:
                 if ranks is not None and ranks[id(theirs)] >= ranks[id(mine)]:
                     continue
-                leaving = (question, mine.answer, theirs.answer)
-                alike = kinship(mine.passage.text, theirs.passage.text, leaving)
-                if alike > best:
-                    best, kin = alike, theirs
+                ignored = (question, mine.answer, theirs.answer)
+                similarity = kinship(mine.passage.text, theirs.passage.text, ignored)
+                if similarity > best:
+                    best, kin = similarity, theirs
     return best, kin

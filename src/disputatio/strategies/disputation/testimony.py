@@ -1,4 +1,4 @@
-"""Testimonies: what one passage, read alone, answers to a question, and of what it speaks."""
+"""Testimonies: what one passage, read alone, answers to a question, and what it is about."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Testimony:
 
     @property
     def subject(self) -> str:
-        """What the passage speaks of, in words of its own or of the question."""
+        """What the passage is about, in its own words or those of the question."""
         return self.reply.subject
 
     @property
@@ -40,6 +40,6 @@ def grounded_subject(subject: str, passage: Passage, question: str = "") -> str:
     >>> grounded_subject("Elkins, Arden", Passage(text="Elkins is a city in West Virginia."))
     'Elkins'
     """
-    known = set(bare_words(f"{passage.title} {passage.text} {question}"))
-    parts = [one.strip() for one in one_line(subject).split(",")]
-    return ", ".join(one for one in parts if one and set(bare_words(one)) <= known)
+    known_words = set(bare_words(f"{passage.title} {passage.text} {question}"))
+    parts = [part.strip() for part in one_line(subject).split(",")]
+    return ", ".join(part for part in parts if part and set(bare_words(part)) <= known_words)
