@@ -29,13 +29,34 @@ def costs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / described.COSTS
 
 
-def test_the_list_has_one_line_a_strategy(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_list_names_every_strategy_and_what_it_does(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     *lines, blank, hint = run(capsys, "strategies").out.splitlines()
-    assert [line.split()[0] for line in lines] == strategy_names()
-    assert "madam_rag        Let one agent per passage debate under an aggregator." in lines
+    assert [line.split()[0] for line in lines if line[0] != " "] == strategy_names()
+    [madam] = [line for line in lines if line.startswith("madam_rag ")]
+    assert madam.split(maxsplit=1)[1] == "Let one agent per passage debate under an aggregator."
     assert (blank, hint) == ("", "Options, paper and cost of one: disputatio strategies NAME")
     assert max(map(len, lines)) <= 80
+
+
+def test_a_summary_beside_a_long_name_wraps_under_itself(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = ["concat", "a_strategy_with_a_very_long_name"]
+    summary = "Ask every passage alone, and let the answers that agree outvote the rest."
+    described_by_name = {
+        name: described.Description(name=name, summary=summary, paper="", options=(), logprobs="", cost=())
+        for name in names
+    }
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr("disputatio.pipeline.strategy_names", lambda: names)
+    monkeypatch.setattr("disputatio.described.describe", described_by_name.__getitem__)
+    *lines, _, _ = run(capsys, "strategies").out.splitlines()
+    assert [line.split()[0] for line in lines if line[0] != " "] == names
+    assert max(map(len, lines)) <= 80
+    assert " ".join(line[34:] for line in lines) == f"{summary} {summary}"
 
 
 def test_a_strategy_is_described_by_its_name(capsys: Capture) -> None:

@@ -77,14 +77,12 @@ def cost_line(cost: Mapping[str, Any]) -> str:
 
 
 def _show_list(out: Console, described: list[Description]) -> None:
-    """One line a strategy: its name and what it does."""
-    from rich.text import Text
-
-    from disputatio.cli.screen import plain
+    """Each strategy's name and what it does; a long summary wraps under itself."""
+    from disputatio.cli.screen import hanging, plain
 
     width = max(len(strategy.name) for strategy in described)
     for strategy in described:
-        out.print(Text(f"{strategy.name:<{width}}  ", "bold") + plain(strategy.summary))
+        out.print(hanging(plain(f"{strategy.name:<{width}}  ", "bold"), strategy.summary))
     out.print()
     out.print(plain("Options, paper and cost of one: disputatio strategies NAME", "dim"))
 
