@@ -1,4 +1,4 @@
-"""Sources that copy each other's texts are one voice; others are not tied by chance."""
+"""Sources that copy each other's texts are tied; others are not tied by chance."""
 
 from __future__ import annotations
 
@@ -25,20 +25,22 @@ def test_a_reworded_copy_ties_two_sources_and_nobody_else(tmp_path: Path) -> Non
     index.add([Passage(text=POST.format(what="old towers"), source="wonder")])
     view = index.view()
     assert view is not None
-    found = tied_texts(view, ["archive", "buzz", "museum", "wonder"])
-    assert found is not None
-    assert found.tolist() == [0, 1, 2, 1]
+    groups = tied_texts(view, ["archive", "buzz", "museum", "wonder"])
+    assert groups is not None
+    assert groups.tolist() == [0, 1, 2, 1]
 
 
 def test_a_copy_that_was_deleted_ties_nobody(tmp_path: Path) -> None:
     index = Index.open(tmp_path / "x")
-    index.add([Passage(text=POST.format(what=one), source=one) for one in ("buzz", "wonder", "viral")])
+    index.add(
+        [Passage(text=POST.format(what=source), source=source) for source in ("buzz", "wonder", "viral")]
+    )
     index.delete(sources=["wonder"])
     view = index.view()
     assert view is not None
-    found = tied_texts(view, ["buzz", "viral", "wonder"])
-    assert found is not None
-    assert found[0] == found[1] != found[2]
+    groups = tied_texts(view, ["buzz", "viral", "wonder"])
+    assert groups is not None
+    assert groups[0] == groups[1] != groups[2]
 
 
 def test_a_kit_over_an_index_knows_its_estimates_and_over_passages_in_hand_none(tmp_path: Path) -> None:

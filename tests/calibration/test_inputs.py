@@ -1,4 +1,4 @@
-"""Files of questions, claims, anchors and owners: read, or refused by the row."""
+"""Files of questions, claims, anchors and owners are read, or refused by row."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from disputatio.calibration.given import read_anchors, read_owners, read_questions
+from disputatio.calibration.inputs import read_anchors, read_owners, read_questions
 from disputatio.errors import InputError
 
 
@@ -17,16 +17,16 @@ def write(path: Path, text: str) -> Path:
 
 def test_questions_are_lines_or_rows_and_each_counts_once(tmp_path: Path) -> None:
     lines = write(tmp_path / "q.txt", "Who built it?\n\nwho built  it\nWhen?\n")
-    assert [one.text for one in read_questions(lines)] == ["who built it", "When?"]
+    assert [check.text for check in read_questions(lines)] == ["who built it", "When?"]
     rows = write(
         tmp_path / "q.jsonl", '\ufeff{"question": "Who built it?"}\n{"claim": "The pier is iron."}\n'
     )
-    assert [one.text for one in read_questions(rows)] == [
+    assert [check.text for check in read_questions(rows)] == [
         "Who built it?",
         "Is it true that The pier is iron?",
     ]
     table = write(tmp_path / "q.csv", "Question,note\nWho built it?,x\n")
-    assert [one.text for one in read_questions(table)] == ["Who built it?"]
+    assert [check.text for check in read_questions(table)] == ["Who built it?"]
 
 
 def test_anchors_have_one_or_several_wordings_and_claims_a_truth(tmp_path: Path) -> None:
@@ -37,9 +37,9 @@ def test_anchors_have_one_or_several_wordings_and_claims_a_truth(tmp_path: Path)
         '{"claim": "It is iron", "answer": false}\n'
         '{"claim": "It is tall", "answer": "TRUE"}\n',
     )
-    found = read_anchors(file)
-    assert [one.gold for one in found] == [("1887",), ("Ada", "Ada L."), ("no",), ("yes",)]
-    assert {one.kind for one in found} == {"anchor"}
+    anchors = read_anchors(file)
+    assert [anchor.gold for anchor in anchors] == [("1887",), ("Ada", "Ada L."), ("no",), ("yes",)]
+    assert {anchor.kind for anchor in anchors} == {"anchor"}
 
 
 def test_owners_are_read_from_rows_and_tables(tmp_path: Path) -> None:
@@ -62,12 +62,12 @@ def test_owners_are_read_from_rows_and_tables(tmp_path: Path) -> None:
         ("q.bin", "a\0b", "is a binary file"),
     ],
 )
-def test_a_bad_file_of_questions_is_told_by_its_row(
+def test_a_bad_file_of_questions_is_refused_by_its_row(
     tmp_path: Path, name: str, text: str, complaint: str
 ) -> None:
-    with pytest.raises(InputError, match=complaint) as told:
+    with pytest.raises(InputError, match=complaint) as refusal:
         read_questions(write(tmp_path / name, text))
-    assert str(tmp_path / name) in str(told.value)
+    assert str(tmp_path / name) in str(refusal.value)
 
 
 @pytest.mark.parametrize(
@@ -85,12 +85,12 @@ def test_a_bad_file_of_questions_is_told_by_its_row(
         ("", "has no anchors"),
     ],
 )
-def test_a_bad_file_of_anchors_is_told_by_its_row(tmp_path: Path, text: str, complaint: str) -> None:
+def test_a_bad_file_of_anchors_is_refused_by_its_row(tmp_path: Path, text: str, complaint: str) -> None:
     with pytest.raises(InputError, match=complaint):
         read_anchors(write(tmp_path / "a.jsonl", text))
 
 
-def test_a_source_with_two_owners_or_none_is_told_by_its_row(tmp_path: Path) -> None:
+def test_a_source_with_two_owners_or_none_is_refused_by_its_row(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="row 3: 'a' is owned by 'x'"):
         read_owners(write(tmp_path / "o.csv", "source,owner\na,x\na,y\n"))
     with pytest.raises(InputError, match="row 2: has no owner"):

@@ -1,4 +1,4 @@
-"""What is learned from answered questions, and what is taken back with a source."""
+"""Estimates learn from answered questions, and forget a removed source."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def position(answer: str, verdict: PositionVerdict, *sources: str, why: CauseKin
     return Position(answer=answer, verdict=verdict, cause=Cause(kind=why), sources=sources)
 
 
-def answered(*positions: Position, kind: ConflictKind = "misinformation", asked: str = "When?") -> Answer:
-    return Answer(question=asked, answers=("1801",), conflict=Conflict(kind=kind, positions=tuple(positions)))
+def answered(*positions: Position, kind: ConflictKind = "misinformation", text: str = "When?") -> Answer:
+    return Answer(question=text, answers=("1801",), conflict=Conflict(kind=kind, positions=tuple(positions)))
 
 
 RIGHT = position("1801", "accepted", "archive", "museum")
@@ -34,12 +34,12 @@ WRONG = position("1804", "rejected", "buzz")
 
 def asked_of(index: Index, towns: tuple[str, ...]) -> None:
     checks = [Check(id=check_id(question(t)), text=question(t), kind="given") for t in towns]
-    calibrate(index, kit(), day=DAY, given=checks)
+    calibrate(index, kit(), day=DAY, questions=checks)
 
 
 def test_a_settled_conflict_is_an_outcome() -> None:
-    found = settled(answered(RIGHT, WRONG), {}, DAY)
-    assert found == QuestionOutcome(
+    outcome = settled(answered(RIGHT, WRONG), {}, DAY)
+    assert outcome == QuestionOutcome(
         question=check_id("When?"),
         answers={"archive": "1801", "museum": "1801", "buzz": "1804"},
         clusters={"archive": 0, "museum": 0, "buzz": 1},
@@ -62,8 +62,8 @@ def test_a_settled_conflict_is_an_outcome() -> None:
     ],
 )
 def test_what_is_not_settled_between_sources_teaches_nothing(answer: Answer) -> None:
-    found = settled(answer, {}, DAY)
-    assert found is None
+    outcome = settled(answer, {}, DAY)
+    assert outcome is None
 
 
 def test_two_sources_of_one_owner_settle_nothing() -> None:
@@ -72,11 +72,11 @@ def test_two_sources_of_one_owner_settle_nothing() -> None:
     assert settled(both, {"a": "x", "b": "x"}, DAY) is None
 
 
-def test_learning_one_by_one_ends_where_one_batch_does(tmp_path: Path) -> None:
+def test_learning_one_by_one_gives_the_same_as_one_batch(tmp_path: Path) -> None:
     index = index_of(tmp_path / "x", {"archive": 0, "museum": 0, "parish": 0, "buzz": 3})
     asked_of(index, TOWNS[:4])
     for number in range(6):
-        assert learn(index, answered(RIGHT, WRONG, asked=f"When was number {number}?"), day=DAY)
+        assert learn(index, answered(RIGHT, WRONG, text=f"When was number {number}?"), day=DAY)
     view = index.view()
     assert view is not None
     batch = estimates_of(
@@ -86,21 +86,21 @@ def test_learning_one_by_one_ends_where_one_batch_does(tmp_path: Path) -> None:
     assert index.estimates()["buzz"].answered == 10
 
 
-def test_learning_leaves_stale_what_was_stale(tmp_path: Path) -> None:
-    from tests.calibration.towns import told
+def test_stale_estimates_stay_stale_after_learning(tmp_path: Path) -> None:
+    from tests.calibration.towns import passage_on
 
     index = index_of(tmp_path / "x", {"archive": 0, "museum": 0, "buzz": 3})
     asked_of(index, TOWNS[:3])
-    index.add([told("Zembla", 1900, "buzz")])
+    index.add([passage_on("Zembla", 1900, "buzz")])
     learn(index, answered(RIGHT, WRONG), day=DAY)
-    assert [name for name, one in index.estimates().items() if one.stale] == ["buzz"]
+    assert [name for name, estimate in index.estimates().items() if estimate.stale] == ["buzz"]
 
 
 def test_a_question_of_a_calibration_is_not_learned_again(tmp_path: Path) -> None:
     index = index_of(tmp_path / "x", {"archive": 0, "museum": 0, "buzz": 3})
     asked_of(index, TOWNS[:3])
     before = read_outcomes(index.path)
-    assert not learn(index, answered(RIGHT, WRONG, asked=question(TOWNS[0])), day=DAY)
+    assert not learn(index, answered(RIGHT, WRONG, text=question(TOWNS[0])), day=DAY)
     assert read_outcomes(index.path) == before
 
 
@@ -111,8 +111,8 @@ def test_a_removed_source_leaves_the_estimates_there_would_be_without_it(tmp_pat
     never = index_of(tmp_path / "without", {name: by for name, by in lies.items() if name != "almanac"})
     asked_of(never, TOWNS)
     assert index.estimates() != never.estimates()
-    left = remove(index, ["almanac"], day=DAY)
-    assert left == dict(never.estimates())
+    remaining = remove(index, ["almanac"], day=DAY)
+    assert remaining == dict(never.estimates())
 
 
 def test_a_source_that_was_never_estimated_cannot_be_removed(tmp_path: Path) -> None:
@@ -122,7 +122,7 @@ def test_a_source_that_was_never_estimated_cannot_be_removed(tmp_path: Path) -> 
         remove(index, ["archiv"], day=DAY)
 
 
-def test_what_is_old_counts_half_after_the_half_life(tmp_path: Path) -> None:
+def test_an_old_outcome_counts_half_after_the_half_life(tmp_path: Path) -> None:
     index = index_of(tmp_path / "x", {"archive": 0, "museum": 0, "parish": 0, "buzz": 3})
     asked_of(index, TOWNS)
     assert index.estimates()["buzz"].answered == 8

@@ -1,4 +1,4 @@
-"""Towns whose mills were finished in years on which sources agree or lie, and a model that reads them."""
+"""Passages on towns whose mills were finished in a year, true or false, and a model that reads them."""
 
 from __future__ import annotations
 
@@ -20,45 +20,46 @@ _FACT = re.compile(r"The harbour mill of (\w+) town was finished in the year (\d
 _ASKED = re.compile(r"the harbour mill of (\w+) town finished")
 
 
-def told(town: str, year: int, source: str) -> Passage:
-    """What a source says of one town, in words of its own."""
-    own = " ".join(f"{letter}o{source}" for letter in "bcdfghklmnprstvwz")
-    text = f"Of {town} {own}. The harbour mill of {town} town was finished in the year {year}. As {own} say."
+def passage_on(town: str, year: int, source: str) -> Passage:
+    """A passage of a source on one town; its other words are in no other source."""
+    filler = " ".join(f"{letter}o{source}" for letter in "bcdfghklmnprstvwz")
+    fact = f"The harbour mill of {town} town was finished in the year {year}."
+    text = f"Of {town} {filler}. {fact} As {filler} say."
     return Passage(text=text, source=source, title=f"{town} by {source}")
 
 
 def index_of(path: Path, lies: Mapping[str, int], *, towns: tuple[str, ...] = TOWNS) -> Index:
-    """An index in which each source is wrong by so many years in every town."""
+    """An index in which each source is wrong by `lies[source]` years in every town."""
     index = Index.open(path)
-    index.add([told(town, YEARS[town] + by, source) for source, by in lies.items() for town in towns])
+    index.add([passage_on(town, YEARS[town] + by, source) for source, by in lies.items() for town in towns])
     return index
 
 
 def question(town: str) -> str:
-    """What the model asks about a town."""
+    """The question that the model writes about a town."""
     return f"In which year was the harbour mill of {town} town finished?"
 
 
 def say(prompt: str) -> Line:
-    """A writer of questions and a reader of passages that make no mistake."""
+    """The reply of a model that writes questions and reads passages without mistakes."""
     if prompt.startswith(WRITER_SYSTEM):
         fact = _FACT.search(prompt.rsplit("<sentence", maxsplit=1)[-1])
         if fact is None:
             return json.dumps({"question": "What is it?", "answer": "unknown"})
         return json.dumps({"question": question(fact[1]), "answer": fact[2]})
-    asked = _ASKED.findall(prompt)
+    towns_asked = _ASKED.findall(prompt)
     facts = dict(_FACT.findall(prompt))
-    year = facts.get(asked[-1]) if asked else None
+    year = facts.get(towns_asked[-1]) if towns_asked else None
     quote = f"was finished in the year {year}" if year else ""
     return source_said(year or "", quote)
 
 
 def source_said(answer: str, quote: str = "") -> str:
-    """What an agent that reads one source replies; an empty answer is "I don't know"."""
+    """The reply of an agent that reads one source; an empty answer is "I don't know"."""
     fields = {"answered": "yes" if answer else "no", "answer": answer or "I don't know", "quote": quote}
     return json.dumps({name: fields[name] for name in SOURCE_SCHEMA["properties"]})
 
 
 def kit(model: Scripted | None = None) -> Kit:
-    """A kit of that model, whose judge believes whatever it is asked."""
+    """A kit with that model, whose judge affirms everything."""
     return Kit(model=model or Scripted(say, choices={"": {"Yes": 0.9, "No": 0.1}}))

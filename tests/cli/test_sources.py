@@ -111,10 +111,10 @@ def test_sources_are_listed_before_anything_is_estimated(place: Path, capsys: Ca
 
 @pytest.mark.usefixtures("towns")
 def test_what_has_changed_since_is_told(place: Path, capsys: Capture) -> None:
-    from tests.calibration.towns import told
+    from tests.calibration.towns import passage_on
 
     calibrate(capsys, "--questions", "4")
-    Index.open("x.index").add([told("Zembla", 1900, "buzz")])
+    Index.open("x.index").add([passage_on("Zembla", 1900, "buzz")])
     done = run(capsys, "sources", "--index", "x.index")
     assert "buzz" in done.out and "\n  stale: its passages have changed since\n" in done.out
     assert "changed since they were estimated: buzz;" in done.err

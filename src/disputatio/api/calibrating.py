@@ -10,7 +10,7 @@ from typing import Any
 
 from disputatio.api.asking import kit_with
 from disputatio.api.indexing import Index
-from disputatio.calibration import given
+from disputatio.calibration import inputs
 from disputatio.calibration.calibrate import DEFAULT_QUESTIONS, CalibrationPlan, Listener
 from disputatio.calibration.calibrate import calibrate as calibrate_index
 from disputatio.calling import Cancel
@@ -102,7 +102,7 @@ def calibrate(
     """
     count, own_questions = _questions(questions)
     verified = _anchors(anchors)
-    owned = given.read_owners(Path(owners)) if isinstance(owners, str | Path) else dict(owners or {})
+    owned = inputs.read_owners(Path(owners)) if isinstance(owners, str | Path) else dict(owners or {})
     opened = Index.open(index, create=False) if isinstance(index, str | Path) else index
     kit, _ = kit_with(model=model, role=role, settings=settings)
     report = calibrate_index(
@@ -110,7 +110,7 @@ def calibrate(
         replace(kit, cancel=cancel or Cancel()),
         day=datetime.now().astimezone().date().isoformat(),
         count=count,
-        given=own_questions,
+        questions=own_questions,
         anchors=verified,
         owners=owned,
         half_life=half_life,
@@ -136,9 +136,9 @@ def _questions(questions: int | str | Path | Iterable[str]) -> tuple[int, list[C
             raise InputError(f"questions: choose from 0 to {_MOST}, not {questions}")
         return questions, []
     if isinstance(questions, str | Path):
-        return DEFAULT_QUESTIONS, given.read_questions(Path(questions))
+        return DEFAULT_QUESTIONS, inputs.read_questions(Path(questions))
     rows = [(f"question {n}", {"question": text}) for n, text in enumerate(questions, start=1)]
-    return DEFAULT_QUESTIONS, given.questions_of(rows, "questions")
+    return DEFAULT_QUESTIONS, inputs.questions_of(rows, "questions")
 
 
 def _anchors(anchors: str | Path | Mapping[str, str | Iterable[str]] | None) -> list[Check]:
@@ -146,9 +146,9 @@ def _anchors(anchors: str | Path | Mapping[str, str | Iterable[str]] | None) -> 
     if not anchors:
         return []
     if isinstance(anchors, str | Path):
-        return given.read_anchors(Path(anchors))
-    rows: list[given.Row] = []
+        return inputs.read_anchors(Path(anchors))
+    rows: list[inputs.Row] = []
     for number, (question, answer) in enumerate(anchors.items(), start=1):
         wordings = answer if isinstance(answer, str) else list(answer)
         rows.append((f"anchor {number}", {"question": question, "answer": wordings}))
-    return given.anchors_of(rows, "anchors")
+    return inputs.anchors_of(rows, "anchors")

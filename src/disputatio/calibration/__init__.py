@@ -1,1 +1,1 @@
-"""Calibration: how reliable sources are, found by cross-checking them, and kept with their index."""
+"""Calibration estimates how reliable sources are by cross-checking them, and stores it with their index."""

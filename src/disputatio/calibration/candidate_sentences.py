@@ -1,8 +1,8 @@
-"""Where to ask: sentences of passages that other sources speak of too, spread over sources and topics.
+"""Candidate sentences for questions: other sources write about them too, and they vary in source and topic.
 
-A question that one source alone can answer cross-checks nothing. So each passage drawn is searched for
-among the sources of other owners, and its sentences are ranked by how much of what they say those
-neighbours speak of; neighbours that are copies of the passage do not count.
+A question that only one source can answer cross-checks nothing. So each drawn passage is searched for among
+the sources of other owners. Its sentences are ranked by how many of their words these neighbours have;
+neighbours that are copies of the passage do not count.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from disputatio.store.index import Index
     from disputatio.store.segments.view import View
 
-LEAST = 0.25  # share of a sentence's content words of which other owners must speak
-SAME = 0.6  # share of common content words from which two sentences count as one topic
+LEAST = 0.25  # share of a sentence's content words that another owner must use
+SAME = 0.6  # share of common content words from which two sentences have one topic
 NEIGHBOURS = 12
 _QUERY = 600  # characters of a passage that are searched for
 _SHORT, _LONG = 5, 60  # words of a sentence
@@ -37,11 +37,11 @@ _NAMED = re.compile(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spot:
+class CandidateSentence:
     """A sentence of a passage to ask about: `passage.text[start:end]`.
 
-    `shared` is how much of it other owners speak of, in [0, 1]: the mean over the two that do most, a word
-    weighing as much as it is rare. `factual`: it has a name or a figure to ask for.
+    `shared` is the share of its content words that other owners use, in [0, 1]: the mean of the two greatest,
+    with rare words weighing more. `factual`: it has a name or a figure to ask for.
     """
 
     passage: Passage
@@ -62,13 +62,15 @@ class Spot:
         return self.passage.text[self.start : self.end]
 
 
-def find_spots(index: Index, count: int, *, owners: Mapping[str, str], seed: int = 0) -> Iterator[Spot]:
-    """Spots for `count` questions and more, in the order in which to ask about them.
+def find_candidates(
+    index: Index, count: int, *, owners: Mapping[str, str], seed: int = 0
+) -> Iterator[CandidateSentence]:
+    """Candidates for `count` questions and more, in the order in which to ask about them.
 
-    In turn a spot of the source that has had fewest, the one that most is said of elsewhere first; a
-    topic that has had its turn waits until all others had one, and sentences without a name or a
-    figure come last. The same index, `count` and seed give
-    the same spots. `owners` maps a source to its owner; a source without one owns itself.
+    The source with the fewest candidates so far comes next, with the sentence that others share most. A topic
+    that was used waits until all others were, and sentences without a name or a figure come last. The same
+    index, `count` and seed give the same candidates. `owners` maps a source to its owner; a source without
+    one owns itself.
     """
     view = index.view()
     if view is None:
@@ -76,109 +78,123 @@ def find_spots(index: Index, count: int, *, owners: Mapping[str, str], seed: int
     names = sorted(name for name in view.counts() if name)
     pool = _drawn(view, names, count, seed)
     weight = _Rarity(pool)
-    shelves: dict[str, list[Spot]] = {}
+    shelves: dict[str, list[CandidateSentence]] = {}
     for passage in pool:
-        own = owners.get(passage.source, passage.source)
-        others = [name for name in names if owners.get(name, name) != own]
+        owner = owners.get(passage.source, passage.source)
+        others = [name for name in names if owners.get(name, name) != owner]
         if others:
             query = f"{passage.title}. {passage.text}"[:_QUERY]
             hits = index.search(query, k=NEIGHBOURS, sources=others)
-            shelves.setdefault(passage.source, []).extend(_spots(passage, hits, owners, weight))
+            shelves.setdefault(passage.source, []).extend(_candidates_of(passage, hits, owners, weight))
     order = sorted(shelves, key=lambda name: _draw(seed, name))
     for factual in (True, False):
         yield from _in_turn(
-            {name: [one for one in shelves[name] if one.factual is factual] for name in order}, weight
+            {
+                name: [candidate for candidate in shelves[name] if candidate.factual is factual]
+                for name in order
+            },
+            weight,
         )
 
 
 def _drawn(view: View, names: list[str], count: int, seed: int) -> list[Passage]:
-    """Passages drawn at random, equally many of each source, whatever segments they are in."""
-    each = max(2, math.ceil(3 * count / max(len(names), 1)))
-    most = max(4 * count, 64) // each
+    """Passages drawn at random, equally many from each source, in any segment."""
+    per_source = max(2, math.ceil(3 * count / max(len(names), 1)))
+    most = max(4 * count, 64) // per_source
     chosen = sorted(names, key=lambda name: _draw(seed, name))[: max(most, 1)]
-    found: dict[str, list[tuple[int, int, int]]] = {name: [] for name in chosen}
+    rows_of: dict[str, list[tuple[int, int, int]]] = {name: [] for name in chosen}
     salt = np.uint64(_draw(seed, "") | 1)
-    for place, (segment, dead) in enumerate(zip(view.segments, view.dead, strict=True)):
+    for segment_number, (segment, dead) in enumerate(zip(view.segments, view.dead, strict=True)):
         hashes = (segment.stored.sums.astype(np.uint64) + np.uint64(1)) * salt
         hashes = (hashes ^ (hashes >> np.uint64(31))) * np.uint64(0x9E3779B97F4A7C15)
         for number, name in enumerate(segment.sources):
-            if name in found:
+            if name in rows_of:
                 mine = segment.source_of == number
                 rows = np.flatnonzero(mine if dead is None else mine & ~dead)
-                best = rows[np.argsort(hashes[rows], kind="stable")[:each]]
-                found[name] += [(int(hashes[row]), place, int(row)) for row in best.tolist()]
+                best = rows[np.argsort(hashes[rows], kind="stable")[:per_source]]
+                rows_of[name] += [(int(hashes[row]), segment_number, int(row)) for row in best.tolist()]
     return [
-        view.segments[place].passage(row) for name in chosen for _, place, row in sorted(found[name])[:each]
+        view.segments[segment_number].passage(row)
+        for name in chosen
+        for _, segment_number, row in sorted(rows_of[name])[:per_source]
     ]
 
 
 def _draw(seed: int, name: str) -> int:
-    """A number at random for a name."""
+    """A random number for a name."""
     return int.from_bytes(blake2b(f"{seed}\0{name}".encode("utf-8", "replace"), digest_size=8).digest())
 
 
 class _Rarity:
-    """What a word weighs: the more, the fewer of the passages drawn have it."""
+    """Weights of words: a word weighs more if fewer of the drawn passages have it."""
 
     def __init__(self, pool: Sequence[Passage]) -> None:
         self._rows = len(pool)
-        self._held = Counter(stem for one in pool for stem in content_stems(f"{one.title} {one.text}"))
+        self._passages_with = Counter(
+            stem for passage in pool for stem in content_stems(f"{passage.title} {passage.text}")
+        )
 
     def of(self, stems: frozenset[str]) -> float:
         """The sum of the weights of some words."""
-        return math.fsum(math.log1p(self._rows / max(self._held[stem], 1)) for stem in sorted(stems))
+        return math.fsum(math.log1p(self._rows / max(self._passages_with[stem], 1)) for stem in sorted(stems))
 
 
-def _spots(passage: Passage, hits: list[Hit], owners: Mapping[str, str], weight: _Rarity) -> list[Spot]:
-    """The sentences of a passage that the passages found speak of."""
-    told: dict[str, list[frozenset[str]]] = {}
+def _candidates_of(
+    passage: Passage, hits: list[Hit], owners: Mapping[str, str], weight: _Rarity
+) -> list[CandidateSentence]:
+    """The sentences of a passage whose content words the found passages share."""
+    neighbours: dict[str, list[frozenset[str]]] = {}
     for hit in hits:
         near = hit.passage
         if likeness(near.text, passage.text) < COPY:
-            own = owners.get(near.source, near.source)
-            told.setdefault(own, []).append(content_stems(f"{near.title} {near.text}"))
-    spots = []
+            owner = owners.get(near.source, near.source)
+            neighbours.setdefault(owner, []).append(content_stems(f"{near.title} {near.text}"))
+    candidates = []
     for start, end in sentences(passage.text):
         sentence = passage.text[start:end]
-        stems = frozenset(one for one in content_stems(sentence) if not _FIGURE.search(one))
+        stems = frozenset(stem for stem in content_stems(sentence) if not _FIGURE.search(stem))
         if not _SHORT <= len(sentence.split()) <= _LONG or len(stems) < 3 or sentence.endswith("?"):
             continue
-        whole = weight.of(stems)
+        whole_weight = weight.of(stems)
         shares = sorted(
-            (max(weight.of(stems & one) for one in texts) for texts in told.values()), reverse=True
+            (max(weight.of(stems & stems_near) for stems_near in texts) for texts in neighbours.values()),
+            reverse=True,
         )
-        if shares and shares[0] >= LEAST * whole:
-            spots.append(
-                Spot(
+        if shares and shares[0] >= LEAST * whole_weight:
+            candidates.append(
+                CandidateSentence(
                     passage=passage,
                     start=start,
                     end=end,
-                    shared=sum(shares[:2]) / (2 * whole),
+                    shared=sum(shares[:2]) / (2 * whole_weight),
                     factual=_NAMED.search(sentence) is not None,
                     stems=stems,
                 )
             )
-    return spots
+    return candidates
 
 
-def _in_turn(shelves: Mapping[str, list[Spot]], weight: _Rarity) -> Iterator[Spot]:
-    """The spots of the sources in turn, each topic once; then those whose topic had been met."""
+def _in_turn(shelves: Mapping[str, list[CandidateSentence]], weight: _Rarity) -> Iterator[CandidateSentence]:
+    """The candidates of the sources in turn, each topic once; then those with a used topic."""
     order = list(shelves)
-    left = {name: sorted(shelves[name], key=lambda one: -one.shared) for name in order}
-    had = dict.fromkeys(order, 0)
-    asked: list[frozenset[str]] = []
-    waiting: list[Spot] = []
+    remaining = {name: sorted(shelves[name], key=lambda candidate: -candidate.shared) for name in order}
+    count_of = dict.fromkeys(order, 0)
+    topics: list[frozenset[str]] = []
+    waiting: list[CandidateSentence] = []
     while True:
-        able = [name for name in order if left[name]]
-        if not able:
+        open_sources = [name for name in order if remaining[name]]
+        if not open_sources:
             break
-        name = min(able, key=lambda one: had[one])
-        spot = left[name].pop(0)
-        own = weight.of(spot.stems)
-        if any(weight.of(spot.stems & one) >= SAME * min(own, weight.of(one)) for one in asked):
-            waiting.append(spot)
+        name = min(open_sources, key=lambda source: count_of[source])
+        candidate = remaining[name].pop(0)
+        candidate_weight = weight.of(candidate.stems)
+        if any(
+            weight.of(candidate.stems & topic) >= SAME * min(candidate_weight, weight.of(topic))
+            for topic in topics
+        ):
+            waiting.append(candidate)
             continue
-        asked.append(spot.stems)
-        had[name] += 1
-        yield spot
+        topics.append(candidate.stems)
+        count_of[name] += 1
+        yield candidate
     yield from waiting

@@ -1,4 +1,4 @@
-"""Sources of an index that copy each other's texts: by the sketches that a search marks duplicates with."""
+"""Finds sources of an index that copy each other's texts, by the sketches that also mark duplicate hits."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ if TYPE_CHECKING:
 
     from disputatio.store.segments.view import View
 
-MOST = 500_000  # passages that are compared; of a larger index nothing is said
-_ALL = 4_000  # so many passages are compared each with each, the likeness of a copy being enough
-_BINS = 20  # bins that two texts fill at least, or they are alike by chance
+MOST = 500_000  # passages that are compared; a larger index is not searched for copies
+_ALL = 4_000  # up to this many passages, all pairs are compared, with the lower threshold of copies
+_BINS = 20  # bins that two texts must fill together, or they are alike by chance
 
 
 def tied_texts(view: View, names: Sequence[str]) -> NDArray[np.int32] | None:
-    """The group of each source, one number a name: those most of whose passages are near duplicates share it.
+    """The group of each source, one number for each name; sources of mostly near-duplicate passages share
+    one.
 
-    None where the index is too large to compare all passages.
+    None if the index is too large to compare all passages.
     """
     if view.manifest.live > MOST:
         return None
@@ -33,9 +34,9 @@ def tied_texts(view: View, names: Sequence[str]) -> NDArray[np.int32] | None:
     for segment, dead in zip(view.segments, view.dead, strict=True):
         table = np.array([column.get(name, -1) for name in segment.sources], dtype=np.int64)
         of = table[segment.source_of]
-        kept = of >= 0 if dead is None else (of >= 0) & ~dead
-        sketches.append(segment.sketches[kept])
-        sources.append(of[kept])
+        included = of >= 0 if dead is None else (of >= 0) & ~dead
+        sketches.append(segment.sketches[included])
+        sources.append(of[included])
     if not sketches:
         return np.arange(len(names), dtype=np.int32)
     rows = np.concatenate(sketches)
@@ -48,13 +49,13 @@ def tied_texts(view: View, names: Sequence[str]) -> NDArray[np.int32] | None:
 
 
 def _alike(sketches: NDArray[np.uint8]) -> list[tuple[int, int]]:
-    """Pairs of rows (earlier, later) whose estimated likeness is that of copies (`resolve.COPY`)."""
-    found: list[tuple[int, int]] = []
+    """Pairs of rows (earlier, later) whose estimated likeness is that of copies (`similarity.COPY`)."""
+    pairs: list[tuple[int, int]] = []
     filled = sketches > 0
-    for row, (one, bins) in enumerate(zip(sketches, filled, strict=True)):
+    for row, (sketch, bins) in enumerate(zip(sketches, filled, strict=True)):
         later, full = sketches[row + 1 :], filled[row + 1 :]
-        same = ((later == one) & bins).sum(axis=1)
+        same = ((later == sketch) & bins).sum(axis=1)
         either = (full | bins).sum(axis=1)
         near = (either >= _BINS) & (same >= COPY * either)
-        found += [(row, row + 1 + other) for other in np.flatnonzero(near).tolist()]
-    return found
+        pairs += [(row, row + 1 + other) for other in np.flatnonzero(near).tolist()]
+    return pairs

@@ -1,4 +1,4 @@
-"""From what is on record to an estimate a source: a pure function, so that a replay gives the same."""
+"""Computes an estimate for each source from the record: a pure function, so that a replay gives the same."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PRIOR = 0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimates:
-    """The estimates by name, how many questions could be cross-checked, and what a user should know."""
+    """The estimates by name, how many questions could be cross-checked, and warnings for the user."""
 
     sources: Mapping[str, Source]
     cross_checked: int
@@ -36,88 +36,92 @@ class Estimates:
 def estimates_of(
     record: Outcomes, view: View, names: Sequence[str], *, owners: Mapping[str, str], day: str
 ) -> Estimates:
-    """An estimate for each of the sources `names` of an index, from all that is on record.
+    """An estimate for each of the sources `names` of an index, from the whole record.
 
-    Sources that have left the index still bear witness for and against the others. An owner has one
-    vote, and so have those that copy each other's texts or share what is false (`evidence.trust`).
+    Answers of sources that have left the index still count for and against the others. An owner has one
+    vote, and so have sources that copy each other's texts or share false values (`reliability.trust`).
     """
-    gone = {name for one in record.outcomes.values() for name in one.clusters} - set(names)
-    heard = [*names, *sorted(gone)]
+    former = {name for outcome in record.outcomes.values() for name in outcome.clusters} - set(names)
+    all_names = [*names, *sorted(former)]
     rows = list(record.outcomes.values())
-    votes = votes_of(rows, heard)
+    votes = votes_of(rows, all_names)
     numbers: dict[str, int] = {}
-    owned = [numbers.setdefault(owners.get(name, f"\0{name}"), len(numbers)) for name in heard]
-    texts = tied_texts(view, heard)
-    known = np.array([one.known for one in rows], dtype=np.int32)
+    owned = [numbers.setdefault(owners.get(name, f"\0{name}"), len(numbers)) for name in all_names]
+    texts = tied_texts(view, all_names)
+    known = np.array([row.known for row in rows], dtype=np.int32)
     counts = importance(rows, day, record.half_life)
-    found, ties = untangled(votes, owners=owned, groups=texts, known=known, importance=counts, prior=PRIOR)
-    group = joined(ties.group[found.owner], texts)
-    if not found.weights.any():  # nothing is sure enough for shared errors to tie anybody
-        group = joined(found.owner, texts)
-        found = _by_others(votes, found, group, known, counts)
-    spoken = {int(number): heard[at] for at, number in reversed(list(enumerate(group)))}
+    trusted, ties = untangled(votes, owners=owned, groups=texts, known=known, importance=counts, prior=PRIOR)
+    group = joined(ties.group[trusted.owner], texts)
+    if not trusted.weights.any():  # no winner is sure enough to count errors that sources share
+        group = joined(trusted.owner, texts)
+        trusted = _by_others(votes, trusted, group, known, counts)
+    group_names = {int(number): all_names[at] for at, number in reversed(list(enumerate(group)))}
     size = np.bincount(group)
-    asked = [sum(name in one.states for one in rows) for name in names]
+    asked_count = [sum(name in row.states for row in rows) for name in names]
     sources = {
         name: Source(
             name=name,
             owner=owners.get(name, ""),
-            reliability=round(float(found.reliability[at]), 6),
-            low=round(float(found.low[at]), 6),
-            high=round(float(found.high[at]), 6),
-            questions=asked[at],
-            answered=round(float(found.answered[at]), 6),
-            agreed=round(float(found.agreed[at]), 6),
-            group=spoken[int(group[at])] if size[group[at]] > 1 else "",
+            reliability=round(float(trusted.reliability[at]), 6),
+            low=round(float(trusted.low[at]), 6),
+            high=round(float(trusted.high[at]), 6),
+            questions=asked_count[at],
+            answered=round(float(trusted.answered[at]), 6),
+            agreed=round(float(trusted.agreed[at]), 6),
+            group=group_names[int(group[at])] if size[group[at]] > 1 else "",
             updated=day,
         )
         for at, name in enumerate(names)
     }
     notices = []
-    if not found.weights.any() and found.checked.any():
+    if not trusted.weights.any() and trusted.checked.any():
         notices.append(
-            "too few questions to tell anybody from chance: each is held against most of the others; ask more"
+            "too few questions to tell any source from chance: "
+            "each is compared with most of the others; ask more"
         )
     if texts is None:
-        notices.append(
-            "the index is too large for all its passages to be compared: copied texts are not told"
-        )
-    drifted = [name for at, name in enumerate(names) if found.drifted[at]]
+        notices.append("the index is too large to compare all its passages: copied texts are not detected")
+    drifted = [name for at, name in enumerate(names) if trusted.drifted[at]]
     if drifted:
-        notices.append(f"do worse where they are not checked: {', '.join(drifted[:5])}")
+        notices.append(f"do worse on questions that are no checks: {', '.join(drifted[:5])}")
     return Estimates(
         sources=sources,
-        cross_checked=sum(_is_checkable(one, owners) for one in rows),
+        cross_checked=sum(_is_checkable(row, owners) for row in rows),
         notices=tuple(notices),
     )
 
 
 def _by_others(
-    votes: NDArray[np.int32], found: Trust, group: NDArray[np.int64], known: NDArray[np.int32], counts: Floats
+    votes: NDArray[np.int32],
+    trusted: Trust,
+    group: NDArray[np.int64],
+    known: NDArray[np.int32],
+    counts: Floats,
 ) -> Trust:
-    """The figures where nobody's record earns a weight yet: each owner against most of the others.
+    """The figures if no record gives a weight yet: each owner is compared with most of the others.
 
-    Those tied with it are left out, and tied owners are one voice; where the others are divided evenly,
-    or nobody else answered, there is nothing to compare with.
+    Owners tied with it are left out, and tied owners have one vote. If the others are divided evenly or
+    nobody else answered, the question is not counted.
     """
-    owners, units = united(votes, found.owner), united(votes, group)
-    unit_of = group[np.unique(found.owner, return_index=True)[1]]
-    answered, agreed = np.zeros(owners.shape[1]), np.zeros(owners.shape[1])
-    for said, voices, truth, weight in zip(owners, units, known.tolist(), counts.tolist(), strict=True):
-        told = np.bincount(voices[voices >= 0], minlength=int(said.max(initial=0)) + 2)
-        for owner in np.flatnonzero(said >= 0).tolist():
-            others = told.copy()
-            if voices[unit_of[owner]] >= 0:
-                others[voices[unit_of[owner]]] -= 1
+    by_owner, by_unit = united(votes, trusted.owner), united(votes, group)
+    unit_of = group[np.unique(trusted.owner, return_index=True)[1]]
+    answered, agreed = np.zeros(by_owner.shape[1]), np.zeros(by_owner.shape[1])
+    rows = zip(by_owner, by_unit, known.tolist(), counts.tolist(), strict=True)
+    for owner_votes, unit_votes, truth, weight in rows:
+        tally = np.bincount(unit_votes[unit_votes >= 0], minlength=int(owner_votes.max(initial=0)) + 2)
+        for owner in np.flatnonzero(owner_votes >= 0).tolist():
+            others = tally.copy()
+            if unit_votes[unit_of[owner]] >= 0:
+                others[unit_votes[unit_of[owner]]] -= 1
             first, second = np.sort(others)[[-1, -2]].tolist()
             if truth != UNKNOWN or first > second:
                 right = truth if truth != UNKNOWN else int(others.argmax())
                 answered[owner] += weight
-                agreed[owner] += weight * (said[owner] == right)
+                agreed[owner] += weight * (owner_votes[owner] == right)
     mean, low, high = posterior(agreed, answered, mean=PRIOR)
-    of = found.owner
+    of = trusted.owner
     return replace(
-        found,
+        trusted,
         reliability=mean[of],
         low=low[of],
         high=high[of],
@@ -128,11 +132,11 @@ def _by_others(
 
 
 def votes_of(rows: Sequence[QuestionOutcome], names: Sequence[str]) -> NDArray[np.int32]:
-    """The clusters of each question's answers, shape (questions, sources), -1 where there is none."""
+    """The clusters of each question's answers, shape (questions, sources), -1 for no answer."""
     votes = np.full((len(rows), len(names)), -1, dtype=np.int32)
     column = {name: number for number, name in enumerate(names)}
-    for row, one in enumerate(rows):
-        for name, cluster in one.clusters.items():
+    for row, outcome in enumerate(rows):
+        for name, cluster in outcome.clusters.items():
             votes[row, column[name]] = cluster
     return votes
 
@@ -147,11 +151,11 @@ def importance(rows: Sequence[QuestionOutcome], day: str, half_life: float | Non
     if half_life is None:
         return np.ones(len(rows))
     now = date.fromisoformat(day)
-    ages = [max((now - date.fromisoformat(one.day)).days, 0) if one.day else 0 for one in rows]
+    ages = [max((now - date.fromisoformat(row.day)).days, 0) if row.day else 0 for row in rows]
     return np.asarray(np.exp2(-np.array(ages, dtype=np.float64) / half_life))
 
 
-def _is_checkable(one: QuestionOutcome, owners: Mapping[str, str]) -> bool:
+def _is_checkable(outcome: QuestionOutcome, owners: Mapping[str, str]) -> bool:
     """Whether two owners answered, or one did and the right answer is known."""
-    voters = {owners.get(name, f"\0{name}") for name in one.clusters}
-    return len(voters) > 1 or (one.known != UNKNOWN and bool(voters))
+    voters = {owners.get(name, f"\0{name}") for name in outcome.clusters}
+    return len(voters) > 1 or (outcome.known != UNKNOWN and bool(voters))

@@ -1,4 +1,4 @@
-"""What a user gives to a calibration: questions or claims, verified anchors, owners of sources."""
+"""Reads a user's input for a calibration: questions or claims, verified anchors, owners of sources."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _TRUTHS = {"true": "yes", "false": "no"}
 
 
 Row = tuple[str, Mapping[str, Any]]
-"""The fields of a row, and where it stands."""
+"""Where a row is (file and row), and its fields."""
 
 
 def read_questions(path: Path) -> list[Check]:
-    """The questions of a file: one a line, or rows with `question` or `claim` (.jsonl, .csv, .tsv).
+    """The questions of a file: one on each line, or rows with `question` or `claim` (.jsonl, .csv, .tsv).
 
     A claim becomes the question whether it is true. Raises `InputError` that names the file and the row.
     """
@@ -36,7 +36,7 @@ def read_questions(path: Path) -> list[Check]:
 
 def questions_of(rows: Iterable[Row], where: str) -> list[Check]:
     """The questions of rows with `question` or `claim`, each once; raises `InputError` that names the row."""
-    checks = [_check(place, row) for place, row in rows]
+    checks = [_check(location, row) for location, row in rows]
     if not checks:
         raise InputError(f"{where}: has no questions")
     return list({check.id: check for check in checks}.values())
@@ -45,27 +45,29 @@ def questions_of(rows: Iterable[Row], where: str) -> list[Check]:
 def read_anchors(path: Path) -> list[Check]:
     """Verified questions: rows with `question` (or `claim`) and `answer`, one or a list of wordings.
 
-    Raises `InputError` that names the file and the row, also where two rows contradict each other.
+    Raises `InputError` that names the file and the row, also if two rows contradict each other.
     """
     return anchors_of(_rows(path), str(path))
 
 
 def anchors_of(rows: Iterable[Row], where: str) -> list[Check]:
-    """Verified questions of rows; raises as `read_anchors` does."""
+    """The verified questions of rows; raises like `read_anchors`."""
     anchors: dict[str, Check] = {}
-    for place, row in rows:
-        check = _check(place, row)
+    for location, row in rows:
+        check = _check(location, row)
         answer = row.get("answer", row.get("answers"))
-        wordings = [_word(place, each) for each in (answer if isinstance(answer, list | tuple) else [answer])]
+        wordings = [
+            _word(location, wording) for wording in (answer if isinstance(answer, list | tuple) else [answer])
+        ]
         if not wordings:
-            raise InputError(f"{place}: has no answer")
+            raise InputError(f"{location}: has no answer")
         if "claim" in row:
-            wordings = [_TRUTHS.get(each.casefold(), each.casefold()) for each in wordings]
+            wordings = [_TRUTHS.get(wording.casefold(), wording.casefold()) for wording in wordings]
             if len(set(wordings)) != 1 or wordings[0] not in ("yes", "no"):
-                raise InputError(f"{place}: the answer to a claim is yes or no, not {answer!r}")
+                raise InputError(f"{location}: the answer to a claim is yes or no, not {answer!r}")
         anchor = Check(id=check.id, text=check.text, kind="anchor", gold=tuple(dict.fromkeys(wordings)))
         if anchors.setdefault(check.id, anchor).gold != anchor.gold:
-            raise InputError(f"{place}: the same question has another answer in an earlier row")
+            raise InputError(f"{location}: the same question has another answer in an earlier row")
     if not anchors:
         raise InputError(f"{where}: has no anchors")
     return list(anchors.values())
@@ -74,7 +76,7 @@ def anchors_of(rows: Iterable[Row], where: str) -> list[Check]:
 def read_owners(path: Path) -> dict[str, str]:
     """The owner of each source: rows with `source` and `owner` (.jsonl, .csv, .tsv).
 
-    Raises `InputError` that names the file and the row, also where a source has two owners.
+    Raises `InputError` that names the file and the row, also if a source has two owners.
     """
     owners: dict[str, str] = {}
     for where, row in _rows(path):
@@ -101,7 +103,7 @@ def _check(where: str, row: Mapping[str, Any]) -> Check:
 
 
 def _word(where: str, value: object, name: str = "answer") -> str:
-    """A field as text: numbers and truth values are written out; raises `InputError` where there is none."""
+    """A field as text; numbers and truth values are spelled out. Raises `InputError` if it is empty."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int | float):
@@ -115,13 +117,13 @@ def _word(where: str, value: object, name: str = "answer") -> str:
 
 
 def _rows(path: Path) -> Iterator[Row]:
-    """The rows of a table or of JSON lines, each with where it stands."""
+    """The rows of a table or of JSON lines, each with its location."""
     delimiter = _TABLES.get(path.suffix.lower())
     if delimiter is None:
-        for number, found in json_rows(io.BytesIO(_bytes(path))):
-            if isinstance(found, str):
-                raise InputError(f"{path}, row {number}: {found}")
-            yield f"{path}, row {number}", found
+        for number, fields in json_rows(io.BytesIO(_bytes(path))):
+            if isinstance(fields, str):
+                raise InputError(f"{path}, row {number}: {fields}")
+            yield f"{path}, row {number}", fields
         return
     table = csv.DictReader(io.StringIO(_text(path)), strict=True, delimiter=delimiter)
     try:

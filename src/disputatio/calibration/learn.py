@@ -1,7 +1,7 @@
-"""What is learned after a calibration: from questions that were asked, and by leaving a source out.
+"""Updates estimates after a calibration: from answered questions, and by removing a source.
 
-Both add a line to the record and estimate again from all of it, so that many small steps and one large
-one end the same.
+Both append to the record and estimate again from all of it, so that many small updates and one large one
+give the same.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
 
 
 def learn(index: Index, answer: Answer, *, day: str) -> bool:
-    """Record an answer whose conflict was settled, and estimate again; whether there was anything to learn.
+    """Record an answer whose conflict was settled, and estimate again; False if there was nothing to learn.
 
-    Raises `StoreError` when the index cannot be written to.
+    Raises `StoreError` if the index is not writable.
     """
     known = index.estimates()
-    owners = {name: one.owner for name, one in known.items() if one.owner}
+    owners = {name: source.owner for name, source in known.items() if source.owner}
     if not known:
-        owners = {one.name: one.owner for one in index.sources() if one.name and one.owner}
+        owners = {source.name: source.owner for source in index.sources() if source.name and source.owner}
     outcome = settled(answer, owners, day)
     if outcome is None:
         return False
     with open_log(index.path) as journal:
         before = read_outcomes(index.path).checks.get(outcome.question)
         if before is not None and before.kind != "asked":
-            return False  # it was put to every source already
+            return False  # every source has already been asked
         journal.check(Check(id=outcome.question, text=answer.question, kind="asked"))
         journal.outcome(outcome)
         _again(index, (), owners, day)
@@ -42,7 +42,7 @@ def learn(index: Index, answer: Answer, *, day: str) -> bool:
 
 
 def remove(index: Index, sources: Collection[str], *, day: str) -> dict[str, Source]:
-    """Take back all that some sources ever said, as if they had not been asked; the estimates of the others.
+    """Remove all answers of some sources from the record; returns the estimates of the others.
 
     Their passages stay in the index. Raises `UnknownName` for a source that was never estimated.
     """
@@ -50,56 +50,61 @@ def remove(index: Index, sources: Collection[str], *, day: str) -> dict[str, Sou
     for name in sources:
         if name not in known:
             raise UnknownName("source", name, known)
-    owners = {name: one.owner for name, one in known.items() if one.owner and name not in sources}
+    owners = {name: source.owner for name, source in known.items() if source.owner and name not in sources}
     with open_log(index.path) as journal:
         journal.note("removed", sources=sorted(sources))
         return _again(index, sources, owners, day)
 
 
 def settled(answer: Answer, owners: Mapping[str, str], day: str) -> QuestionOutcome | None:
-    """The outcome of an answer over which sources contradicted each other and one position stood.
+    """The outcome of an answer whose sources contradict each other and one position of which was accepted.
 
-    None where nothing was settled: no contradiction about one thing, several answers that are right,
-    positions that are merely outdated, or fewer than two owners behind the two sides.
+    None if nothing was settled: no contradiction about one subject, several right answers, positions that are
+    merely outdated, or fewer than two owners on the two sides.
     """
-    positions = [one for one in answer.conflict.positions if one.sources and one.cause.kind != "off_topic"]
-    accepted = [one for one in positions if one.verdict == "accepted"]
+    positions = [
+        position
+        for position in answer.conflict.positions
+        if position.sources and position.cause.kind != "off_topic"
+    ]
+    accepted = [position for position in positions if position.verdict == "accepted"]
     if answer.conflict.kind != "misinformation" or len(accepted) != 1 or len(positions) < 2:
         return None
-    if any(one.verdict == "unresolved" for one in positions):
+    if any(position.verdict == "unresolved" for position in positions):
         return None
-    told: dict[str, set[int]] = {}
+    sides_of: dict[str, set[int]] = {}
     words: dict[str, str] = {}
     for number, position in enumerate(positions):
         for name in position.sources:
-            told.setdefault(name, set()).add(number)
+            sides_of.setdefault(name, set()).add(number)
             words[name] = position.answer
-    said = {name: min(numbers) for name, numbers in told.items() if len(numbers) == 1}
+    position_of = {name: min(numbers) for name, numbers in sides_of.items() if len(numbers) == 1}
     right = positions.index(accepted[0])
     sides = [
-        {owners.get(name, name) for name, n in said.items() if (n == right) is side} for side in (True, False)
+        {owners.get(name, name) for name, n in position_of.items() if (n == right) is side}
+        for side in (True, False)
     ]
     if not all(sides) or len(sides[0] | sides[1]) < 2:
         return None
     numbers: dict[int, int] = {}
-    clusters = {name: numbers.setdefault(number, len(numbers)) for name, number in said.items()}
+    clusters = {name: numbers.setdefault(number, len(numbers)) for name, number in position_of.items()}
     return QuestionOutcome(
         question=check_id(answer.question),
-        answers={name: words[name] for name in said},
+        answers={name: words[name] for name in position_of},
         clusters=clusters,
         winner=numbers[right],
         day=day,
-        states=dict.fromkeys(said, ""),
+        states=dict.fromkeys(position_of, ""),
     )
 
 
 def _again(index: Index, without: Collection[str], owners: Mapping[str, str], day: str) -> dict[str, Source]:
-    """Estimate from the record as it is now; what was stale stays so."""
+    """Estimate from the present record; stale estimates stay stale."""
     view = index.view()
     if view is None:
         raise StoreError(f"{index.path}: there is no index here; make one with: disputatio ingest PATH")
-    now = {name: state for name, state in view.states().items() if name and name not in without}
+    states = {name: state for name, state in view.states().items() if name and name not in without}
     record = read_outcomes(index.path)
-    found = estimates_of(record, view, sorted(now), owners={**record.owners, **owners}, day=day)
-    index.set_estimates(found.sources, states={**now, **read_states(index.path)})
-    return dict(found.sources)
+    estimates = estimates_of(record, view, sorted(states), owners={**record.owners, **owners}, day=day)
+    index.set_estimates(estimates.sources, states={**states, **read_states(index.path)})
+    return dict(estimates.sources)

@@ -1,4 +1,4 @@
-"""Fact-checking questions, written by a model from one passage each and checked by code."""
+"""Fact-checking questions: a model writes each from one passage, and code checks it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from disputatio.agents.per_source import Holding
 from disputatio.agents.replies import parse_object
-from disputatio.calibration.spots import Spot
+from disputatio.calibration.candidate_sentences import CandidateSentence
 from disputatio.errors import ReplyError
 from disputatio.kit import Kit, chat
 from disputatio.reliability.similarity import content_stems
@@ -50,97 +50,104 @@ _SPEAKS_OF_TEXT = re.compile(
 )
 
 
-def write_questions(spots: Sequence[Spot], kit: Kit, *, max_tokens: int = 96) -> list[Check | str]:
-    """One question a spot, all in one batch; in place of one that is of no use, why. Raises `LLMError`."""
+def write_questions(
+    candidates: Sequence[CandidateSentence], kit: Kit, *, max_tokens: int = 96
+) -> list[Check | str]:
+    """One question for each candidate sentence, all in one batch; a reason instead if it is unusable.
+
+    Raises `LLMError`.
+    """
     sampling = Sampling(max_tokens=max_tokens, schema=WRITER_SCHEMA)
-    done = kit.complete("questioner", [writer_prompt(one) for one in spots], sampling)
+    completions = kit.complete("questioner", [writer_prompt(candidate) for candidate in candidates], sampling)
     written: list[Check | str] = []
-    for spot, word in zip(spots, done, strict=True):
+    for candidate, completion in zip(candidates, completions, strict=True):
         try:
-            fields = parse_object(word, WRITER_SCHEMA)
+            fields = parse_object(completion, WRITER_SCHEMA)
         except ReplyError as error:
             written.append(error.reason)
             continue
         question, answer = one_line(fields["question"]), one_line(fields["answer"]).rstrip(".")
-        fault = fault_of(spot, question, answer)
+        fault = fault_of(candidate, question, answer)
         written.append(
             fault
             or Check(
                 id=check_id(question),
                 text=question,
                 kind="drawn",
-                passage=spot.passage.id,
-                source=spot.passage.source,
-                spot=spot.key,
+                passage=candidate.passage.id,
+                source=candidate.passage.source,
+                spot=candidate.key,
                 said=answer,
             )
         )
     return written
 
 
-def is_asked(one: Check, before: Iterable[Check]) -> bool:
-    """Whether a question is one of those before in other words: the same answer, and half its words.
+def is_asked(check: Check, before: Iterable[Check]) -> bool:
+    """Whether an earlier question is the same in other words: with the same answer and half its words.
 
     >>> first = Check(id="a", text="When was the mill of Elsby opened?", kind="drawn", said="1801")
     >>> is_asked(replace(first, id="b", text="In what year did the mill of Elsby open?"), [first])
     True
     """
-    words = content_stems(one.text)
+    words = content_stems(check.text)
     for other in before:
         theirs = content_stems(other.text)
-        same = any(same_answer(one.said, answer) for answer in (other.said, *other.gold))
-        if one.id == other.id or (same and 2 * len(words & theirs) >= min(len(words), len(theirs))):
+        same = any(same_answer(check.said, answer) for answer in (other.said, *other.gold))
+        if check.id == other.id or (same and 2 * len(words & theirs) >= min(len(words), len(theirs))):
             return True
     return False
 
 
-def speaking_of(question: str, held: Iterable[Holding]) -> list[Holding]:
-    """What named sources hold, without passages that name less than half of what the question names.
+def speaking_of(question: str, holdings: Iterable[Holding]) -> list[Holding]:
+    """The passages of named sources, without those that have less than half of the question's names.
 
-    A reader that is given passages on another town answers for that town; in a calibration that would
-    count against its source. Such a passage costs no call. A question without names takes them all.
+    A reader of passages on another town answers for that town; in a calibration that would count against its
+    source. Such a passage costs no call. If the question has no names, all passages stay.
     """
     words = question.split()[1:]
     names = content_stems(" ".join(word for word in words if word[:1].isupper()))
-    kept = []
-    for one in held:
+    relevant = []
+    for holding in holdings:
         about = tuple(
-            each
-            for each in one.passages
-            if 2 * len(names & content_stems(f"{each.title} {each.text}")) >= len(names)
+            passage
+            for passage in holding.passages
+            if 2 * len(names & content_stems(f"{passage.title} {passage.text}")) >= len(names)
         )
-        if one.named and one.relevant and about:
-            kept.append(replace(one, passages=about))
-    return kept
+        if holding.named and holding.relevant and about:
+            relevant.append(replace(holding, passages=about))
+    return relevant
 
 
-def writer_prompt(spot: Spot) -> Prompt:
-    """The prompt of the agent that writes a question about a spot."""
-    head = f"Title: {spot.passage.title}\n" if spot.passage.title else ""
-    passage = fence("passage", head + spot.passage.text)
-    return chat(WRITER_SYSTEM, WRITER_TASK.format(passage=passage, sentence=fence("sentence", spot.sentence)))
+def writer_prompt(candidate: CandidateSentence) -> Prompt:
+    """The prompt of the agent that writes a question about a candidate sentence."""
+    head = f"Title: {candidate.passage.title}\n" if candidate.passage.title else ""
+    passage = fence("passage", head + candidate.passage.text)
+    return chat(
+        WRITER_SYSTEM, WRITER_TASK.format(passage=passage, sentence=fence("sentence", candidate.sentence))
+    )
 
 
-def fault_of(spot: Spot, question: str, answer: str) -> str:
-    """Why a question is of no use for cross-checking; empty when it is.
+def fault_of(candidate: CandidateSentence, question: str, answer: str) -> str:
+    """Why a question is unusable for cross-checking; empty if it is usable.
 
-    Its answer must stand in the passage word for word and be a name, a date or a number, on which others
-    can be seen to agree; and it must be understood without the passage.
+    The passage must state its answer, a name, a date or a number, so that code can see whether others agree.
+    It must be understandable without the passage.
     """
     words = bare_words(answer)
     if is_unknown(answer) or len(words) > _LONGEST_ANSWER:
         return "it has no short answer"
     if not any(char.isdigit() or (char.isalpha() and not char.islower()) for char in answer):
         return "its answer is no name, date or number"
-    if not states(spot.passage.text, answer):
-        return "its answer does not stand in the passage"
+    if not states(candidate.passage.text, answer):
+        return "its answer is not in the passage"
     if states(question, answer):
         return "it gives its answer away"
     if not question.endswith("?") or len(question.split()) > _MOST_WORDS:
         return "it is not one short question"
     if _SPEAKS_OF_TEXT.search(question):
-        return "it speaks of the passage"
-    said = content_stems(f"{spot.passage.title} {spot.passage.text}") - content_stems(answer)
-    if len(content_stems(question) & said) < 2:
+        return "it refers to the passage"
+    context = content_stems(f"{candidate.passage.title} {candidate.passage.text}") - content_stems(answer)
+    if len(content_stems(question) & context) < 2:
         return "it does not say what it is about"
     return ""

@@ -52,7 +52,7 @@ def calibrate(
     are compared. It prints the expected calls first. A run that was stopped continues where it was. The
     exit code is 1 when no question could be cross-checked.
     """
-    from disputatio.calibration import given
+    from disputatio.calibration import inputs
     from disputatio.calibration.calibrate import Listener
     from disputatio.calibration.calibrate import calibrate as calibrate_index
     from disputatio.cli.opening import open_for_search
@@ -68,8 +68,8 @@ def calibrate(
         replay=replay or None,
     )
     count, own_questions = _questions(questions)
-    verified = given.read_anchors(anchors) if anchors else []
-    owner_of = given.read_owners(owners) if owners else {}
+    verified = inputs.read_anchors(anchors) if anchors else []
+    owner_of = inputs.read_owners(owners) if owners else {}
     with Waiting() as waiting:
         opened = open_for_search(settings, waiting)
         kit = build_kit(settings, say=waiting.say, progress=waiting.fetched)
@@ -84,7 +84,7 @@ def calibrate(
             kit,
             day=_today(),
             count=count,
-            given=own_questions,
+            questions=own_questions,
             anchors=verified,
             owners=owner_of,
             half_life=half_life,
@@ -158,7 +158,7 @@ def source_fields(source: Source) -> dict[str, Any]:
 def _questions(option: str) -> tuple[int, list[Any]]:
     """`--questions`: how many, or those of a file."""
     from disputatio.calibration.calibrate import DEFAULT_QUESTIONS
-    from disputatio.calibration.given import read_questions
+    from disputatio.calibration.inputs import read_questions
 
     if option.removeprefix("-").isdecimal():
         if not 0 <= int(option) <= 100_000:
