@@ -86,7 +86,7 @@ def read_settings(**flags: Any) -> Settings:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
         if first["type"] == "extra_forbidden":
-            raise UnknownName("setting", where, Settings.model_fields) from error
+            raise UnknownName("setting", where, Settings.model_fields, command="disputatio config") from error
         raise InputError(
             f"setting {where}: {first['msg']} (flag, DISPUTATIO_{where.upper()} or {FILE})"
         ) from error

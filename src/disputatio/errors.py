@@ -54,13 +54,17 @@ class ConfigError(DisputatioError):
 
 
 class UnknownName(ConfigError):
-    """A name that is not known, with the nearest one that is."""
+    """A name that is not known, with the nearest one that is.
 
-    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+    The message ends with all known names, or where these are many with the command that lists them.
+    """
+
+    def __init__(self, kind: str, name: str, known: Iterable[str], *, command: str = "") -> None:
         self.kind, self.name, self.known = kind, name, sorted(known)
         near = difflib.get_close_matches(name, self.known, n=1, cutoff=0.5)
         hint = f"did you mean {near[0]!r}? " if near else ""
-        super().__init__(f"unknown {kind} {name!r}: {hint}known: {', '.join(self.known) or 'none'}")
+        names = f"all are listed by: {command}" if command else f"known: {', '.join(self.known) or 'none'}"
+        super().__init__(f"unknown {kind} {name!r}: {hint}{names}")
 
 
 class MissingDependency(ConfigError):

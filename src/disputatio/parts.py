@@ -285,7 +285,7 @@ def _is_here(name: str, kind: Literal["language model", "embedder"]) -> bool:
         return catalogue.is_present(name)
     except UnknownName as error:
         models = [prefix + one for one, its in known.items() if its == kind]
-        raise UnknownName(kind, prefix + name, models) from error
+        raise UnknownName(kind, prefix + name, models, command="disputatio model list") from error
 
 
 def _engine_of(name: str, engine: str) -> str:

@@ -119,7 +119,7 @@ def load_strategy(name: str) -> Strategy:
     elif name in strategy_names():
         strategy = getattr(importlib.import_module(f"{STRATEGIES}.{name}"), name)
     else:
-        raise UnknownName("strategy", name, strategy_names())
+        raise UnknownName("strategy", name, strategy_names(), command="disputatio strategies")
     return typing.cast("Strategy", strategy)
 
 
@@ -151,7 +151,8 @@ def read_options(strategy: Strategy, options: Mapping[str, Any]) -> dict[str, An
     values = {}
     for name, value in options.items():
         if name not in known:
-            raise UnknownName("option", name, known)
+            command = f"disputatio strategies {strategy_name(strategy)}"
+            raise UnknownName("option", name, known, command=command)
         values[name] = _read_value(name, value, hints[name]) if name in hints else value
     return values
 

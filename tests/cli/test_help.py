@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -37,6 +38,7 @@ def test_a_help_text_fits_eighty_columns_and_names_no_type_of_a_flag(
     assert done.code == 0
     assert max(map(len, done.out.splitlines())) <= 80
     assert "<bool>" not in done.out
+    assert not re.search(r"^  -.*<", done.out, re.MULTILINE), "an option has no metavar"
 
 
 @pytest.mark.parametrize("name", ["index", "model", "strategy", "journal"])

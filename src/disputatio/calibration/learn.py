@@ -49,7 +49,7 @@ def remove(index: Index, sources: Collection[str], *, day: str) -> dict[str, Sou
     known = index.estimates()
     for name in sources:
         if name not in known:
-            raise UnknownName("source", name, known)
+            raise UnknownName("source", name, known, command="disputatio sources")
     owners = {name: source.owner for name, source in known.items() if source.owner and name not in sources}
     with open_log(index.path) as journal:
         journal.note("removed", sources=sorted(sources))

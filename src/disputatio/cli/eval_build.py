@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
+from disputatio.cli.options import Model
+
 if TYPE_CHECKING:
     from disputatio.eval.builders.material import Material
     from disputatio.eval.builders.multisource import Prior
@@ -31,29 +33,41 @@ def multisource(
     origin: Annotated[
         list[str],
         typer.Argument(
-            help="NAME:PATH of conflictnq, nq_with_passages or poisonedrag; the first is used up first."
+            metavar="NAME:PATH...",
+            help="Of conflictnq, nq_with_passages or poisonedrag; the first is used up first.",
         ),
     ],
     out: Annotated[
-        Path, typer.Option("--out", help="Folder for passages, questions and what they were made of.")
+        Path, typer.Option("--out", metavar="DIR", help="Folder for passages, questions and their record.")
     ],
-    sources: Annotated[int, typer.Option(min=1, help="How many sources.")] = 9,
-    prior: Annotated[str, typer.Option(help="Of their reliabilities: beta or adversary-hammer.")] = "beta",
-    adversaries: Annotated[int, typer.Option(min=0, help="Sources that are right in 0.1 of cases.")] = 0,
-    coverage: Annotated[float, typer.Option(help="The share of questions a source has passages on.")] = 0.6,
-    estimate: Annotated[int, typer.Option(min=0, help="Questions to estimate reliabilities on.")] = 40,
-    test: Annotated[int, typer.Option(min=1, help="Questions to test on.")] = 60,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same files.")] = 0,
+    sources: Annotated[int, typer.Option(metavar="N", min=1, help="How many sources.")] = 9,
+    prior: Annotated[
+        str, typer.Option(metavar="NAME", help="Prior of reliability: beta or adversary-hammer.")
+    ] = "beta",
+    adversaries: Annotated[
+        int, typer.Option(metavar="N", min=0, help="Sources that are right on 10 % of questions.")
+    ] = 0,
+    coverage: Annotated[
+        float, typer.Option(metavar="SHARE", help="Share of the questions that a source has passages on.")
+    ] = 0.6,
+    estimate: Annotated[
+        int, typer.Option(metavar="N", min=0, help="Questions to estimate reliability on.")
+    ] = 40,
+    test: Annotated[int, typer.Option(metavar="N", min=1, help="Questions to test on.")] = 60,
+    seed: Annotated[int, typer.Option(metavar="N", help="The same seed gives the same files.")] = 0,
     texts: Annotated[
-        str, typer.Option(help="Missing texts: substitution (in code) or model (generated and checked).")
+        str,
+        typer.Option(
+            metavar="HOW", help="How missing texts are made: substitution (by code) or model (and checked)."
+        ),
     ] = "substitution",
-    model: Annotated[str | None, typer.Option(help="local:NAME or openai:NAME, for --texts model.")] = None,
+    model: Model = None,
     journal: Annotated[
-        str | None, typer.Option(help="File of the calls made; an interrupted run goes on.")
+        str | None, typer.Option(metavar="FILE", help="Where model calls are kept, so that a run can resume.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="What was built, as one JSON object.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Sources of known reliability that agree and disagree on the same questions (RA-RAG, appendix G)."""
+    """Build sources of known reliability that agree and disagree on questions (RA-RAG, appendix G)."""
     from disputatio.errors import InputError
     from disputatio.eval.builders.multisource import build as make
     from disputatio.eval.builders.multisource import pick, write
@@ -106,33 +120,42 @@ def ramdocs(
     origin: Annotated[
         str,
         typer.Argument(
-            help="Questions: ambignq:PATH, or NAME:PATH of a data set with several right answers."
+            metavar="NAME:PATH",
+            help="Questions: ambignq:PATH, or another data set with several right answers.",
         ),
     ],
     out: Annotated[
-        Path, typer.Option("--out", help="File of JSON lines, for `disputatio eval run ramdocs:`.")
+        Path,
+        typer.Option("--out", metavar="FILE", help="File of JSON lines, for `disputatio eval run ramdocs:`."),
     ],
-    index: Annotated[
-        Path | None, typer.Option(help="Folder of the index that is searched.", metavar="DIR")
-    ] = None,
+    index: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder of the index to search.")] = None,
     passages: Annotated[
         list[str] | None,
         typer.Option(
-            help="Or passages: FILE.jsonl, or NAME:PATH of a data set; without both, the row's own."
+            metavar="FILE|NAME:PATH",
+            help="Passages of a file or of a data set.  [default: those of each row]",
         ),
     ] = None,
-    questions: Annotated[int | None, typer.Option(min=1, help="How many; all that can be built.")] = None,
-    answers: Annotated[str, typer.Option(help="Shares of questions with 1, 2, ... answers.")] = "",
-    supports: Annotated[str, typer.Option(help="Shares of answers with 1, 2, ... passages.")] = "",
-    misinformation: Annotated[
-        str, typer.Option(help="Shares of questions with 0, 1, ... such passages.")
+    questions: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="How many.  [default: all]")
+    ] = None,
+    answers: Annotated[
+        str, typer.Option(metavar="SHARES", help="Shares of questions with 1, 2, ... answers.")
     ] = "",
-    noise: Annotated[str, typer.Option(help="Shares of questions with 0, 1, ... such passages.")] = "",
-    depth: Annotated[int, typer.Option(min=1, help="Passages looked at for each question.")] = 20,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same file.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="What was built, as one JSON object.")] = False,
+    supports: Annotated[
+        str, typer.Option(metavar="SHARES", help="Shares of answers with 1, 2, ... passages.")
+    ] = "",
+    misinformation: Annotated[
+        str, typer.Option(metavar="SHARES", help="Shares of questions with 0, 1, ... such passages.")
+    ] = "",
+    noise: Annotated[
+        str, typer.Option(metavar="SHARES", help="Shares of questions with 0, 1, ... such passages.")
+    ] = "",
+    depth: Annotated[int, typer.Option(metavar="N", min=1, help="Passages searched for each question.")] = 20,
+    seed: Annotated[int, typer.Option(metavar="N", help="The same seed gives the same file.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Ambiguity, misinformation and noise at once, in RAMDocs' format (MADAM-RAG, section 3)."""
+    """Combine ambiguity, misinformation and noise, in RAMDocs' format (MADAM-RAG, section 3)."""
     from disputatio.errors import InputError
     from disputatio.eval.builders import figure5
     from disputatio.eval.builders.ambiguity import pool, read_ambiguous
@@ -211,18 +234,25 @@ def inconsistent(
     origin: Annotated[
         list[str],
         typer.Argument(
-            help="NAME:PATH of conflictnq, nq_with_passages or poisonedrag, or of a data set with passages."
+            metavar="NAME:PATH...",
+            help="Of conflictnq, nq_with_passages or poisonedrag, or of a data set with passages.",
         ),
     ],
     out: Annotated[
         Path,
-        typer.Option("--out", help="File of JSON lines, for `disputatio eval run faitheval_inconsistent:`."),
+        typer.Option(
+            "--out",
+            metavar="FILE",
+            help="File of JSON lines, for `disputatio eval run faitheval_inconsistent:`.",
+        ),
     ],
-    questions: Annotated[int | None, typer.Option(min=1, help="How many; all that can be built.")] = None,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same file.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="What was built, as one JSON object.")] = False,
+    questions: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="How many.  [default: all]")
+    ] = None,
+    seed: Annotated[int, typer.Option(metavar="N", help="The same seed gives the same file.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Two documents on a question that contradict each other, in FaithEval's format."""
+    """Pair documents that contradict each other on a question, in FaithEval's format."""
     from disputatio.eval.builders.inconsistent import contradict, read_single
     from disputatio.eval.builders.row_file import write_lines
 
@@ -251,11 +281,15 @@ def inconsistent(
 def corpus(
     dataset: Annotated[
         str,
-        typer.Argument(help="NAME:PATH of a data set with passages; for datamorgana its corpus file."),
+        typer.Argument(
+            metavar="NAME:PATH", help="A data set with passages; for datamorgana its corpus file."
+        ),
     ],
-    out: Annotated[Path, typer.Option("--out", help="File of JSON lines, for `disputatio ingest`.")],
+    out: Annotated[
+        Path, typer.Option("--out", metavar="FILE", help="File of JSON lines, for `disputatio ingest`.")
+    ],
 ) -> None:
-    """The texts of a data set, each once with its id, to be ingested as an index."""
+    """Write the texts of a data set, each once with its id, for `disputatio ingest`."""
     from disputatio.eval.data.corpora import write_corpus
 
     count = write_corpus(dataset, out)
@@ -265,25 +299,35 @@ def corpus(
 
 @app.command()
 def imbalance(
-    dataset: Annotated[str, typer.Argument(help="ramdocs:PATH, or a file of its format.")],
-    out: Annotated[Path, typer.Option("--out", help="File of JSON lines, for `disputatio eval run jsonl:`.")],
-    levels: Annotated[str, typer.Option(help="Passages for the other answer, rising.")] = "1,2,3",
-    seed: Annotated[int, typer.Option(help="The same seed gives the same file.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="What was built, as one JSON object.")] = False,
+    dataset: Annotated[str, typer.Argument(metavar="ramdocs:PATH", help="RAMDocs, or a file of its format.")],
+    out: Annotated[
+        Path,
+        typer.Option("--out", metavar="FILE", help="File of JSON lines, for `disputatio eval run jsonl:`."),
+    ],
+    levels: Annotated[
+        str, typer.Option(metavar="N,...", help="Passages for the other answer, rising.")
+    ] = "1,2,3",
+    seed: Annotated[int, typer.Option(metavar="N", help="The same seed gives the same file.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Two right answers, one with a passage and the other with 1, 2, 3 (MADAM-RAG, figure 4a)."""
+    """Give one right answer a passage and another 1, 2 or 3 (MADAM-RAG, figure 4a)."""
     _controlled("imbalance", dataset, out, levels=levels, seed=seed, as_json=as_json)
 
 
 @app.command()
 def misinformation(
-    dataset: Annotated[str, typer.Argument(help="ramdocs:PATH, or a file of its format.")],
-    out: Annotated[Path, typer.Option("--out", help="File of JSON lines, for `disputatio eval run jsonl:`.")],
-    levels: Annotated[str, typer.Option(help="Passages for the wrong answer, rising; 0 is none.")] = "1,2,3",
-    seed: Annotated[int, typer.Option(help="The same seed gives the same file.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="What was built, as one JSON object.")] = False,
+    dataset: Annotated[str, typer.Argument(metavar="ramdocs:PATH", help="RAMDocs, or a file of its format.")],
+    out: Annotated[
+        Path,
+        typer.Option("--out", metavar="FILE", help="File of JSON lines, for `disputatio eval run jsonl:`."),
+    ],
+    levels: Annotated[
+        str, typer.Option(metavar="N,...", help="Passages for the wrong answer, rising; 0: none.")
+    ] = "1,2,3",
+    seed: Annotated[int, typer.Option(metavar="N", help="The same seed gives the same file.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Two right answers with a passage each, and 1, 2, 3 for a wrong one (MADAM-RAG, figure 4b)."""
+    """Give two right answers a passage each and a wrong one 1, 2 or 3 (MADAM-RAG, figure 4b)."""
     _controlled("misinformation", dataset, out, levels=levels, seed=seed, as_json=as_json)
 
 

@@ -29,7 +29,7 @@ def datasets(
 
     rows = {form.name: described(form) for form in all_formats()}
     if name is not None and name not in rows:
-        raise UnknownName("data set", name, rows)
+        raise UnknownName("data set", name, rows, command="disputatio eval datasets")
     if as_json:
         write_json(rows[name] if name else list(rows.values()), indent=2)
         return

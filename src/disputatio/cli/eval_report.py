@@ -16,27 +16,26 @@ from rich.box import SIMPLE
 from rich.table import Table
 from rich.text import Text
 
+from disputatio.cli.options import Json
 from disputatio.cli.screen import plain, printing, write, write_json
 from disputatio.errors import InputError
 from disputatio.text import one_line
 
-_Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-
 
 def report(
     out: Annotated[Path, typer.Argument(metavar="DIR", help="The --out folder of `disputatio eval run`.")],
-    as_json: _Json = False,
+    as_json: Json = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV, one figure a line.")] = False,
     html: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write a page with plots that stands alone.")
+        Path | None, typer.Option(metavar="FILE", help="Write a self-contained page with plots.")
     ] = None,
     metric: Annotated[
-        str | None, typer.Option(help="Rank by this metric: em_lenient, f1, accuracy, ...")
+        str | None, typer.Option(metavar="NAME", help="Rank by this metric: em_lenient, f1, accuracy, ...")
     ] = None,
 ) -> None:
-    """Who leads, by how much and at what cost; tables with intervals, paired tests, failures.
+    """Rank the strategies: scores with intervals, paired tests, costs, failures.
 
-    An evaluation that is still running is reported as far as it is.
+    An evaluation that is still running is reported so far.
     """
     from disputatio.eval.reporting.page import page
     from disputatio.eval.reporting.report import report as found_in
@@ -62,16 +61,17 @@ def compare(
         list[Path], typer.Argument(metavar="DIR [DIR]", help="One run folder, or two with common questions.")
     ],
     strategies: Annotated[
-        str | None, typer.Option(help="X,Y: the two to compare; X is of the first folder, Y of the second.")
+        str | None,
+        typer.Option(metavar="X,Y", help="The two to compare; X is in the first folder, Y in the second."),
     ] = None,
-    as_json: _Json = False,
-    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a page that stands alone.")] = None,
+    as_json: Json = False,
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a self-contained page.")] = None,
     limit: Annotated[
-        int, typer.Option(min=0, help="Questions to print; JSON and the page have all of them.")
+        int, typer.Option(metavar="N", min=0, help="Questions to print; JSON and the page have all.")
     ] = 20,
-    metric: Annotated[str | None, typer.Option(help="Which score says who is better.")] = None,
+    metric: Annotated[str | None, typer.Option(metavar="NAME", help="Compare by this metric.")] = None,
 ) -> None:
-    """The questions where two differ, side by side: answers, scores, positions, traces."""
+    """Show the questions on which two strategies differ: answers, scores, positions, traces."""
     from disputatio.eval.reporting.compare import compare as compared
     from disputatio.eval.reporting.compare import sides
     from disputatio.eval.reporting.compare_page import comparison_page
@@ -88,10 +88,10 @@ def compare(
 
 def tables(
     runs: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Folders of `disputatio eval run`.")],
-    paper: Annotated[str, typer.Option(help="madam, ra-rag, ac-rag or ragenta.")],
-    as_json: _Json = False,
+    paper: Annotated[str, typer.Option(metavar="NAME", help="madam, ra-rag, ac-rag or ragenta.")],
+    as_json: Json = False,
 ) -> None:
-    """The tables of a paper with ours beside: the same methods and columns, and what is missing."""
+    """Print a paper's tables beside ours: the same methods and columns, and what is missing."""
     from disputatio.eval.reporting.paper_tables import markdown, paper_tables
 
     results = paper_tables(paper, runs)

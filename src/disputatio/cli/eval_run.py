@@ -19,8 +19,9 @@ from disputatio.cli import eval_report as cli_report
 from disputatio.cli.eval_build import app as build_app
 from disputatio.cli.eval_datasets import datasets
 from disputatio.cli.eval_synthesize import synthesize
-from disputatio.cli.options import read_roles
+from disputatio.cli.options import Json, Model, Replay, Roles, read_roles
 from disputatio.errors import InputError
+from disputatio.text import one_line
 
 if TYPE_CHECKING:
     from disputatio.eval.results import Results
@@ -38,58 +39,88 @@ app.command()(cli_report.report)
 app.command()(cli_report.compare)
 app.command()(cli_report.tables)
 
-_Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-
 
 @app.command("run")
 def run_command(
     dataset: Annotated[
-        list[str], typer.Argument(help="NAME:PATH, as `disputatio eval datasets` lists them.")
+        list[str],
+        typer.Argument(metavar="NAME:PATH...", help="Data sets; `disputatio eval datasets` lists the names."),
     ],
     strategy: Annotated[
-        str, typer.Option("--strategy", help="Strategies, separated by commas; LABEL=NAME renames one.")
+        str,
+        typer.Option(
+            "--strategy",
+            metavar="NAME,...",
+            help="Strategies, separated by commas; LABEL=NAME gives one a label.",
+        ),
     ],
-    out: Annotated[Path, typer.Option("--out", help="Folder of the journal; running again goes on there.")],
-    limit: Annotated[int | None, typer.Option(min=1, help="Only the first so many rows.")] = None,
-    seed: Annotated[int, typer.Option(help="Seed of shuffles and of the bootstrap.")] = 0,
+    out: Annotated[
+        Path,
+        typer.Option("--out", metavar="DIR", help="Folder for the results; the same command resumes there."),
+    ],
+    limit: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Only the first N rows.  [default: all]")
+    ] = None,
+    seed: Annotated[int, typer.Option(metavar="N", help="Seed of shuffles and of the bootstrap.")] = 0,
     seeds: Annotated[
-        str | None, typer.Option(help="Several, as 0,1,2: every strategy that has a seed runs with each.")
+        str | None,
+        typer.Option(
+            metavar="N,...", help="Run every strategy that has a seed with each of these, such as 0,1,2."
+        ),
     ] = None,
-    rows: Annotated[Path | None, typer.Option(help="File of row numbers from 0, one a line.")] = None,
-    as_json: _Json = False,
-    model: Annotated[str | None, typer.Option(help="local:NAME or openai:NAME.")] = None,
-    role: Annotated[list[str] | None, typer.Option(help="ROLE=MODEL: another model for one role.")] = None,
+    rows: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Row numbers to ask, from 0, one a line.")
+    ] = None,
+    as_json: Json = False,
+    model: Model = None,
+    role: Roles = None,
     setting: Annotated[
-        list[str] | None, typer.Option("--set", help="key=value or STRATEGY.key=value: an option.")
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="An option of the strategies, or of one as STRATEGY.KEY=VALUE; may be repeated.",
+        ),
     ] = None,
-    verify: Annotated[bool, typer.Option(help="Have the citations judged, which costs calls.")] = False,
+    verify: Annotated[bool, typer.Option(help="Check citations with the model; costs calls.")] = False,
     judge: Annotated[
-        bool, typer.Option("--judge", help="Have answers graded by the model of --role judge=MODEL.")
+        bool, typer.Option("--judge", help="Grade answers with the model of --role judge=MODEL.")
     ] = False,
     index: Annotated[
-        Path | None, typer.Option(help="Search this index, not each row's own passages.", metavar="DIR")
+        Path | None, typer.Option(metavar="DIR", help="Search this index, not each row's passages.")
     ] = None,
     in_flight: Annotated[
-        int, typer.Option("--in-flight", "--workers", min=1, help="Questions in hand at a time.")
+        int,
+        typer.Option(
+            "--in-flight", "--workers", metavar="N", min=1, help="Questions asked at the same time."
+        ),
     ] = 1,
     budget_calls: Annotated[
-        int | None, typer.Option(min=0, help="Stop before all runs of --out made more model calls.")
+        int | None,
+        typer.Option(metavar="N", min=0, help="Stop before all runs in --out exceed N model calls."),
     ] = None,
     budget_tokens: Annotated[
-        int | None, typer.Option(min=0, help="Stop before they read and wrote more tokens.")
+        int | None, typer.Option(metavar="N", min=0, help="Stop before they exceed N tokens.")
     ] = None,
     budget_money: Annotated[
-        float | None, typer.Option(min=0, help="Stop before they cost more, by the table of prices.")
+        float | None,
+        typer.Option(metavar="SUM", min=0, help="Stop before they exceed this cost, by --prices."),
     ] = None,
     prices: Annotated[
-        Path | None, typer.Option(help="TOML file of prices (`disputatio eval prices` prints ours).")
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="TOML table of prices.  [default: that of `disputatio eval prices`]"
+        ),
     ] = None,
     journal: Annotated[
-        str | None, typer.Option(help="File of model calls to repeat free; none unless given: it hides time.")
+        str | None,
+        typer.Option(
+            metavar="FILE", help="Where model calls are kept, to be reused; hides time.  [default: none]"
+        ),
     ] = None,
-    replay: Annotated[bool, typer.Option("--replay", help="Use the journal's calls and no model.")] = False,
+    replay: Replay = False,
 ) -> None:
-    """Ask every strategy every question, resumably, and print the scores."""
+    """Ask every strategy every question and print the scores; can be interrupted and resumed."""
     from disputatio.eval.evaluate import evaluate
     from disputatio.eval.reporting.report import summaries
     from disputatio.eval.running.budget import Budget
@@ -131,7 +162,7 @@ def run_command(
 
 @app.command("prices")
 def prices_command() -> None:
-    """The table of prices that budgets of money go by, as a TOML file to edit and give with --prices."""
+    """Print the built-in table of prices, as a TOML file to edit and pass to --prices."""
     from disputatio.eval.running.prices import our_prices
 
     typer.echo(our_prices(), nl=False)
@@ -208,7 +239,9 @@ class _Line:
         failed = f", {progress.faults} failed" if progress.faults else ""
         text = f"{progress.done}/{progress.total} {progress.entrant}, row {progress.row}{failed}{left}"
         if progress.fault:
-            typer.echo(f"\r\x1b[Krow {progress.row}, {progress.entrant}: {progress.fault}", err=True)
+            typer.echo(
+                f"\r\x1b[Krow {progress.row}, {progress.entrant}: {one_line(progress.fault)}", err=True
+            )
         typer.echo(f"\r\x1b[K{text}", err=True, nl=progress.done == progress.total)
 
 

@@ -11,26 +11,32 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from disputatio.cli.options import Journal, Model, Replay
+
 if TYPE_CHECKING:
     from disputatio.eval.builders.synthesis import Synthetic
 
 
 def synthesize(
-    index: Annotated[Path, typer.Option(help="Folder of the index.", metavar="DIR")],
-    questions: Annotated[int, typer.Option(min=1, help="How many questions.")],
-    out: Annotated[Path, typer.Option("--out", help="File of JSON lines; running again goes on there.")],
+    index: Annotated[Path, typer.Option(metavar="DIR", help="Folder of the index.")],
+    questions: Annotated[int, typer.Option(metavar="N", min=1, help="How many questions.")],
+    out: Annotated[
+        Path,
+        typer.Option("--out", metavar="FILE", help="File of JSON lines; the same command resumes there."),
+    ],
     mix: Annotated[
         list[str] | None,
         typer.Option(
-            help="CATEGORY=VALUE:SHARE,...: another mix of answer, premise, formulation or user.",
+            metavar="CATEGORY=VALUE:SHARE,...",
+            help="Another mix of answer, premise, formulation or user; may be repeated.",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same questions.")] = 0,
-    model: Annotated[str | None, typer.Option(help="local:NAME or openai:NAME, which writes them.")] = None,
-    journal: Annotated[str | None, typer.Option(help="File of model calls to repeat free.")] = None,
-    replay: Annotated[bool, typer.Option("--replay", help="Use the journal's calls and no model.")] = False,
+    seed: Annotated[int, typer.Option(metavar="N", help="The same seed gives the same questions.")] = 0,
+    model: Model = None,
+    journal: Journal = None,
+    replay: Replay = False,
 ) -> None:
-    """Questions with their passages and checked short answers, for `disputatio eval run jsonl:FILE`."""
+    """Write questions with passages and checked short answers, for `disputatio eval run jsonl:FILE`."""
     from disputatio.config import read_settings
     from disputatio.eval.builders.question_writer import prompts_hash
     from disputatio.eval.builders.synthesis import mixed

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from disputatio.cli.options import Columns, TextColumn
+from disputatio.cli.options import Columns, IndexFolder, Json, TextColumn
 from disputatio.errors import InputError
 
 if TYPE_CHECKING:
@@ -16,41 +16,44 @@ if TYPE_CHECKING:
     from disputatio.store.ingesting.ingest import IngestSummary
     from disputatio.store.ingesting.options import ReadOptions
 
-_Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-_Index = Annotated[Path | None, typer.Option(help="Folder of the index.", metavar="DIR")]
-
 
 def ingest(
     paths: Annotated[
         list[str], typer.Argument(help="Files, folders, patterns; - reads standard input.", metavar="PATH...")
     ],
-    index: _Index = None,
+    index: IndexFolder = None,
     source_by: Annotated[
-        str | None, typer.Option(help="What tells sources apart: domain, folder, field:NAME or file.")
+        str | None,
+        typer.Option(metavar="HOW", help="What tells sources apart: domain, folder, field:NAME or file."),
     ] = None,
     text_column: TextColumn = None,
     mapping: Columns = None,
     exclude: Annotated[
         list[str] | None,
         typer.Option(
-            help="Leave out files and folders whose name or path fits: '*.log', 'old/*'. Repeatable.",
+            help="Leave out files and folders that match, such as '*.log' or 'old/*'; may be repeated.",
             metavar="PATTERN",
         ),
     ] = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit with 1 when a file or row was refused.")
     ] = False,
-    embedder: Annotated[str | None, typer.Option(help="Embedding model, or none.")] = None,
-    language: Annotated[
-        str | None, typer.Option(help="Of stemming, for a new index: english, german, ..., none.")
+    embedder: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Embedding model, or none.  [default: minilm-l6-v2]")
     ] = None,
-    urls: Annotated[bool, typer.Option("--urls", help="Fetch what is an http(s) address.")] = False,
-    watch: Annotated[bool, typer.Option("--watch", help="Stay, and ingest what changes.")] = False,
+    language: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Language of stemming in a new index: german, ..., none.  [default: english]"
+        ),
+    ] = None,
+    urls: Annotated[bool, typer.Option("--urls", help="Fetch paths that are http(s) addresses.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Keep running and ingest what changes.")] = False,
     ray: Annotated[
         str | None,
         typer.Option(help="Read and embed on a Ray cluster: its address, or local.", metavar="ADDRESS"),
     ] = None,
-    as_json: _Json = False,
+    as_json: Json = False,
 ) -> None:
     """Read documents into an index.
 

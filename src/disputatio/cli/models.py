@@ -9,14 +9,16 @@ import typer
 
 from disputatio.cli.options import Json
 
-app = typer.Typer(help="Models known by name, verified by sha256.", no_args_is_help=True)
+app = typer.Typer(help="List, fetch and find models; verified by sha256.", no_args_is_help=True)
 
-_Name = Annotated[str, typer.Argument(help="A name of the list, a path, or a hub's owner/repo[:file].")]
+_Name = Annotated[
+    str, typer.Argument(metavar="NAME", help="A name of the list, a path, or a hub's owner/repo[:file].")
+]
 
 
 @app.command("list")
 def list_command(as_json: Json = False) -> None:
-    """The models known by name, and which are here."""
+    """List the models known by name, and which are here."""
     from disputatio.cli.screen import write, write_json
     from disputatio.llm import catalogue
 
@@ -45,7 +47,7 @@ def list_command(as_json: Json = False) -> None:
 
 @app.command("pull")
 def pull_command(name: _Name, as_json: Json = False) -> None:
-    """Fetch a model, resumably, check it, and print where it is."""
+    """Fetch a model, verify it, and print where it is; can be interrupted and resumed."""
     from disputatio.cli.screen import Meter
     from disputatio.llm import catalogue
 

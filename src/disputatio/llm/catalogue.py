@@ -50,7 +50,7 @@ def find(name: str) -> ModelEntry:
     for entry in entries():
         if entry.name == name:
             return entry
-    raise UnknownName("model", name, [entry.name for entry in entries()])
+    raise UnknownName("model", name, [entry.name for entry in entries()], command="disputatio model list")
 
 
 def is_present(name: str) -> bool:

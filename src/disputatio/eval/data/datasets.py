@@ -211,7 +211,7 @@ def _parsed(spec: str) -> _Request:
     """The format, the file and the part that `NAME:PATH#PART` names; a hub's file is fetched."""
     name, colon, path = spec.partition(":")
     if name not in FORMATS:
-        raise UnknownName("data set", name, FORMATS)
+        raise UnknownName("data set", name, FORMATS, command="disputatio eval datasets")
     if not colon or not path:
         raise InputError(f"{spec}: say which file, as in {name}:PATH")
     form = FORMATS[name]
