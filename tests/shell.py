@@ -58,9 +58,9 @@ def run(capsys: pytest.CaptureFixture[str], *words: str | Path) -> Run:
         patch.setattr(sys, "argv", ["disputatio", *map(str, words)])
         with pytest.raises(SystemExit) as ended:
             main()
-    said = capsys.readouterr()
+    captured = capsys.readouterr()
     assert isinstance(ended.value.code, int)
-    return Run(code=ended.value.code, out=said.out, err=said.err)
+    return Run(code=ended.value.code, out=captured.out, err=captured.err)
 
 
 def start(*words: str | Path, before: str = "", **options: Any) -> subprocess.Popen[str]:
@@ -84,5 +84,5 @@ def write_script(path: Path, script: Mapping[str, Any] = SCRIPT) -> str:
 
 def write_passages(path: Path, passages: list[dict[str, str]] | None = None) -> Path:
     """Write passages as JSON lines."""
-    path.write_text("".join(json.dumps(one) + "\n" for one in passages or PASSAGES))
+    path.write_text("".join(json.dumps(passage) + "\n" for passage in passages or PASSAGES))
     return path

@@ -26,7 +26,7 @@ def _debate(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(autouse=True)
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder to work in, with a script and passages."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("DISPUTATIO_CACHE", str(tmp_path / "cache"))
@@ -37,8 +37,8 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def ask(capsys: Capture, *words: str | Path, question: str = QUESTION) -> Run:
     """Ask the script about the passages; more words may be given."""
-    given = ("--passages", "passages.jsonl") if "--index" not in words else ()
-    return run(capsys, "ask", question, "--model", "scripted:script.json", *given, *words)
+    searched = ("--passages", "passages.jsonl") if "--index" not in words else ()
+    return run(capsys, "ask", question, "--model", "scripted:script.json", *searched, *words)
 
 
 # --- an answer ----------------------------------------------------------------------------------
@@ -76,11 +76,11 @@ def test_json_is_one_object_of_the_documented_fields_and_nothing_else(capsys: Ca
 
 def test_every_quote_stands_in_the_passage_it_names(capsys: Capture) -> None:
     answer = ask(capsys, "--json").json
-    texts = {one["id"]: one["text"] for one in answer["passages"]}
-    citations = [one for claim in answer["claims"] for one in claim["citations"]]
+    texts = {passage["id"]: passage["text"] for passage in answer["passages"]}
+    citations = [citation for claim in answer["claims"] for citation in claim["citations"]]
     assert len(citations) == 2
-    for one in citations:
-        assert texts[one["passage"]][one["start"] : one["end"]] == one["quote"]
+    for citation in citations:
+        assert texts[citation["passage"]][citation["start"] : citation["end"]] == citation["quote"]
 
 
 def test_a_person_reads_the_positions_in_eighty_columns(
@@ -100,11 +100,13 @@ def test_a_person_reads_the_positions_in_eighty_columns(
     assert not any(line.endswith(" ") for line in lines)
 
 
-@pytest.mark.parametrize(("given", "width"), [("", 100), ("none", 100), ("0", 100), ("64", 64), ("150", 150)])
+@pytest.mark.parametrize(
+    ("columns", "width"), [("", 100), ("none", 100), ("0", 100), ("64", 64), ("150", 150)]
+)
 def test_off_a_terminal_the_width_is_that_of_columns_or_a_hundred(
-    given: str, width: int, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+    columns: str, width: int, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("COLUMNS", given)
+    monkeypatch.setenv("COLUMNS", columns)
     script = dict(SCRIPT)
     script["You aggregate a debate"] = {"answers": ["1887"], "explanation": "In 1887 " + "it crossed " * 40}
     write_script(Path("script.json"), script)
@@ -155,7 +157,7 @@ def test_strict_drops_a_claim_without_a_quote_and_abstains_with_exit_1(capsys: C
 
 def test_without_verification_no_judge_is_asked(capsys: Capture) -> None:
     judged, unjudged = ask(capsys, "--json").json, ask(capsys, "--json", "--no-verify").json
-    assert {one["verdict"] for one in unjudged["claims"][0]["citations"]} == {"unchecked"}
+    assert {citation["verdict"] for citation in unjudged["claims"][0]["citations"]} == {"unchecked"}
     assert unjudged["usage"]["calls"] == judged["usage"]["calls"] - 2
 
 
@@ -173,8 +175,8 @@ def test_a_role_that_nobody_plays_is_told(capsys: Capture) -> None:
     done = ask(capsys, "--role", "reeder=scripted:", "--role", "judge=scripted:", "--json")
     assert done.code == 0
     assert done.json["answers"] == ["1887"]
-    told = "--role reeder: nothing was asked of it; the models played aggregator, judge, reader\n"
-    assert done.err == told
+    message = "--role reeder: nothing was asked of it; the models played aggregator, judge, reader\n"
+    assert done.err == message
 
 
 def test_terminal_escapes_of_a_document_reach_no_terminal(capsys: Capture) -> None:
@@ -196,8 +198,8 @@ def test_terminal_escapes_of_a_document_reach_no_terminal(capsys: Capture) -> No
 
 
 # --- passages in hand ---------------------------------------------------------------------------
-def test_bad_rows_are_listed_and_the_answer_is_from_the_others(place: Path, capsys: Capture) -> None:
-    with (place / "passages.jsonl").open("a") as file:
+def test_bad_rows_are_listed_and_the_answer_is_from_the_others(workspace: Path, capsys: Capture) -> None:
+    with (workspace / "passages.jsonl").open("a") as file:
         file.write('{"text": ""}\nnot JSON \x1b[2J\n')
     done = ask(capsys, "--json")
     assert (done.code, done.json["answers"]) == (0, ["1887"])
@@ -212,7 +214,7 @@ def test_bad_rows_are_listed_and_the_answer_is_from_the_others(place: Path, caps
 def test_passages_come_from_standard_input_in_any_format(
     form: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rows = [{"body": one["text"], "source": one["source"]} for one in PASSAGES]
+    rows = [{"body": passage["text"], "source": passage["source"]} for passage in PASSAGES]
     content = {
         "lines": "".join(json.dumps(row) + "\n" for row in rows),
         "array": json.dumps(rows, indent=1),
@@ -237,7 +239,7 @@ def test_lists_fit_eighty_columns(
 
 
 def test_models_are_listed_with_what_is_here(capsys: Capture) -> None:
-    rows = {one["name"]: one for one in run(capsys, "model", "list", "--json").json}
+    rows = {model["name"]: model for model in run(capsys, "model", "list", "--json").json}
     assert rows["minilm-l6-v2"]["present"] is False
     assert rows["minilm-l6-v2"]["sha256"]
     missing = run(capsys, "model", "path", "minilm-l6-v2")
@@ -252,8 +254,8 @@ def test_the_version_is_printed(capsys: Capture) -> None:
 
 
 # --- an index -----------------------------------------------------------------------------------
-def test_good_files_are_ingested_and_bad_ones_listed(place: Path, capsys: Capture) -> None:
-    folder = place / "docs"
+def test_good_files_are_ingested_and_bad_ones_listed(workspace: Path, capsys: Capture) -> None:
+    folder = workspace / "docs"
     folder.mkdir()
     (folder / "good.md").write_text("# The ferry\n\nThe ferry first crossed in 1887.\n")
     (folder / "empty.txt").write_text("")
@@ -264,19 +266,19 @@ def test_good_files_are_ingested_and_bad_ones_listed(place: Path, capsys: Captur
     done = run(capsys, "ingest", folder, "--index", "docs.index", "--embedder", "none", "--json")
     assert done.code == 0
     assert done.err == "6 files or rows were refused; the rest was ingested (--strict makes this an error)\n"
-    refused = {Path(one["path"]).name for one in done.json["refused"]}
+    refused = {Path(refusal["path"]).name for refusal in done.json["refused"]}
     assert refused >= {"empty.txt", "binary.txt", "broken.pdf", "half.jsonl:2", "half.jsonl:3"}
     assert done.json["added"] == 2
     again = run(capsys, "ingest", folder, "--index", "docs.index", "--strict")
     assert again.code == 1
     assert "2 unchanged" in again.out
     assert again.err.count("refused ") == len(done.json["refused"])
-    found = ask(capsys, "--index", "docs.index", "--json")
-    assert found.json["answers"] == ["1887"]
+    answered = ask(capsys, "--index", "docs.index", "--json")
+    assert answered.json["answers"] == ["1887"]
 
 
-def test_columns_are_named_and_files_left_out_by_options_of_ingest(place: Path, capsys: Capture) -> None:
-    folder = place / "docs"
+def test_columns_are_named_and_files_left_out_by_options_of_ingest(workspace: Path, capsys: Capture) -> None:
+    folder = workspace / "docs"
     (folder / "old").mkdir(parents=True)
     (folder / "rows.csv").write_text("name,body,year\nFerry,It first crossed in 1887.,1990\n")
     (folder / "old" / "a.txt").write_text("An old text.")
@@ -302,9 +304,9 @@ def test_columns_are_named_and_files_left_out_by_options_of_ingest(place: Path, 
     assert "is mapped to one of text, title, url, date, source, owner" in wrong.err
 
 
-def test_an_ingest_that_finds_nothing_says_so(place: Path, capsys: Capture) -> None:
-    (place / "empty").mkdir()
-    done = run(capsys, "ingest", place / "empty", "--index", "docs.index", "--embedder", "none")
+def test_an_ingest_that_finds_nothing_says_so(workspace: Path, capsys: Capture) -> None:
+    (workspace / "empty").mkdir()
+    done = run(capsys, "ingest", workspace / "empty", "--index", "docs.index", "--embedder", "none")
     assert (done.code, done.err) == (1, "nothing was ingested: no document was found that could be read\n")
 
 
@@ -315,34 +317,34 @@ def _hashed(monkeypatch: pytest.MonkeyPatch) -> HashEmbedder:
     return embedder
 
 
-def _ingested(place: Path, capsys: Capture, *words: str) -> None:
-    (place / "docs.jsonl").write_text((place / "passages.jsonl").read_text())
+def _ingested(workspace: Path, capsys: Capture, *words: str) -> None:
+    (workspace / "docs.jsonl").write_text((workspace / "passages.jsonl").read_text())
     done = run(capsys, "ingest", "docs.jsonl", "--index", "docs.index", *words)
     assert done.code == 0, done.err
 
 
 def test_an_answer_replays_to_the_byte_without_model_script_or_embedder(
-    place: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+    workspace: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     embedder = _hashed(monkeypatch)
-    _ingested(place, capsys)
+    _ingested(workspace, capsys)
     words = ("--index", "docs.index", "--journal", "calls.sqlite")
     first = ask(capsys, *words, "--json")
     assert first.json["answers"] == ["1887"]
     shown = ask(capsys, *words)
-    asked = embedder.calls
+    calls = embedder.calls
 
     def unavailable(*_: object, **__: object) -> Any:
         raise AssertionError("an embedder was opened")
 
     monkeypatch.setattr("disputatio.parts.open_embedder", unavailable)
-    (place / "script.json").unlink()
-    before = _rows(place / "calls.sqlite")
+    (workspace / "script.json").unlink()
+    before = _rows(workspace / "calls.sqlite")
     again = ask(capsys, *words, "--replay", "--json")
     assert (again.code, again.out, again.err) == (0, first.out, "")
     assert ask(capsys, *words, "--replay").out == shown.out
-    assert embedder.calls == asked == 2  # the passages, and the question once
-    assert _rows(place / "calls.sqlite") == before
+    assert embedder.calls == calls == 2  # the passages, and the question once
+    assert _rows(workspace / "calls.sqlite") == before
 
 
 def _rows(journal: Path) -> list[str]:
@@ -352,10 +354,10 @@ def _rows(journal: Path) -> list[str]:
 
 
 def test_a_replay_of_another_question_says_what_is_missing(
-    place: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+    workspace: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _hashed(monkeypatch)
-    _ingested(place, capsys)
+    _ingested(workspace, capsys)
     words = ("--index", "docs.index", "--journal", "calls.sqlite")
     ask(capsys, *words)
     other = ask(capsys, *words, "--replay", question="When did the sheep first cross?")
@@ -368,11 +370,11 @@ def test_a_replay_of_another_question_says_what_is_missing(
 
 
 def test_an_index_is_opened_once_and_with_the_embedder_it_was_made_with(
-    place: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+    workspace: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from disputatio.store.index import Index
 
-    _ingested(place, capsys, "--embedder", "none")
+    _ingested(workspace, capsys, "--embedder", "none")
     opened: list[Path] = []
     attach = Index._attach
 
@@ -388,10 +390,10 @@ def test_an_index_is_opened_once_and_with_the_embedder_it_was_made_with(
 
 
 def test_an_index_of_another_embedder_says_what_to_set(
-    place: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+    workspace: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _hashed(monkeypatch)
-    _ingested(place, capsys)
+    _ingested(workspace, capsys)
     other = HashEmbedder("other-32")
     monkeypatch.setattr("disputatio.parts.open_embedder", lambda *_, **__: other)
     done = ask(capsys, "--index", "docs.index")

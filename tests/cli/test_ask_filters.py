@@ -23,7 +23,7 @@ PASSAGES = [
 
 
 @pytest.fixture(autouse=True)
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with a script and an index of passages."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("DISPUTATIO_CACHE", str(tmp_path / "cache"))
@@ -34,9 +34,9 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def index(place: Path, capsys: Capture) -> Path:
+def index(workspace: Path, capsys: Capture) -> Path:
     assert run(capsys, "ingest", "passages.jsonl", "--embedder", "none").code == 0
-    return place / "disputatio.index"
+    return workspace / "disputatio.index"
 
 
 def ask(capsys: Capture, *words: str) -> Run:

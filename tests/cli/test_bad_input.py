@@ -30,7 +30,7 @@ def _debate(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(autouse=True)
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder to work in, with a script and passages."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("DISPUTATIO_CACHE", str(tmp_path / "cache"))
@@ -41,7 +41,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 # --- wrong words --------------------------------------------------------------------------------
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "message"),
     [
         ("nope", "No such command 'nope'"),
         ("ask", "Missing argument 'QUESTION'"),
@@ -106,16 +106,16 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ],
 )
 def test_wrong_words_are_told_in_one_line_and_nothing_is_made(
-    line: str, said: str, place: Path, capsys: Capture
+    line: str, message: str, workspace: Path, capsys: Capture
 ) -> None:
-    before = sorted(path.name for path in place.iterdir())
+    before = sorted(path.name for path in workspace.iterdir())
     done = run(capsys, *line.split(" "))
     assert done.code == 2
     assert done.out == ""
     assert done.err.count("\n") == 1
     assert done.err.startswith("disputatio: ")
-    assert said in done.err
-    assert sorted({path.name for path in place.iterdir()} - {"cache"}) == before
+    assert message in done.err
+    assert sorted({path.name for path in workspace.iterdir()} - {"cache"}) == before
 
 
 @pytest.mark.parametrize("question", ["", "  \n", "\udcff"])
@@ -126,7 +126,7 @@ def test_a_question_that_is_none_is_refused(question: str, capsys: Capture) -> N
 
 
 @pytest.mark.parametrize(
-    ("lines", "said"),
+    ("lines", "message"),
     [
         ("", "passages.jsonl: has no passages"),
         ('{"title": "Two"}\n', "passages.jsonl:1: has no field 'text' (its fields: title)"),
@@ -138,20 +138,20 @@ def test_a_question_that_is_none_is_refused(question: str, capsys: Capture) -> N
     ],
 )
 def test_a_file_without_a_usable_passage_names_its_first_row(
-    lines: str, said: str, place: Path, capsys: Capture
+    lines: str, message: str, workspace: Path, capsys: Capture
 ) -> None:
-    (place / "passages.jsonl").write_text(lines)
+    (workspace / "passages.jsonl").write_text(lines)
     done = run(capsys, "ask", QUESTION, "--passages", "passages.jsonl", "--json")
     assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
-    assert said in done.err
+    assert message in done.err
 
 
-def test_a_passage_of_a_hundred_thousand_characters_is_divided(place: Path, capsys: Capture) -> None:
+def test_a_passage_of_a_hundred_thousand_characters_is_divided(workspace: Path, capsys: Capture) -> None:
     filler = "The weather on the island changes from hour to hour. " * 1_900
     passages = [
         {"text": filler + "The ferry first crossed in 1887. " + filler[:2_000], "source": "long.example"}
     ]
-    write_passages(place / "passages.jsonl", passages)
+    write_passages(workspace / "passages.jsonl", passages)
     answer = run(capsys, "ask", QUESTION, "--passages", "passages.jsonl", "--json").json
     assert answer["answers"] == ["1887"]
     assert 1 < len(answer["passages"]) <= 24
@@ -167,12 +167,12 @@ def test_a_passage_of_a_hundred_thousand_characters_is_divided(place: Path, caps
     ],
 )
 def test_questions_in_other_scripts_are_answered(
-    question: str, text: str, word: str, place: Path, capsys: Capture
+    question: str, text: str, word: str, workspace: Path, capsys: Capture
 ) -> None:
-    write_passages(place / "passages.jsonl", [{"text": text, "source": "a.example"}])
+    write_passages(workspace / "passages.jsonl", [{"text": text, "source": "a.example"}])
     script = {"You aggregate": {"answers": [word], "explanation": ""}}
     write_script(
-        place / "script.json", {**script, word: {"answer": word, "explanation": text, "quote": word}}
+        workspace / "script.json", {**script, word: {"answer": word, "explanation": text, "quote": word}}
     )
     done = run(capsys, "ask", question, "--passages", "passages.jsonl", "--json")
     assert done.json["question"] == question
@@ -181,13 +181,13 @@ def test_questions_in_other_scripts_are_answered(
     assert word in run(capsys, "ask", question, "--passages", "passages.jsonl").out
 
 
-def test_a_model_whose_words_are_never_usable_is_a_fault(place: Path, capsys: Capture) -> None:
+def test_a_model_whose_words_are_never_usable_is_a_fault(workspace: Path, capsys: Capture) -> None:
     script: dict[str, Any] = {**SCRIPT, "You aggregate a debate": "The answer is 1887."}
-    write_script(place / "script.json", script)
+    write_script(workspace / "script.json", script)
     done = run(capsys, "ask", QUESTION, "--passages", "passages.jsonl", "--trace", "trace.jsonl")
     assert (done.code, done.out, done.err.count("\n")) == (3, "", 1)
     assert "the model's reply was not usable" in done.err
-    assert (place / "trace.jsonl").read_text().count("\n") > 4  # what led to it can be read
+    assert (workspace / "trace.jsonl").read_text().count("\n") > 4  # what led to it can be read
 
 
 # --- endpoints ----------------------------------------------------------------------------------
@@ -211,7 +211,7 @@ HTML = Wire(kind="text/html", pieces=["<html><body>Sign in</body></html>"])
 
 
 @pytest.mark.parametrize(
-    ("script", "said"),
+    ("script", "message"),
     [
         ([fails(401, f"bad key {KEY}")], "answered 401"),
         ([fails(404, "no such model")], "is there a model 'm'"),
@@ -227,13 +227,13 @@ HTML = Wire(kind="text/html", pieces=["<html><body>Sign in</body></html>"])
     ],
 )
 def test_a_faulty_endpoint_is_one_line_without_the_key(
-    script: Any, said: str, endpoint: None, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+    script: Any, message: str, endpoint: None, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with FakeServer(script) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         done = run(capsys, "ask", QUESTION, "--passages", "passages.jsonl", "--trace", "trace.jsonl")
     assert (done.code, done.out, done.err.count("\n")) == (3, "", 1)
-    assert said in done.err
+    assert message in done.err
     assert "127.0.0.1" in done.err
     assert KEY not in done.err + Path("trace.jsonl").read_text()
 
@@ -250,7 +250,7 @@ def test_an_endpoint_that_is_not_there_is_one_line(
 
 
 def test_an_endpoint_answers_and_its_password_stays_out_of_the_journal(
-    endpoint: None, place: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+    endpoint: None, workspace: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with FakeServer(capable(_replies)) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url.replace("//", "//me:hunter2@"))
@@ -258,10 +258,10 @@ def test_an_endpoint_answers_and_its_password_stays_out_of_the_journal(
         done = run(capsys, *words)
         assert (done.code, done.err) == (0, "")
         assert done.json["answers"] == ["1887"]
-        assert {one["verdict"] for one in done.json["claims"][0]["citations"]} == {"supported"}
-    kept = b"".join(path.read_bytes() for path in place.glob("calls.sqlite*"))
-    assert b"hunter2" not in kept
-    assert KEY.encode() not in kept
+        assert {citation["verdict"] for citation in done.json["claims"][0]["citations"]} == {"supported"}
+    stored = b"".join(path.read_bytes() for path in workspace.glob("calls.sqlite*"))
+    assert b"hunter2" not in stored
+    assert KEY.encode() not in stored
     assert run(capsys, *words, "--replay").out == done.out
 
 
@@ -276,7 +276,7 @@ def test_without_log_probabilities_the_answer_comes_with_its_citations_unjudged(
         needed = run(capsys, *words, "--strategy", "tests.cli.test_bad_input:chooses_yes")
     assert done.code == 0
     assert done.json["answers"] == ["1887"]
-    assert {one["verdict"] for one in done.json["claims"][0]["citations"]} == {"unchecked"}
+    assert {citation["verdict"] for citation in done.json["claims"][0]["citations"]} == {"unchecked"}
     assert done.err.count("\n") == 1
     assert done.err.startswith("the citations are not judged: ")
     assert '"unchecked"' in Path("trace.jsonl").read_text()
@@ -294,21 +294,21 @@ def chooses_yes(question: str, kit: Any) -> Any:
 
 @pytest.mark.slow
 # --- disks, pipes, signals ----------------------------------------------------------------------
-def test_a_full_disk_for_the_trace_costs_the_trace_and_not_the_answer(place: Path) -> None:
+def test_a_full_disk_for_the_trace_costs_the_trace_and_not_the_answer(workspace: Path) -> None:
     words = ("ask", QUESTION, "--passages", "passages.jsonl", "--trace", "trace.jsonl", "--trace-text")
     done = finish(start(*words, "--journal", "none", "--json", before=LIMITED.format(2_000)))
     assert done.code == 3
     assert done.json["answers"] == ["1887"]
     assert done.err == "disputatio: --trace trace.jsonl could not be written: File too large\n"
-    assert not list(place.glob("trace.jsonl*"))
+    assert not list(workspace.glob("trace.jsonl*"))
 
 
 @pytest.mark.slow
 def test_a_full_disk_for_the_index_is_a_fault_outside_and_ingesting_again_goes_on(
-    place: Path, capsys: Capture
+    workspace: Path, capsys: Capture
 ) -> None:
     rows = [{"text": f"The ferry {n} first crossed in 1887. " * 20, "source": f"s{n}"} for n in range(150)]
-    write_passages(place / "rows.jsonl", rows)
+    write_passages(workspace / "rows.jsonl", rows)
     words = ("ingest", "rows.jsonl", "--index", "rows.index", "--embedder", "none")
     full = finish(start(*words, before=LIMITED.format(20_000)))
     assert (full.code, full.out) == (3, "")
@@ -355,23 +355,23 @@ def test_stdout_that_is_not_utf_8_gets_json_all_the_same(monkeypatch: pytest.Mon
 
 @pytest.mark.slow
 def test_ctrl_c_ends_with_130_and_leaves_nothing_half_written(
-    place: Path, monkeypatch: pytest.MonkeyPatch
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DISPUTATIO_MODEL", "openai:m")
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    heard = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    raise_on_sigint = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
     with FakeServer([Wire(delay=60.0)]) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         words = ("ask", QUESTION, "--passages", "passages.jsonl", "--trace", "trace.jsonl")
-        process = start(*words, before=heard)
+        process = start(*words, before=raise_on_sigint)
         until = time.monotonic() + 30
         while not server.asked and time.monotonic() < until:
             time.sleep(0.02)
         process.send_signal(signal.SIGINT)
         done = finish(process)
     assert (done.code, done.out, done.err) == (130, "", "disputatio: stopped\n")
-    assert not list(place.glob("*.part"))
-    for line in (place / "trace.jsonl").read_text().splitlines():
+    assert not list(workspace.glob("*.part"))
+    for line in (workspace / "trace.jsonl").read_text().splitlines():
         json.loads(line)
 
 

@@ -13,14 +13,14 @@ Capture = pytest.CaptureFixture[str]
 
 
 @pytest.fixture(autouse=True)
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("DISPUTATIO_CACHE", str(tmp_path / "cache"))
     return tmp_path
 
 
 def test_every_setting_is_shown_with_where_it_came_from(
-    place: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+    workspace: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Path("disputatio.toml").write_text(
         'strategy = "concat"\nmodel = "openai:file"\n[role]\njudge = "openai:j"\n'
@@ -34,9 +34,9 @@ def test_every_setting_is_shown_with_where_it_came_from(
     assert shown["settings"]["model"] == {"value": "openai:file", "from": "file"}
     roles = {"judge": "openai:j", "reader": "openai:r"}
     assert shown["settings"]["role"] == {"value": roles, "from": "environment, file"}
-    assert shown["settings"]["cache"] == {"value": str(place / "cache"), "from": "environment"}
+    assert shown["settings"]["cache"] == {"value": str(workspace / "cache"), "from": "environment"}
     assert shown["settings"]["replay"] == {"value": False, "from": "default"}
-    assert shown["file"] == str(place / "disputatio.toml")
+    assert shown["file"] == str(workspace / "disputatio.toml")
 
 
 def test_the_table_fits_eighty_columns(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:

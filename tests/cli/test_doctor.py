@@ -19,7 +19,7 @@ OURS = ("--model", "scripted:")
 
 
 @pytest.fixture(autouse=True)
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("DISPUTATIO_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("no_proxy", "*")
@@ -58,8 +58,8 @@ def server(status: int, seen: list[Any] | None = None) -> Iterator[str]:
             thread.join()
 
 
-def test_where_all_is_well_the_exit_code_is_0(place: Path, capsys: Capture) -> None:
-    write_passages(place / "passages.jsonl")
+def test_where_all_is_well_the_exit_code_is_0(workspace: Path, capsys: Capture) -> None:
+    write_passages(workspace / "passages.jsonl")
     assert run(capsys, "ingest", "passages.jsonl", "--embedder", "none").code == 0
     done, checks = doctor(capsys, *OURS)
     assert done.code == 0
@@ -68,10 +68,10 @@ def test_where_all_is_well_the_exit_code_is_0(place: Path, capsys: Capture) -> N
     assert f"pyarrow {metadata.version('pyarrow')}" in checks["extra store"]["detail"]
     assert checks["disk"]["state"] == "ok"
     assert "endpoint" not in checks
-    assert not (place / "cache").exists()
+    assert not (workspace / "cache").exists()
 
 
-def test_what_is_not_here_yet_is_not_broken(place: Path, capsys: Capture) -> None:
+def test_what_is_not_here_yet_is_not_broken(workspace: Path, capsys: Capture) -> None:
     _, checks = doctor(capsys, *OURS)
     assert checks["index"]["state"] == "missing"
     assert "make one with: disputatio ingest PATH" in checks["index"]["detail"]
@@ -79,11 +79,13 @@ def test_what_is_not_here_yet_is_not_broken(place: Path, capsys: Capture) -> Non
     assert "disputatio model pull minilm-l6-v2" in checks["embedder minilm-l6-v2"]["detail"]
 
 
-def test_an_index_that_was_named_and_is_not_here_or_is_none_is_broken(place: Path, capsys: Capture) -> None:
+def test_an_index_that_was_named_and_is_not_here_or_is_none_is_broken(
+    workspace: Path, capsys: Capture
+) -> None:
     done, checks = doctor(capsys, *OURS, "--index", "nowhere")
     assert (done.code, checks["index"]["state"]) == (1, "broken")
-    (place / "docs").mkdir()
-    (place / "docs" / "note.txt").write_text("no index")
+    (workspace / "docs").mkdir()
+    (workspace / "docs" / "note.txt").write_text("no index")
     done, checks = doctor(capsys, *OURS, "--index", "docs")
     assert (done.code, checks["index"]["state"]) == (1, "broken")
 

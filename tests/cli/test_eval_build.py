@@ -56,7 +56,7 @@ def test_each_builder_names_its_file_and_the_harness_reads_it(
     assert built.code == 0, built.err
     assert built.out.splitlines()[0].startswith("out")
     examples = load(READ_AS[kind])
-    assert all(one.gold and one.passages for one in examples)
+    assert all(example.gold and example.passages for example in examples)
 
 
 @pytest.mark.parametrize("kind", COMMANDS)
@@ -88,7 +88,7 @@ def test_shares_are_taken_from_the_command(capsys: pytest.CaptureFixture[str]) -
     _build(capsys, f"{COMMANDS['ramdocs']} --questions 4 --answers 0,1 --misinformation 1 --noise 0,1")
     rows = [json.loads(line) for line in Path("out").read_text().splitlines()]
     assert [len(row["gold_answers"]) for row in rows] == [2] * 4
-    assert all([one["type"] for one in row["documents"]].count("noise") == 1 for row in rows)
+    assert all([document["type"] for document in row["documents"]].count("noise") == 1 for row in rows)
     assert all(row["wrong_answers"] == [] for row in rows)
 
 

@@ -58,7 +58,7 @@ def test_an_interrupted_write_leaves_the_old_file_whole(
         patched.setattr("os.fsync", interrupted)
         with pytest.raises(KeyboardInterrupt):
             keep(page, "new and never finished")
-    assert [one.name for one in tmp_path.iterdir()] == ["page.html"]
+    assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
     assert page.read_text() == "old"
     keep(page, "new")
     assert page.read_text() == "new"
@@ -70,7 +70,7 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     with pytest.raises(InputError, match="folder: Is a directory"):
         keep(tmp_path / "folder", "text")
-    assert [one.name for one in tmp_path.iterdir()] == ["folder"]
+    assert [path.name for path in tmp_path.iterdir()] == ["folder"]
 
 
 def test_wrong_options_are_refused(out: Path) -> None:
@@ -84,18 +84,18 @@ def test_a_comparison_is_side_by_side_on_a_terminal(out: Path, monkeypatch: pyte
     monkeypatch.setenv("COLUMNS", "100")
     result = _call("compare", out, "--limit", 2)
     assert result.exit_code == 0
-    told = result.stdout
-    assert "They differ on 3 of 6 questions" in told
-    assert "row 1: question 1" in told
-    assert "right: gold 1 · wrong: wrong 1" in told
-    (line,) = (one for one in told.splitlines() if one.strip().startswith("gold 1"))
+    output = result.stdout
+    assert "They differ on 3 of 6 questions" in output
+    assert "row 1: question 1" in output
+    assert "right: gold 1 · wrong: wrong 1" in output
+    (line,) = (text for text in output.splitlines() if text.strip().startswith("gold 1"))
     assert line.split() == ["gold", "1", "wrong", "1"]
-    assert "1 more: --limit N" in told
+    assert "1 more: --limit N" in output
 
 
 def test_a_comparison_is_json_or_a_page(out: Path, tmp_path: Path) -> None:
-    found = json.loads(_call("compare", out, "--json", "--limit", 1).stdout)
-    assert len(found["questions"]) == 3
+    data = json.loads(_call("compare", out, "--json", "--limit", 1).stdout)
+    assert len(data["questions"]) == 3
     page = tmp_path / "page.html"
     assert _call("compare", out, "--html", page).stdout == ""
     assert "question 5" in page.read_text()

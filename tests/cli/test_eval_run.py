@@ -55,8 +55,8 @@ def settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[list[S
     monkeypatch.setenv("DISPUTATIO_CACHE", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
     yield seen
-    for kept in (toy.asked, toy.down, toy.broken):
-        kept.clear()
+    for record in (toy.asked, toy.down, toy.broken):
+        record.clear()
 
 
 @pytest.fixture
@@ -109,7 +109,7 @@ def test_options_roles_and_the_seed_reach_kit_and_strategy(
         ("debate 1 7", "Where was number 3 born?"),
         ("vote None", "Where was number 3 born?"),
     ]
-    assert [one.role for one in settings] == [{"judge": f"scripted:{script}"}]
+    assert [chosen.role for chosen in settings] == [{"judge": f"scripted:{script}"}]
     assert "# Evaluation" in result.stdout
     assert f"model: scripted:, judge: scripted:{script}" in result.stdout
 
@@ -121,7 +121,7 @@ def test_calls_are_not_taken_from_a_journal_unless_asked(
     assert "journal" not in _call(*words, "--out", tmp_path / "none").stdout
     with_one = _call(*words, "--out", tmp_path / "one", "--journal", tmp_path / "calls.sqlite")
     assert "may have been answered from a journal" in with_one.stdout
-    assert [one.journal for one in settings] == ["none", str(tmp_path / "calls.sqlite")]
+    assert [chosen.journal for chosen in settings] == ["none", str(tmp_path / "calls.sqlite")]
 
 
 def test_every_shipped_strategy_runs_through_the_pipeline(
@@ -196,8 +196,8 @@ def test_a_strategy_with_a_seed_runs_with_each_and_more_may_join(
     toy.asked.clear()
     result = _call(*words, "--seeds", "0,1,2")
     assert [name for name, _, _ in toy.asked] == ["debate 3 2"]
-    told = [json.loads(line)["strategy"] for line in result.stdout.splitlines()]
-    assert told == ["first", "every"]  # a question's figures are means over its seeds
+    names = [json.loads(line)["strategy"] for line in result.stdout.splitlines()]
+    assert names == ["first", "every"]  # a question's figures are means over its seeds
 
 
 def test_a_budget_stops_the_run_says_what_is_left_and_a_larger_one_goes_on(
@@ -299,9 +299,9 @@ def test_a_report_is_printed_for_people_or_as_json(
     _call("run", data, "--strategy", f"{FIRST},{EVERY}", "--out", tmp_path / "out")
     page = _call("report", tmp_path / "out")
     assert page.stdout.startswith("# Evaluation\n")
-    found = json.loads(_call("report", tmp_path / "out", "--json").stdout)
-    assert found["model"] == "scripted:"
-    assert [one["strategy"] for one in found["datasets"][0]["strategies"]] == ["first", "every"]
+    report = json.loads(_call("report", tmp_path / "out", "--json").stdout)
+    assert report["model"] == "scripted:"
+    assert [score["strategy"] for score in report["datasets"][0]["strategies"]] == ["first", "every"]
     assert isinstance(_call("report", tmp_path / "none").exception, InputError)
 
 
@@ -322,10 +322,10 @@ def test_the_line_of_progress_says_what_remains(capsys: pytest.CaptureFixture[st
     first, last = Left(3725.2, 3600.0, 3900.0), Left(0, None, None)
     line(Progress(done=1, total=2, faults=1, left=first, entrant="a", row=0, fault="Timeout: x"))
     line(Progress(done=2, total=2, faults=1, left=last, entrant="a", row=1))
-    said = capsys.readouterr().err
-    assert "row 0, a: Timeout: x\n" in said
-    assert "1/2 a, row 0, 1 failed, about 1:02:05 (1:00:00 to 1:05:00) left" in said
-    assert said.endswith("about 0:00:00 left\n")
+    message = capsys.readouterr().err
+    assert "row 0, a: Timeout: x\n" in message
+    assert "1/2 a, row 0, 1 failed, about 1:02:05 (1:00:00 to 1:05:00) left" in message
+    assert message.endswith("about 0:00:00 left\n")
 
 
 def test_an_embedded_model_is_loaded_before_the_first_question_and_others_are_not_called() -> None:
@@ -344,7 +344,7 @@ def test_answers_are_graded_on_request_and_a_judge_without_a_verdict_gives_none(
     words = ("run", _morgana(tmp_path), "--strategy", FIRST, "--out", tmp_path / "out", "--json")
     result = _call(*words, "--judge", "--role", "judge=scripted:")
     assert result.exit_code == 0
-    (line,) = (json.loads(one) for one in result.stdout.splitlines())
+    (line,) = (json.loads(text) for text in result.stdout.splitlines())
     assert line["correctness"] is None  # the scripted judge finds all grades equally likely
     assert line["judged"]["correctness"]["unscored"] == 1
     assert settings[0].role == {"judge": "scripted:"}

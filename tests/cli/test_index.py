@@ -17,7 +17,7 @@ Capture = pytest.CaptureFixture[str]
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> Path:
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("DISPUTATIO_CACHE", str(tmp_path / "cache"))
     rows = [
@@ -32,15 +32,15 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> P
 
 
 def test_a_search_gives_the_best_of_each_source_with_the_score_of_each_scorer(
-    place: Path, capsys: Capture
+    workspace: Path, capsys: Capture
 ) -> None:
-    found = run(capsys, "search", "ferry", "--index", "x.index", "--per-source", "1", "--json").json
-    assert [hit["passage"]["source"] for hit in found] == ["museum.example", "buzz.example"]
-    assert set(found[0]["scores"]) == {"sparse", "bm25"}
+    hits = run(capsys, "search", "ferry", "--index", "x.index", "--per-source", "1", "--json").json
+    assert [hit["passage"]["source"] for hit in hits] == ["museum.example", "buzz.example"]
+    assert set(hits[0]["scores"]) == {"sparse", "bm25"}
 
 
 def test_a_person_reads_rank_score_source_and_what_fits_the_query(
-    place: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+    workspace: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     row = {
@@ -64,7 +64,7 @@ def test_a_person_reads_rank_score_source_and_what_fits_the_query(
     assert shown.count("Barley was ground") >= 15
 
 
-def test_a_search_is_narrowed_by_date_source_and_metadata(place: Path, capsys: Capture) -> None:
+def test_a_search_is_narrowed_by_date_source_and_metadata(workspace: Path, capsys: Capture) -> None:
     def sources(*words: str) -> list[str]:
         done = run(capsys, "search", "ferry mill", "--index", "x.index", "--json", *words)
         return [hit["passage"]["source"] for hit in done.json]
@@ -76,7 +76,7 @@ def test_a_search_is_narrowed_by_date_source_and_metadata(place: Path, capsys: C
 
 @pytest.mark.parametrize("query", ["zeppelin", "渡船什么时候首航", "متى عبرت العبارة", "…—!?"])
 def test_a_search_that_finds_nothing_says_so_and_is_no_failure(
-    place: Path, capsys: Capture, query: str
+    workspace: Path, capsys: Capture, query: str
 ) -> None:
     done = run(capsys, "search", query, "--index", "x.index")
     assert (done.code, done.out.strip(), done.err) == (0, "nothing was found", "")
@@ -96,35 +96,35 @@ def test_a_search_that_finds_nothing_says_so_and_is_no_failure(
     ],
 )
 def test_an_option_out_of_range_is_one_line_and_exit_two(
-    place: Path, capsys: Capture, words: list[str]
+    workspace: Path, capsys: Capture, words: list[str]
 ) -> None:
     done = run(capsys, "search", "ferry", "--index", "x.index", *words)
     assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
 
 
-def test_an_index_that_is_not_there_is_named(place: Path, capsys: Capture) -> None:
+def test_an_index_that_is_not_there_is_named(workspace: Path, capsys: Capture) -> None:
     done = run(capsys, "search", "ferry", "--index", "nowhere")
     assert done.code == 2
     assert "nowhere" in done.err
 
 
-def test_an_index_is_told_compacted_and_emptied_of_a_source(place: Path, capsys: Capture) -> None:
+def test_an_index_is_told_compacted_and_emptied_of_a_source(workspace: Path, capsys: Capture) -> None:
     assert run(capsys, "index", "delete", "--source", "buzz.example", "--index", "x.index").code == 0
-    told = run(capsys, "index", "info", "--index", "x.index", "--json").json
-    assert (told["passages"], told["sources"]) == (2, 1)
+    result = run(capsys, "index", "info", "--index", "x.index", "--json").json
+    assert (result["passages"], result["sources"]) == (2, 1)
     assert run(capsys, "index", "compact", "--index", "x.index").code == 0
-    told = run(capsys, "index", "info", "--index", "x.index", "--json").json
-    assert (told["passages"], told["dead"], told["segments"]) == (2, 0, 1)
+    result = run(capsys, "index", "info", "--index", "x.index", "--json").json
+    assert (result["passages"], result["dead"], result["segments"]) == (2, 0, 1)
     assert "passages" in run(capsys, "index", "info", "--index", "x.index").out
 
 
-def test_deleting_needs_to_be_told_what(place: Path, capsys: Capture) -> None:
+def test_deleting_needs_to_be_told_what(workspace: Path, capsys: Capture) -> None:
     done = run(capsys, "index", "delete", "--index", "x.index")
     assert done.code == 2
     assert "--source" in done.err
 
 
-def test_a_document_is_deleted_and_counted_once_by_whichever_name(place: Path, capsys: Capture) -> None:
+def test_a_document_is_deleted_and_counted_once_by_whichever_name(workspace: Path, capsys: Capture) -> None:
     done = run(capsys, "index", "delete", "--path", "rows.jsonl", "--index", "x.index")
     assert (done.code, done.out) == (0, "3 documents deleted\n")
     Path("one.jsonl").write_text('{"text": "The mill."}\n')
@@ -133,11 +133,11 @@ def test_a_document_is_deleted_and_counted_once_by_whichever_name(place: Path, c
     assert (done.code, done.out) == (0, "1 document deleted\n")
 
 
-def test_a_check_finds_what_has_changed_and_mends_it(place: Path, capsys: Capture) -> None:
+def test_a_check_finds_what_has_changed_and_mends_it(workspace: Path, capsys: Capture) -> None:
     done = run(capsys, "index", "check", "--index", "x.index")
     assert (done.code, done.err) == (0, "")
     assert done.out.endswith("3 documents and 3 passages checked; nothing damaged\n")
-    [file] = (place / "x.index" / "segments").glob("*/stored_bytes.npy")
+    [file] = (workspace / "x.index" / "segments").glob("*/stored_bytes.npy")
     raw = bytearray(file.read_bytes())
     raw[150] ^= 1
     file.write_bytes(raw)
@@ -147,79 +147,77 @@ def test_a_check_finds_what_has_changed_and_mends_it(place: Path, capsys: Captur
     assert looked.out.endswith("repair it with: disputatio index check --index x.index\n")
     mended = run(capsys, "index", "check", "--index", "x.index", "--json")
     assert mended.code == 1
-    assert [one["problem"] for one in mended.json["damaged"]] == ["its bytes have changed"]
+    assert [damage["problem"] for damage in mended.json["damaged"]] == ["its bytes have changed"]
     assert "quarantine" in mended.json["damaged"][0]["action"]
     again = run(capsys, "index", "check", "--index", "x.index", "--json")
     assert (again.code, again.json["damaged"]) == (0, [])
     assert len(run(capsys, "search", "ferry mill", "--index", "x.index", "--json").json) == 3
-    assert list((place / "x.index" / "quarantine").rglob("stored_bytes.npy"))
+    assert list((workspace / "x.index" / "quarantine").rglob("stored_bytes.npy"))
 
 
 def test_an_index_of_an_embedder_that_is_gone_can_be_kept_and_given_another(
-    place: Path, capsys: Capture
+    workspace: Path, capsys: Capture
 ) -> None:
-    Index.open(place / "y.index", embedder=HashEmbedder()).ingest(place / "rows.jsonl")
+    Index.open(workspace / "y.index", embedder=HashEmbedder()).ingest(workspace / "rows.jsonl")
     assert run(capsys, "index", "compact", "--index", "y.index").code == 0
     assert run(capsys, "index", "delete", "--source", "buzz.example", "--index", "y.index").code == 0
     assert run(capsys, "index", "reembed", "none", "--index", "y.index").code == 0
     assert len(run(capsys, "search", "ferry mill", "--index", "y.index", "--json").json) == 2
 
 
-def test_exported_passages_can_be_asked_over(place: Path, capsys: Capture) -> None:
+def test_exported_passages_can_be_asked_over(workspace: Path, capsys: Capture) -> None:
     done = run(capsys, "index", "export", "out.jsonl", "--index", "x.index")
     assert done.code == 0
-    assert {one.source for one in load_passages("out.jsonl")} == {"museum.example", "buzz.example"}
+    assert {passage.source for passage in load_passages("out.jsonl")} == {"museum.example", "buzz.example"}
     assert run(capsys, "index", "export", "out.xls", "--index", "x.index").code == 2
     assert run(capsys, "index", "export", "o.jsonl", "--what", "words", "--index", "x.index").code == 2
 
 
-def test_a_copy_through_a_bucket_answers_as_the_index_does(place: Path, capsys: Capture) -> None:
-    bucket = f"file://{place / 'bucket'}"
+def test_a_copy_through_a_bucket_answers_as_the_index_does(workspace: Path, capsys: Capture) -> None:
+    bucket = f"file://{workspace / 'bucket'}"
     first = run(capsys, "index", "sync", "x.index", bucket, "--json").json
     assert first["files"] > 0
-    told = run(capsys, "index", "sync", bucket, "copy.index", "--no-tables")
-    assert (told.code, told.err) == (0, "")
-    assert f"copy.index: at commit {first['commit']}; " in told.out
-    found = [
+    result = run(capsys, "index", "sync", bucket, "copy.index", "--no-tables")
+    assert (result.code, result.err) == (0, "")
+    assert f"copy.index: at commit {first['commit']}; " in result.out
+    hits = [
         run(capsys, "search", "ferry", "--index", name, "--json").json for name in ("x.index", "copy.index")
     ]
-    assert found[0] == found[1] != []
+    assert hits[0] == hits[1] != []
     assert run(capsys, "index", "sync", "x.index", bucket, "--json").json["files"] == 0
 
 
-def test_a_copy_is_not_laid_over_another_index(place: Path, capsys: Capture) -> None:
+def test_a_copy_is_not_laid_over_another_index(workspace: Path, capsys: Capture) -> None:
     assert run(capsys, "ingest", "rows.jsonl", "--index", "y.index", "--embedder", "none").code == 0
     done = run(capsys, "index", "sync", "x.index", "y.index")
     assert (done.code, done.out) == (2, "")
     assert "y.index: is an index of its own, not a copy; choose an empty place" in done.err
 
 
-def test_an_index_of_this_version_needs_no_migration(place: Path, capsys: Capture) -> None:
+def test_an_index_of_this_version_needs_no_migration(workspace: Path, capsys: Capture) -> None:
     assert "already" in run(capsys, "index", "migrate", "--index", "x.index").out
 
 
-def test_an_ingest_that_is_run_again_changes_nothing(place: Path, capsys: Capture) -> None:
+def test_an_ingest_that_is_run_again_changes_nothing(workspace: Path, capsys: Capture) -> None:
     done = run(capsys, "ingest", "*.jsonl", "--index", "x.index", "--json")
     assert (done.code, done.json["unchanged"], done.json["added"]) == (0, 3, 0)
 
 
 @pytest.mark.slow
 def test_an_ingest_by_a_cluster_started_for_it_says_what_a_local_one_says(
-    place: Path, capsys: Capture
+    workspace: Path, capsys: Capture
 ) -> None:
     words = ("--embedder", "none", "--ray", "local", "--json")
     done = run(capsys, "ingest", "rows.jsonl", "--index", "y.index", *words)
     assert (done.code, done.json["added"], done.json["refused"], done.err) == (0, 3, [], "")
-    found = [
-        run(capsys, "search", "ferry", "--index", name, "--json").json for name in ("x.index", "y.index")
-    ]
-    assert found[0] == found[1] != []
+    hits = [run(capsys, "search", "ferry", "--index", name, "--json").json for name in ("x.index", "y.index")]
+    assert hits[0] == hits[1] != []
     again = run(capsys, "ingest", "rows.jsonl", "--index", "y.index", *words)
     assert (again.json["unchanged"], again.json["added"]) == (3, 0)
 
 
 @pytest.mark.slow
-def test_a_cluster_that_is_not_there_is_one_line(place: Path, capsys: Capture) -> None:
+def test_a_cluster_that_is_not_there_is_one_line(workspace: Path, capsys: Capture) -> None:
     done = run(
         capsys, "ingest", "rows.jsonl", "--index", "y.index", "--embedder", "none", "--ray", "127.0.0.1:1"
     )
@@ -229,28 +227,28 @@ def test_a_cluster_that_is_not_there_is_one_line(place: Path, capsys: Capture) -
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_watch_that_is_stopped_ends_well_and_says_what_it_did_in_all(place: Path, number: int) -> None:
-    (place / "notes").mkdir()
-    (place / "notes" / "a.txt").write_text("A zebra.")
+def test_a_watch_that_is_stopped_ends_well_and_says_what_it_did_in_all(workspace: Path, number: int) -> None:
+    (workspace / "notes").mkdir()
+    (workspace / "notes" / "a.txt").write_text("A zebra.")
     process = start("ingest", "notes", "--index", "y.index", "--embedder", "none", "--watch", "--json")
     assert process.stdout is not None
     assert json.loads(process.stdout.readline())["added"] == 1
-    (place / "notes" / "b.txt").write_text("An okapi.")
+    (workspace / "notes" / "b.txt").write_text("An okapi.")
     assert json.loads(process.stdout.readline())["added"] == 1
     process.send_signal(number)
     done = finish(process)
     assert (done.code, done.err) == (0, "")
-    told = done.json["watched"]
-    assert (told["added"], told["unchanged"], told["refused"]) == (2, 1, 0)
+    result = done.json["watched"]
+    assert (result["added"], result["unchanged"], result["refused"]) == (2, 1, 0)
 
 
-def test_an_address_is_not_fetched_unless_asked(place: Path, capsys: Capture) -> None:
+def test_an_address_is_not_fetched_unless_asked(workspace: Path, capsys: Capture) -> None:
     done = run(capsys, "ingest", "http://127.0.0.1/x.html", "--index", "x.index")
     assert done.code == 2
     assert "--urls" in done.err
 
 
-def test_an_address_of_this_machine_is_refused_with_its_reason(place: Path, capsys: Capture) -> None:
+def test_an_address_of_this_machine_is_refused_with_its_reason(workspace: Path, capsys: Capture) -> None:
     done = run(capsys, "ingest", "http://127.0.0.1/x.html", "--urls", "--index", "x.index", "--json")
     assert done.code == 1
     [refused] = done.json["refused"]
@@ -270,8 +268,8 @@ def test_an_address_of_this_machine_is_refused_with_its_reason(place: Path, caps
     ],
 )
 def test_what_does_not_go_together_is_told_before_anything_is_read(
-    place: Path, capsys: Capture, words: list[str]
+    workspace: Path, capsys: Capture, words: list[str]
 ) -> None:
     done = run(capsys, "ingest", "--index", "y.index", *words)
     assert (done.code, done.err.count("\n")) == (2, 1)
-    assert not (place / "y.index").exists()
+    assert not (workspace / "y.index").exists()

@@ -60,8 +60,8 @@ def test_an_answer_without_one_shows_none(capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_the_certificate_is_in_the_json_and_null_where_there_is_none() -> None:
-    told = json.loads(VOTE.to_json())
-    assert told["certificate"] == {
+    fields = json.loads(VOTE.to_json())
+    assert fields["certificate"] == {
         "owners": 2,
         "voters": 4,
         "names": ["a.example", "b.example"],
@@ -71,23 +71,23 @@ def test_the_certificate_is_in_the_json_and_null_where_there_is_none() -> None:
 
 
 @pytest.mark.parametrize(
-    ("prior", "reason", "told"),
+    ("prior", "reason", "message"),
     [
         (None, "every vote counts the same", "no source has an estimate of reliability"),
         (0.5, "those have the prior", "2 sources without an estimate of reliability: those have the prior"),
     ],
 )
 def test_a_user_hears_of_sources_without_an_estimate(
-    prior: float | None, reason: str, told: str, capsys: pytest.CaptureFixture[str]
+    prior: float | None, reason: str, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    Waiting().heard({"event": "unestimated", "sources": ["a", "b"], "prior": prior, "reason": reason})
-    said = " ".join(capsys.readouterr().err.split())
-    assert told in said
-    assert "disputatio calibrate" in said
+    Waiting().follow({"event": "unestimated", "sources": ["a", "b"], "prior": prior, "reason": reason})
+    shown = " ".join(capsys.readouterr().err.split())
+    assert message in shown
+    assert "disputatio calibrate" in shown
 
 
 def test_a_user_hears_which_estimates_are_stale(capsys: pytest.CaptureFixture[str]) -> None:
-    Waiting().heard({"event": "stale", "sources": ["a.example", "b.example"]})
+    Waiting().follow({"event": "stale", "sources": ["a.example", "b.example"]})
     assert "of a.example, b.example: disputatio calibrate" in " ".join(capsys.readouterr().err.split())
 
 

@@ -36,7 +36,7 @@ LIES = {"archive": 0, "museum": 0, "parish": 0, "buzz": 3}
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("DISPUTATIO_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).resolve().parents[2]))
@@ -62,7 +62,7 @@ def calibrate(capsys: Capture, *words: str | Path) -> Run:
 
 
 @pytest.mark.usefixtures("towns")
-def test_a_calibration_tells_its_cost_first_and_shows_the_table(place: Path, capsys: Capture) -> None:
+def test_a_calibration_tells_its_cost_first_and_shows_the_table(workspace: Path, capsys: Capture) -> None:
     done = calibrate(capsys, "--questions", "6")
     assert done.code == 0
     assert done.err.splitlines()[0].startswith(
@@ -78,11 +78,11 @@ def test_a_calibration_tells_its_cost_first_and_shows_the_table(place: Path, cap
 
 
 @pytest.mark.usefixtures("towns")
-def test_json_has_every_figure(place: Path, capsys: Capture) -> None:
-    told = calibrate(capsys, "--questions", "6", "--json").json
-    assert (told["questions"], told["cross_checked"], told["anchors"]) == (6, 6, 0)
+def test_json_has_every_figure(workspace: Path, capsys: Capture) -> None:
+    result = calibrate(capsys, "--questions", "6", "--json").json
+    assert (result["questions"], result["cross_checked"], result["anchors"]) == (6, 6, 0)
     buzz = run(capsys, "sources", "--index", "x.index", "--json").json[1]
-    assert buzz == told["sources"][1]
+    assert buzz == result["sources"][1]
     assert buzz["name"] == "buzz"
     assert (buzz["questions"], buzz["answered"], buzz["agreed"]) == (6, 6.0, 0.0)
     assert buzz["low"] < buzz["reliability"] < buzz["high"]
@@ -90,19 +90,19 @@ def test_json_has_every_figure(place: Path, capsys: Capture) -> None:
 
 
 @pytest.mark.usefixtures("towns")
-def test_files_of_questions_anchors_and_owners_are_taken(place: Path, capsys: Capture) -> None:
+def test_files_of_questions_anchors_and_owners_are_taken(workspace: Path, capsys: Capture) -> None:
     Path("q.txt").write_text("".join(question(town) + "\n" for town in TOWNS[:2]))
     rows = [{"question": question(town), "answer": YEARS[town]} for town in TOWNS[2:4]]
     Path("a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     Path("o.csv").write_text("source,owner\nmuseum,town hall\nparish,town hall\n")
-    told = calibrate(
+    result = calibrate(
         capsys, "--questions", "q.txt", "--anchors", "a.jsonl", "--owners", "o.csv", "--json"
     ).json
-    assert (told["questions"], told["anchors"]) == (4, 2)
-    assert [one["owner"] for one in told["sources"]] == [None, None, "town hall", "town hall"]
+    assert (result["questions"], result["anchors"]) == (4, 2)
+    assert [source["owner"] for source in result["sources"]] == [None, None, "town hall", "town hall"]
 
 
-def test_sources_are_listed_before_anything_is_estimated(place: Path, capsys: Capture) -> None:
+def test_sources_are_listed_before_anything_is_estimated(workspace: Path, capsys: Capture) -> None:
     done = run(capsys, "sources", "--index", "x.index")
     assert done.code == 0
     assert "unknown" in done.out
@@ -110,7 +110,7 @@ def test_sources_are_listed_before_anything_is_estimated(place: Path, capsys: Ca
 
 
 @pytest.mark.usefixtures("towns")
-def test_what_has_changed_since_is_told(place: Path, capsys: Capture) -> None:
+def test_what_has_changed_since_is_told(workspace: Path, capsys: Capture) -> None:
     from tests.calibration.towns import passage_on
 
     calibrate(capsys, "--questions", "4")
@@ -121,18 +121,22 @@ def test_what_has_changed_since_is_told(place: Path, capsys: Capture) -> None:
 
 
 @pytest.mark.usefixtures("towns")
-def test_a_source_is_taken_back_from_the_estimates(place: Path, capsys: Capture) -> None:
+def test_a_source_is_taken_back_from_the_estimates(workspace: Path, capsys: Capture) -> None:
     calibrate(capsys, "--questions", "6")
     done = run(capsys, "sources", "--index", "x.index", "--remove", "buzz", "--json").json
-    assert [one["name"] for one in done if one["reliability"] is not None] == ["archive", "museum", "parish"]
+    assert [source["name"] for source in done if source["reliability"] is not None] == [
+        "archive",
+        "museum",
+        "parish",
+    ]
     wrong = run(capsys, "sources", "--index", "x.index", "--remove", "buz")
     assert wrong.code == 2
     assert "did you mean" in wrong.err
 
 
 @pytest.mark.usefixtures("towns")
-def test_nothing_to_cross_check_exits_with_one(place: Path, capsys: Capture) -> None:
-    index_of(place / "one.index", {"archive": 0})
+def test_nothing_to_cross_check_exits_with_one(workspace: Path, capsys: Capture) -> None:
+    index_of(workspace / "one.index", {"archive": 0})
     done = run(capsys, "calibrate", "--index", "one.index", "--model", "scripted:")
     assert done.code == 1
     assert "nobody to cross-check with" in done.err
@@ -150,14 +154,14 @@ def test_nothing_to_cross_check_exits_with_one(place: Path, capsys: Capture) -> 
     ],
 )
 def test_a_wrong_word_is_one_line_and_exit_two(
-    place: Path, capsys: Capture, words: list[str], complaint: str
+    workspace: Path, capsys: Capture, words: list[str], complaint: str
 ) -> None:
     done = calibrate(capsys, *words)
     assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
     assert complaint in done.err
 
 
-def test_an_index_that_is_not_there_is_named(place: Path, capsys: Capture) -> None:
+def test_an_index_that_is_not_there_is_named(workspace: Path, capsys: Capture) -> None:
     for command in ("calibrate", "sources"):
         done = run(capsys, command, "--index", "nowhere")
         assert done.code == 2
@@ -165,7 +169,7 @@ def test_an_index_that_is_not_there_is_named(place: Path, capsys: Capture) -> No
 
 
 def test_the_table_of_sources_fits_eighty_columns(
-    place: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+    workspace: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     name, copy = "northcoast-almanac-and-record.example", "copy-of-northcoast-almanac-and-record.example"
@@ -186,7 +190,7 @@ def test_the_table_of_sources_fits_eighty_columns(
     assert "2 sources: 1 independent, 1 copy" in shown
 
 
-def test_learning_needs_an_index(place: Path, capsys: Capture) -> None:
+def test_learning_needs_an_index(workspace: Path, capsys: Capture) -> None:
     Path("p.jsonl").write_text('{"text": "The mill was finished in 1801."}\n')
     done = run(capsys, "ask", "When?", "--passages", "p.jsonl", "--learn")
     assert done.code == 2
@@ -194,18 +198,18 @@ def test_learning_needs_an_index(place: Path, capsys: Capture) -> None:
 
 
 @pytest.mark.slow
-def test_a_calibration_that_is_killed_goes_on_and_ends_the_same(place: Path, capsys: Capture) -> None:
+def test_a_calibration_that_is_killed_goes_on_and_ends_the_same(workspace: Path, capsys: Capture) -> None:
     words = ["--model", "scripted:", "--questions", "5", "--json"]
-    index_of(place / "whole.index", LIES)
+    index_of(workspace / "whole.index", LIES)
     whole = finish(start("calibrate", "--index", "whole.index", *words, before=MODEL.format(pause=0)))
     assert whole.code == 0, whole.err
     kills = 0
     for _ in range(30):
         process = start("calibrate", "--index", "x.index", *words, before=MODEL.format(pause=0.05))
-        seen = (place / "x.index" / "calibration.jsonl").stat().st_size if kills else 0
+        seen = (workspace / "x.index" / "calibration.jsonl").stat().st_size if kills else 0
         deadline = time.monotonic() + 60
         while process.poll() is None and time.monotonic() < deadline:
-            file = place / "x.index" / "calibration.jsonl"
+            file = workspace / "x.index" / "calibration.jsonl"
             if file.exists() and file.stat().st_size > seen:  # it has begun, or got further than the last
                 os.kill(process.pid, signal.SIGKILL)
                 break
@@ -214,37 +218,39 @@ def test_a_calibration_that_is_killed_goes_on_and_ends_the_same(place: Path, cap
         if process.returncode == 0:
             break
         kills += 1
-        assert damaged_lines(place / "x.index") == []
+        assert damaged_lines(workspace / "x.index") == []
     assert kills >= 2
     cut = finish(start("calibrate", "--index", "x.index", *words, before=MODEL.format(pause=0)))
     assert cut.json["sources"] == whole.json["sources"]
-    assert read_outcomes(place / "x.index").outcomes == read_outcomes(place / "whole.index").outcomes
+    assert read_outcomes(workspace / "x.index").outcomes == read_outcomes(workspace / "whole.index").outcomes
 
 
-def test_a_settled_conflict_is_learned_where_asked_and_not_otherwise(place: Path, capsys: Capture) -> None:
+def test_a_settled_conflict_is_learned_where_asked_and_not_otherwise(
+    workspace: Path, capsys: Capture
+) -> None:
     from tests.shell import QUESTION, write_passages, write_script
 
-    told = {
+    texts = {
         "museum.example": "A museum book: the ferry first crossed in 1887, a May day.",
         "almanac.example": "By the almanac the island's ferry first crossed in 1887.",
         "buzz.example": "They say that the ferry first crossed in 1901, in snow.",
     }
-    rows = [{"text": text, "source": name, "title": "The ferry"} for name, text in told.items()]
+    rows = [{"text": text, "source": name, "title": "The ferry"} for name, text in texts.items()]
     script = {f"crossed in {year}": {"subject": "The ferry", "answer": year} for year in ("1887", "1901")}
-    write_passages(place / "rows.jsonl", rows)
+    write_passages(workspace / "rows.jsonl", rows)
     run(capsys, "ingest", "rows.jsonl", "--index", "ferry.index", "--embedder", "none")
-    model = write_script(place / "script.json", script)
+    model = write_script(workspace / "script.json", script)
     words = ["ask", QUESTION, "--index", "ferry.index", "--model", model]
     assert run(capsys, *words, "--no-verify").code == 0
-    assert not (place / "ferry.index" / "calibration.jsonl").exists()
+    assert not (workspace / "ferry.index" / "calibration.jsonl").exists()
     assert "unknown" in run(capsys, "sources", "--index", "ferry.index").out
     done = run(capsys, *words, "--no-verify", "--learn")
     assert "recorded in the estimates of ferry.index" in done.err
-    [outcome] = read_outcomes(place / "ferry.index").outcomes.values()
+    [outcome] = read_outcomes(workspace / "ferry.index").outcomes.values()
     assert outcome.clusters["museum.example"] == outcome.clusters["almanac.example"]
     assert outcome.clusters["buzz.example"] != outcome.clusters["museum.example"]
     known = run(capsys, "sources", "--index", "ferry.index", "--json").json
-    assert [(one["name"], one["answered"], one["agreed"]) for one in known] == [
+    assert [(source["name"], source["answered"], source["agreed"]) for source in known] == [
         ("almanac.example", 0.0, 0.0),  # the others are one against one
         ("buzz.example", 1.0, 0.0),
         ("museum.example", 0.0, 0.0),

@@ -20,7 +20,7 @@ WORDS = ("ask", QUESTION, "--passages", "passages.jsonl", "--stream")
 
 
 @pytest.fixture(autouse=True)
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder to work in, with a script and passages; the debate is asked, for it has rounds."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("DISPUTATIO_CACHE", str(tmp_path / "cache"))
@@ -38,9 +38,9 @@ def events(done: Run) -> list[dict[str, object]]:
 def test_the_events_come_before_the_answer_as_it_is_usually_printed(capsys: Capture) -> None:
     done, usual = run(capsys, *WORDS), run(capsys, *WORDS[:-1])
     assert (done.code, done.err) == (0, "")
-    told, _, answer = done.out.partition("\n\n")
+    progress, _, answer = done.out.partition("\n\n")
     assert answer == usual.out
-    lines = told.splitlines()
+    lines = progress.splitlines()
     assert lines[0] == f"strategy    madam_rag · scripted:{Path('script.json').resolve()}"
     assert lines[1].startswith("found       4 passages of museum.example, almanac.example, ")
     assert "read 1/4    museum.example: 1887" in lines
@@ -153,10 +153,10 @@ def test_a_pipe_gets_each_event_when_it_happens(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.slow
-def test_ctrl_c_leaves_no_engine_running(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_leaves_no_engine_running(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A process stands in for the engine: it reports that it is ready and never answers."""
-    (place / "model.gguf").write_bytes(b"GGUF")
-    (place / "engine.py").write_text(
+    (workspace / "model.gguf").write_bytes(b"GGUF")
+    (workspace / "engine.py").write_text(
         "import os, sys, time\n"
         "open('engine.pid', 'w').write(str(os.getpid()))\n"
         "print('{\"id\": 0}', flush=True)\n"
@@ -171,11 +171,11 @@ def test_ctrl_c_leaves_no_engine_running(place: Path, monkeypatch: pytest.Monkey
     )
     process = start(*WORDS, before=before)
     until = time.monotonic() + 30
-    while not (place / "engine.pid").exists() and time.monotonic() < until:
+    while not (workspace / "engine.pid").exists() and time.monotonic() < until:
         time.sleep(0.02)
     time.sleep(0.5)
     process.send_signal(signal.SIGINT)
     done = finish(process)
     assert (done.code, done.err.splitlines()[-1]) == (130, "disputatio: stopped")
     with pytest.raises(ProcessLookupError):
-        os.kill(int((place / "engine.pid").read_text()), 0)
+        os.kill(int((workspace / "engine.pid").read_text()), 0)

@@ -192,15 +192,15 @@ def kit_with(
         strategy=strategy if isinstance(strategy, str) else None,
         embedder=embedder if isinstance(embedder, str) else None,
     )
-    own = None if isinstance(model, str) else model
+    model_object = None if isinstance(model, str) else model
     journal = _journal_of_objects(chosen)
     without = chosen.model_copy(update={"model": _NO_MODEL, "role": {}, "journal": journal})
-    kit = kit_of(chosen if own is None or chosen.role else without)
-    if own is not None or roles:
-        objects = build_kit(without, model=own, roles=roles)
+    kit = kit_of(chosen if model_object is None or chosen.role else without)
+    if model_object is not None or roles:
+        objects = build_kit(without, model=model_object, roles=roles)
         kit = replace(
             kit,
-            model=kit.model if own is None else objects.model,
+            model=kit.model if model_object is None else objects.model,
             roles={**kit.roles, **objects.roles},
         )
     if embedder is not None and not isinstance(embedder, str):

@@ -106,7 +106,7 @@ class _Many:
     def _result(self, question: str, ends: Cancel) -> AskResult:
         try:
             ends.check()
-            answer = until_cancelled(lambda own: self._prepared.answer(question, Trace(), own), ends)
+            answer = until_cancelled(lambda cancel: self._prepared.answer(question, Trace(), cancel), ends)
             result = AskResult(question=question, answer=answer)
         except Exception as error:  # noqa: BLE001 (it is the result of its question)
             result = AskResult(question=question, error=error)

@@ -113,8 +113,8 @@ def ask(
     with Waiting() as waiting:
         searched = _retriever(settings, index, passages, columns, waiting)
         within = _limited(searched, source, after, before)
-        kit = with_retriever(build_kit(settings, say=waiting.say, progress=waiting.fetched), within)
-        log = Trace(keep_text=trace_text or stream, listener=waiting.heard)
+        kit = with_retriever(build_kit(settings, say=waiting.say, progress=waiting.show_download), within)
+        log = Trace(keep_text=trace_text or stream, listener=waiting.follow)
         prepared = Prepared(
             kit=kit, strategy=settings.strategy, options=options, verify=verify, strict=strict
         )
@@ -215,7 +215,7 @@ def _retriever(
         return _in_hand(passages, columns, waiting)
     if index is None and not settings.index.exists():
         return None
-    part = embedder_for(settings, settings.index, say=waiting.say, progress=waiting.fetched)
+    part = embedder_for(settings, settings.index, say=waiting.say, progress=waiting.show_download)
     return Index.open(settings.index, embedder=part, create=False)
 
 

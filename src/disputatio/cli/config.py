@@ -59,14 +59,14 @@ def setting_origins(flags: set[str]) -> dict[str, str]:
 
     from disputatio.config import Settings
 
-    places = {
+    settings_of = {
         "flag": flags,
         "environment": set(EnvSettingsSource(Settings)()),
         "file": set(TomlConfigSettingsSource(Settings)()),
     }
     origins = {}
     for name, field in Settings.model_fields.items():
-        origin = [place for place, names in places.items() if name in names]
+        origin = [origin for origin, names in settings_of.items() if name in names]
         merged = field.annotation == dict[str, str]  # its entries are collected from all places
         origins[name] = (", ".join(origin) if merged else origin[0]) if origin else "default"
     return origins

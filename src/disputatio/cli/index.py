@@ -154,7 +154,7 @@ def reembed(
     opened = open_index(index)
     with Meter("embedding") as meter:
         part = open_embedder(embedder, pull=True)
-        opened.reembed(part, progress=lambda done, total: meter.told(done, total, "embedding"))
+        opened.reembed(part, progress=lambda done, total: meter.update(done, total, "embedding"))
     figures = opened.info()
     passages = count(figures.passages, "passage")
     write(f"{_shown(figures.path)}: {passages}, embedder {figures.embedder or 'none'}\n")

@@ -78,7 +78,12 @@ def ingest(
     _check(addresses, files, urls=urls, watch=watch, ray=ray)
     with Waiting() as waiting:
         part = embedder_for(
-            settings, settings.index, named=embedder, create=True, say=waiting.say, progress=waiting.fetched
+            settings,
+            settings.index,
+            named=embedder,
+            create=True,
+            say=waiting.say,
+            progress=waiting.show_download,
         )
     opened = Index.open(settings.index, embedder=part, language=language)
     if watch:
@@ -125,27 +130,27 @@ def _ingest(
 
     with Meter("reading") as meter:
 
-        def told(done: int, total: int, passages: int = 0) -> None:
-            meter.told(done, total, f"reading, {passages:,} passages" if passages else "reading")
+        def show_progress(done: int, total: int, passages: int = 0) -> None:
+            meter.update(done, total, f"reading, {passages:,} passages" if passages else "reading")
 
         if ray:
             from disputatio.store.ingesting.ray_ingest import ingest_with_ray
 
-            return ingest_with_ray(opened, files, address=ray, options=options, progress=told)
-        summary = (
+            return ingest_with_ray(opened, files, address=ray, options=options, progress=show_progress)
+        read = (
             opened.ingest(
                 *files,
                 source_by=options.source_by,
                 columns=options.columns,
                 exclude=options.exclude,
-                progress=told,
+                progress=show_progress,
             )
             if files
             else None
         )
         fetched = _fetch(opened, addresses, options) if addresses else None
-    done = [one for one in (summary, fetched) if one is not None]
-    return done[0] if len(done) == 1 else _sum(done)
+    summaries = [summary for summary in (read, fetched) if summary is not None]
+    return summaries[0] if len(summaries) == 1 else _sum(summaries)
 
 
 def _fetch(opened: Index, addresses: list[str], options: ReadOptions) -> IngestSummary:
@@ -158,7 +163,7 @@ def _fetch(opened: Index, addresses: list[str], options: ReadOptions) -> IngestS
             opened,
             addresses,
             options=options,
-            progress=lambda done, total: meter.told(done, total, "fetching"),
+            progress=lambda done, total: meter.update(done, total, "fetching"),
         )
 
 
@@ -189,25 +194,25 @@ def _watch(opened: Index, files: list[str], options: ReadOptions, index: Path, *
 
     stop = threading.Event()
     whole = IngestSummary()
-    kept = {one: signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)}
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
 
-    def asked(_number: int, _frame: FrameType | None) -> None:
+    def request_stop(_number: int, _frame: FrameType | None) -> None:
         stop.set()
-        for one, before in kept.items():
-            signal.signal(one, before)
+        for number, before in handlers.items():
+            signal.signal(number, before)
 
-    def heard(summary: IngestSummary) -> None:
+    def show(summary: IngestSummary) -> None:
         nonlocal whole
         whole = _sum([whole, summary])
         show_summary(summary, index, as_json=as_json)
 
-    for one in kept:
-        signal.signal(one, asked)
+    for number in handlers:
+        signal.signal(number, request_stop)
     try:
-        watch(opened, files, options=options, on_summary=heard, stop=stop)
+        watch(opened, files, options=options, on_summary=show, stop=stop)
     finally:
-        for one, before in kept.items():
-            signal.signal(one, before)
+        for number, before in handlers.items():
+            signal.signal(number, before)
     if as_json:
         write_json({"watched": {**asdict(whole), "refused": len(whole.refused)}})
     else:

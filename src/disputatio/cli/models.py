@@ -24,15 +24,15 @@ def list_command(as_json: Json = False) -> None:
 
     rows: list[dict[str, Any]] = [
         {
-            "name": one.name,
-            "kind": one.kind,
-            "about": one.about,
-            "licence": one.licence,
-            "bytes": sum(file.size or 0 for file in one.files),
-            "sha256": {file.name: file.sha256 for file in one.files},
-            "present": catalogue.is_present(one.name),
+            "name": entry.name,
+            "kind": entry.kind,
+            "about": entry.about,
+            "licence": entry.licence,
+            "bytes": sum(file.size or 0 for file in entry.files),
+            "sha256": {file.name: file.sha256 for file in entry.files},
+            "present": catalogue.is_present(entry.name),
         }
-        for one in catalogue.entries()
+        for entry in catalogue.entries()
     ]
     if as_json:
         write_json(rows, indent=2)
@@ -52,7 +52,7 @@ def pull_command(name: _Name, as_json: Json = False) -> None:
     from disputatio.llm import catalogue
 
     with Meter(f"fetching {name}", in_bytes=True) as meter:
-        path = catalogue.pull(name, meter.told)
+        path = catalogue.pull(name, meter.update)
     _show_path(name, path, as_json=as_json)
 
 

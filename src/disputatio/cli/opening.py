@@ -36,5 +36,5 @@ def open_for_search(settings: Settings, waiting: Waiting) -> Index:
 
     embedder: Embedder | None = None
     if settings.index.exists():
-        embedder = embedder_for(settings, settings.index, say=waiting.say, progress=waiting.fetched)
+        embedder = embedder_for(settings, settings.index, say=waiting.say, progress=waiting.show_download)
     return Index.open(settings.index, embedder=embedder, create=False)

@@ -84,9 +84,9 @@ _LEFT_OUT = {
 def show_summary(summary: IngestSummary, index: Path, *, as_json: bool) -> None:
     """What an ingest did: counts on stdout, what was refused on stderr."""
     if as_json:
-        found = asdict(summary)
-        found["refused"] = [{"path": path, "reason": reason} for path, reason in summary.refused]
-        write_json(found)
+        fields = asdict(summary)
+        fields["refused"] = [{"path": path, "reason": reason} for path, reason in summary.refused]
+        write_json(fields)
         return
     removed = f", {summary.removed} removed" if summary.removed else ""
     write(
@@ -182,8 +182,8 @@ class Meter:
     ) -> None:
         self._progress.stop()
 
-    def told(self, done: int, total: int, what: str) -> None:
-        """Hear how far it is."""
+    def update(self, done: int, total: int, what: str) -> None:
+        """Show how much is done."""
         if self._task is None:
             self._task = self._progress.add_task(self._what, total=total)
         self._progress.update(self._task, completed=done, total=total or None, description=what)
@@ -225,14 +225,14 @@ class Waiting:
         """Print a notice."""
         self._console.print(plain(one_line(message), "dim"))
 
-    def fetched(self, done: int, total: int, what: str) -> None:
-        """Hear how far a download is, in bytes."""
+    def show_download(self, done: int, total: int, what: str) -> None:
+        """Show how much of a download is there, in bytes."""
         if self._status:
             of = f" of {total / 1e6:,.0f}" if total else ""
             self._status.update(plain(f"{what}: {done / 1e6:,.0f}{of} MB"))
 
-    def heard(self, event: Mapping[str, Any]) -> None:
-        """Follow the trace."""
+    def follow(self, event: Mapping[str, Any]) -> None:
+        """Show an event of the trace; be its listener."""
         if event["event"] == "unchecked":
             self.say(f"the citations are not judged: {event['reason']}")
         if event["event"] == "unestimated":
@@ -290,10 +290,10 @@ def _show_quotes(out: Console, answer: Answer) -> None:
     """Every quote once, with its source and page, and below it the address of its passage."""
     citations = {citation.n: citation for claim in answer.claims for citation in claim.citations}
     for n, citation in citations.items():
-        place, address = quoted_from(citation, answer.passages)
+        origin, address = quoted_from(citation, answer.passages)
         verdict = "" if citation.verdict in ("supported", "unchecked") else f"  ({citation.verdict})"
         label = f"  [{n}] "
-        out.print(hanging(label, f"{place}: “{citation.quote}”{verdict}"))
+        out.print(hanging(label, f"{origin}: “{citation.quote}”{verdict}"))
         if address:
             out.print(hanging(" " * len(label), address, "dim"))
 

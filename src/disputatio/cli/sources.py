@@ -72,12 +72,12 @@ def calibrate(
     owner_of = inputs.read_owners(owners) if owners else {}
     with Waiting() as waiting:
         opened = open_for_search(settings, waiting)
-        kit = build_kit(settings, say=waiting.say, progress=waiting.fetched)
+        kit = build_kit(settings, say=waiting.say, progress=waiting.show_download)
     with Meter("asking") as meter:
 
         def progress(done: int, total: int, left: float | None) -> None:
             to_go = f", {_minutes(left)} to go" if left else ""
-            meter.told(done, total, f"asking{to_go}")
+            meter.update(done, total, f"asking{to_go}")
 
         report = calibrate_index(
             opened,
@@ -179,8 +179,8 @@ def _planned(plan: CalibrationPlan) -> str:
         time = f"about {_minutes(plan.seconds)} at the speed of earlier calls"
     else:
         time = f"about {_minutes(plan.calls * _SECONDS)} at {_SECONDS:g} s a call"
-    asked = f"{count(plan.questions, 'question')} for {count(plan.sources, 'source')}"
-    return f"{asked}{write}{on_record}: about {count(plan.calls, 'call')}, {time}"
+    questions = f"{count(plan.questions, 'question')} for {count(plan.sources, 'source')}"
+    return f"{questions}{write}{on_record}: about {count(plan.calls, 'call')}, {time}"
 
 
 def _minutes(seconds: float) -> str:

@@ -90,9 +90,9 @@ def _isolated(text: str) -> str:
 def _answer_parts(answer: Answer) -> Iterator[str]:
     yield f'<p style="{_SMALL}">{_isolated(answer.question)}</p>'
     if answer.answers:
-        given = "; ".join(map(_isolated, answer.answers))
+        answers = "; ".join(map(_isolated, answer.answers))
         sure = "" if answer.confidence is None else f' <span style="{_SMALL}">{answer.confidence:.0%}</span>'
-        yield f'<p style="font-size:1.3em"><b>{given}</b>{sure}</p>'
+        yield f'<p style="font-size:1.3em"><b>{answers}</b>{sure}</p>'
     else:
         yield f'<p style="font-size:1.3em"><b>No answer</b>: {abstention_line(answer)}</p>'
     if answer.claims:

@@ -69,8 +69,8 @@ def _quote_lines(answer: Answer) -> Iterator[str]:
     citations = {citation.n: citation for claim in answer.claims for citation in claim.citations}
     for n, citation in sorted(citations.items()):
         verdict = "" if citation.verdict in ("supported", "unchecked") else f"  ({citation.verdict})"
-        place, address = quoted_from(citation, answer.passages)
-        yield _wrapped(f"  [{n}] ", f"{place}: “{citation.quote}”{verdict}")
+        origin, address = quoted_from(citation, answer.passages)
+        yield _wrapped(f"  [{n}] ", f"{origin}: “{citation.quote}”{verdict}")
         if address:
             yield " " * len(f"  [{n}] ") + one_line(address)
 
