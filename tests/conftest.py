@@ -7,6 +7,7 @@ import gc
 import os
 import shutil
 import socket
+import ssl
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -140,6 +141,14 @@ def _lasting_children() -> Iterator[None]:
     for child, line in _LastingSandbox.idle:
         line.close()
         child.wait()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_list_of_authorities() -> Iterator[None]:
+    """Load the certificates of authorities once, not for every client that a test opens."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ssl, "create_default_context", functools.cache(ssl.create_default_context))
+        yield
 
 
 @pytest.fixture(scope="session")

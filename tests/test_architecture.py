@@ -75,10 +75,16 @@ def room_of(module: str) -> str:
     return "ground" if parts[1] in GROUND else parts[1]
 
 
+@functools.cache
+def nodes_of(tree: ast.AST) -> tuple[ast.AST, ...]:
+    """The nodes of a tree, walked once for all rules."""
+    return tuple(ast.walk(tree))
+
+
 def imported(tree: ast.AST, module: str, *, package: bool = False) -> Iterator[str]:
     """The dotted names that a module imports, wherever it does; `from a import b` gives `a.b`."""
     here = module.split(".") if package else module.split(".")[:-1]
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -87,6 +93,7 @@ def imported(tree: ast.AST, module: str, *, package: bool = False) -> Iterator[s
             yield from (f"{start}.{alias.name}" for alias in node.names)
 
 
+@functools.cache
 def is_module(name: str) -> bool:
     """Whether a dotted name is a module or package of ours."""
     path = SRC.parent.joinpath(*name.split("."))
@@ -183,7 +190,7 @@ def dangers(tree: ast.AST, module: str) -> list[str]:
     for name in imported(tree, module):
         if name.split(".")[0] in DANGEROUS_MODULES:
             wrong.append(f"{module} imports {name}; own no format that runs code when it is read.")
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if not isinstance(node, ast.Call):
             continue
         called = node.func.id if isinstance(node.func, ast.Name) else ""
@@ -207,7 +214,7 @@ def reports_its_use(tree: ast.AST, module: str) -> list[str]:
     so cannot be imported: `sys.modules.setdefault("openvino_telemetry", None)` before the import.
     """
     engine = [name for name in imported(tree, module) if name.split(".")[0].startswith("openvino")]
-    blocked = any(isinstance(n, ast.Constant) and n.value == "openvino_telemetry" for n in ast.walk(tree))
+    blocked = any(isinstance(n, ast.Constant) and n.value == "openvino_telemetry" for n in nodes_of(tree))
     if blocked or not engine:
         return []
     return [f"{module} imports {engine[0]} without blocking openvino_telemetry."]

@@ -9,7 +9,8 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}\b)")
@@ -18,6 +19,7 @@ _SENTENCE_END = re.compile(r"(?<=[.!?。！？])[\"'”’)\]]*\s+(?=[\"'“‘(
 _TEMPLATE_TOKENS = re.compile(
     r"<\|[^|<>\n]{1,40}\|>|</?s>|\[/?INST\]|<</?SYS>>|</?(?:start|end)_of_turn>", re.IGNORECASE
 )
+_SHORT = 20_000  # characters of a text that is remembered in its folded form
 _NOT_APPLICABLE = re.compile(r"\W*n\s*/\s*a\W*", re.IGNORECASE)  # its normal form is the letter n
 # What a quote may not cut: signed and decimal figures, times, fractions, versions, names with marks.
 _WHOLE = re.compile(
@@ -232,7 +234,8 @@ def find_quote(text: str, quote: str) -> tuple[int, int] | None:
     >>> find_quote(text, "4,000 people") is None, find_quote(text, " ") is None
     (True, True)
     """
-    folded, origin = _fold(text)
+    fold = _fold_short if len(text) <= _SHORT else _fold
+    folded, origin = fold(text)
     needle = _fold(quote)[0].lstrip("\"' ").rstrip("\"' .…")
     if not needle:
         return None
@@ -261,26 +264,31 @@ def _occurrences(text: str, part: str) -> Iterable[int]:
         at = text.find(part, at + 1)
 
 
-def _fold(text: str) -> tuple[str, list[int]]:
+def _fold(text: str) -> tuple[str, Sequence[int]]:
     """`text` in the form quotes are compared in, and for each of its characters where it was."""
     folded: list[str] = []
     origin: list[int] = []
     for index, char in enumerate(text):
-        if char.isspace():
-            if folded and folded[-1] == " ":
-                continue
-            small = " "
-        elif char in "“”„«»":
-            small = '"'
-        elif char in "‘’‚`":
-            small = "'"
-        elif char in "‐‑‒–—−":
-            small = "-"
-        elif unicodedata.category(char) == "Cf":
+        small = _folded(char)
+        if small == " " and folded and folded[-1] == " ":
             continue
-        else:
-            small = char.casefold()
         for piece in small:
             folded.append(piece)
             origin.append(index)
     return "".join(folded), origin
+
+
+_fold_short = lru_cache(maxsize=256)(_fold)  # several quotes are sought in one passage
+
+
+@lru_cache(maxsize=4096)
+def _folded(char: str) -> str:
+    if char.isspace():
+        return " "
+    if char in "“”„«»":
+        return '"'
+    if char in "‘’‚`":
+        return "'"
+    if char in "‐‑‒–—−":
+        return "-"
+    return "" if unicodedata.category(char) == "Cf" else char.casefold()

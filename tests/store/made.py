@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,7 +21,13 @@ def word(number: int) -> str:
 def passages(
     count: int, seed: int = 0, sources: int = 7, words: int = 150
 ) -> tuple[list[Passage], NDArray[np.float32]]:
-    """Passages with ids p0, p1, ..., and a unit vector each."""
+    """Passages with ids p0, p1, ..., and a unit vector each; the same ones are made once."""
+    made, vectors = _made(count, seed, sources, words)
+    return list(made), vectors.copy()
+
+
+@functools.cache
+def _made(count: int, seed: int, sources: int, words: int) -> tuple[tuple[Passage, ...], NDArray[np.float32]]:
     draw = np.random.default_rng(seed)
     weights = 1 / np.arange(1, words + 1)
     made = []
@@ -41,4 +49,4 @@ def passages(
         size=(count, DIMENSION)
     )
     unit: NDArray[np.float32] = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
-    return made, unit
+    return tuple(made), unit

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -127,9 +128,17 @@ def test_a_language_without_a_stemmer_is_refused() -> None:
         Segment.build([Passage(text="a")], None, language="none")
 
 
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A segment on disk, to be copied."""
+    folder = tmp_path_factory.mktemp("saved") / "s"
+    Segment.build(*passages(600)).save(folder)
+    return folder
+
+
 @pytest.mark.parametrize("name", _ARRAYS)
-def test_a_file_that_is_missing_or_cut_short_is_named(tmp_path: Path, name: str) -> None:
-    Segment.build(*passages(600)).save(tmp_path / "s")
+def test_a_file_that_is_missing_or_cut_short_is_named(saved: Path, tmp_path: Path, name: str) -> None:
+    shutil.copytree(saved, tmp_path / "s")
     file = tmp_path / "s" / f"{name}.npy"
     raw = file.read_bytes()
     for damaged in (raw[:-1], raw[:20], b""):
