@@ -12,10 +12,16 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 LARGEST = 2_000_000
 # Machine paths, and hosts of package registries, which are the reader's own choice.
-# Written so that they do not match themselves.
-FOREIGN = re.compile(
-    r"/(?:home|Users)/\w+/|/(?:root)/|(?<![\w.])/(?:work)/|/(?:tmp)/[a-z]|(?:pypi|pythonhosted)\.org|\.(?:library)/"
-)
+# Each pattern is completed with names, so that this file has no such path or host.
+NAMES = {
+    r"/{}/\w+/": ("home", "Users"),
+    r"/{}/": ("root",),
+    r"(?<![\w.])/{}/": ("work",),
+    r"/{}/[a-z]": ("tmp",),
+    r"{}\.org": ("pypi", "pythonhosted"),
+    r"\.{}/": ("library",),
+}
+FOREIGN = re.compile("|".join(pattern.format(name) for pattern, names in NAMES.items() for name in names))
 
 
 def tracked() -> list[Path]:
@@ -34,6 +40,12 @@ def test_no_file_names_a_machine_or_a_registry() -> None:
             if match := FOREIGN.search(line):
                 found.append(f"{path.relative_to(ROOT)}:{number}: {match[0]}")
     assert found == []
+
+
+@pytest.mark.parametrize("name", [name for names in NAMES.values() for name in names])
+def test_a_path_of_a_machine_or_a_host_of_a_registry_is_found(name: str) -> None:
+    assert any(FOREIGN.search(line) for line in (f"see /{name}/a/b", f"files.{name}.org", f"../.{name}/env"))
+    assert not FOREIGN.search(f"a {name} of one's own")
 
 
 def test_no_file_is_large() -> None:

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count
-from typing import TypeVar, cast
+from typing import TypeGuard, TypeVar, cast
 
 from disputatio.errors import BatchFault, Cancelled, Malformed
 from disputatio.protocols import LLM, ReportingLLM
@@ -84,7 +84,7 @@ def complete(
     """
     cancel.check()
     if reports(model, "complete"):
-        return cast("ReportingLLM", model).complete_as_done(prompts, sampling, on_done, cancel)
+        return model.complete_as_done(prompts, sampling, on_done, cancel)
     return _after_the_batch(model, prompts, lambda: model.complete(prompts, sampling), on_done, cancel)
 
 
@@ -98,14 +98,14 @@ def choose(
     """log P of each option for each prompt; reported and cancelled as by `complete`."""
     cancel.check()
     if reports(model, "choose"):
-        return cast("ReportingLLM", model).choose_as_done(prompts, options, on_done, cancel)
+        return model.choose_as_done(prompts, options, on_done, cancel)
     return _after_the_batch(model, prompts, lambda: model.choose(prompts, options), on_done, cancel)
 
 
-def reports(model: object, method: str) -> bool:
+def reports(model: object, method: str) -> TypeGuard[ReportingLLM]:
     """Whether a model's `complete_as_done` (or `choose_as_done`) stands for its `complete` (or `choose`).
 
-    It does not where a subclass overrides `complete` alone.
+    It does not where a subclass overrides `complete` alone. The other method of the two may be missing.
     """
     for kind in type(model).__mro__:
         if f"{method}_as_done" in vars(kind):

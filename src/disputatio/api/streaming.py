@@ -40,8 +40,9 @@ def _with_parameters_of(
     def decorated(function: Callable[..., _Result]) -> Callable[_Parameters, _Result]:
         returns = inspect.signature(function).return_annotation
         signature = inspect.signature(other).replace(return_annotation=returns)
-        function.__signature__ = signature  # type: ignore[attr-defined]  # what inspect looks at first
-        return cast("Callable[_Parameters, _Result]", function)
+        described: Any = function
+        described.__signature__ = signature  # what inspect looks at first
+        return cast("Callable[_Parameters, _Result]", described)
 
     return decorated
 

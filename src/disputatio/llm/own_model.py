@@ -146,7 +146,7 @@ class OwnModel:
             prompts = [replace(prompt, messages=with_schema(prompt.messages, schema)) for prompt in prompts]
         batch = _Batch(self.name, on_done)
         if reports(self._model, "complete"):
-            self._model.complete_as_done(prompts, sampling, batch.add, cancel)  # type: ignore[attr-defined]
+            self._model.complete_as_done(prompts, sampling, batch.add, cancel)
         else:
             replies = self._model.complete(prompts, sampling)
             cancel.check()

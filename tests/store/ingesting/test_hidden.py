@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import lxml.html  # type: ignore[import-untyped]  # it ships no types
+import lxml.html
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

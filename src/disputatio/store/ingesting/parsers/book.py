@@ -66,7 +66,7 @@ def _read(book: zipfile.ZipFile, name: str) -> bytes:
 
 
 def _xml(book: zipfile.ZipFile, name: str) -> Any:
-    from lxml import etree  # type: ignore[import-untyped]  # it ships no types
+    from lxml import etree
 
     # No entities, so that nothing expands; no document type, so that nothing is fetched.
     strict = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False)

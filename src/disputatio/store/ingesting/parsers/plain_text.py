@@ -35,7 +35,7 @@ def plain_text(tree: Any, *, menus: bool = True) -> str:
     >>> plain_text(lxml.html.document_fromstring("<h2>Head</h2><p>Good <b>words</b>.<br>More</p><ul><li>A"))
     'Head\n\nGood words.\nMore\n\n- A'
     """
-    from lxml import etree  # type: ignore[import-untyped]  # it ships no types
+    from lxml import etree
 
     walk = _Walk(menus=menus)
     skipped = 0  # elements that the walk is in and that are left out, one within the other

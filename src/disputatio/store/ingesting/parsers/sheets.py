@@ -106,7 +106,7 @@ def _value(cell: object) -> object:
 
 def _unseen(file: BinaryIO) -> dict[str, _Unseen]:
     """What is hidden in each sheet, by the sheet's name."""
-    from lxml import etree  # type: ignore[import-untyped]  # it ships no types
+    from lxml import etree
 
     found: dict[str, _Unseen] = {}
     with zipfile.ZipFile(file) as package:

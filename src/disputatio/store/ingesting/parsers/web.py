@@ -48,7 +48,7 @@ def visible_tree(raw: bytes, charset: str | None = None) -> tuple[Any, int]:
 
     Raises `Refused` for a page that nests deeper than any page has to, or has nothing in it.
     """
-    import lxml.html  # type: ignore[import-untyped]  # it ships no types
+    import lxml.html
     from lxml import etree
 
     if charset is None:
