@@ -25,7 +25,7 @@ test: quick ## everything: the quick part, then the tests that run a real model 
 	$(BIN)/pytest -m slow -n 0 --durations 10
 
 quick: check ## the fast part: check, then every test that needs no model (under 60 s)
-	$(BIN)/pytest -m "not slow" -n $(JOBS)
+	$(BIN)/pytest -m "not slow" -n $(JOBS) --dist loadfile
 
 check: setup ## lint, format and types
 	$(BIN)/ruff check
