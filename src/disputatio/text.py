@@ -60,8 +60,8 @@ class _Characters(dict[int, str]):
         self._becomes = becomes
 
     def __missing__(self, point: int) -> str:
-        self[point] = found = self._becomes(chr(point))
-        return found
+        self[point] = mapped = self._becomes(chr(point))
+        return mapped
 
 
 def _compared(char: str) -> str:
@@ -129,8 +129,8 @@ def is_unknown(answer: str) -> bool:
     (True, True, False)
     """
     words = squad_normalise(answer)
-    said = words in _UNKNOWN or words.removeprefix("answer is ").strip() in _UNKNOWN
-    return said or _NOT_APPLICABLE.fullmatch(answer) is not None
+    says_so = words in _UNKNOWN or words.removeprefix("answer is ").strip() in _UNKNOWN
+    return says_so or _NOT_APPLICABLE.fullmatch(answer) is not None
 
 
 def stem(word: str) -> str:
@@ -157,10 +157,10 @@ def sentences(text: str) -> list[tuple[int, int]]:
     stripped = []
     for first, last in spans:
         body = text[first:last]
-        left = len(body) - len(body.lstrip())
+        leading = len(body) - len(body.lstrip())
         right = len(body.rstrip())
-        if right > left:
-            stripped.append((first + left, first + right))
+        if right > leading:
+            stripped.append((first + leading, first + right))
     return stripped
 
 
@@ -171,8 +171,8 @@ def first_sentence(text: str, limit: int = 300) -> str:
     'One.'
     """
     spans = sentences(text)
-    found = text[spans[0][0] : spans[0][1]] if spans else ""
-    return found if len(found) <= limit else found[: limit - 1].rstrip() + "…"
+    sentence = text[spans[0][0] : spans[0][1]] if spans else ""
+    return sentence if len(sentence) <= limit else sentence[: limit - 1].rstrip() + "…"
 
 
 def content_id(prefix: str, *parts: str) -> str:

@@ -72,7 +72,7 @@ class Triplet:
     @property
     def evidence(self) -> tuple[Citation, ...]:
         """The places in the passage that the answer rests on, each once."""
-        return tuple(dict.fromkeys(place for claim in self.statements for place in claim.citations))
+        return tuple(dict.fromkeys(citation for claim in self.statements for citation in claim.citations))
 
 
 def predict(

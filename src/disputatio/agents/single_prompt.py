@@ -84,10 +84,10 @@ def ask_answers(role: str, prompt: Prompt, kit: Kit, *, max_tokens: int) -> tupl
     asked for once more without an explanation. Raises `ReplyError` when that is unusable too.
     """
     (completion,) = kit.complete(role, [prompt], Sampling(max_tokens=max_tokens, schema=ANSWERS_SCHEMA))
-    for whole in (completion, before_cut(completion)):
+    for readable in (completion, before_cut(completion)):
         try:
-            if whole is not None:
-                return parse_answers(whole)
+            if readable is not None:
+                return parse_answers(readable)
         except ReplyError as error:
             kit.trace.note("fault", role=role, reason=error.reason)
     (completion,) = kit.complete(role, [prompt], Sampling(max_tokens=max_tokens, schema=ANSWERS_ALONE))
@@ -125,10 +125,10 @@ def before_cut(completion: Completion) -> Completion | None:
         return None
     explanation = "" if explaining is None else text[explaining.end() :]
     ends = [end for _, end in sentences(explanation)[:-1]]
-    whole = (
+    text_before = (
         f'{{"answers": [{", ".join(answers)}], "explanation": "{explanation[: ends[-1]] if ends else ""}"}}'
     )
-    return replace(completion, text=whole, finish_reason="stop")
+    return replace(completion, text=text_before, finish_reason="stop")
 
 
 def _distinct(answers: Sequence[str]) -> tuple[str, ...]:

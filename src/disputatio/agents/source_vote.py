@@ -1,7 +1,7 @@
-"""The vote of the sources over their answers: what wins, what each position rests on, how many liars it survives.
+"""The vote of sources on their answers: the winner, the support of each position, and the certificate.
 
-The weighted majority vote of RA-RAG (Hwang et al. 2024, arXiv 2410.22954, equation 1), one vote a source; or, past
-the paper, one vote an owner and a group of copies.
+It is the weighted majority vote of RA-RAG (Hwang et al. 2024, arXiv 2410.22954, equation 1) with one vote for each
+source; or, beyond the paper, one vote for each owner and each group of copies.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from disputatio.agents.per_source import Holding, SourceReply
+from disputatio.agents.per_source import Holding, SourceReply, read_by
+from disputatio.agents.replies import why_none
 from disputatio.attribution.clusters import Clusters
 from disputatio.attribution.compared_votes import lost_vote, won_vote
 from disputatio.causes import Cause, CauseKind, Rival, Support
@@ -19,12 +20,13 @@ from disputatio.kit import Kit
 from disputatio.reliability.certificate import certify
 from disputatio.reliability.owner_votes import rule
 from disputatio.reliability.weighted_vote import weighted_vote
-from disputatio.types import Certificate, Conflict, ConflictKind, Position, PositionVerdict
+from disputatio.types import Answer, Certificate, Conflict, ConflictKind, Position, PositionVerdict
+from disputatio.values import is_yes_or_no
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What a vote of sources came to; `confidence` is the winner's share of the weight that was cast."""
+    """The outcome of a vote; `confidence` is the winner's share of all weights."""
 
     answers: tuple[str, ...]
     conflict: Conflict
@@ -32,42 +34,44 @@ class Verdict:
     certificate: Certificate | None
 
 
-def decide(heard: Sequence[SourceReply], clusters: Clusters, weights: Sequence[float], kit: Kit) -> Verdict:
-    """The weighted vote of the sources, each with its own vote (RA-RAG, equation 1).
+def decide(replies: Sequence[SourceReply], clusters: Clusters, weights: Sequence[float], kit: Kit) -> Verdict:
+    """The weighted vote of the sources, one vote each (RA-RAG, equation 1).
 
-    `clusters` and `weights` are those of the replies, in their order. A tie goes to the answer met first,
-    and the other is unresolved.
+    `clusters` and `weights` belong to the replies, in their order. A tie goes to the answer met first, and the
+    other is unresolved.
     """
-    winner = int(weighted_vote([clusters.votes], weights)[0]) if heard else -1
-    certificate = _certified(heard, clusters, weights, kit)
-    return _verdict(heard, clusters, clusters.votes, weights, winner, certificate, kit)
+    winner = int(weighted_vote([clusters.votes], weights)[0]) if replies else -1
+    certificate = _certified(replies, clusters, weights, kit)
+    return _verdict(replies, clusters, clusters.votes, weights, winner, certificate, kit)
 
 
 def decide_by_owner(
-    heard: Sequence[SourceReply], clusters: Clusters, weights: Sequence[Sequence[float]], kit: Kit
+    replies: Sequence[SourceReply], clusters: Clusters, weights: Sequence[Sequence[float]], kit: Kit
 ) -> Verdict:
-    """The vote with one voice an owner and a group of copies; no weight is negative.
+    """The vote with one vote for each owner and each group of copies; no weight is negative.
 
-    Where none who was heard has any of the first `weights`, the next decide, and after the last all
-    voices count alike.
+    If all of the first `weights` are 0, the next decide, and after the last all votes count alike.
     """
-    owners = [_owner(one, kit) for one in heard]  # a source without one stands alone
-    groups = [_group(one, kit) for one in heard]
-    names = [one.source for one in heard]
-    if not heard:
-        return decide(heard, clusters, (), kit)
-    rulings = (rule(clusters.votes, one, owners=owners, groups=groups, names=names) for one in weights)
+    owners = [_owner(reply, kit) for reply in replies]  # a source without an owner votes alone
+    groups = [_group(reply, kit) for reply in replies]
+    names = [reply.source for reply in replies]
+    if not replies:
+        return decide(replies, clusters, (), kit)
+    rulings = (
+        rule(clusters.votes, voting_weights, owners=owners, groups=groups, names=names)
+        for voting_weights in weights
+    )
     ruling = next(rulings)
     while not ruling.earned and (later := next(rulings, None)) is not None:
         ruling = later
     certificate = certify(ruling.choices, ruling.weights, ruling.names)
     return _verdict(
-        heard, clusters, ruling.choices, ruling.weights, ruling.winner, certificate, kit, grouped=True
+        replies, clusters, ruling.choices, ruling.weights, ruling.winner, certificate, kit, grouped=True
     )
 
 
 def _verdict(
-    heard: Sequence[SourceReply],
+    replies: Sequence[SourceReply],
     clusters: Clusters,
     choices: Sequence[int],
     weights: Sequence[float],
@@ -77,17 +81,19 @@ def _verdict(
     *,
     grouped: bool = False,
 ) -> Verdict:
-    """What follows from votes cast (`choices` with `weights`) for the positions that sources took.
+    """The positions and the conflict that follow from the votes, `choices` with `weights`.
 
-    `grouped` says that an owner or a group of copies had one vote.
+    `grouped` says that each owner or group of copies had one vote.
     """
     sums = [0.0] * len(clusters.answers)
     for vote, weight in zip(choices, weights, strict=True):
         if vote >= 0:
             sums[vote] += weight
     order = sorted(range(len(sums)), key=lambda n: (n != winner, -sums[n]))
-    replies = {n: [one for one, vote in zip(heard, clusters.votes, strict=True) if vote == n] for n in order}
-    supports = {n: _support(replies[n], sums[n], kit) for n in order}
+    repliers = {
+        n: [reply for reply, vote in zip(replies, clusters.votes, strict=True) if vote == n] for n in order
+    }
+    supports = {n: _support(repliers[n], sums[n], kit) for n in order}
     positions = []
     for n in order:
         verdict: PositionVerdict = "accepted" if n == winner else "rejected"
@@ -100,10 +106,10 @@ def _verdict(
             support=supports[n],
             rivals=() if other is None else (Rival(answer=clusters.answers[other], support=supports[other]),),
         )
-        positions.append(_position(clusters.answers[n], replies[n], cause, sums[n], verdict))
-    cast = sum(max(one, 0.0) for one in sums)
+        positions.append(_position(clusters.answers[n], repliers[n], cause, sums[n], verdict))
+    cast = sum(max(total, 0.0) for total in sums)
     kind: ConflictKind = "misinformation" if len(sums) > 1 else "none"
-    if any(one.verdict == "unresolved" for one in positions):
+    if any(position.verdict == "unresolved" for position in positions):
         kind = "unresolved"
     return Verdict(
         answers=(clusters.answers[winner],) if winner >= 0 else (),
@@ -113,72 +119,95 @@ def _verdict(
     )
 
 
-def _certified(
-    heard: Sequence[SourceReply], clusters: Clusters, weights: Sequence[float], kit: Kit
-) -> Certificate | None:
-    """How many owners would have to lie to change the vote; None where that cannot be told exactly.
+def voted_answer(question: str, replies: Sequence[SourceReply], verdict: Verdict, *, rounds: int) -> Answer:
+    """The answer that a vote of the sources gives, with the replies and passages behind it."""
+    agent_replies = tuple(reply.reply for reply in replies if reply.asked)
+    return Answer(
+        question=question,
+        answers=verdict.answers,
+        abstained=None if verdict.answers else why_none(agent_replies),
+        conflict=verdict.conflict,
+        confidence=verdict.confidence,
+        certificate=verdict.certificate,
+        passages=read_by(replies),
+        replies=agent_replies,
+        rounds=rounds,
+    )
 
-    Sources of one owner count together where they said the same; where they did not, or where a vote
-    weighs less than nothing, there is no certificate, and the trace says why.
+
+def possible_answers(clusters: Clusters, options: int) -> int:
+    """L, the number of possible answers: 2 if all answers are yes or no, else `options`."""
+    return 2 if clusters.answers and all(map(is_yes_or_no, clusters.answers)) else options
+
+
+def _certified(
+    replies: Sequence[SourceReply], clusters: Clusters, weights: Sequence[float], kit: Kit
+) -> Certificate | None:
+    """How many owners would have to lie to change the vote; None if that cannot be counted exactly.
+
+    Sources of one owner that agree count together. If they do not agree, or if a weight is negative, there is
+    no certificate, and the trace notes why.
     """
-    said: dict[str, tuple[int, float]] = {}
-    for one, vote, weight in zip(heard, clusters.votes, weights, strict=True):
+    cast: dict[str, tuple[int, float]] = {}
+    for reply, vote, weight in zip(replies, clusters.votes, weights, strict=True):
         if vote < 0:
             continue
-        name = _owner(one, kit) or one.source
-        choice, sum_ = said.get(name, (vote, 0.0))
+        name = _owner(reply, kit) or reply.source
+        choice, sum_ = cast.get(name, (vote, 0.0))
         if choice != vote or weight < 0:
             why = (
                 f"{name} gave several answers" if choice != vote else f"the vote of {name} counts against it"
             )
             kit.trace.note("uncertified", reason=why)
             return None
-        said[name] = (vote, sum_ + weight)
-    return certify([one for one, _ in said.values()], [one for _, one in said.values()], tuple(said))
+        cast[name] = (vote, sum_ + weight)
+    return certify(
+        [choice for choice, _ in cast.values()], [weight for _, weight in cast.values()], tuple(cast)
+    )
 
 
 def _position(
-    answer: str, own: Sequence[SourceReply], cause: Cause, weight: float, verdict: PositionVerdict
+    answer: str, replies: Sequence[SourceReply], cause: Cause, weight: float, verdict: PositionVerdict
 ) -> Position:
-    titles = [one.holding.titled(one.bearer) for one in own]
-    told = [one for one in titles if one]
+    titles = [reply.holding.titled(reply.bearer) for reply in replies]
+    known_titles = [title for title in titles if title]
     return Position(
         answer=answer,
-        subject=max(told, key=told.count) if told else "",
+        subject=max(known_titles, key=known_titles.count) if known_titles else "",
         verdict=verdict,
         cause=cause,
-        passages=tuple(one.bearer or one.reply.passages[0] for one in own),
-        sources=tuple(one.source for one in own if one.holding.named),
+        passages=tuple(reply.bearer or reply.reply.passages[0] for reply in replies),
+        sources=tuple(reply.source for reply in replies if reply.holding.named),
         weight=round(weight, 4),
     )
 
 
 def _support(replies: Sequence[SourceReply], weight: float, kit: Kit) -> Support:
-    """How many sources give an answer, and how many of them speak independently."""
+    """How many sources give an answer, and how many of them are independent."""
     groups = len({voice(reply, kit) for reply in replies})
     return Support(sources=len(replies), groups=groups, weight=round(weight, 4))
 
 
-def voice(one: SourceReply | Holding, kit: Kit) -> tuple[Literal["group", "owner", "source"], str]:
-    """What a source speaks for: the group it copies in, else its owner, else itself."""
-    group, owner = _group(one, kit), _owner(one, kit)
-    return ("group", group) if group else ("owner", owner) if owner else ("source", _held(one).source)
+def voice(voter: SourceReply | Holding, kit: Kit) -> tuple[Literal["group", "owner", "source"], str]:
+    """Whose vote a source shares: its group of copies, else its owner, else its own."""
+    group, owner = _group(voter, kit), _owner(voter, kit)
+    return ("group", group) if group else ("owner", owner) if owner else ("source", _holding_of(voter).source)
 
 
-def _group(one: SourceReply | Holding, kit: Kit) -> str:
-    known = kit.sources.get(_held(one).source) if _held(one).named else None
+def _group(voter: SourceReply | Holding, kit: Kit) -> str:
+    known = kit.sources.get(_holding_of(voter).source) if _holding_of(voter).named else None
     return known.group if known else ""
 
 
-def _held(one: SourceReply | Holding) -> Holding:
-    return one.holding if isinstance(one, SourceReply) else one
+def _holding_of(voter: SourceReply | Holding) -> Holding:
+    return voter.holding if isinstance(voter, SourceReply) else voter
 
 
-def _owner(one: SourceReply | Holding, kit: Kit) -> str:
-    """Who owns a source, by what is known of it or else by its passages; empty where nobody is named."""
-    held = _held(one)
-    known = kit.sources.get(held.source) if held.named else None
-    return (known.owner if known else "") or held.passages[0].owner
+def _owner(voter: SourceReply | Holding, kit: Kit) -> str:
+    """The owner of a source, from its record or else from its passages; empty if unknown."""
+    holding = _holding_of(voter)
+    known = kit.sources.get(holding.source) if holding.named else None
+    return (known.owner if known else "") or holding.passages[0].owner
 
 
 def _cause_kind(
@@ -199,5 +228,5 @@ def _cause_kind(
     return compare(supports[n], supports[other], grouped=grouped)
 
 
-def _is_tie(one: float, other: float) -> bool:
-    return math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-9)
+def _is_tie(first: float, second: float) -> bool:
+    return math.isclose(first, second, rel_tol=1e-9, abs_tol=1e-9)

@@ -65,6 +65,9 @@ Question: {question}
 {reports}"""
 
 
+Aggregate = tuple[tuple[str, ...], str]  # the answers and their explanation
+
+
 def madam_rag(
     question: str,
     kit: Kit,
@@ -91,30 +94,30 @@ def madam_rag(
     if not passages:
         return Answer(question=question, abstained="no_evidence")
     order = random.Random(shuffle_seed).sample(range(len(passages)), len(passages))
+
+    def conclusion(replies: Sequence[Reply]) -> Aggregate | ReplyError:
+        if not aggregator:
+            return _concatenate(replies, order)
+        return _aggregate(question, replies, order, bound, kit)
+
     replies = read(question, passages, kit, max_tokens=max_tokens)
     if bound:
-        replies = [ground(question, *one) for one in zip(replies, passages, strict=True)]
-    heard = _aggregate(question, replies, order, bound, kit) if aggregator else _concatenate(replies, order)
-    turn = 1
-    while turn < rounds:
+        replies = [ground(question, reply, passage) for reply, passage in zip(replies, passages, strict=True)]
+    aggregate = conclusion(replies)
+    turn, converged = 1, False
+    while turn < rounds and not converged:
         turn += 1
-        words = _histories(history, heard, replies, order)
-        said = _revise(question, passages, replies, words, turn, bound, kit, max_tokens)
-        converged = all(keeps_answer(old, new) for old, new in zip(replies, said, strict=True))
-        changed = [_report(0, one) for one in said] != [_report(0, one) for one in replies]
-        replies = said
-        if changed or isinstance(heard, ReplyError):
-            heard = (
-                _aggregate(question, replies, order, bound, kit)
-                if aggregator
-                else _concatenate(replies, order)
-            )
+        histories = _histories(history, aggregate, replies, order)
+        revised = _revise(question, passages, replies, histories, turn, bound, kit, max_tokens)
+        converged = all(keeps_answer(old, new) for old, new in zip(replies, revised, strict=True))
+        changed = [_report(0, reply) for reply in revised] != [_report(0, reply) for reply in replies]
+        replies = revised
+        if changed or isinstance(aggregate, ReplyError):
+            aggregate = conclusion(replies)
         kit.trace.note("round", round=turn, converged=converged)
-        if converged:
-            break
-    if isinstance(heard, ReplyError):
-        raise heard
-    answers, explanation = heard
+    if isinstance(aggregate, ReplyError):
+        raise aggregate
+    answers, explanation = aggregate
     return Answer(
         question=question,
         answers=answers,
@@ -127,7 +130,7 @@ def madam_rag(
 
 
 def keeps_answer(old: Reply, new: Reply) -> bool:
-    """Whether an agent keeps its answer from the round before; a broken reply keeps nothing.
+    """Whether an agent keeps its answer from the round before; an unusable reply keeps nothing.
 
     >>> keeps_answer(Reply(passages=("p",), answer="The 3rd"), Reply(passages=("p",), answer="3rd."))
     True
@@ -141,103 +144,103 @@ def keeps_answer(old: Reply, new: Reply) -> bool:
 
 def _aggregate(
     question: str, replies: Sequence[Reply], order: Sequence[int], bound: bool, kit: Kit
-) -> tuple[tuple[str, ...], str] | ReplyError:
-    """The aggregator's answers and explanation; a broken reply is kept to be raised if it is the last.
+) -> Aggregate | ReplyError:
+    """The aggregator's answers and explanation; an unusable reply is returned, to be raised if it is the last.
 
-    A bound aggregator hears only agents that have an answer, and keeps only answers that an agent gave.
+    A bound aggregator reads only agents that have an answer, and keeps only answers that an agent gave.
     """
     if not any(reply.answer for reply in replies):
         return (), "No agent found an answer in its passage."
-    spoken = [replies[at] for at in order if replies[at].answer or not bound]
-    lines = "\n".join(_report(n, reply) for n, reply in enumerate(spoken, 1))
+    reported = [replies[at] for at in order if replies[at].answer or not bound]
+    lines = "\n".join(_report(n, reply) for n, reply in enumerate(reported, 1))
     task = AGGREGATOR_TASK.format(question=one_line(question), reports=fence("reports", lines))
     try:
         answers, explanation = ask_answers("aggregator", chat(AGGREGATOR_SYSTEM, task), kit, max_tokens=192)
     except ReplyError as error:
         return error
     if bound:
-        said = [f"{reply.answer} {reply.explanation}" for reply in spoken]
-        answers = tuple(one for one in answers if any(bears(text, one) for text in said))
+        texts = [f"{reply.answer} {reply.explanation}" for reply in reported]
+        answers = tuple(answer for answer in answers if any(bears(text, answer) for text in texts))
     return answers, explanation
 
 
-def _concatenate(replies: Sequence[Reply], order: Sequence[int]) -> tuple[tuple[str, ...], str]:
-    """Without an aggregator: every distinct answer, and all explanations in a row."""
+def _concatenate(replies: Sequence[Reply], order: Sequence[int]) -> Aggregate:
+    """Without an aggregator: every distinct answer, and all explanations one after another."""
     answers = distinct([replies[at].answer for at in order])
     return answers, " ".join(one_line(replies[at].explanation) for at in order)
 
 
 @dataclass(frozen=True, slots=True)
-class RoundReplies:
-    """What an agent is told of the round before: the words, and the answers in them."""
+class History:
+    """What an agent reads of the round before: the text, and the answers in it."""
 
-    words: str
+    text: str
     answers: tuple[str, ...] = ()
 
 
 def _histories(
     history: str,
-    heard: tuple[tuple[str, ...], str] | ReplyError,
+    aggregate: Aggregate | ReplyError,
     replies: Sequence[Reply],
     order: Sequence[int],
-) -> list[RoundReplies]:
-    """What each agent is told: the aggregate, or the other agents' replies."""
+) -> list[History]:
+    """What each agent reads of the round before: the aggregate, or the other agents' replies."""
     if history == "aggregate":
-        answers, explanation = ((), "") if isinstance(heard, ReplyError) else heard
+        answers, explanation = ((), "") if isinstance(aggregate, ReplyError) else aggregate
         if not answers:
-            return [RoundReplies(HEARD_NOTHING)] * len(replies)
-        named = "; ".join(one_line(one) for one in answers)
-        words = HEARD_AGGREGATE.format(answers=named, explanation=one_line(explanation))
-        return [RoundReplies(words, answers)] * len(replies)
-    told = []
-    for own in range(len(replies)):
-        others = [(n, replies[at]) for n, at in enumerate(order, 1) if at != own]
-        lines = "\n".join(_report(*one) for one in others)
-        words = HEARD_PEERS.format(replies=fence("reports", lines)) if lines else HEARD_NOTHING
-        told.append(RoundReplies(words, tuple(one.answer for _, one in others if one.answer)))
-    return told
+            return [History(HEARD_NOTHING)] * len(replies)
+        named = "; ".join(one_line(answer) for answer in answers)
+        text = HEARD_AGGREGATE.format(answers=named, explanation=one_line(explanation))
+        return [History(text, answers)] * len(replies)
+    histories = []
+    for agent in range(len(replies)):
+        others = [(n, replies[at]) for n, at in enumerate(order, 1) if at != agent]
+        lines = "\n".join(_report(*numbered) for numbered in others)
+        text = HEARD_PEERS.format(replies=fence("reports", lines)) if lines else HEARD_NOTHING
+        histories.append(History(text, tuple(reply.answer for _, reply in others if reply.answer)))
+    return histories
 
 
 def _revise(
     question: str,
     passages: Sequence[Passage],
     replies: Sequence[Reply],
-    heard: Sequence[RoundReplies],
+    histories: Sequence[History],
     turn: int,
     bound: bool,
     kit: Kit,
     max_tokens: int,
 ) -> list[Reply]:
-    """The agents' replies of a later round, all in one batch; the first round's prompts are their prefixes."""
-    said = [replace(reply, round=turn) for reply in replies]
-    asked = [
+    """The agents' replies in a later round, all in one batch; their prompts extend those of the first round."""
+    revised = [replace(reply, round=turn) for reply in replies]
+    movable = [
         at
         for at, passage in enumerate(passages)
-        if not bound or can_move(replies[at].answer, heard[at].answers, passage)
+        if not bound or can_move(replies[at].answer, histories[at].answers, passage)
     ]
-    prompts = [_later(question, passages[at], heard[at].words) for at in asked]
+    prompts = [_later(question, passages[at], histories[at].text) for at in movable]
     sampling = Sampling(max_tokens=max_tokens, schema=READER_SCHEMA)
-    words = kit.complete("reader", prompts, sampling, passages=[[passages[at]] for at in asked])
-    for at, word in zip(asked, words, strict=True):
-        new = parse_reply(word, passages[at].id, turn)
+    completions = kit.complete("reader", prompts, sampling, passages=[[passages[at]] for at in movable])
+    for at, completion in zip(movable, completions, strict=True):
+        new = parse_reply(completion, passages[at].id, turn)
         if new.fault or not bound or may_move(replies[at].answer, new.answer, passages[at]):
-            said[at] = new
-    return said
+            revised[at] = new
+    return revised
 
 
-def can_move(own: str, heard: Sequence[str], passage: Passage) -> bool:
-    """Whether what an agent heard can move it: another answer stands in its own passage.
+def can_move(answer: str, other_answers: Sequence[str], passage: Passage) -> bool:
+    """Whether other agents' answers can move an agent: a different one is in its own passage.
 
     >>> passage = Passage(text="Opened in 1921, closed in 1975.")
     >>> can_move("1921", ["1921", "1948"], passage), can_move("1921", ["1975"], passage)
     (False, True)
     """
-    others = [one for one in heard if not states(one, own) and not states(own, one)]
-    return any(stands_in(passage, one) for one in others)
+    others = [other for other in other_answers if not states(other, answer) and not states(answer, other)]
+    return any(stands_in(passage, other) for other in others)
 
 
 def may_move(old: str, new: str, passage: Passage) -> bool:
-    """Whether a changed answer counts: the new one stands in the agent's own passage, or the old one does not.
+    """Whether a changed answer counts: the new one is in the agent's passage, or the old one is not.
 
     >>> passage = Passage(text="Opened in 1921, closed in 1975.")
     >>> may_move("1921", "1975", passage), may_move("1921", "1948", passage)
@@ -248,15 +251,15 @@ def may_move(old: str, new: str, passage: Passage) -> bool:
     return stands_in(passage, new) if new else not stands_in(passage, old)
 
 
-def _later(question: str, passage: Passage, heard: str) -> Prompt:
+def _later(question: str, passage: Passage, history: str) -> Prompt:
     system, task = reader_prompt(question, passage).messages
     return Prompt(
-        messages=(system, Message(role="user", content=f"{task.content}\n\n{REVISION.format(heard=heard)}"))
+        messages=(system, Message(role="user", content=f"{task.content}\n\n{REVISION.format(heard=history)}"))
     )
 
 
 def _report(number: int, reply: Reply) -> str:
-    """One agent's line to the aggregator, as JSON, so that no reply can pretend to be two."""
+    """One agent's line to the aggregator, as JSON, so that one reply cannot pass for two."""
     fields = {
         "agent": number,
         "answer": one_line(reply.answer) or "unknown",

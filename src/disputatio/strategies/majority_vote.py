@@ -12,16 +12,10 @@ from collections import Counter
 from typing import Annotated, Literal
 
 from disputatio.agents.options import Logprobs, MaxTokens, PassageCount, Tau
-from disputatio.agents.per_source import (
-    Holding,
-    answer_per_source,
-    drop_unsupported,
-    read_by,
-    retrieve_per_source,
-)
+from disputatio.agents.per_source import Holding, ask_sources, retrieve_per_source
 from disputatio.agents.reader import read
 from disputatio.agents.replies import why_none
-from disputatio.agents.source_vote import decide
+from disputatio.agents.source_vote import decide, voted_answer
 from disputatio.attribution.clusters import cluster
 from disputatio.kit import Kit
 from disputatio.types import Answer
@@ -42,16 +36,16 @@ def majority_vote(
     k: PassageCount = None,
     max_tokens: MaxTokens = 160,
 ) -> Answer:
-    """Hear voters in isolation, in one batch, and keep the most frequent answer.
+    """Ask voters in isolation, in one batch, and keep the most frequent answer.
 
     `voters`: `sources` is the paper's MV, with f_align (an answer below `tau` counts as "I don't know")
     and semantic clusters; `passages` gives each of `k` passages a vote, counted by normal form; `auto`
-    is `sources` where a source has several passages on the question and no `k` is given, else `passages`.
+    is `sources` if a source has several passages on the question and no `k` is given, else `passages`.
     """
     if voters == "sources" or (voters == "auto" and k is None):
-        held = retrieve_per_source(question, kit)
-        if voters == "sources" or any(len(one.passages) > 1 for one in held):
-            return _by_sources(question, held, kit, tau, max_tokens)
+        holdings = retrieve_per_source(question, kit)
+        if voters == "sources" or any(len(holding.passages) > 1 for holding in holdings):
+            return _by_sources(question, holdings, kit, tau, max_tokens)
     passages = kit.passages(question, k=k)
     replies = tuple(read(question, passages, kit, max_tokens=max_tokens))
     winner = most_frequent([reply.answer for reply in replies])
@@ -65,25 +59,12 @@ def majority_vote(
     )
 
 
-def _by_sources(question: str, held: list[Holding], kit: Kit, tau: float, max_tokens: int) -> Answer:
-    """One vote a source, from its own passages."""
-    heard = drop_unsupported(
-        question, answer_per_source(question, held, kit, max_tokens=max_tokens), kit, tau=tau
-    )
-    clusters = cluster(question, [one.answer for one in heard], kit)
-    found = decide(heard, clusters, [1.0] * len(heard), kit)
-    replies = tuple(one.reply for one in heard if one.asked)
-    return Answer(
-        question=question,
-        answers=found.answers,
-        abstained=None if found.answers else why_none(replies),
-        conflict=found.conflict,
-        confidence=found.confidence,
-        certificate=found.certificate,
-        passages=read_by(heard),
-        replies=replies,
-        rounds=1,
-    )
+def _by_sources(question: str, holdings: list[Holding], kit: Kit, tau: float, max_tokens: int) -> Answer:
+    """One vote for each source, from its own passages."""
+    replies = ask_sources(question, holdings, kit, tau=tau, max_tokens=max_tokens)
+    clusters = cluster(question, [reply.answer for reply in replies], kit)
+    verdict = decide(replies, clusters, [1.0] * len(replies), kit)
+    return voted_answer(question, replies, verdict, rounds=1)
 
 
 def most_frequent(answers: list[str]) -> str:

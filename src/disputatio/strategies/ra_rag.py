@@ -4,7 +4,7 @@ RA-RAG (Hwang et al. 2024, "Retrieval-Augmented Generation with Estimation of So
 2410.22954): the best passages within each source, an answer from those alone, f_align, the kappa most
 reliable relevant and reliable sources (kappa-RRSS), and the weighted majority vote. Differences from the
 paper: sources are asked in speculative batches, as many at once as are likely still needed; a source in
-which retrieval finds nothing on the question costs no call; an answer must stand in the words of its
+which retrieval finds nothing on the question costs no call; an answer must be in the words of its
 passages; the reply is one JSON object with a verbatim quote.
 """
 
@@ -18,24 +18,20 @@ from disputatio.agents.options import Logprobs, MaxTokens, PerSource, PossibleAn
 from disputatio.agents.per_source import (
     Holding,
     SourceReply,
-    answer_per_source,
-    drop_unsupported,
-    read_by,
+    ask_sources,
     retrieve_per_source,
 )
-from disputatio.agents.replies import why_none
-from disputatio.agents.source_vote import decide, decide_by_owner, voice
+from disputatio.agents.source_vote import decide, decide_by_owner, possible_answers, voice, voted_answer
 from disputatio.attribution.clusters import cluster
 from disputatio.errors import InputError
 from disputatio.kit import Kit
 from disputatio.reliability.true_reliability import TRUE, true_reliabilities
 from disputatio.reliability.weighted_vote import weights_of
 from disputatio.types import Answer, Source
-from disputatio.values import is_yes_or_no
 
 LOGPROBS = Logprobs("used", purpose="check answers against their passages")
 
-PRIOR = 0.5  # the reliability of a source that has no estimate
+PRIOR = 0.5  # the reliability of a source without an estimate
 
 
 def ra_rag(
@@ -61,158 +57,150 @@ def ra_rag(
 ) -> Answer:
     """Ask sources by falling reliability until `kappa` have an answer, and take their weighted vote.
 
-    `selection`: `rrss` passes over sources without an answer that their passages bear out (f_align above
-    `tau`), `rss` hears the `kappa` most reliable whatever they say, `all` hears everybody. A vote weighs
-    v = L w - 1, where w is the source's reliability: `estimated` by the calibration, the same for all
-    (`uniform`, plain majority), or the truth that passages carry as `true_reliability` (`oracle`,
-    `InputError` when one does not). `options` is L, the number of possible answers; 2 for yes or no.
+    `selection`: `rrss` skips sources without an answer that their passages support (f_align above `tau`),
+    `rss` asks the `kappa` most reliable sources only, `all` asks every source. A vote weighs v = L w - 1,
+    where w is the source's reliability: `estimated` by the calibration, equal for all (`uniform`, a plain
+    majority), or the `true_reliability` in the passages' metadata (`oracle`, `InputError` if one has none).
+    `options` is L, the number of possible answers; 2 for yes or no.
 
-    `independent` goes past the paper: sources of one owner or one group of copies have one vote together,
-    weighed by the lower end of the reliability's interval and never less than nothing.
+    `independent` goes beyond the paper: sources of one owner or one group of copies have one vote together,
+    weighed by the lower end of the reliability's interval and never negative.
     """
     if kappa < 1 or per_source < 1:
         raise InputError("ra_rag: kappa and per_source are at least 1")
-    held = retrieve_per_source(question, kit, per_source=per_source)
-    records = _records(held, kit, weights)
-    order = sorted(held, key=lambda one: -_reliability(records, one.source, low=independent))
+    holdings = retrieve_per_source(question, kit, per_source=per_source)
+    records = _records(holdings, kit, weights)
+    ranked = sorted(holdings, key=lambda holding: -_reliability(records, holding.source, low=independent))
     if independent:
-        order = _voices_first(order, kit)
-    heard, rounds = _ask(question, order, kit, kappa, tau, selection, max_tokens)
-    clusters = cluster(question, [one.answer for one in heard], kit)
-    if clusters.answers and all(map(is_yes_or_no, clusters.answers)):
-        options = 2
+        ranked = _one_of_each_voter_first(ranked, kit)
+    replies, rounds = _ask(question, ranked, kit, kappa, tau, selection, max_tokens)
+    clusters = cluster(question, [reply.answer for reply in replies], kit)
+    options = possible_answers(clusters, options)
     if independent:
-        found = decide_by_owner(heard, clusters, _earned(records, heard, options), kit)
+        verdict = decide_by_owner(replies, clusters, _owner_weights(records, replies, options), kit)
     else:
-        found = decide(heard, clusters, _votes(records, heard, options), kit)
-    replies = tuple(one.reply for one in heard if one.asked)
-    return Answer(
-        question=question,
-        answers=found.answers,
-        abstained=None if found.answers else why_none(replies),
-        conflict=found.conflict,
-        confidence=found.confidence,
-        certificate=found.certificate,
-        passages=read_by(heard),
-        replies=replies,
-        rounds=rounds,
-    )
+        verdict = decide(replies, clusters, _source_weights(records, replies, options), kit)
+    return voted_answer(question, replies, verdict, rounds=rounds)
 
 
 def _records(
-    held: Sequence[Holding], kit: Kit, weights: Literal["estimated", "uniform", "oracle"]
+    holdings: Sequence[Holding], kit: Kit, weights: Literal["estimated", "uniform", "oracle"]
 ) -> dict[str, Source]:
-    """What the vote goes by, of the sources of which anything is known; none for a vote of equals."""
+    """The known reliabilities of sources, by name; none for a vote with equal weights."""
     if weights == "oracle":
-        shelves = {one.source: one.passages for one in held}
-        truths = true_reliabilities(shelves, TRUE, asker="weights=oracle")
-        return {name: Source(name=name, reliability=one, low=one) for name, one in truths.items()}
+        passages = {holding.source: holding.passages for holding in holdings}
+        truths = true_reliabilities(passages, TRUE, asker="weights=oracle")
+        return {name: Source(name=name, reliability=truth, low=truth) for name, truth in truths.items()}
     if weights == "uniform":
         return {}
-    known = {one.source: kit.sources[one.source] for one in held if one.named and one.source in kit.sources}
-    found = {name: one for name, one in known.items() if one.reliability is not None}
-    without = [one.source for one in held if one.source not in found]
+    named = [holding.source for holding in holdings if holding.named and holding.source in kit.sources]
+    records = {name: kit.sources[name] for name in named if kit.sources[name].reliability is not None}
+    without = [holding.source for holding in holdings if holding.source not in records]
     if without:
-        reason = "those have the prior" if found else "every vote counts the same"
-        kit.trace.note("unestimated", sources=without, prior=PRIOR if found else None, reason=reason)
-    if stale := sorted(name for name, one in found.items() if one.stale):
+        reason = "those have the prior" if records else "every vote counts the same"
+        kit.trace.note("unestimated", sources=without, prior=PRIOR if records else None, reason=reason)
+    if stale := sorted(name for name, source in records.items() if source.stale):
         kit.trace.note("stale", sources=stale)
-    return found
+    return records
 
 
 def _reliability(records: Mapping[str, Source], name: str, *, low: bool = False) -> float:
-    """A source's reliability, or with `low` the lower end of its interval; the prior where nothing is known.
+    """A source's reliability, or with `low` the lower end of its interval; the prior if it is unknown.
 
-    By its lower end a source without a record comes last.
+    With `low` a source without a record comes last.
     """
-    known = records.get(name)
-    if known is None or known.reliability is None:
+    source = records.get(name)
+    if source is None or source.reliability is None:
         return 0.0 if low and records else PRIOR
-    return known.low if low and known.low is not None else known.reliability
+    return source.low if low and source.low is not None else source.reliability
 
 
-def _votes(records: Mapping[str, Source], heard: Sequence[SourceReply], options: int) -> list[float]:
-    """v = L w - 1 of each reply; 1 each where nothing is known of any source."""
+def _source_weights(
+    records: Mapping[str, Source], replies: Sequence[SourceReply], options: int
+) -> list[float]:
+    """v = L w - 1 of each reply's source; 1 each if no reliability is known."""
     if not records:
-        return [1.0] * len(heard)
-    weights: list[float] = weights_of([_reliability(records, one.source) for one in heard], options).tolist()
+        return [1.0] * len(replies)
+    reliabilities = [_reliability(records, reply.source) for reply in replies]
+    weights: list[float] = weights_of(reliabilities, options).tolist()
     return weights
 
 
-def _earned(records: Mapping[str, Source], heard: Sequence[SourceReply], options: int) -> list[list[float]]:
-    """Weights that none can be below 0 of: by the lower end of each interval, then by the mean."""
+def _owner_weights(
+    records: Mapping[str, Source], replies: Sequence[SourceReply], options: int
+) -> list[list[float]]:
+    """Weights of 0 or more: by the lower end of each interval, and if those are all 0, by the mean."""
     if not records:
-        return [[1.0] * len(heard)]
-    return [
-        [
-            max(float(one), 0.0)
-            for one in weights_of([_reliability(records, each.source, low=low) for each in heard], options)
-        ]
-        for low in (True, False)
-    ]
+        return [[1.0] * len(replies)]
+    rows = []
+    for low in (True, False):
+        reliabilities = [_reliability(records, reply.source, low=low) for reply in replies]
+        rows.append([max(float(weight), 0.0) for weight in weights_of(reliabilities, options)])
+    return rows
 
 
-def _voices_first(order: Sequence[Holding], kit: Kit) -> list[Holding]:
-    """The same sources, with one of each owner and group before the second of any."""
-    met: dict[tuple[str, str], int] = {}
+def _one_of_each_voter_first(holdings: Sequence[Holding], kit: Kit) -> list[Holding]:
+    """The same sources in another order: one of each owner and group before the second of any."""
+    counts: dict[tuple[str, str], int] = {}
     ranks = []
-    for one in order:
-        of = voice(one, kit)
-        met[of] = met.get(of, 0) + 1
-        ranks.append(met[of])
-    return [order[n] for n in sorted(range(len(order)), key=lambda n: ranks[n])]
+    for holding in holdings:
+        voter = voice(holding, kit)
+        counts[voter] = counts.get(voter, 0) + 1
+        ranks.append(counts[voter])
+    return [holdings[n] for n in sorted(range(len(holdings)), key=lambda n: ranks[n])]
 
 
 def _ask(
-    question: str, order: Sequence[Holding], kit: Kit, kappa: int, tau: float, selection: str, max_tokens: int
+    question: str,
+    ranked: Sequence[Holding],
+    kit: Kit,
+    kappa: int,
+    tau: float,
+    selection: str,
+    max_tokens: int,
 ) -> tuple[list[SourceReply], int]:
-    """Replies of the sources that were heard, in their order, and in how many rounds."""
-    if selection == "all":
-        kappa = len(order)
-    if selection in ("all", "rss"):
-        said = drop_unsupported(
-            question, answer_per_source(question, order[:kappa], kit, max_tokens=max_tokens), kit, tau=tau
-        )
-        return said, int(any(one.asked for one in said))
-    heard: list[SourceReply] = []
-    rest = list(order)
-    rounds = asked = found = 0
-    while rest and found < kappa:
-        size = batch_size(kappa - found, asked, found)
+    """The replies that vote, in the order of their sources, and in how many rounds they were asked."""
+    if selection != "rrss":
+        chosen = ranked if selection == "all" else ranked[:kappa]
+        replies = ask_sources(question, chosen, kit, tau=tau, max_tokens=max_tokens)
+        return replies, int(any(reply.asked for reply in replies))
+    replies = []
+    remaining = list(ranked)
+    rounds = asked = answered = 0
+    while remaining and answered < kappa:
+        size = batch_size(kappa - answered, asked, answered)
         batch: list[Holding] = []
-        while rest and sum(one.relevant for one in batch) < size:
-            batch.append(rest.pop(0))
-        said = drop_unsupported(
-            question, answer_per_source(question, batch, kit, max_tokens=max_tokens), kit, tau=tau
-        )
-        heard += said
-        rounds += any(one.asked for one in said)
-        asked = sum(one.asked for one in heard)
-        found = sum(bool(one.answer) for one in heard)
-        kit.trace.note("round", round=rounds, asked=asked, answered=found, converged=found >= kappa)
-    return _first(heard, kappa), rounds
+        while remaining and sum(holding.relevant for holding in batch) < size:
+            batch.append(remaining.pop(0))
+        new = ask_sources(question, batch, kit, tau=tau, max_tokens=max_tokens)
+        replies += new
+        rounds += any(reply.asked for reply in new)
+        asked = sum(reply.asked for reply in replies)
+        answered = sum(bool(reply.answer) for reply in replies)
+        kit.trace.note("round", round=rounds, asked=asked, answered=answered, converged=answered >= kappa)
+    return _until_enough(replies, kappa), rounds
 
 
-def batch_size(needed: int, asked: int, found: int) -> int:
-    """How many sources to ask at once where `found` of `asked` had an answer and `needed` more are wanted.
+def batch_size(needed: int, asked: int, answered: int) -> int:
+    """How many sources to ask at once if `answered` of `asked` had an answer and `needed` more are wanted.
 
-    To ask as many as are needed never asks one too many, but takes round after round where few answer;
-    to ask all that are likely to be needed ends sooner and asks some for nothing. This goes half the way.
+    Asking as many as are needed never asks one too many, but takes many rounds if few sources answer. Asking all
+    that are likely needed takes fewer rounds and makes some calls in vain. This is half way between the two.
 
     >>> batch_size(4, 0, 0), batch_size(2, 4, 2), batch_size(1, 8, 3)
     (4, 3, 2)
     """
-    scarcity = (asked + 1) / (found + 1)
+    scarcity = (asked + 1) / (answered + 1)
     return math.ceil(needed * (1 + (scarcity - 1) / 2) - 1e-9) if asked else needed
 
 
-def _first(heard: Sequence[SourceReply], kappa: int) -> list[SourceReply]:
-    """The replies up to the one that brought the `kappa`-th answer: those after it do not vote."""
-    kept: list[SourceReply] = []
-    found = 0
-    for one in heard:
-        if found >= kappa:
+def _until_enough(replies: Sequence[SourceReply], kappa: int) -> list[SourceReply]:
+    """The replies up to the one with the `kappa`-th answer; later replies do not vote."""
+    voting: list[SourceReply] = []
+    answered = 0
+    for reply in replies:
+        if answered >= kappa:
             break
-        kept.append(one)
-        found += bool(one.answer)
-    return kept
+        voting.append(reply)
+        answered += bool(reply.answer)
+    return voting
