@@ -210,37 +210,38 @@ def astute_rag(
         groups = new
     candidates, answers, explanation = _answered(question, desk, groups, kit, max_tokens)
     spoken = distinct([candidate.answer for candidate in candidates])
-    found = Answer(
+    draft = Answer(
         question=question,
         answers=answers,
         abstained=None if answers else "conflict" if len(spoken) > 1 else "no_evidence",
         explanation=explanation,
         passages=tuple(passages),
-        replies=tuple(_reply(one, desk) for one in candidates),
+        replies=tuple(_reply(candidate, desk) for candidate in candidates),
         rounds=turn,
         strategy="astute_rag",
     )
-    conflict = conflict_of(found, kit.reliabilities)
-    told = tuple(_told(one, candidates, desk) for one in conflict.positions)
-    accepted = [one for one in told if one.answer in answers]
-    claims = tuple(_claim(one, found, groups, desk) for one in accepted)
-    return replace(found, claims=claims, conflict=Conflict(kind=conflict.kind, positions=told))
+    conflict = conflict_of(draft, kit.reliabilities)
+    positions = tuple(_told(position, candidates, desk) for position in conflict.positions)
+    accepted = [position for position in positions if position.answer in answers]
+    claims = tuple(_claim(position, draft, groups, desk) for position in accepted)
+    return replace(draft, claims=claims, conflict=Conflict(kind=conflict.kind, positions=positions))
 
 
 def laid_out(question: str, passages: Sequence[Passage], remembered: Sequence[str]) -> Desk:
     """Documents under names that are new for each question; the same question gives the same names."""
     named: dict[str, Passage] = {}
-    recalled = [Passage(text=one) for one in remembered]
-    for at, one in enumerate([*recalled, *passages]):
+    recalled = [Passage(text=text) for text in remembered]
+    for at, document in enumerate([*recalled, *passages]):
         name, salt = "", 0
         while not name or name in named:
-            digest = content_id("", question, str(at), one.id, one.text, str(salt))
+            digest = content_id("", question, str(at), document.id, document.text, str(salt))
             name, salt = f"d{digest[:3]}", salt + 1
-        named[name] = one
+        named[name] = document
     names = list(named)
-    own, others = names[: len(recalled)], names[len(recalled) :]
+    recalled_names, others = names[: len(recalled)], names[len(recalled) :]
     return Desk(
-        remembered={name: named[name] for name in own}, retrieved={name: named[name] for name in others}
+        remembered={name: named[name] for name in recalled_names},
+        retrieved={name: named[name] for name in others},
     )
 
 
@@ -252,45 +253,47 @@ def kind_of(names: Sequence[str], desk: Desk) -> str:
     ('retrieved', 'retrieved and memory')
     """
     kinds = {"retrieved": desk.retrieved, "memory": desk.remembered}
-    return " and ".join(kind for kind, own in kinds.items() if any(one in own for one in names))
+    return " and ".join(
+        kind for kind, kind_names in kinds.items() if any(name in kind_names for name in names)
+    )
 
 
-def bearing(said: str, names: Sequence[str], desk: Desk) -> tuple[str, ...]:
+def bearing(answer: str, names: Sequence[str], desk: Desk) -> tuple[str, ...]:
     """Of the documents named for a statement those whose words bear it out; else all whose words do.
 
     >>> desk = Desk(retrieved={"d1": Passage(text="Opened in 1921."), "d2": Passage(text="Elms.")}, remembered={})
     >>> bearing("1921", ["d2", "d1"], desk), bearing("1921", ["d2"], desk), bearing("1975", ["d2"], desk)
     (('d1',), ('d1',), ())
     """
-    whole = tuple(name for name, one in desk.documents.items() if stands_in(one, said))
-    return tuple(one for one in whole if one in names) or whole
+    documents = tuple(name for name, document in desk.documents.items() if stands_in(document, answer))
+    return tuple(name for name in documents if name in names) or documents
 
 
 def _remembered(question: str, most: int, kit: Kit) -> tuple[str, ...] | None:
     """What the model writes from memory, at most `most` passages; None where it breaks its contract."""
-    whole = MEMORY_SCHEMA["properties"]["remembered"] | {"maxItems": most}
-    schema = {**MEMORY_SCHEMA, "properties": {"remembered": whole}}
+    items = MEMORY_SCHEMA["properties"]["remembered"] | {"maxItems": most}
+    schema = {**MEMORY_SCHEMA, "properties": {"remembered": items}}
     prompt = chat(MEMORY_SYSTEM, MEMORY_TASK.format(question=one_line(question), most=most))
     (word,) = kit.complete("memory", [prompt], Sampling(max_tokens=64 + 96 * most, schema=schema))
     try:
-        found = parse_object(word, schema)["remembered"]
+        texts = parse_object(word, schema)["remembered"]
     except ReplyError as error:
         kit.trace.note("fault", role="memory", reason=error.reason)
         return None
-    kept = tuple(text for one in found if not is_unknown(text := one_line(one)))
-    kit.trace.note("remembered", passages=len(kept))
-    return kept
+    usable = tuple(text for raw_text in texts if not is_unknown(text := one_line(raw_text)))
+    kit.trace.note("remembered", passages=len(usable))
+    return usable
 
 
 def _prompt(question: str, desk: Desk, groups: str, task: str) -> Prompt:
     """All documents, the order found so far, and what to do with them."""
-    told = [
-        DOCUMENT.format(name=name, kind=kind_of([name], desk), text=shown(one))
-        for name, one in desk.documents.items()
+    documents = [
+        DOCUMENT.format(name=name, kind=kind_of([name], desk), text=shown(document))
+        for name, document in desk.documents.items()
     ]
     before = GROUPED.format(groups=fence("groups", groups)) if groups else ""
     filled = DOCUMENTS.format(
-        documents="\n\n".join(told), question=one_line(question), grouped=before, task=task
+        documents="\n\n".join(documents), question=one_line(question), grouped=before, task=task
     )
     return chat(SYSTEM, filled)
 
@@ -300,17 +303,17 @@ def _consolidated(question: str, desk: Desk, groups: str, kit: Kit, max_tokens: 
     prompt = _prompt(question, desk, groups, CONSOLIDATE_TASK)
     (word,) = kit.complete("consolidator", [prompt], Sampling(max_tokens=max_tokens, schema=GROUPS_SCHEMA))
     try:
-        found = parse_object(word, GROUPS_SCHEMA)["groups"]
+        fields = parse_object(word, GROUPS_SCHEMA)["groups"]
     except ReplyError as error:
         kit.trace.note("fault", role="consolidator", reason=error.reason)
         return None
-    summaries = [one_line(one["summary"]) for one in found]
+    summaries = [one_line(group["summary"]) for group in fields]
     named: dict[int, tuple[str, list[str]]] = {}  # a small model says a group again for each of its documents
-    for number, summary, one in zip(group_numbers(summaries), summaries, found, strict=True):
+    for number, summary, group in zip(group_numbers(summaries), summaries, fields, strict=True):
         if not is_unknown(summary):
-            named.setdefault(number, (summary, []))[1].extend(one["documents"])
-    told = [(summary, bearing(summary, names, desk)) for summary, names in named.values()]
-    formed = [one for one in told if one[1]]
+            named.setdefault(number, (summary, []))[1].extend(group["documents"])
+    group_documents = [(summary, bearing(summary, names, desk)) for summary, names in named.values()]
+    formed = [group for group in group_documents if group[1]]
     lines = [
         json.dumps({"kind": kind_of(names, desk), "documents": names, "summary": summary}, ensure_ascii=False)
         for summary, names in formed
@@ -335,20 +338,26 @@ def _answered(
         answers, explanation = ask_answers("answerer", prompt, kit, max_tokens=max_tokens)
         fields = {"candidates": [], "answers": answers, "explanation": explanation}
     proposed = [
-        Candidate(answer=answer, documents=names, confidence=one["confidence"])
-        for one in fields["candidates"]
-        if not is_unknown(answer := one["answer"].strip())
-        and (names := bearing(answer, [*one["documents"], *_grouped(answer, groups)], desk))
+        Candidate(answer=answer, documents=names, confidence=field["confidence"])
+        for field in fields["candidates"]
+        if not is_unknown(answer := field["answer"].strip())
+        and (names := bearing(answer, [*field["documents"], *_grouped(answer, groups)], desk))
     ]
-    kit.trace.note("candidates", candidates={one.answer: one.confidence for one in proposed})
-    borne = [one.strip() for one in fields["answers"] if not is_unknown(one) and bearing(one, (), desk)]
+    kit.trace.note(
+        "candidates", candidates={candidate.answer: candidate.confidence for candidate in proposed}
+    )
+    borne = [
+        field.strip() for field in fields["answers"] if not is_unknown(field) and bearing(field, (), desk)
+    ]
     return proposed, distinct(borne), spelled_out(fields["explanation"].strip(), desk)
 
 
 def _grouped(answer: str, groups: str) -> list[str]:
     """The documents of the groups whose summary has an answer."""
-    told = [json.loads(line) for line in groups.splitlines()]
-    return [name for one in told if states(one["summary"], answer) for name in one["documents"]]
+    parsed_groups = [json.loads(line) for line in groups.splitlines()]
+    return [
+        name for group in parsed_groups if states(group["summary"], answer) for name in group["documents"]
+    ]
 
 
 def spelled_out(text: str, desk: Desk) -> str:
@@ -358,35 +367,39 @@ def spelled_out(text: str, desk: Desk) -> str:
     >>> spelled_out("Document d1e4 says so, d22f does not.", desk)
     'log says so, memory does not.'
     """
-    for name, one in desk.documents.items():
-        known = "memory" if name in desk.remembered else one.source or one.title or "one passage"
+    for name, document in desk.documents.items():
+        known = "memory" if name in desk.remembered else document.source or document.title or "one passage"
         plain = known.replace("\\", "\\\\")  # a replacement's backslashes are escapes
         text = re.sub(rf"\b(?:document )?{name}\b", plain, text, flags=re.IGNORECASE)
     return text
 
 
-def _reply(one: Candidate, desk: Desk) -> Reply:
+def _reply(candidate: Candidate, desk: Desk) -> Reply:
     """A group's word, of the passages that bear it; of none where the model alone remembers it."""
-    read = tuple(desk.retrieved[name].id for name in one.documents if name in desk.retrieved)
-    return Reply(passages=read, answer=one.answer)
+    read = tuple(desk.retrieved[name].id for name in candidate.documents if name in desk.retrieved)
+    return Reply(passages=read, answer=candidate.answer)
 
 
 def _told(position: Position, candidates: Sequence[Candidate], desk: Desk) -> Position:
     """A position with what its group was given: its confidence, and whether the model remembers it."""
-    own = [one for one in candidates if same_answer(one.answer, position.answer)]
-    remembered = any(states(one.text, position.answer) for one in desk.remembered.values())
-    confidence = own[0].confidence if own else None
+    same_candidates = [
+        candidate for candidate in candidates if same_answer(candidate.answer, position.answer)
+    ]
+    remembered = any(states(passage.text, position.answer) for passage in desk.remembered.values())
+    confidence = same_candidates[0].confidence if same_candidates else None
     return replace(position, cause=replace(position.cause, confidence=confidence, remembered=remembered))
 
 
 def _claim(position: Position, answer: Answer, groups: str, desk: Desk) -> Claim:
     """What states an answer: its group's summary, else a sentence of the explanation; cited where passages say it."""
-    told = [json.loads(line)["summary"] for line in groups.splitlines()]
-    told += [answer.explanation[start:end] for start, end in sentences(answer.explanation)]
-    fitting = [as_statement(one) for one in told if states(one, position.answer)]
+    summaries = [json.loads(line)["summary"] for line in groups.splitlines()]
+    summaries += [answer.explanation[start:end] for start, end in sentences(answer.explanation)]
+    fitting = [as_statement(summary) for summary in summaries if states(summary, position.answer)]
     text = fitting[0] if fitting else f"{answer.question.strip()} {position.answer}"
-    citations = cite(position.answer, [one for one in answer.passages if one.id in position.passages], {})
-    remembered = any(states(one.text, position.answer) for one in desk.remembered.values())
+    citations = cite(
+        position.answer, [passage for passage in answer.passages if passage.id in position.passages], {}
+    )
+    remembered = any(states(passage.text, position.answer) for passage in desk.remembered.values())
     if remembered and not citations:
         text = f"From the model's memory alone: {text}"
     return Claim(text=text, citations=tuple(citations))

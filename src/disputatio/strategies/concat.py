@@ -30,5 +30,7 @@ def concat(question: str, kit: Kit, *, k: PassageCount = None, max_tokens: MaxTo
         abstained=None if answers else "no_evidence",
         explanation=explanation,
         passages=tuple(passages),
-        replies=tuple(Reply(passages=tuple(one.id for one in passages), answer=answer) for answer in answers),
+        replies=tuple(
+            Reply(passages=tuple(passage.id for passage in passages), answer=answer) for answer in answers
+        ),
     )

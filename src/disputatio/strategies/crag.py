@@ -108,33 +108,33 @@ def crag(
     """
     if not lower <= upper or strips < 1 or size < 1 or votes < 0:
         raise InputError("crag: lower is at most upper, strips and size at least 1, votes at least 0")
-    found = kit.passages(question, k=k)
-    scores = _graded(question, found, kit, votes)
+    retrieved = kit.passages(question, k=k)
+    scores = _graded(question, retrieved, kit, votes)
     action = judged(scores, upper, lower)
-    kit.trace.note("graded", action=action, scores=_named(found, scores))
-    good = [one for one, score in zip(found, scores, strict=True) if score >= lower]
-    read = list(found)
+    kit.trace.note("graded", action=action, scores=_named(retrieved, scores))
+    good = [passage for passage, score in zip(retrieved, scores, strict=True) if score >= lower]
+    read = list(retrieved)
     if action != "correct":
         query = _rewritten(question, kit)
-        more = kit.search_elsewhere(query, k=k, exclude=frozenset(one.id for one in found))
+        more = kit.search_elsewhere(query, k=k, exclude=frozenset(passage.id for passage in retrieved))
         scores = _graded(question, more, kit, votes)
         kit.trace.note("graded", action="again", scores=_named(more, scores))
-        good += [one for one, score in zip(more, scores, strict=True) if score >= lower]
+        good += [passage for passage, score in zip(more, scores, strict=True) if score >= lower]
         read += more
     rounds = 1 if action == "correct" else 2
-    kept = _refined(question, good, kit, least=least, most=strips, size=size, votes=votes)
-    if not kept:
+    refined = _refined(question, good, kit, least=least, most=strips, size=size, votes=votes)
+    if not refined:
         return Answer(question=question, abstained="no_evidence", passages=tuple(read), rounds=rounds)
-    task = TASK.format(passages="\n\n".join(map(shown, recomposed(kept))), question=one_line(question))
+    task = TASK.format(passages="\n\n".join(map(shown, recomposed(refined))), question=one_line(question))
     answers, explanation = ask_answers("answerer", chat(SYSTEM, task), kit, max_tokens=max_tokens)
-    ids = tuple(dict.fromkeys(one.passage.id for one in kept))
+    ids = tuple(dict.fromkeys(strip.passage.id for strip in refined))
     return Answer(
         question=question,
         answers=answers,
         abstained=None if answers else "no_evidence",
         explanation=explanation,
         passages=tuple(read),
-        replies=tuple(Reply(passages=ids, answer=one, round=rounds) for one in answers),
+        replies=tuple(Reply(passages=ids, answer=answer, round=rounds) for answer in answers),
         rounds=rounds,
     )
 
@@ -161,14 +161,14 @@ def decomposed(passage: Passage, size: int) -> list[Strip]:
 def recomposed(strips: Sequence[Strip]) -> list[Passage]:
     """The passages of some strips, each with the text of its strips alone, in the order of the text."""
     texts: dict[str, list[Strip]] = {}
-    for one in strips:
-        texts.setdefault(one.passage.id, []).append(one)
-    whole = []
-    for own in texts.values():
-        ordered = sorted(own, key=lambda one: one.start)
-        text = "\n".join(one.passage.text[one.start : one.end] for one in ordered)
-        whole.append(replace(own[0].passage, text=text))
-    return whole
+    for strip in strips:
+        texts.setdefault(strip.passage.id, []).append(strip)
+    merged = []
+    for group in texts.values():
+        ordered = sorted(group, key=lambda strip: strip.start)
+        text = "\n".join(strip.passage.text[strip.start : strip.end] for strip in ordered)
+        merged.append(replace(group[0].passage, text=text))
+    return merged
 
 
 def _refined(
@@ -182,10 +182,10 @@ def _refined(
     votes: int,
 ) -> list[Strip]:
     """The strips worth reading, in the order of the passages; all are graded in one batch."""
-    strips = [one for passage in passages for one in decomposed(passage, size)]
-    texts = [replace(one.passage, text=one.passage.text[one.start : one.end]) for one in strips]
+    strips = [strip for passage in passages for strip in decomposed(passage, size)]
+    texts = [replace(strip.passage, text=strip.passage.text[strip.start : strip.end]) for strip in strips]
     scores = _graded(question, texts, kit, votes)
-    scored = [replace(one, score=score) for one, score in zip(strips, scores, strict=True)]
+    scored = [replace(strip, score=score) for strip, score in zip(strips, scores, strict=True)]
     ranked = sorted(range(len(scored)), key=lambda n: -scored[n].score)
     good = [n for n in ranked if scored[n].score >= least][:most] or ranked[:1]
     kit.trace.note("refined", strips=len(strips), kept=len(good))
@@ -197,13 +197,16 @@ def _graded(question: str, passages: Sequence[Passage], kit: Kit, votes: int) ->
     if not passages:
         return []
     if kit.reranker is not None:
-        given = kit.reranker.rerank(question, passages)
-        if len(given) != len(passages):
-            raise ConfigError(f"the reranker scored {len(given)} of {len(passages)} passages")
-        return list(given)
-    asked = one_line(question)
-    prompts = [chat(GRADE_SYSTEM, GRADE_TASK.format(question=asked, passage=shown(one))) for one in passages]
-    return [shares(one)[0] for one in choose("evaluator", prompts, ("Yes", "No"), kit, votes=votes)]
+        reranked = kit.reranker.rerank(question, passages)
+        if len(reranked) != len(passages):
+            raise ConfigError(f"the reranker scored {len(reranked)} of {len(passages)} passages")
+        return list(reranked)
+    question_text = one_line(question)
+    prompts = [
+        chat(GRADE_SYSTEM, GRADE_TASK.format(question=question_text, passage=shown(passage)))
+        for passage in passages
+    ]
+    return [shares(choice)[0] for choice in choose("evaluator", prompts, ("Yes", "No"), kit, votes=votes)]
 
 
 def _rewritten(question: str, kit: Kit) -> str:
@@ -219,4 +222,4 @@ def _rewritten(question: str, kit: Kit) -> str:
 
 
 def _named(passages: Sequence[Passage], scores: Sequence[float]) -> dict[str, float]:
-    return {one.id: round(score, 4) for one, score in zip(passages, scores, strict=True)}
+    return {passage.id: round(score, 4) for passage, score in zip(passages, scores, strict=True)}

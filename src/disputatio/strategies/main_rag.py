@@ -51,13 +51,15 @@ def main_rag(
     are needed and not to be had, `ReplyError` when the last reply is unusable.
     """
     passages = kit.passages(question, k=k)
-    triplets = predict([(question, one) for one in passages], kit)
-    if any(one.reply.answer for one in triplets):
+    triplets = predict([(question, passage) for passage in passages], kit)
+    if any(triplet.reply.answer for triplet in triplets):
         triplets = judge(triplets, kit, votes=votes)
-    kept = keep(triplets, n)
-    kit.trace.note("judged", scores={one.passage.id: one.score for one in triplets}, kept=len(kept))
-    replies = tuple(one.reply for one in triplets)
-    if not any(one.reply.answer and (one.score or 0.0) >= floor for one in kept):
+    relevant = keep(triplets, n)
+    kit.trace.note(
+        "judged", scores={triplet.passage.id: triplet.score for triplet in triplets}, kept=len(relevant)
+    )
+    replies = tuple(triplet.reply for triplet in triplets)
+    if not any(triplet.reply.answer and (triplet.score or 0.0) >= floor for triplet in relevant):
         return Answer(
             question=question,
             abstained=why_none(replies),
@@ -65,16 +67,16 @@ def main_rag(
             replies=replies,
             rounds=1,
         )
-    told = "\n\n".join(shown(one.passage) for one in kept)
-    task = TASK.format(passages=told, question=one_line(question))
+    passages_shown = "\n\n".join(shown(triplet.passage) for triplet in relevant)
+    task = TASK.format(passages=passages_shown, question=one_line(question))
     answers, explanation = ask_answers("answerer", chat(SYSTEM, task), kit, max_tokens=max_tokens)
-    read = tuple(one.passage.id for one in kept)
+    read = tuple(triplet.passage.id for triplet in relevant)
     return Answer(
         question=question,
         answers=answers,
         abstained=None if answers else "no_evidence",
         explanation=explanation,
-        passages=tuple(one.passage for one in kept),
-        replies=tuple(Reply(passages=read, answer=one) for one in answers),
+        passages=tuple(triplet.passage for triplet in relevant),
+        replies=tuple(Reply(passages=read, answer=answer) for answer in answers),
         rounds=1,
     )

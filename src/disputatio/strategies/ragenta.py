@@ -155,17 +155,17 @@ def ragenta(
     by that many sampled votes. Raises `NoLogprobs` where they are needed and not to be had.
     """
     read = kit.passages(question, k=k)
-    triplets = _judged([(question, one) for one in read], kit, turn=1, votes=votes)
-    kept = keep(triplets, n)
-    _note_judged(kit, triplets, kept)
-    if not any(is_sound(one, floor) for one in kept):
-        replies = tuple(one.reply for one in triplets)
+    triplets = _judged([(question, passage) for passage in read], kit, turn=1, votes=votes)
+    relevant = keep(triplets, n)
+    _note_judged(kit, triplets, relevant)
+    if not any(is_sound(triplet, floor) for triplet in relevant):
+        replies = tuple(triplet.reply for triplet in triplets)
         return Answer(
             question=question, abstained=why_none(replies), passages=tuple(read), replies=replies, rounds=1
         )
-    answers, claims = _final(question, kept, kit, max_tokens)
+    answers, claims = _final(question, relevant, kit, max_tokens)
     components: list[Component] = []
-    seen = {one.id for one in read}
+    seen = {passage.id for passage in read}
     turn = 0
     while claims and turn < rounds:
         turn += 1
@@ -179,72 +179,82 @@ def ragenta(
             break
         later = _judged(new, kit, turn=turn + 1, votes=votes)
         for gap in gaps:
-            own = [one for one in later if one.question == gap]
-            good = keep(own, n)
-            _note_judged(kit, own, good)
-            claims = merged(claims, [one for one in good if is_sound(one, floor)])
-            kept += good
+            of_gap = [triplet for triplet in later if triplet.question == gap]
+            good = keep(of_gap, n)
+            _note_judged(kit, of_gap, good)
+            claims = merged(claims, [triplet for triplet in good if is_sound(triplet, floor)])
+            relevant += good
         triplets += later
     answers = _stated(answers, claims)
-    return _answer(question, answers, claims, kept, triplets, components, turn)
+    return _answer(question, answers, claims, relevant, triplets, components, turn)
 
 
-def is_sound(one: Triplet, floor: float) -> bool:
+def is_sound(triplet: Triplet, floor: float) -> bool:
     """Whether an answer can rest on a triplet: answered in its passage's words, and judged at `floor` or better."""
-    return bool(one.reply.answer and one.evidence) and one.score is not None and one.score >= floor
+    return (
+        bool(triplet.reply.answer and triplet.evidence)
+        and triplet.score is not None
+        and triplet.score >= floor
+    )
 
 
 def merged(claims: Sequence[Claim], triplets: Sequence[Triplet]) -> list[Claim]:
-    """Claims with what follow-up triplets state, best first; a statement made before gains their citations.
+    """Claims with the statements of follow-up triplets, best first; an equal claim gains their citations.
 
-    Citations are places in passages, so nothing is renumbered here and none can be lost.
+    Citations are spans of passages, so nothing is renumbered here and no citation is lost.
     """
-    whole = list(claims)
-    for one in (said for triplet in triplets for said in triplet.statements):
-        grown = joined(whole, escape_marks(one_line(one.text)), one.citations)
+    merged_claims = list(claims)
+    for statement in (claim for triplet in triplets for claim in triplet.statements):
+        grown = joined(merged_claims, escape_marks(one_line(statement.text)), statement.citations)
         if len(grown) <= len(claims) + MOST_ADDED:
-            whole = grown
-    return whole
+            merged_claims = grown
+    return merged_claims
 
 
-def named_evidence(question: str, kept: Sequence[Triplet]) -> dict[str, tuple[str, Citation]]:
+def named_evidence(question: str, triplets: Sequence[Triplet]) -> dict[str, tuple[str, Citation]]:
     """What the final agent may cite, by an opaque id: the passage's title, and a place in it."""
     named: dict[str, tuple[str, Citation]] = {}
-    places = dict.fromkeys((one.passage.title, found) for one in kept for found in one.evidence)
-    for title, found in places:
+    places = dict.fromkeys(
+        (triplet.passage.title, citation) for triplet in triplets for citation in triplet.evidence
+    )
+    for title, citation in places:
         name, salt = "", 0
         while not name or name in named:
-            digest = content_id("", question, found.passage, f"{found.start}:{found.end}", str(salt))
+            digest = content_id("", question, citation.passage, f"{citation.start}:{citation.end}", str(salt))
             name, salt = f"e{digest[:3]}", salt + 1
-        named[name] = (title, found)
+        named[name] = (title, citation)
     return named
 
 
-def _judged(asked: Sequence[tuple[str, Passage]], kit: Kit, *, turn: int, votes: int) -> list[Triplet]:
+def _judged(pairs: Sequence[tuple[str, Passage]], kit: Kit, *, turn: int, votes: int) -> list[Triplet]:
     """Two batches: what each passage answers, and the judge's score of it."""
-    triplets = predict(asked, kit, turn=turn)
-    if not any(one.reply.answer for one in triplets):  # nothing was answered, so nothing can be kept for it
+    triplets = predict(pairs, kit, turn=turn)
+    if not any(
+        triplet.reply.answer for triplet in triplets
+    ):  # nothing was answered, so nothing can be kept for it
         return triplets
     return judge(triplets, kit, votes=votes)
 
 
-def _note_judged(kit: Kit, triplets: Sequence[Triplet], kept: Sequence[Triplet]) -> None:
+def _note_judged(kit: Kit, triplets: Sequence[Triplet], relevant: Sequence[Triplet]) -> None:
     kit.trace.note(
         "judged",
         question=triplets[0].question if triplets else "",
-        scores={one.passage.id: one.score for one in triplets},
-        kept=[one.passage.id for one in kept],
+        scores={triplet.passage.id: triplet.score for triplet in triplets},
+        kept=[triplet.passage.id for triplet in relevant],
     )
 
 
 def _final(
-    question: str, kept: Sequence[Triplet], kit: Kit, max_tokens: int
+    question: str, triplets: Sequence[Triplet], kit: Kit, max_tokens: int
 ) -> tuple[tuple[str, ...], list[Claim]]:
     """The answers in brief and the claims of the final agent; the predictors' statements where it fails."""
-    named = named_evidence(question, kept)
+    named = named_evidence(question, triplets)
     lines = [
-        json.dumps({"id": name, "about": one_line(title), "quote": one_line(found.quote)}, ensure_ascii=False)
-        for name, (title, found) in named.items()
+        json.dumps(
+            {"id": name, "about": one_line(title), "quote": one_line(citation.quote)}, ensure_ascii=False
+        )
+        for name, (title, citation) in named.items()
     ]
     task = TASK.format(question=one_line(question), evidence=fence("evidence", "\n".join(lines)))
     sampling = Sampling(max_tokens=max_tokens, schema=CLAIMS_SCHEMA)
@@ -254,90 +264,95 @@ def _final(
     except ReplyError as error:
         kit.trace.note("fault", role="answerer", reason=error.reason)
         stated: list[Claim] = []
-        for one in [one for one in kept if one.evidence][:MOST_STATED]:
-            stated = merged(stated, [one])
+        for triplet in [triplet for triplet in triplets if triplet.evidence][:MOST_STATED]:
+            stated = merged(stated, [triplet])
         return (), stated
     answers = distinct([answer.strip() for answer in fields["answers"] if not is_unknown(answer)])
-    places = {name: found for name, (_, found) in named.items()}
+    places = {name: citation for name, (_, citation) in named.items()}
     claims: list[Claim] = []
-    for one in fields["claims"]:
-        for text, marks in marked(one_line(one["statement"]), places):
-            picked = [places[name] for name in dict.fromkeys((*marks, *one["evidence"])) if name in places]
+    for field in fields["claims"]:
+        for text, marks in marked(one_line(field["statement"]), places):
+            picked = [places[name] for name in dict.fromkeys((*marks, *field["evidence"])) if name in places]
             if is_unknown(text):
                 continue
             # An id that does not exist leaves the evidence that says so in its words, or no claim.
-            cited = picked or [found for found in places.values() if bears(found.quote, text)]
+            cited = picked or [citation for citation in places.values() if bears(citation.quote, text)]
             if cited:
                 claims = joined(claims, escape_marks(text), cited)
     for answer in answers:
-        if not any(states(one.text, answer) for one in claims):
-            said = [one for one in kept if one.evidence and states(one.reply.answer, answer)]
-            claims = merged(claims, said[:1])
+        if not any(states(claim.text, answer) for claim in claims):
+            stating = [
+                triplet for triplet in triplets if triplet.evidence and states(triplet.reply.answer, answer)
+            ]
+            claims = merged(claims, stating[:1])
     return answers, claims
 
 
 def _revise(question: str, claims: Sequence[Claim], kit: Kit) -> tuple[list[Component], list[Claim]] | None:
     """The parts of the question with their coverage, and the claims that serve one; None for nonsense."""
-    ids = {f"c{at}": one for at, one in enumerate(claims, 1)}
+    ids = {f"c{at}": claim for at, claim in enumerate(claims, 1)}
     lines = [
-        json.dumps({"id": name, "claim": one_line(one.text)}, ensure_ascii=False) for name, one in ids.items()
+        json.dumps({"id": name, "claim": one_line(claim.text)}, ensure_ascii=False)
+        for name, claim in ids.items()
     ]
     task = REVISER_TASK.format(question=one_line(question), claims=fence("claims", "\n".join(lines)))
     sampling = Sampling(max_tokens=448, schema=COMPONENTS_SCHEMA)
     (word,) = kit.complete("reviser", [chat(REVISER_SYSTEM, task)], sampling)
     try:
-        told = parse_object(word, COMPONENTS_SCHEMA)["components"]
+        rows = parse_object(word, COMPONENTS_SCHEMA)["components"]
     except ReplyError as error:
         kit.trace.note("fault", role="reviser", reason=error.reason)
         return None
-    serving = {name for one in told for name in one["claims"] if name in ids}
-    if not told or not serving:
+    serving = {name for row in rows for name in row["claims"] if name in ids}
+    if not rows or not serving:
         kit.trace.note("fault", role="reviser", reason="no claim serves any part of the question")
         return None
     components = [
         Component(
-            text=one_line(one["component"]),
-            coverage=one["coverage"],
-            follow_up=one_line(one["follow_up"]) if one["coverage"] != "full" else "",
+            text=one_line(row["component"]),
+            coverage=row["coverage"],
+            follow_up=one_line(row["follow_up"]) if row["coverage"] != "full" else "",
         )
-        for one in told
-        if one["component"].strip()
+        for row in rows
+        if row["component"].strip()
     ]
-    dropped = [one.text for name, one in ids.items() if name not in serving]
+    dropped = [claim.text for name, claim in ids.items() if name not in serving]
     kit.trace.note(
         "revision",
-        components={one.text: one.coverage for one in components},
+        components={component.text: component.coverage for component in components},
         dropped=dropped,
-        follow_ups=[one.follow_up for one in components if one.follow_up],
+        follow_ups=[component.follow_up for component in components if component.follow_up],
     )
-    return components, [one for name, one in ids.items() if name in serving]
+    return components, [claim for name, claim in ids.items() if name in serving]
 
 
 def _gaps(question: str, components: Sequence[Component]) -> list[str]:
     """The follow-up questions, each once and none that is the question itself."""
-    asked = [question]
+    queries = [question]
     gaps = []
-    for one in components:
-        if bare_words(one.follow_up) and not any(same_answer(one.follow_up, before) for before in asked):
-            asked.append(one.follow_up)
-            gaps.append(one.follow_up)
+    for component in components:
+        if bare_words(component.follow_up) and not any(
+            same_answer(component.follow_up, before) for before in queries
+        ):
+            queries.append(component.follow_up)
+            gaps.append(component.follow_up)
     return gaps
 
 
 def _unread(gaps: Sequence[str], seen: set[str], kit: Kit, k: int) -> list[tuple[str, Passage]]:
     """For each follow-up question the best passages that were not read before; adds them to `seen`."""
-    found = []
+    retrieved = []
     for gap in gaps:
         new = [hit.passage for hit in kit.search(gap, k=k, exclude=tuple(sorted(seen)))]
-        new = [one for one in new if one.id not in seen]
-        seen.update(one.id for one in new)
-        found += [(gap, one) for one in new]
-    return found
+        new = [passage for passage in new if passage.id not in seen]
+        seen.update(passage.id for passage in new)
+        retrieved += [(gap, passage) for passage in new]
+    return retrieved
 
 
 def _stated(answers: Sequence[str], claims: Sequence[Claim]) -> tuple[str, ...]:
-    """The answers in brief that a claim states; the claims themselves where none is."""
-    stated = tuple(one for one in answers if any(states(claim.text, one) for claim in claims))
+    """The short answers that a claim states; without any, the claims themselves."""
+    stated = tuple(answer for answer in answers if any(states(claim.text, answer) for claim in claims))
     return stated or tuple(dict.fromkeys(claim.text.rstrip(".") for claim in claims))
 
 
@@ -345,34 +360,36 @@ def _answer(
     question: str,
     answers: tuple[str, ...],
     claims: Sequence[Claim],
-    kept: Sequence[Triplet],
+    relevant: Sequence[Triplet],
     triplets: Sequence[Triplet],
     components: Sequence[Component],
     turn: int,
 ) -> Answer:
-    replies = tuple(one.reply for one in triplets)
-    cited = {one.passage for claim in claims for one in claim.citations}
-    scores = [one.score for one in kept if one.passage.id in cited and one.score is not None]
-    told = [f"{one.coverage} answer: {one.text}" for one in components]
-    found = Answer(
+    replies = tuple(triplet.reply for triplet in triplets)
+    cited = {citation.passage for claim in claims for citation in claim.citations}
+    scores = [
+        triplet.score for triplet in relevant if triplet.passage.id in cited and triplet.score is not None
+    ]
+    coverage = [f"{component.coverage} answer: {component.text}" for component in components]
+    draft = Answer(
         question=question,
         answers=answers,
         abstained=None if answers else "no_evidence",
         claims=tuple(claims),
-        confidence=round(sum(odds_to_probability(one, 0.0) for one in scores) / len(scores), 4)
+        confidence=round(sum(odds_to_probability(score, 0.0) for score in scores) / len(scores), 4)
         if scores
         else None,
-        passages=tuple({one.passage.id: one.passage for one in kept}.values()),
-        explanation="; ".join(told),
+        passages=tuple({triplet.passage.id: triplet.passage for triplet in relevant}.values()),
+        explanation="; ".join(coverage),
         replies=replies,
         rounds=turn + 1,
     )
-    return replace(found, conflict=_conflict(found, kept))
+    return replace(draft, conflict=_conflict(draft, relevant))
 
 
-def _conflict(answer: Answer, kept: Sequence[Triplet]) -> Conflict:
+def _conflict(answer: Answer, triplets: Sequence[Triplet]) -> Conflict:
     """The answers as positions of the passages cited for them; where all are short, with those that differ."""
-    if answer.answers and all(len(bare_words(one)) <= SHORT for one in answer.answers):
-        brief = tuple(one.reply for one in kept if len(bare_words(one.reply.answer)) <= SHORT)
+    if answer.answers and all(len(bare_words(text)) <= SHORT for text in answer.answers):
+        brief = tuple(triplet.reply for triplet in triplets if len(bare_words(triplet.reply.answer)) <= SHORT)
         return conflict_of(replace(answer, replies=brief), {})
     return cited_positions(answer)

@@ -151,24 +151,24 @@ def self_rag(
         critiqued = _reflected(question, passages, kit, max_tokens)
     else:
         critiqued = _critiqued(question, passages, kit, votes, max_tokens)
-    told = all(one.fluency is not None for one in critiqued if one.reply.answer)
+    has_fluency = all(each.fluency is not None for each in critiqued if each.reply.answer)
 
-    def score(one: Judged) -> float:
-        fluent = one.fluency if told and one.fluency is not None else 0.0
-        return fluent + w_rel * one.relevance + w_sup * one.support + w_use * one.use
+    def score(judgement: Judged) -> float:
+        fluent = judgement.fluency if has_fluency and judgement.fluency is not None else 0.0
+        return fluent + w_rel * judgement.relevance + w_sup * judgement.support + w_use * judgement.use
 
-    good = [one for one in critiqued if one.reply.answer and not (hard and one.no_support)]
-    ranked = sorted(good, key=lambda one: -score(one))
+    good = [each for each in critiqued if each.reply.answer and not (hard and each.no_support)]
+    ranked = sorted(good, key=lambda each: -score(each))
     kit.trace.note(
         "critique",
-        scores={one.reply.passages[0]: round(score(one), 4) for one in ranked},
-        fluency=told and bool(ranked),
+        scores={each.reply.passages[0]: round(score(each), 4) for each in ranked},
+        fluency=has_fluency and bool(ranked),
     )
-    answers: tuple[str, ...] = tuple(one.reply.answer for one in ranked[:1])
+    answers: tuple[str, ...] = tuple(best.reply.answer for best in ranked[:1])
     explanation = ranked[0].reply.explanation if ranked else ""
     if aggregate == "all" and ranked:
         answers, explanation = _aggregated(question, ranked, kit)
-    replies = tuple(one.reply for one in critiqued)
+    replies = tuple(each.reply for each in critiqued)
     return Answer(
         question=question,
         answers=answers,
@@ -198,9 +198,9 @@ def _retrieves(question: str, kit: Kit, threshold: float, trained: bool, votes: 
     prompt = chat(RETRIEVE_SYSTEM, RETRIEVE_TASK.format(question=one_line(question)))
     if trained:
         words, prompt = RETRIEVE_TOKENS, _turn(question)
-    (found,) = choose("critic", [prompt], words, kit, votes=votes)
-    kit.trace.note("pre_check", logprobs=list(found.logprobs), threshold=threshold)
-    return shares(found)[0] > threshold
+    (choice,) = choose("critic", [prompt], words, kit, votes=votes)
+    kit.trace.note("pre_check", logprobs=list(choice.logprobs), threshold=threshold)
+    return shares(choice)[0] > threshold
 
 
 def _direct(question: str, kit: Kit, trained: bool, max_tokens: int) -> Answer:
@@ -229,14 +229,14 @@ def _critiqued(
     question: str, passages: Sequence[Passage], kit: Kit, votes: int, max_tokens: int
 ) -> list[Judged]:
     """An answer a passage, and three judgements of each; four batches."""
-    prompts = [reader_prompt(question, one) for one in passages]
+    prompts = [reader_prompt(question, passage) for passage in passages]
     sampling = Sampling(max_tokens=max_tokens, schema=READER_SCHEMA)
     done = kit.complete("reader", prompts, sampling, passages=[[passage] for passage in passages])
     judged = [
-        Judged(reply=parse_reply(word, one.id, 1), fluency=_fluency(word))
-        for word, one in zip(done, passages, strict=True)
+        Judged(reply=parse_reply(word, passage.id, 1), fluency=_fluency(word))
+        for word, passage in zip(done, passages, strict=True)
     ]
-    at = [n for n, one in enumerate(judged) if one.reply.answer]
+    at = [n for n, each in enumerate(judged) if each.reply.answer]
     talks = [(prompts[n], judged[n].reply.raw) for n in at]
     relevant = _asked(talks, RELEVANT_TASK, ("Yes", "No"), kit, votes)
     support = _asked(talks, SUPPORT_TASK, ("Fully", "Partly", "None"), kit, votes)
@@ -254,21 +254,21 @@ def _asked(
         Prompt(
             messages=(
                 *prompt.messages,
-                Message(role="assistant", content=neutralise(said)),
+                Message(role="assistant", content=neutralise(reply_text)),
                 Message(role="user", content=task),
             )
         )
-        for prompt, said in talks
+        for prompt, reply_text in talks
     ]
-    return [shares(one) for one in choose("critic", prompts, words, kit, votes=votes)]
+    return [shares(choice) for choice in choose("critic", prompts, words, kit, votes=votes)]
 
 
 def _weighed(
-    one: Judged, relevant: Sequence[float], support: Sequence[float], use: Sequence[float]
+    judged: Judged, relevant: Sequence[float], support: Sequence[float], use: Sequence[float]
 ) -> Judged:
     """The critique of an answer: what each judgement is worth, by its probability."""
     return replace(
-        one,
+        judged,
         relevance=relevant[0],
         support=_expected(support, SUPPORT_WORTH),
         use=_expected(use, USE_WORTH),
@@ -284,7 +284,7 @@ def _fluency(word: Completion) -> float | None:
     """p(y|x, d): e to the mean log-probability of the tokens, None where there are none."""
     if not word.tokens:
         return None
-    return math.exp(math.fsum(one.logprob for one in word.tokens) / len(word.tokens))
+    return math.exp(math.fsum(token.logprob for token in word.tokens) / len(word.tokens))
 
 
 def _aggregated(question: str, ranked: Sequence[Judged], kit: Kit) -> tuple[tuple[str, ...], str]:
@@ -292,15 +292,15 @@ def _aggregated(question: str, ranked: Sequence[Judged], kit: Kit) -> tuple[tupl
     lines = [
         json.dumps(
             {
-                "answer": one_line(one.reply.answer),
-                "explanation": one_line(one.reply.explanation),
-                "relevant": round(one.relevance, 2),
-                "supported": round(one.support, 2),
-                "useful": round((one.use + 1) / 2, 2),
+                "answer": one_line(each.reply.answer),
+                "explanation": one_line(each.reply.explanation),
+                "relevant": round(each.relevance, 2),
+                "supported": round(each.support, 2),
+                "useful": round((each.use + 1) / 2, 2),
             },
             ensure_ascii=False,
         )
-        for one in ranked
+        for each in ranked
     ]
     task = AGGREGATOR_TASK.format(question=one_line(question), reports=fence("reports", "\n".join(lines)))
     return ask_answers("aggregator", chat(AGGREGATOR_SYSTEM, task), kit, max_tokens=192)
@@ -310,23 +310,23 @@ def _aggregated(question: str, ranked: Sequence[Judged], kit: Kit) -> tuple[tupl
 def _reflected(question: str, passages: Sequence[Passage], kit: Kit, max_tokens: int) -> list[Judged]:
     """What a Self-RAG checkpoint writes on each passage, and the odds of its tokens; four batches."""
     begun = [
-        PARAGRAPH.format(text=_plain(f"{one.title}\n{one.text}" if one.title else one.text))
-        for one in passages
+        PARAGRAPH.format(text=_plain(f"{passage.title}\n{passage.text}" if passage.title else passage.text))
+        for passage in passages
     ]
     relevant = _odds(question, begun, RELEVANT_TOKENS, kit)
-    read = [f"{one}{RELEVANT_TOKENS[0]}" for one in begun]
-    prompts = [_turn(question, one) for one in read]
+    read = [f"{paragraph}{RELEVANT_TOKENS[0]}" for paragraph in begun]
+    prompts = [_turn(question, turn_text) for turn_text in read]
     single = [[passage] for passage in passages]
     done = kit.complete("reader", prompts, Sampling(max_tokens=max_tokens), passages=single)
     judged = [
-        Judged(reply=_read_out(word, (one.id,)), fluency=_fluency(word))
-        for word, one in zip(done, passages, strict=True)
+        Judged(reply=_read_out(word, (passage.id,)), fluency=_fluency(word))
+        for word, passage in zip(done, passages, strict=True)
     ]
-    at = [n for n, one in enumerate(judged) if one.reply.answer]
-    said = [f"{read[n]}{judged[n].reply.answer}" for n in at]
-    support = _odds(question, said, SUPPORT_TOKENS, kit)
-    likeliest = [SUPPORT_TOKENS[max(range(len(one)), key=lambda n: one[n])] for one in support]
-    written = [f"{one}{mark}" for one, mark in zip(said, likeliest, strict=True)]
+    at = [n for n, each in enumerate(judged) if each.reply.answer]
+    answered_texts = [f"{read[n]}{judged[n].reply.answer}" for n in at]
+    support = _odds(question, answered_texts, SUPPORT_TOKENS, kit)
+    likeliest = [SUPPORT_TOKENS[max(range(len(row)), key=lambda n: row[n])] for row in support]
+    written = [f"{text_before}{mark}" for text_before, mark in zip(answered_texts, likeliest, strict=True)]
     use = _odds(question, written, USE_TOKENS, kit)
     for n, of_support, of_use in zip(at, support, use, strict=True):
         judged[n] = _weighed(judged[n], relevant[n], of_support, of_use)
@@ -335,26 +335,30 @@ def _reflected(question: str, passages: Sequence[Passage], kit: Kit, max_tokens:
 
 def _odds(question: str, begun: Sequence[str], marks: tuple[str, ...], kit: Kit) -> list[tuple[float, ...]]:
     """The probabilities of the tokens that may follow what the model has begun."""
-    prompts = [_turn(question, one) for one in begun]
-    return [shares(one) for one in choose("critic", prompts, marks, kit)]
+    prompts = [_turn(question, turn_text) for turn_text in begun]
+    return [shares(choice) for choice in choose("critic", prompts, marks, kit)]
 
 
 def _turn(question: str, begun: str = "") -> Prompt:
     """The checkpoint's prompt: the question, and the beginning of its own turn."""
-    asked = Message(role="user", content=_plain(one_line(question)))
-    return Prompt(messages=(asked, Message(role="assistant", content=begun)) if begun else (asked,))
+    question_message = Message(role="user", content=_plain(one_line(question)))
+    return Prompt(
+        messages=(question_message, Message(role="assistant", content=begun))
+        if begun
+        else (question_message,)
+    )
 
 
 def _plain(text: str) -> str:
     """Text that bears no reflection token: their brackets become round."""
-    return _MARK.sub(lambda found: f"({found[0][1:-1]})", neutralise(text))
+    return _MARK.sub(lambda match: f"({match[0][1:-1]})", neutralise(text))
 
 
 def _read_out(word: Completion, passages: tuple[str, ...]) -> Reply:
     """The text before the first reflection token that follows it; a fault where it was cut off."""
-    found = _MARK.search(word.text)
-    text = one_line(word.text[: found.start()] if found else word.text)
-    if found is None and word.finish_reason != "stop":
+    match = _MARK.search(word.text)
+    text = one_line(word.text[: match.start()] if match else word.text)
+    if match is None and word.finish_reason != "stop":
         return Reply(passages=passages, fault="it was cut off before its end", raw=word.text)
     if not text:
         return Reply(passages=passages, fault="it holds no answer", raw=word.text)

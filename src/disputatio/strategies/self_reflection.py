@@ -64,35 +64,35 @@ def self_reflection(
     passages = kit.passages(question, k=k)
     if not passages:
         return Answer(question=question, abstained="no_evidence")
-    asked = together_prompt(question, passages)
-    said = ask_answers("answerer", asked, kit, max_tokens=max_tokens)
-    given = [said[0]]
+    prompt = together_prompt(question, passages)
+    reply = ask_answers("answerer", prompt, kit, max_tokens=max_tokens)
+    answers_by_round = [reply[0]]
     for turn in range(1, rounds + 1):
-        answered = _gone_on(asked, {"answers": said[0], "explanation": said[1]}, REVIEW_TASK)
+        answered = _gone_on(prompt, {"answers": reply[0], "explanation": reply[1]}, REVIEW_TASK)
         problems = _reviewed(answered, kit)
         if problems is None or (stop and not problems):
             break
         refining = _gone_on(answered, {"problems": problems}, REFINE_TASK)
-        before, said = said, ask_answers("answerer", refining, kit, max_tokens=max_tokens)
-        given.append(said[0])
-        kit.trace.note("reflection", round=turn, problems=len(problems), changed=said != before)
-        if said == before:
+        before, reply = reply, ask_answers("answerer", refining, kit, max_tokens=max_tokens)
+        answers_by_round.append(reply[0])
+        kit.trace.note("reflection", round=turn, problems=len(problems), changed=reply != before)
+        if reply == before:
             break
-    answers, explanation = said
+    answers, explanation = reply
     return Answer(
         question=question,
         answers=answers,
         abstained=None if answers else "no_evidence",
         explanation=explanation,
         passages=tuple(passages),
-        replies=_replies(given, tuple(one.id for one in passages)),
-        rounds=len(given) - 1,
+        replies=_replies(answers_by_round, tuple(passage.id for passage in passages)),
+        rounds=len(answers_by_round) - 1,
     )
 
 
-def _gone_on(prompt: Prompt, said: Mapping[str, Sequence[str] | str], task: str) -> Prompt:
+def _gone_on(prompt: Prompt, fields: Mapping[str, Sequence[str] | str], task: str) -> Prompt:
     """The conversation with what the agent said, and what it is asked next."""
-    word = neutralise(json.dumps(said, ensure_ascii=False))
+    word = neutralise(json.dumps(fields, ensure_ascii=False))
     turns = (Message(role="assistant", content=word), Message(role="user", content=task))
     return Prompt(messages=(*prompt.messages, *turns))
 
@@ -101,19 +101,19 @@ def _reviewed(prompt: Prompt, kit: Kit) -> tuple[str, ...] | None:
     """The problems that a review finds; None where it breaks its contract, which the trace says."""
     (word,) = kit.complete("critic", [prompt], Sampling(max_tokens=192, schema=REVIEW_SCHEMA))
     try:
-        found = parse_object(word, REVIEW_SCHEMA)["problems"]
+        problems = parse_object(word, REVIEW_SCHEMA)["problems"]
     except ReplyError as error:
         kit.trace.note("fault", role="critic", reason=error.reason)
         return None
-    return tuple(text for one in found if (text := one_line(one)))
+    return tuple(text for problem in problems if (text := one_line(problem)))
 
 
-def _replies(given: Sequence[Sequence[str]], passages: tuple[str, ...]) -> tuple[Reply, ...]:
+def _replies(answers_by_round: Sequence[Sequence[str]], passages: tuple[str, ...]) -> tuple[Reply, ...]:
     """Each answer of any round, with the last round that gave it: what reflection dropped stays in sight."""
-    rounds = [(answer, turn) for turn, answers in enumerate(given, 1) for answer in answers]
+    rounds = [(answer, turn) for turn, answers in enumerate(answers_by_round, 1) for answer in answers]
     same = groups([answer for answer, _ in rounds])
     last = {
         group: Reply(passages=passages, answer=answer, round=turn)
         for group, (answer, turn) in zip(same, rounds, strict=True)
     }
-    return tuple(sorted(last.values(), key=lambda one: one.round))
+    return tuple(sorted(last.values(), key=lambda reply: reply.round))

@@ -1,4 +1,4 @@
-"""The memory of a search in rounds: what was looked up, what was found on it, and where that stands.
+"""The memory of a search in rounds: the terms, what was found on them, and the cited passages.
 
 AC-RAG's M = {(t, s)} (Zhang et al. 2025), with the places in passages that each entry rests on.
 """
@@ -8,16 +8,36 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from disputatio.text import bare_words, find_quote, sentences, stem
+from disputatio.kit import Kit
+from disputatio.text import bare_words, fence, find_quote, sentences, stem
 from disputatio.types import Citation, Claim, Passage, Reply
 from disputatio.values import canonical
 
-SHORT = 3  # letters; words no longer than that do not tell what a sentence is about
+NO_NOTES = "There are no notes."
+NOT_FOUND = "nothing was found on: {terms}"
+SHORT = 3  # letters; words up to this length do not show what a sentence is about
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """What is the same in all rounds: the question (`asked`: as agents read it), the kit, the roles, the options."""
+
+    question: str
+    asked: str
+    kit: Kit
+    detector: str
+    resolver: str
+    votes: int
+    k: int
+    query: str
+    summary: bool
+    bound: bool
+    max_tokens: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Note:
-    """An entry of the memory: a term, the passages read for it, and what they say on it, with its places."""
+    """An entry of the memory: a term, the passages read for it, and their claims on it, cited."""
 
     term: str
     passages: tuple[str, ...]
@@ -26,15 +46,15 @@ class Note:
     @property
     def text(self) -> str:
         """What was found on the term."""
-        return " ".join(one.text for one in self.claims)
+        return " ".join(claim.text for claim in self.claims)
 
 
 @dataclass(slots=True, kw_only=True)
 class Memory:
     """What was looked up for one question.
 
-    `missing` are terms on which nothing was found, `read` the passages by id, `useless` the ids of those
-    that told nothing, `replies` the words of the agents that read them, `rounds` the searches made.
+    `missing` are terms on which nothing was found, `read` the passages by id, `useless` the ids of passages
+    without an answer, `replies` the replies of the agents that read them, `rounds` the number of searches.
     """
 
     notes: list[Note] = field(default_factory=list)
@@ -46,7 +66,7 @@ class Memory:
 
     def has(self, term: str) -> bool:
         """Whether a term was looked up before."""
-        known = (*(one.term for one in self.notes), *self.missing)
+        known = (*(note.term for note in self.notes), *self.missing)
         return canonical(term) in {canonical(other) for other in known}
 
     def claims(self) -> list[Claim]:
@@ -54,31 +74,43 @@ class Memory:
         return list(dict.fromkeys(claim for note in self.notes for claim in note.claims))
 
     def remembered(self) -> list[Passage]:
-        """The passages behind the notes, in the order read; none that told nothing or whose reader failed."""
-        kept = {one for note in self.notes for one in note.passages}
-        return [passage for name, passage in self.read.items() if name in kept]
+        """The passages behind the notes, in the order read."""
+        ids = {passage for note in self.notes for passage in note.passages}
+        return [passage for name, passage in self.read.items() if name in ids]
+
+    def shown(self) -> str:
+        """The memory as agents read it, in a fence."""
+        lines = [f"{note.term}: {note.text}" for note in self.notes]
+        if self.missing:
+            lines.append(NOT_FOUND.format(terms="; ".join(self.missing)))
+        return fence("notes", "\n".join(lines)) if lines else NO_NOTES
 
 
 def cited_places(passages: Iterable[Passage], quote: str, about: str = "") -> tuple[Citation, ...]:
-    """Where a quote stands, one place a passage; without a quote, the sentence of each nearest to a text.
+    """Citations of a quote, one for each passage; without a quote, of the sentence nearest to a text.
 
-    The citations are not numbered yet. A passage in which neither is found has none.
+    The citations are not numbered yet. A passage with neither has none.
     """
-    found = []
-    for one in passages:
-        span = find_quote(one.text, quote) if bare_words(quote) else nearest(one.text, about)
+    citations = []
+    for passage in passages:
+        span = find_quote(passage.text, quote) if bare_words(quote) else nearest(passage.text, about)
         if span is not None:
             start, end = span
-            found.append(
+            citations.append(
                 Citation(
-                    n=0, passage=one.id, source=one.source, quote=one.text[start:end], start=start, end=end
+                    n=0,
+                    passage=passage.id,
+                    source=passage.source,
+                    quote=passage.text[start:end],
+                    start=start,
+                    end=end,
                 )
             )
-    return tuple(found)
+    return tuple(citations)
 
 
 def nearest(text: str, about: str) -> tuple[int, int] | None:
-    """The sentence of a text that shares most of its words with another text; None where none does.
+    """The sentence of a text that shares most words with another text; None if none shares any.
 
     >>> nearest("It rained. The ferry crossed in 1887.", "the first ferry crossing")
     (11, 37)

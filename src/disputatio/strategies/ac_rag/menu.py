@@ -48,11 +48,11 @@ class Menu:
     def shown(self) -> str:
         """The question as an agent reads it, its options on lines of their own."""
         lines = [f"{word}. {text}" for word, text in zip(self.words, self.texts, strict=True)]
-        told = "\n".join(lines) if self.lettered else f"({' / '.join(self.words)})"
-        return f"{self.question}\n{told}"
+        choices = "\n".join(lines) if self.lettered else f"({' / '.join(self.words)})"
+        return f"{self.question}\n{choices}"
 
 
-def read_menu(question: str, given: str = "") -> Menu | None:
+def read_menu(question: str, choices: str = "") -> Menu | None:
     """The options of a question, or None where it is to be answered freely.
 
     `given` are the options, divided by "|"; "free" for none; empty to find them in the question: two or
@@ -64,15 +64,15 @@ def read_menu(question: str, given: str = "") -> Menu | None:
     >>> read_menu("Do mitochondria play a role?").words, read_menu("Who built it?")
     (('yes', 'no', 'maybe'), None)
     """
-    if given.strip():
-        return None if given.strip().casefold() == FREE else _given(question, given)
+    if choices.strip():
+        return None if choices.strip().casefold() == FREE else _given(question, choices)
     for pattern in (_LINE, _INLINE):
-        found = list(pattern.finditer(question))
-        letters = "".join(one["letter"] for one in found)
-        if len(found) > 1 and letters == LETTERS[: len(found)]:
-            asked = _HEAD.sub("", question[: found[0].start()])
-            if asked.strip():
-                return _menu(asked, [one["text"] for one in found])
+        matches = list(pattern.finditer(question))
+        letters = "".join(match["letter"] for match in matches)
+        if len(matches) > 1 and letters == LETTERS[: len(matches)]:
+            stem = _HEAD.sub("", question[: matches[0].start()])
+            if stem.strip():
+                return _menu(stem, [match["text"] for match in matches])
     closing = _MAYBE.search(question)
     if closing and question[: closing.start()].strip():
         return Menu(
@@ -91,25 +91,26 @@ def worded(menu: Menu, word: str) -> str:
     return menu.texts[menu.words.index(word)]
 
 
-def _given(question: str, given: str) -> Menu:
-    options = [one_line(one) for one in given.split("|")]
+def _given(question: str, choices: str) -> Menu:
+    options = [one_line(option) for option in choices.split("|")]
     if not 2 <= len(options) <= len(LETTERS) or not all(options):
         raise InputError(
-            f"option choices: {given!r} names {len(options)} options; give 2 to {len(LETTERS)} "
+            f"option choices: {choices!r} names {len(options)} options; give 2 to {len(LETTERS)} "
             f"with | between them, or {FREE}"
         )
-    if len({one.casefold() for one in options}) < len(options):
-        raise InputError(f"option choices: {given!r} names one option twice")
-    if {one.casefold() for one in options} <= set(YES_NO_MAYBE):
-        words = tuple(one.casefold() for one in options)
+    if len({option.casefold() for option in options}) < len(options):
+        raise InputError(f"option choices: {choices!r} names one option twice")
+    if {option.casefold() for option in options} <= set(YES_NO_MAYBE):
+        words = tuple(option.casefold() for option in options)
         return Menu(question=one_line(question), words=words, texts=words)
-    return _menu(question, [re.sub(rf"^{_MARK}", "", one) for one in options])
+    return _menu(question, [re.sub(rf"^{_MARK}", "", option) for option in options])
 
 
 def _menu(question: str, texts: Sequence[str]) -> Menu:
     """Lettered options; an option that says that there is none keeps its letter in front of it."""
-    lines = [one_line(one) for one in texts]
-    told = [
-        f"{letter}. {one}" if is_unknown(one) else one for letter, one in zip(LETTERS, lines, strict=False)
+    lines = [one_line(text) for text in texts]
+    labelled = [
+        f"{letter}. {line}" if is_unknown(line) else line
+        for letter, line in zip(LETTERS, lines, strict=False)
     ]
-    return Menu(question=one_line(question), words=tuple(LETTERS[: len(lines)]), texts=tuple(told))
+    return Menu(question=one_line(question), words=tuple(LETTERS[: len(lines)]), texts=tuple(labelled))

@@ -86,30 +86,30 @@ def robust_rag(
     passages = kit.passages(question, k=k)
     replies = read(question, passages, kit, max_tokens=max_tokens)
     beta = min(beta, max(len(passages), 1))
-    told = [keywords(reply.answer) for reply in replies]
-    words = kept(told, alpha, beta, threshold)
+    reply_keywords = [keywords(reply.answer) for reply in replies]
+    words = kept(reply_keywords, alpha, beta, threshold)
     phrases = longest(words)
-    kit.trace.note("keywords", answered=sum(map(bool, told)), kept=sorted(words))
-    corrupted = survives(told, alpha, beta, threshold)
-    found: tuple[str, ...] = tuple(phrases)
+    kit.trace.note("keywords", answered=sum(map(bool, reply_keywords)), kept=sorted(words))
+    corrupted = survives(reply_keywords, alpha, beta, threshold)
+    candidates: tuple[str, ...] = tuple(phrases)
     explanation = ""
     if len(phrases) > 1 and aggregation == "keywords":
-        told_all = fence("keywords", ", ".join(sorted(words, key=lambda one: (-len(one), one))))
+        told_all = fence("keywords", ", ".join(sorted(words, key=lambda word: (-len(word), word))))
         task = TASK.format(question=one_line(question), keywords=told_all)
-        given, explanation = ask_answers("aggregator", chat(SYSTEM, task), kit, max_tokens=192)
-        found = tuple(one for one in given if keywords(one) & words)
+        proposed, explanation = ask_answers("aggregator", chat(SYSTEM, task), kit, max_tokens=192)
+        candidates = tuple(answer for answer in proposed if keywords(answer) & words)
     elif len(phrases) > 1:
         chances = _chances(question, passages, replies, phrases, kit)
-        found, safe = most_likely(phrases, chances, eta, len(passages))
+        candidates, safe = most_likely(phrases, chances, eta, len(passages))
         corrupted = min(corrupted, safe)
-    found = tuple(dict.fromkeys(worded(one, replies, passages) for one in found))
+    candidates = tuple(dict.fromkeys(worded(candidate, replies, passages) for candidate in candidates))
     spoken = distinct([reply.answer for reply in replies])
     return Answer(
         question=question,
-        answers=found,
-        abstained=None if found else "conflict" if len(spoken) > 1 else why_none(replies),
+        answers=candidates,
+        abstained=None if candidates else "conflict" if len(spoken) > 1 else why_none(replies),
         explanation=explanation,
-        certificate=_certificate(corrupted, passages) if found else None,
+        certificate=_certificate(corrupted, passages) if candidates else None,
         passages=tuple(passages),
         replies=tuple(replies),
         rounds=1,
@@ -123,15 +123,15 @@ def longest(words: frozenset[str]) -> list[str]:
     ['1887', 'ingrid vasmer']
     """
     return sorted(
-        one for one in words if not any(one != other and f" {one} " in f" {other} " for other in words)
+        word for word in words if not any(word != other and f" {word} " in f" {other} " for other in words)
     )
 
 
 def worded(answer: str, replies: Sequence[Reply], passages: Sequence[Passage]) -> str:
     """An answer as a reply words it, else as a passage does, else as part of a reply; it stays the same."""
     same = (reply.answer for reply in replies if same_answer(reply.answer, answer))
-    spans = ((one, find_quote(one.text, answer)) for one in passages)
-    verbatim = (one.text[slice(*span)] for one, span in spans if span)
+    spans = ((passage, find_quote(passage.text, answer)) for passage in passages)
+    verbatim = (passage.text[slice(*span)] for passage, span in spans if span)
     quoted = (wording for wording in verbatim if same_answer(wording, answer))
     parts = (part for reply in replies for part in _parts(reply.answer) if same_answer(part, answer))
     return next(same, "") or next(quoted, "") or next(parts, "") or answer
@@ -182,34 +182,36 @@ def _chances(
     if len(phrases) >= len(_LETTERS):
         raise InputError(f"robust_rag: {len(phrases)} phrases are too many to decode; raise alpha or beta")
     letters = _LETTERS[: len(phrases) + 1]
-    lines = "\n".join(f"{letter}. {one}" for letter, one in zip(letters, [*phrases, _NONE], strict=True))
-    read_alone = [one for one, reply in zip(passages, replies, strict=True) if reply.answer]
+    lines = "\n".join(
+        f"{letter}. {phrase}" for letter, phrase in zip(letters, [*phrases, _NONE], strict=True)
+    )
+    read_alone = [passage for passage, reply in zip(passages, replies, strict=True) if reply.answer]
     prompts = [
         chat(
             CHOICE_SYSTEM,
             CHOICE_TASK.format(
-                question=one_line(question), passage=shown(one), options=fence("answers", lines)
+                question=one_line(question), passage=shown(passage), options=fence("answers", lines)
             ),
         )
-        for one in read_alone
+        for passage in read_alone
     ]
     rows = []
     for choice in kit.choose("reader", prompts, list(letters)):
-        chances = [math.exp(one) for one in choice.logprobs]
-        whole = math.fsum(chances)
-        rows.append([one / whole if whole else 0.0 for one in chances][: len(phrases)])
+        chances = [math.exp(logprob) for logprob in choice.logprobs]
+        total = math.fsum(chances)
+        rows.append([chance / total if total else 0.0 for chance in chances][: len(phrases)])
     return rows
 
 
 def _certificate(corrupted: int, passages: Sequence[Passage]) -> Certificate:
     """How many passages may be corrupted, and the fewest owners who hold one more than that."""
-    held: dict[str, int] = {}
-    for one in passages:
-        owner = one.owner or one.source or one.id
-        held[owner] = held.get(owner, 0) + 1
+    counts: dict[str, int] = {}
+    for passage in passages:
+        owner = passage.owner or passage.source or passage.id
+        counts[owner] = counts.get(owner, 0) + 1
     names: list[str] = []
-    for owner in sorted(held, key=lambda one: -held[one]):
-        if sum(held[name] for name in names) > corrupted:
+    for owner in sorted(counts, key=lambda name: -counts[name]):
+        if sum(counts[name] for name in names) > corrupted:
             break
         names.append(owner)
-    return Certificate(owners=len(names), voters=len(held), names=tuple(names), corrupted=max(corrupted, 0))
+    return Certificate(owners=len(names), voters=len(counts), names=tuple(names), corrupted=max(corrupted, 0))

@@ -33,16 +33,16 @@ def keywords(answer: str) -> frozenset[str]:
     ['mayor', 'mayor of quillhaven', 'quillhaven']
     """
     words = [str(item) for item in canonical(answer).items]
-    found = {" ".join(words)} if any(word not in _LINKS for word in words) else set()
+    phrases = {" ".join(words)} if any(word not in _LINKS for word in words) else set()
     run: list[str] = []
     for word in [*words, ""]:
         if word and word not in _LINKS:
             run.append(word)
-            found.add(word)
+            phrases.add(word)
         elif run:
-            found.add(" ".join(run))
+            phrases.add(" ".join(run))
             run = []
-    return frozenset(found)
+    return frozenset(phrases)
 
 
 def threshold(n: int, alpha: float, beta: int, mark: Mark = "max") -> float:
@@ -50,19 +50,19 @@ def threshold(n: int, alpha: float, beta: int, mark: Mark = "max") -> float:
     return max(alpha * n, beta) if mark == "max" else min(alpha * n, beta)
 
 
-def kept(told: Iterable[Collection[str]], alpha: float, beta: int, mark: Mark = "max") -> frozenset[str]:
+def kept(replies: Iterable[Collection[str]], alpha: float, beta: int, mark: Mark = "max") -> frozenset[str]:
     """The keywords that enough of the passages tell; an empty set is a passage that did not answer.
 
     >>> sorted(kept([{"1887"}, {"1887"}, {"1921"}, set()], 0.3, 2))
     ['1887']
     """
-    spoken = [one for one in told if one]
-    counts = Counter(word for one in spoken for word in set(one))
+    spoken = [reply for reply in replies if reply]
+    counts = Counter(word for reply in spoken for word in set(reply))
     least = threshold(len(spoken), alpha, beta, mark) - _SLACK
     return frozenset(word for word, count in counts.items() if count >= least)
 
 
-def survives(told: Sequence[Collection[str]], alpha: float, beta: int, mark: Mark = "max") -> int:
+def survives(replies: Sequence[Collection[str]], alpha: float, beta: int, mark: Mark = "max") -> int:
     """The largest k such that the kept keywords stay the same whichever k passages are corrupted.
 
     Exact: a corrupted passage can withhold a keyword, add any, answer where it did not, or fall silent,
@@ -70,22 +70,22 @@ def survives(told: Sequence[Collection[str]], alpha: float, beta: int, mark: Mar
     the final answer is made of the kept keywords alone, it survives as many. -1 where nothing is kept.
     `alpha` lies in [0, 1] and `beta` is at least 1.
     """
-    words = kept(told, alpha, beta, mark)
+    words = kept(replies, alpha, beta, mark)
     if not words:
         return -1
     k = 0
-    while k < len(told) and not _breakable(told, words, k + 1, alpha, beta, mark):
+    while k < len(replies) and not _breakable(replies, words, k + 1, alpha, beta, mark):
         k += 1
     return k
 
 
 def _breakable(
-    told: Sequence[Collection[str]], words: frozenset[str], k: int, alpha: float, beta: int, mark: Mark
+    replies: Sequence[Collection[str]], words: frozenset[str], k: int, alpha: float, beta: int, mark: Mark
 ) -> bool:
     """Whether some corruption of at most `k` passages drops a kept keyword or lifts another one."""
-    spoken = [set(one) for one in told if one]
-    silent = len(told) - len(spoken)
-    counts = Counter(word for one in spoken for word in one)
+    spoken = [set(reply) for reply in replies if reply]
+    silent = len(replies) - len(spoken)
+    counts = Counter(word for reply in spoken for word in reply)
     n = len(spoken)
 
     def least(answering: int) -> float:
@@ -99,7 +99,7 @@ def _breakable(
                 return True
     # A word that is not kept: of each count one, and one that nobody has told so far.
     for count in {0, *(counts[word] for word in counts if word not in words)}:
-        for added in range(min(k, len(told) - count) + 1):
+        for added in range(min(k, len(replies) - count) + 1):
             # Told by passages that answered otherwise, so that mu stays; then by silent ones: it rises.
             # What is left of k silences others: it falls.
             turned = min(added, n - count)

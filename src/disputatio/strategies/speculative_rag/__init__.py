@@ -138,7 +138,7 @@ def speculative_rag(
     passages = kit.passages(question, k=k)
     drawn = _drawn(distinct(passages), kit, clusters, drafts, seed)
     written = _drafted(question, drawn, kit, max_tokens)
-    good = [one for one in written if one.answers]
+    good = [draft for draft in written if draft.answers]
     answers, explanation = (good[0].answers, good[0].rationale) if good else ((), "")
     confidence = None
     if aggregate == "all" and good:
@@ -146,19 +146,19 @@ def speculative_rag(
     elif len(good) > 1:
         good = _verified(question, good, kit, votes, max_tokens)
         scores = scored(good)
-        kit.trace.note("verified", scores=[round(one, 6) for one in scores], drafts=_parts(good))
+        kit.trace.note("verified", scores=[round(score, 6) for score in scores], drafts=_parts(good))
         best = good[max(range(len(good)), key=lambda n: scores[n])]
         answers, explanation = best.answers, best.rationale
         confidence = _share(good, scores, best)
-    read = {one.id for subset in drawn for one in subset}
-    replies = tuple(reply for one in written for reply in _replies(one))
+    read = {passage.id for subset in drawn for passage in subset}
+    replies = tuple(reply for draft in written for reply in _replies(draft))
     return Answer(
         question=question,
         answers=answers,
         abstained=None if answers else why_none(replies),
         explanation=explanation,
         confidence=confidence,
-        passages=tuple(one for one in passages if one.id in read),
+        passages=tuple(passage for passage in passages if passage.id in read),
         replies=replies,
         rounds=int(bool(drawn)),
     )
@@ -170,10 +170,10 @@ def distinct(passages: Sequence[Passage]) -> list[Passage]:
     >>> [one.id for one in distinct([Passage(id="a", text="Red."), Passage(id="b", text="red"), Passage(id="c", text="Blue")])]
     ['a', 'c']
     """
-    kept: dict[tuple[Value, Value], Passage] = {}
-    for one in passages:
-        kept.setdefault((canonical(one.title), canonical(one.text)), one)
-    return list(kept.values())
+    distinct_passages: dict[tuple[Value, Value], Passage] = {}
+    for passage in passages:
+        distinct_passages.setdefault((canonical(passage.title), canonical(passage.text)), passage)
+    return list(distinct_passages.values())
 
 
 def scored(drafts: Sequence[Draft]) -> list[float]:
@@ -185,14 +185,14 @@ def scored(drafts: Sequence[Draft]) -> list[float]:
     >>> scored([one]), scored([one, Draft(fluency=0.5, reflection=0.4)])
     ([0.2], [0.4, 0.2])
     """
-    fluent = _all_told([one.fluency for one in drafts])
-    consistent = _all_told([one.consistency for one in drafts])
-    return [a * b * one.reflection for a, b, one in zip(fluent, consistent, drafts, strict=True)]
+    fluent = _all_told([draft.fluency for draft in drafts])
+    consistent = _all_told([draft.consistency for draft in drafts])
+    return [a * b * draft.reflection for a, b, draft in zip(fluent, consistent, drafts, strict=True)]
 
 
 def _all_told(chances: Sequence[float | None]) -> list[float]:
-    told = [one for one in chances if one is not None]
-    return told if len(told) == len(chances) else [1.0] * len(chances)
+    known = [chance for chance in chances if chance is not None]
+    return known if len(known) == len(chances) else [1.0] * len(chances)
 
 
 def _drawn(
@@ -202,7 +202,7 @@ def _drawn(
     by = "nothing"
     groups = [[n] for n in range(len(passages))]
     if len(passages) > clusters:
-        texts = [f"{one.title}\n{one.text}".strip() for one in passages]
+        texts = [f"{passage.title}\n{passage.text}".strip() for passage in passages]
         by = kit.embedder.name if kit.embedder is not None else "words"
         vectors = kit.embedder.embed(texts) if kit.embedder is not None else word_vectors(texts)
         groups = clustered(vectors, clusters, seed)
@@ -218,14 +218,19 @@ def _drawn(
 
 def _drafted(question: str, drawn: Sequence[Sequence[Passage]], kit: Kit, max_tokens: int) -> list[Draft]:
     """A draft a subset, all in one batch; a drafter that breaks its contract abstains."""
-    asked = one_line(question)
+    question_text = one_line(question)
     prompts = [
-        chat(DRAFTER_SYSTEM, DRAFTER_TASK.format(passages="\n\n".join(map(shown, subset)), question=asked))
+        chat(
+            DRAFTER_SYSTEM,
+            DRAFTER_TASK.format(passages="\n\n".join(map(shown, subset)), question=question_text),
+        )
         for subset in drawn
     ]
     sampling = Sampling(max_tokens=max_tokens, schema=DRAFT_SCHEMA)
     done = kit.complete("drafter", prompts, sampling, passages=drawn)
-    return [_read(word, tuple(one.id for one in subset)) for word, subset in zip(done, drawn, strict=True)]
+    return [
+        _read(word, tuple(passage.id for passage in subset)) for word, subset in zip(done, drawn, strict=True)
+    ]
 
 
 def _read(word: Completion, passages: tuple[str, ...]) -> Draft:
@@ -260,48 +265,52 @@ def _verified(question: str, drafts: Sequence[Draft], kit: Kit, votes: int, max_
     The first reads P(draft, rationale | question): how likely the verifier holds the very words of a draft where it may
     write no others. It is left out where the drafter's engine tells nothing of that kind.
     """
-    asked = chat(VERIFIER_SYSTEM, VERIFIER_TASK.format(question=one_line(question)))
-    said = [
-        {"explanation": one_line(one.rationale), "answer": one_line("; ".join(one.answers))} for one in drafts
+    prompt = chat(VERIFIER_SYSTEM, VERIFIER_TASK.format(question=one_line(question)))
+    draft_fields = [
+        {"explanation": one_line(draft.rationale), "answer": one_line("; ".join(draft.answers))}
+        for draft in drafts
     ]
     consistent: list[float | None] = [None] * len(drafts)
-    if all(one.fluency is not None for one in drafts):
-        words = kit.complete_each("verifier", [(asked, _only(one, 2 * max_tokens)) for one in said])
+    if all(draft.fluency is not None for draft in drafts):
+        words = kit.complete_each(
+            "verifier", [(prompt, _only(fields, 2 * max_tokens)) for fields in draft_fields]
+        )
         consistent = [
-            _probability(word) if _says(word, one) else None for word, one in zip(words, said, strict=True)
+            _probability(word) if _says(word, fields) else None
+            for word, fields in zip(words, draft_fields, strict=True)
         ]
     prompts = [
         Prompt(
             messages=(
-                *asked.messages,
-                Message(role="assistant", content=json.dumps(one, ensure_ascii=False)),
+                *prompt.messages,
+                Message(role="assistant", content=json.dumps(fields, ensure_ascii=False)),
                 Message(role="user", content=REFLECTION_TASK),
             )
         )
-        for one in said
+        for fields in draft_fields
     ]
-    held = choose("verifier", prompts, ("Yes", "No"), kit, votes=votes)
+    choices = choose("verifier", prompts, ("Yes", "No"), kit, votes=votes)
     return [
-        replace(one, consistency=consistency, reflection=shares(choice)[0])
-        for one, consistency, choice in zip(drafts, consistent, held, strict=True)
+        replace(draft, consistency=consistency, reflection=shares(choice)[0])
+        for draft, consistency, choice in zip(drafts, consistent, choices, strict=True)
     ]
 
 
-def _only(said: Mapping[str, str], max_tokens: int) -> Sampling:
+def _only(fields: Mapping[str, str], max_tokens: int) -> Sampling:
     """A way of answering that admits these words and no others."""
     schema = {
         "type": "object",
-        "properties": {name: {"type": "string", "enum": [words]} for name, words in said.items()},
-        "required": list(said),
+        "properties": {name: {"type": "string", "enum": [words]} for name, words in fields.items()},
+        "required": list(fields),
         "additionalProperties": False,
     }
     return Sampling(max_tokens=max_tokens, schema=schema)
 
 
-def _says(word: Completion, said: Mapping[str, str]) -> bool:
+def _says(word: Completion, fields: Mapping[str, str]) -> bool:
     """Whether a verifier did write these words: an engine may not hold itself to a schema."""
     try:
-        return bool(json.loads(word.text) == said)
+        return bool(json.loads(word.text) == fields)
     except (ValueError, RecursionError):
         return False
 
@@ -310,7 +319,7 @@ def _probability(word: Completion) -> float | None:
     """e to the mean log-probability of the tokens, None where there are none."""
     if not word.tokens:
         return None
-    return math.exp(math.fsum(one.logprob for one in word.tokens) / len(word.tokens))
+    return math.exp(math.fsum(token.logprob for token in word.tokens) / len(word.tokens))
 
 
 def _share(drafts: Sequence[Draft], scores: Sequence[float], best: Draft) -> float | None:
@@ -320,15 +329,15 @@ def _share(drafts: Sequence[Draft], scores: Sequence[float], best: Draft) -> flo
         for draft, score in zip(drafts, scores, strict=True)
         if same_answers(draft.answers, best.answers)
     )
-    whole = math.fsum(scores)
-    return round(math.fsum(same) / whole, 4) if whole else None
+    total = math.fsum(scores)
+    return round(math.fsum(same) / total, 4) if total else None
 
 
 def _parts(drafts: Sequence[Draft]) -> list[dict[str, float | None]]:
     """What each score is made of, for the trace."""
     return [
-        {"fluency": one.fluency, "consistency": one.consistency, "reflection": one.reflection}
-        for one in drafts
+        {"fluency": draft.fluency, "consistency": draft.consistency, "reflection": draft.reflection}
+        for draft in drafts
     ]
 
 
@@ -336,10 +345,10 @@ def _aggregated(question: str, drafts: Sequence[Draft], kit: Kit) -> tuple[tuple
     """The answers that an aggregator draws from all drafts."""
     lines = [
         json.dumps(
-            {"answers": list(map(one_line, one.answers)), "rationale": one_line(one.rationale)},
+            {"answers": list(map(one_line, draft.answers)), "rationale": one_line(draft.rationale)},
             ensure_ascii=False,
         )
-        for one in drafts
+        for draft in drafts
     ]
     task = AGGREGATOR_TASK.format(question=one_line(question), drafts=fence("drafts", "\n".join(lines)))
     return ask_answers("aggregator", chat(AGGREGATOR_SYSTEM, task), kit, max_tokens=256)

@@ -43,9 +43,9 @@ def clustered(vectors: Vectors, k: int, seed: int = 0) -> list[list[int]]:
     draw = np.random.default_rng(seed)
     starts = [_lloyd(points, _begun(points, k, draw)) for _ in range(STARTS)]
     # Sums that differ by rounding alone are equal: then the first beginning stands, on any machine.
-    labels, _ = min(starts, key=lambda one: round(one[1], 9))
+    labels, _ = min(starts, key=lambda start: round(start[1], 9))
     groups = [np.flatnonzero(labels == label).tolist() for label in range(k)]
-    return sorted((one for one in groups if one), key=lambda one: one[0])
+    return sorted((group for group in groups if group), key=lambda group: group[0])
 
 
 def subsets(clusters: Sequence[Sequence[int]], most: int, seed: int = 0) -> list[tuple[int, ...]]:
@@ -64,14 +64,14 @@ def subsets(clusters: Sequence[Sequence[int]], most: int, seed: int = 0) -> list
     numbers = range(possible)
     # A subset is a number in a system whose digits are the members of the clusters.
     drawn = list(numbers) if possible <= most else random.Random(seed).sample(numbers, most)
-    found = []
+    clusters_ = []
     for number in drawn:
         members, rest = [], number
         for cluster in clusters:
             rest, digit = divmod(rest, len(cluster))
             members.append(cluster[digit])
-        found.append(tuple(sorted(members)))
-    return found
+        clusters_.append(tuple(sorted(members)))
+    return clusters_
 
 
 def word_vectors(texts: Sequence[str]) -> NDArray[np.float64]:
@@ -81,13 +81,13 @@ def word_vectors(texts: Sequence[str]) -> NDArray[np.float64]:
     >>> bool(one @ other > one @ third)
     True
     """
-    told = [Counter(stem(word) for word in bare_words(text)) for text in texts]
-    spread = Counter(word for words in told for word in words)
-    place = {word: at for at, word in enumerate(spread)}
-    vectors = np.zeros((len(texts), max(len(place), 1)))
-    for row, words in enumerate(told):
+    counts = [Counter(stem(word) for word in bare_words(text)) for text in texts]
+    spread = Counter(word for words in counts for word in words)
+    column = {word: at for at, word in enumerate(spread)}
+    vectors = np.zeros((len(texts), max(len(column), 1)))
+    for row, words in enumerate(counts):
         for word, times in words.items():
-            vectors[row, place[word]] = (1 + math.log(times)) * math.log(1 + len(texts) / spread[word])
+            vectors[row, column[word]] = (1 + math.log(times)) * math.log(1 + len(texts) / spread[word])
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.asarray(vectors / np.maximum(norms, 1e-12))
 
