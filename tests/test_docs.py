@@ -20,6 +20,8 @@ from typing import Any
 
 import pytest
 
+import disputatio
+
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [
     ROOT / "README.md",
@@ -222,6 +224,21 @@ def test_links_within_the_project_lead_somewhere(page: Path) -> None:
 
 
 # --- the checks themselves ----------------------------------------------------------------------
+def test_the_list_of_strategies_is_that_of_the_program() -> None:
+    page = (ROOT / "docs" / "how-to" / "strategies.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)
+    assert sorted(listed) == sorted(strategy.name for strategy in disputatio.strategies()), (
+        "docs/how-to/strategies.md and `disputatio strategies` differ: add or remove lines of the page."
+    )
+
+
+def test_the_list_of_what_decides_by_log_probabilities_is_that_of_the_program() -> None:
+    page = (ROOT / "docs" / "how-to" / "strategies.md").read_text(encoding="utf-8")
+    [sentence] = re.findall(r"^(.+?) decide by log-probabilities of a word", page, re.MULTILINE)
+    needing = {one.name for one in disputatio.strategies() if "or --set votes=10" in one.logprobs}
+    assert set(re.findall(r"`(\w+)`", sentence)) == needing
+
+
 def test_blocks_are_found_with_their_language_and_mark() -> None:
     page = (
         "Text\n\n```python\nx = 1\n```\n\n<!-- run -->\n```console\n$ disputatio ask \\\n  'a b'\nout\n```\n"
