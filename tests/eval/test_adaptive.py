@@ -29,11 +29,11 @@ def _adaptively(
 
 def test_direct_answers_retrievals_and_rounds_are_told_of_adaptive_strategies_alone(tmp_path: Path) -> None:
     run(examples(8), [RIGHT, HALF], ask=_adaptively, out=tmp_path, manifest=MANIFEST)
-    found = report(tmp_path)
-    right, half = found["datasets"][0]["strategies"]
+    evaluation = report(tmp_path)
+    right, half = evaluation["datasets"][0]["strategies"]
     assert right["adaptive"] == {"n": 8, "direct": 0.25, "ra": 0.75, "iters": 2.0}
     assert half["adaptive"] is None
-    told = markdown(found).split("### Adaptive retrieval")[1].split("###")[0]
+    told = markdown(evaluation).split("### Adaptive retrieval")[1].split("###")[0]
     assert "| right | 8 | 25.0 | 75.0 | 2.00 |" in told
     assert "half" not in told
 

@@ -58,7 +58,7 @@ def _kit(odds: Mapping[str, float] | Exception, **roles: Scripted) -> Kit:
 def _choice(**odds: float) -> Choice:
     return Choice(
         options=tuple(odds),
-        logprobs=tuple(math.log(one) for one in odds.values()),
+        logprobs=tuple(math.log(odd) for odd in odds.values()),
         bounded=(False,) * len(odds),
         usage=Usage(),
     )
@@ -81,19 +81,19 @@ def test_faithfulness_has_three_grades(word: str, grade: int) -> None:
 
 
 def test_a_verdict_off_the_menu_is_unscored_with_the_reason_and_its_figures() -> None:
-    (found,) = correctness([CASE], _kit({"Complete": 0.2, "Useful": 0.1}))
-    assert found.grade is None
-    assert found.reason == "off the menu: the judge's words of it have 30% of the probability"
-    assert found.margin == pytest.approx(math.log(2), abs=1e-5)
+    (grade,) = correctness([CASE], _kit({"Complete": 0.2, "Useful": 0.1}))
+    assert grade.grade is None
+    assert grade.reason == "off the menu: the judge's words of it have 30% of the probability"
+    assert grade.margin == pytest.approx(math.log(2), abs=1e-5)
     (silent,) = correctness([CASE], _kit({}))
     assert silent.grade is None
     assert silent.reason.startswith("off the menu: none of Wrong, None, Useful, Complete")
 
 
 def test_two_grades_that_are_equally_likely_are_none() -> None:
-    found = verdict(_choice(Complete=0.4, Useful=0.4, Wrong=0.2), CORRECTNESS)
-    assert (found.grade, found.margin) == (None, 0.0)
-    assert found.reason == "Complete and Useful are equally likely"
+    grade = verdict(_choice(Complete=0.4, Useful=0.4, Wrong=0.2), CORRECTNESS)
+    assert (grade.grade, grade.margin) == (None, 0.0)
+    assert grade.reason == "Complete and Useful are equally likely"
 
 
 def test_no_answer_is_zero_by_definition_and_states_nothing_to_check() -> None:
@@ -112,8 +112,8 @@ def test_what_cannot_be_compared_is_unscored_without_a_call() -> None:
 
 def test_cases_keep_their_order_where_some_need_no_call() -> None:
     kit = _kit({"Useful": 0.9})
-    found = correctness([replace(CASE, answer=""), CASE, replace(CASE, reference=""), CASE], kit)
-    assert [one.grade for one in found] == [0, 1, None, 1]
+    grades = correctness([replace(CASE, answer=""), CASE, replace(CASE, reference=""), CASE], kit)
+    assert [grade.grade for grade in grades] == [0, 1, None, 1]
 
 
 def test_a_fault_is_no_grade() -> None:
@@ -126,9 +126,9 @@ def test_a_case_too_long_for_the_judge_is_unscored_and_the_others_are_not() -> N
         return ContextTooLong("9000 tokens") if "zebra" in text else {"Useful": 1.0}
 
     kit = Kit(model=Scripted([], choices=odds))
-    found = correctness([CASE, replace(CASE, answer="zebra"), CASE], kit)
-    assert [one.grade for one in found] == [1, None, 1]
-    assert found[1].reason == "too long for the judge: 9000 tokens"
+    grades = correctness([CASE, replace(CASE, answer="zebra"), CASE], kit)
+    assert [grade.grade for grade in grades] == [1, None, 1]
+    assert grades[1].reason == "too long for the judge: 9000 tokens"
 
 
 def test_what_an_answer_says_cannot_leave_its_fence() -> None:
@@ -223,7 +223,9 @@ def test_strategies_are_compared_by_grade_on_the_same_questions(tmp_path: Path) 
     manifest = replace(MANIFEST, judge="j")
     run(examples(6), [RIGHT, HALF], ask=ask, out=tmp_path, manifest=manifest, judge=judge_with(kit))
     (difference,) = [
-        one for one in report(tmp_path)["datasets"][0]["differences"] if one["metric"] == "correctness"
+        difference
+        for difference in report(tmp_path)["datasets"][0]["differences"]
+        if difference["metric"] == "correctness"
     ]
     assert (difference["n"], difference["difference"]) == (6, 0.5)
     assert "0.500" in markdown(report(tmp_path))

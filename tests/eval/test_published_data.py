@@ -41,7 +41,7 @@ def test_every_row_is_read_and_its_gold_answer_is_right(spec: str, rows: int) ->
     name, _, path = spec.partition(":")
     examples = load(f"{name}:{DATA / path}")
     assert len(examples) == rows
-    metrics = [one for one in identify(f"{name}:{DATA / path}").metrics if one != "attack"]
+    metrics = [metric for metric in identify(f"{name}:{DATA / path}").metrics if metric != "attack"]
     for example in examples:
         scores = score_answer(example.gold, example, metrics)
         assert all(scores[one] in (1.0, None) for one in ("em", "accuracy") if one in scores), example.row
@@ -49,7 +49,7 @@ def test_every_row_is_read_and_its_gold_answer_is_right(spec: str, rows: int) ->
 
 def test_the_ceilings_of_perfect_extraction_come_out_of_the_metrics() -> None:
     examples = load(f"ramdocs:{DATA / 'ramdocs' / 'dev.jsonl'}")
-    found = ceilings(examples)
-    assert [round(100 * found[name]["em"], 1) for name in ("all", "oracle")] == [40.2, 85.7]
-    assert (found["gold_not_borne"], found["gold_and_wrong"]) == (35, 6)
+    highest = ceilings(examples)
+    assert [round(100 * highest[name]["em"], 1) for name in ("all", "oracle")] == [40.2, 85.7]
+    assert (highest["gold_not_borne"], highest["gold_and_wrong"]) == (35, 6)
     assert check(examples)[0].startswith("6 of 244 rows list an answer as both gold and wrong")

@@ -43,8 +43,8 @@ def test_aliases_options_and_right_abstentions_count_in_a_run(tmp_path: Path) ->
         metrics={name: metrics for name, (_, _, _, metrics) in known.items()},
     )
     run(examples, [fakes.RIGHT], ask=_ask, out=tmp_path, manifest=manifest)
-    found = {part["dataset"]: part["strategies"][0] for part in report(tmp_path)["datasets"]}
-    who, is_it, why = (found[name] for name in known)
+    evaluation = {part["dataset"]: part["strategies"][0] for part in report(tmp_path)["datasets"]}
+    who, is_it, why = (evaluation[name] for name in known)
     assert who["em"] == 1.0
     assert (is_it["accuracy"], is_it["attack_success"]) == (1.0, 0.0)
     assert why["accuracy"] == 1.0

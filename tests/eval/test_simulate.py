@@ -94,33 +94,33 @@ def test_the_same_seed_gives_the_same_figures_and_another_gives_others() -> None
 
 
 def test_ra_rag_is_near_oracle_and_far_above_the_majority_among_seven_adversaries() -> None:
-    [found] = simulate(adversaries=[7], trials=4)
-    ours, oracle, theirs = (found.accuracy[name].mean for name in ("RA-RAG", "Oracle", "MV"))
+    [grade] = simulate(adversaries=[7], trials=4)
+    ours, oracle, theirs = (grade.accuracy[name].mean for name in ("RA-RAG", "Oracle", "MV"))
     assert ours is not None
     assert oracle is not None
     assert theirs is not None
     assert abs(ours - oracle) < 0.02
     assert ours > theirs + 0.2
-    assert found.paper == {"MV": 0.327, "RA-RAG": 0.558, "Oracle": 0.558}
-    assert found.unsettled == 0
+    assert grade.paper == {"MV": 0.327, "RA-RAG": 0.558, "Oracle": 0.558}
+    assert grade.unsettled == 0
 
 
 def test_beta_is_one_setting_and_a_setting_that_the_paper_lacks_has_no_figure_of_it() -> None:
-    [found] = simulate(prior="beta", sources=5, trials=2, estimated=50, tested=50)
-    assert found.adversaries is None
-    assert found.paper == {}
-    assert "| MV |" in table([found])
+    [grade] = simulate(prior="beta", sources=5, trials=2, estimated=50, tested=50)
+    assert grade.adversaries is None
+    assert grade.paper == {}
+    assert "| MV |" in table([grade])
 
 
 @pytest.mark.parametrize("sources", [1, 2, 3])
 def test_few_sources_are_no_error(sources: int) -> None:
     [*found] = simulate(sources=sources, trials=1, estimated=20, tested=20)
-    assert [one.adversaries for one in found] == [1]
+    assert [entrant.adversaries for entrant in found] == [1]
 
 
 def test_one_to_seven_adversaries_of_nine_are_the_default() -> None:
     found = simulate(trials=1, estimated=10, tested=10)
-    assert [one.adversaries for one in found] == [1, 2, 3, 4, 5, 6, 7]
+    assert [entrant.adversaries for entrant in found] == [1, 2, 3, 4, 5, 6, 7]
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ from disputatio.eval.statistics import estimate, mean, paired_difference, resamp
 
 
 def test_values_that_are_none_are_left_out() -> None:
-    found = estimate([1.0, None, 0.0, None])
-    assert (found.n, found.mean) == (2, 0.5)
+    estimated = estimate([1.0, None, 0.0, None])
+    assert (estimated.n, estimated.mean) == (2, 0.5)
 
 
 def test_one_value_has_a_mean_and_no_interval_and_none_has_neither() -> None:
@@ -32,17 +32,17 @@ def test_the_interval_agrees_with_every_possible_resample_of_a_small_sample() ->
     values = [0.0, 0.0, 1.0, 1.0, 1.0]
     every = [sum(draw) / 5 for draw in itertools.product(values, repeat=5)]
     low, high = np.quantile(every, [0.025, 0.975])
-    found = estimate(values, resamples=20_000)
-    assert found.low == pytest.approx(low)
-    assert found.high == pytest.approx(high)
+    estimated = estimate(values, resamples=20_000)
+    assert estimated.low == pytest.approx(low)
+    assert estimated.high == pytest.approx(high)
 
 
 def test_the_interval_of_a_large_sample_is_near_the_normal_one() -> None:
     values = [1.0] * 300 + [0.0] * 700
-    found = estimate(values)
+    estimated = estimate(values)
     half = 1.96 * (0.3 * 0.7 / 1000) ** 0.5
-    assert found.low == pytest.approx(0.3 - half, abs=0.003)
-    assert found.high == pytest.approx(0.3 + half, abs=0.003)
+    assert estimated.low == pytest.approx(0.3 - half, abs=0.003)
+    assert estimated.high == pytest.approx(0.3 + half, abs=0.003)
 
 
 def test_the_same_seed_gives_the_same_interval_and_another_seed_another() -> None:
@@ -58,23 +58,23 @@ def test_many_values_are_resampled_in_blocks_that_add_up() -> None:
 
 
 def test_a_paired_difference_is_taken_question_by_question() -> None:
-    one, other = [1.0, 0.0, 1.0, None, 1.0], [0.0, 0.0, 1.0, 1.0, None]
-    found = paired_difference(one, other)
-    assert found.n == 3
-    assert found.mean == pytest.approx(1 / 3)
-    assert found.ratio == pytest.approx(2.0)
+    first, other = [1.0, 0.0, 1.0, None, 1.0], [0.0, 0.0, 1.0, 1.0, None]
+    difference = paired_difference(first, other)
+    assert difference.n == 3
+    assert difference.mean == pytest.approx(1 / 3)
+    assert difference.ratio == pytest.approx(2.0)
 
 
 def test_strategies_that_never_differ_have_a_p_of_one() -> None:
-    found = paired_difference([1.0, 0.0, 1.0], [1.0, 0.0, 1.0])
-    assert (found.mean, found.low, found.high, found.p) == (0.0, 0.0, 0.0, 1.0)
+    difference = paired_difference([1.0, 0.0, 1.0], [1.0, 0.0, 1.0])
+    assert (difference.mean, difference.low, difference.high, difference.p) == (0.0, 0.0, 0.0, 1.0)
 
 
 def test_a_difference_on_every_question_has_the_least_p_and_it_is_not_zero() -> None:
-    found = paired_difference([1.0] * 20, [0.0] * 20, resamples=999)
-    assert (found.low, found.high) == (1.0, 1.0)
-    assert found.p == pytest.approx(2 / 1000)
-    assert found.ratio is None
+    difference = paired_difference([1.0] * 20, [0.0] * 20, resamples=999)
+    assert (difference.low, difference.high) == (1.0, 1.0)
+    assert difference.p == pytest.approx(2 / 1000)
+    assert difference.ratio is None
 
 
 def test_p_agrees_with_every_possible_resample_of_a_small_sample() -> None:
@@ -85,8 +85,8 @@ def test_p_agrees_with_every_possible_resample_of_a_small_sample() -> None:
 
 
 def test_swapping_the_strategies_turns_the_difference_round() -> None:
-    one, other = [1.0, 0.5, 0.0, 1.0, 1.0], [0.0, 0.5, 0.5, 0.0, 1.0]
-    there, back = paired_difference(one, other), paired_difference(other, one)
+    first, other = [1.0, 0.5, 0.0, 1.0, 1.0], [0.0, 0.5, 0.5, 0.0, 1.0]
+    there, back = paired_difference(first, other), paired_difference(other, first)
     assert there.mean == pytest.approx(-(back.mean or 0.0))
     assert there.p == back.p
 

@@ -61,7 +61,7 @@ class Model(Scripted):
         self.dissected = 0
 
     def _say(self, text: str) -> str:
-        system = next((one for one in self.replies if text.startswith(one)), "")
+        system = next((reply for reply in self.replies if text.startswith(reply)), "")
         if system:
             return self.replies[system]
         if text.startswith(DISSECT_SYSTEM):
@@ -137,7 +137,9 @@ def test_the_raw_log_probabilities_are_in_the_trace_so_that_thresholds_can_be_sw
     kit = Kit(model=Model(unknown=0.9, sure=[0.001, 0.9]), retriever=InMemory(PASSAGES))
     ask(QUESTION, kit=kit, strategy="ac_rag", verify=False, trace=trace)
     found = [
-        (one["event"], round(math.exp(one["logprobs"][0]), 3)) for one in trace.events if "logprobs" in one
+        (event["event"], round(math.exp(event["logprobs"][0]), 3))
+        for event in trace.events
+        if "logprobs" in event
     ]
     assert found == [("pre_check", 0.9), ("post_check", 0.001), ("post_check", 0.9), ("picked", 0.2)]
 
@@ -159,7 +161,7 @@ def test_detector_and_resolver_may_be_two_models() -> None:
         model=Model("x"), roles={"detector": detector, "resolver": resolver}, retriever=InMemory(PASSAGES)
     )
     ac_rag(QUESTION, kit)
-    assert {one.text.split(".")[0] for one in detector.calls} == {
+    assert {call.text.split(".")[0] for call in detector.calls} == {
         one.split(".")[0] for one in (PRE_CHECK_SYSTEM, DISSECT_SYSTEM, POST_CHECK_SYSTEM)
     }
     assert not any(resolver.asked(one) for one in (PRE_CHECK_SYSTEM, DISSECT_SYSTEM, POST_CHECK_SYSTEM))
@@ -183,13 +185,13 @@ def test_the_explanation_is_the_query_and_the_term_or_the_question_are_ablations
         trace = Trace()
         kit = Kit(model=Model(), retriever=InMemory(PASSAGES), trace=trace)
         ac_rag(QUESTION, kit, query=query, rounds=1)  # type: ignore[arg-type]
-        assert [one["query"] for one in trace.events if one["event"] == "search"] == [wanted]
+        assert [event["query"] for event in trace.events if event["event"] == "search"] == [wanted]
 
 
 def test_the_question_as_query_reads_new_passages_every_round_and_names_no_term() -> None:
     model = Model()
     answer = answered(model, query="question", delta4=math.inf)
-    assert sorted(one.id for one in answer.passages) == ["p1", "p2", "p3"]
+    assert sorted(passage.id for passage in answer.passages) == ["p1", "p2", "p3"]
     assert not model.asked(DISSECT_SYSTEM) and not model.asked(EXPLAIN_SYSTEM)
 
 
@@ -201,14 +203,14 @@ def test_the_first_new_term_of_a_list_is_taken() -> None:
     trace = Trace()
     model = Model(replies={DISSECT_SYSTEM: json.dumps({"terms": [*TERMS]})})
     ac_rag(QUESTION, Kit(model=model, retriever=InMemory(PASSAGES), trace=trace))
-    assert [one["term"] for one in trace.events if one["event"] == "round"] == list(TERMS)
+    assert [event["term"] for event in trace.events if event["event"] == "round"] == list(TERMS)
 
 
 def test_an_explanation_that_is_cut_short_or_long_is_searched_for_as_far_as_it_goes() -> None:
     trace = Trace()
     model = Model(replies={EXPLAIN_SYSTEM: "callus <|im_end|> " * 500})
     ac_rag(QUESTION, Kit(model=model, retriever=InMemory(PASSAGES), trace=trace), rounds=1)
-    (query,) = (one["query"] for one in trace.events if one["event"] == "search")
+    (query,) = (event["query"] for event in trace.events if event["event"] == "search")
     assert len(query) == 600 and "<|im_end|>" not in query
 
 
@@ -216,7 +218,7 @@ def test_the_question_is_looked_up_where_the_detector_names_no_term() -> None:
     trace = Trace()
     kit = Kit(model=Model(replies={DISSECT_SYSTEM: "no JSON"}), retriever=InMemory(PASSAGES), trace=trace)
     assert ac_rag(QUESTION, kit, query="term").rounds == 1
-    assert [one["query"] for one in trace.events if one["event"] == "search"] == [
+    assert [event["query"] for event in trace.events if event["event"] == "search"] == [
         "Which of the following increases callus formation?"
     ]
 
@@ -234,25 +236,25 @@ def test_the_memory_is_shown_to_the_detector_and_the_resolver() -> None:
 def test_a_passage_that_tells_nothing_is_neither_remembered_nor_read_again() -> None:
     model = Model(terms=["respiratory distress causes", "many causes of respiratory distress", "callus"])
     answer = answered(model, query="term")
-    summarised = [one for one in model.asked(SUMMARY_SYSTEM) if "Respiratory" in one]
+    summarised = [prompt for prompt in model.asked(SUMMARY_SYSTEM) if "Respiratory" in prompt]
     assert len(summarised) == 1
-    assert all(one.passage != "p3" for claim in answer.claims for one in claim.citations)
+    assert all(citation.passage != "p3" for claim in answer.claims for citation in claim.citations)
 
 
 def test_what_a_summary_adds_to_its_passage_is_left_out_unless_it_is_unbound() -> None:
     summary = "Movement increases callus formation. Vitamin C heals bones within days."
     reply = json.dumps({"summary": summary})
     answer = answered(Model(replies={SUMMARY_SYSTEM: reply}), rounds=1)
-    assert [one.text for one in answer.claims[1:]] == ["Movement increases callus formation."]
+    assert [claim.text for claim in answer.claims[1:]] == ["Movement increases callus formation."]
     answer = answered(Model(replies={SUMMARY_SYSTEM: reply}), rounds=1, bound=False)
-    assert [one.text for one in answer.claims[1:]] == [summary]
+    assert [claim.text for claim in answer.claims[1:]] == [summary]
 
 
 def test_a_summary_that_is_all_of_the_models_own_is_not_remembered() -> None:
     reply = json.dumps({"summary": "Vitamin C heals bones within days."})
     model = Model(replies={SUMMARY_SYSTEM: reply})
     answer = answered(model, rounds=1)
-    assert [one.citations for one in answer.claims] == [()]
+    assert [claim.citations for claim in answer.claims] == [()]
     assert "Vitamin" not in model.calls[-1].text
 
 
@@ -261,23 +263,23 @@ def test_without_summaries_the_passages_themselves_are_remembered() -> None:
     answer = answered(model, summary=False, rounds=1)
     assert not model.asked(SUMMARY_SYSTEM)
     assert f"callus formation: {CALLUS}" in model.calls[-1].text
-    assert [one.text for one in answer.claims[1:]] == [CALLUS]
+    assert [claim.text for claim in answer.claims[1:]] == [CALLUS]
 
 
 # --- what comes back -------------------------------------------------------------------------------
 def test_the_memory_is_handed_on_as_claims_whose_citations_stand_in_their_passages() -> None:
     answer = answered(Model())
-    told = {one.text: one.citations for one in answer.claims}
+    told = {claim.text: claim.citations for claim in answer.claims}
     assert told["Movement increases callus formation."][0].quote == CALLUS.removesuffix(
         " Plates are of steel."
     )
     # The quote was made up, so our code cites the sentence that is nearest to what was said.
     assert told["Little callus forms when held still."][0].quote == RIGID
-    texts = {one.id: one.text for one in PASSAGES}
+    texts = {passage.id: passage.text for passage in PASSAGES}
     for citations in told.values():
-        for one in citations:
-            assert texts[one.passage][one.start : one.end] == one.quote
-    assert [one.explanation for one in answer.replies[:2]] == [
+        for citation in citations:
+            assert texts[citation.passage][citation.start : citation.end] == citation.quote
+    assert [reply.explanation for reply in answer.replies[:2]] == [
         "Movement increases callus formation.",
         "Little callus forms when held still.",
     ]
@@ -297,14 +299,16 @@ def test_yes_no_and_maybe_are_picked_by_their_words() -> None:
     model = Model(letters={"yes": 0.6, "no": 0.3, "maybe": 0.1})
     answer = answered(model, question)
     assert answer.answers == ("yes",)
-    assert [one.passages for one in answer.conflict.positions] == [("p1", "p2")]
+    assert [position.passages for position in answer.conflict.positions] == [("p1", "p2")]
 
 
 def test_a_free_answer_is_cited_where_a_remembered_passage_bears_it() -> None:
     answer = answered(Model(), "What increases callus formation?")
     assert answer.answers == ("movement",)
     assert answer.claims[0].text == "It is movement that increases it."
-    assert [one.quote for one in answer.claims[0].citations] == [CALLUS.split(". ", maxsplit=1)[0] + "."]
+    assert [citation.quote for citation in answer.claims[0].citations] == [
+        CALLUS.split(". ", maxsplit=1)[0] + "."
+    ]
 
 
 def test_options_can_be_given_beside_the_question_and_free_leaves_them_out() -> None:

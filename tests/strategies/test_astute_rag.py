@@ -141,7 +141,7 @@ def test_memory_and_passages_are_told_apart_by_code_and_those_that_agree_form_on
     answered(model)
     lines = [json.loads(line) for line in model.calls[-1].text.splitlines() if line.startswith('{"kind"')]
     names = list(documents_of(model.calls[-1].text))
-    assert [(one["kind"], one["documents"]) for one in lines] == [
+    assert [(line["kind"], line["documents"]) for line in lines] == [
         ("retrieved and memory", names[:3]),
         ("retrieved", [names[3]]),
     ]
@@ -177,14 +177,14 @@ def test_all_well_supported_answers_are_selected_and_cited_where_their_words_sta
 
     answer = audited(Weigher(final))
     assert answer.answers == ("1921", "1975")
-    cited = [[one.passage for one in claim.citations] for claim in answer.claims]
+    cited = [[citation.passage for citation in claim.citations] for claim in answer.claims]
     assert cited == [["a", "b"], ["c"]]
-    assert [one.passages for one in answer.replies] == [("a", "b"), ("c",)]
+    assert [reply.passages for reply in answer.replies] == [("a", "b"), ("c",)]
 
 
 def test_a_candidate_has_the_documents_of_its_group_besides_those_named_for_it() -> None:
     answer = answered(Weigher(lambda documents: selecting("1921", told={"1921": list(documents)[:1]})))
-    assert [one.passages for one in answer.replies] == [("a", "b")]
+    assert [reply.passages for reply in answer.replies] == [("a", "b")]
 
 
 def test_each_answer_is_stated_by_the_summary_of_its_group() -> None:
@@ -197,7 +197,7 @@ def test_a_candidate_that_was_not_selected_is_a_rejected_position_with_its_confi
         names = list(documents)
         return selecting("1921", told={"1921": names[:2], "1975": names[2:3]})
 
-    positions = {one.answer: one for one in audited(Weigher(final)).conflict.positions}
+    positions = {position.answer: position for position in audited(Weigher(final)).conflict.positions}
     assert (positions["1921"].verdict, positions["1975"].verdict) == ("accepted", "rejected")
     assert positions["1975"].reason.startswith("medium confidence; stated in 1 passage from 1 source")
 
@@ -215,7 +215,7 @@ def test_an_answer_of_memory_alone_has_no_citation_and_its_position_says_so() ->
 
 def test_an_answer_that_memory_and_passages_share_is_cited_from_the_passages_alone() -> None:
     answer = audited(Weigher(selecting("1921"), memory=remembered("It was opened in 1921.")))
-    assert [one.passage for one in answer.claims[0].citations] == ["a", "b"]
+    assert [citation.passage for citation in answer.claims[0].citations] == ["a", "b"]
     assert "remembered by the model; stated in 2 passages" in answer.conflict.positions[0].reason
 
 
@@ -228,7 +228,7 @@ def test_an_answer_that_no_document_bears_is_left_out() -> None:
 
 def test_documents_that_do_not_exist_leave_those_in_whose_words_the_answer_is() -> None:
     answer = answered(Weigher(selecting("1921", told={"1921": ["[1]", "Document 2"]})))
-    assert [one.passages for one in answer.replies] == [("a", "b")]
+    assert [reply.passages for reply in answer.replies] == [("a", "b")]
 
 
 def test_no_name_of_a_document_reaches_the_reader() -> None:
@@ -274,8 +274,11 @@ def test_broken_memory_and_a_broken_consolidation_are_noted_and_left_out(broken:
     model = Weigher(selecting("1921"), memory=broken, consolidated=broken)
     answer = astute_rag(QUESTION, Kit(model=model, retriever=InMemory(PASSAGES), trace=trace), rounds=4)
     assert answer.answers == ("1921",)
-    assert [one["role"] for one in trace.events if one["event"] == "fault"] == ["memory", "consolidator"]
-    assert list(documents_of(model.calls[-1].text).values()) == [one.text for one in PASSAGES]
+    assert [event["role"] for event in trace.events if event["event"] == "fault"] == [
+        "memory",
+        "consolidator",
+    ]
+    assert list(documents_of(model.calls[-1].text).values()) == [passage.text for passage in PASSAGES]
 
 
 def test_a_broken_final_reply_is_asked_for_without_groups_and_then_is_an_error() -> None:
@@ -319,4 +322,4 @@ def test_a_passage_that_orders_all_documents_into_its_group_speaks_for_itself_al
 
     answer = audited(Weigher(obeying), (*PASSAGES, order))
     assert answer.conflict.positions[0].passages == ("x",)
-    assert {one.passage for claim in answer.claims for one in claim.citations} == {"x"}
+    assert {citation.passage for claim in answer.claims for citation in claim.citations} == {"x"}

@@ -29,7 +29,7 @@ def test_it_needs_nothing_to_search() -> None:
 
 def test_what_it_remembers_is_not_cited() -> None:
     answer = ask("When?", kit=Kit(model=Scripted([concluded("1921")])), strategy="closed_book")
-    assert [one.citations for one in answer.claims] == [()]
+    assert [claim.citations for claim in answer.claims] == [()]
     assert answer.conflict.kind == "none"
     assert answer.confidence is None
     assert answer.usage.calls == 1, "there is nothing to verify"

@@ -31,11 +31,11 @@ def test_all_passages_stand_in_one_prompt_in_their_order_before_the_question() -
 def test_every_answer_is_kept_and_rests_on_all_that_was_read() -> None:
     answer = concat("When?", kit(Scripted([concluded("1921", "1948", explanation="Two.")]), PASSAGES))
     assert (answer.answers, answer.explanation, answer.abstained) == (("1921", "1948"), "Two.", None)
-    assert [(one.passages, one.answer) for one in answer.replies] == [
+    assert [(reply.passages, reply.answer) for reply in answer.replies] == [
         (("a", "b"), "1921"),
         (("a", "b"), "1948"),
     ]
-    assert [one.id for one in answer.passages] == ["a", "b"]
+    assert [passage.id for passage in answer.passages] == ["a", "b"]
 
 
 def test_an_empty_list_is_an_abstention() -> None:
@@ -58,5 +58,5 @@ def test_a_broken_reply_is_asked_for_once_more_and_then_is_an_error() -> None:
 def test_only_as_many_passages_are_read_as_were_asked_for() -> None:
     model = Scripted([concluded("1948")])
     answer = concat("Which bridge is in Carrow?", kit(model, PASSAGES), k=1)
-    assert [one.id for one in answer.passages] == ["b"]
+    assert [passage.id for passage in answer.passages] == ["b"]
     assert "Dunmore was" not in model.calls[0].prompt.messages[-1].content

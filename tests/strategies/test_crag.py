@@ -41,8 +41,8 @@ class Desk(Scripted):
         return json.dumps({"answers": years, "explanation": "It first crossed then."})
 
     def _odds(self, text: str) -> Odds:
-        told = text.removeprefix(GRADE_SYSTEM).partition("\n\n")[2]
-        yes = next((share for word, share in self.grades.items() if word in told), 0.0)
+        shown_text = text.removeprefix(GRADE_SYSTEM).partition("\n\n")[2]
+        yes = next((share for word, share in self.grades.items() if word in shown_text), 0.0)
         return {"Yes": yes, "No": 1 - yes}
 
     def asked(self, system: str) -> list[str]:
@@ -79,9 +79,9 @@ def test_a_correct_retrieval_is_refined_and_not_searched_again() -> None:
     answer, _ = answered(model, shelf)
     assert answer.answers == ("1887",)
     assert (answer.rounds, len(shelf.queries)) == (1, 1)
-    told = model.asked(SYSTEM)[0]
-    assert "1887" in told and "Ferries" in told
-    assert "Gulls" not in told  # the strip of the other two sentences
+    prompts = model.asked(SYSTEM)[0]
+    assert "1887" in prompts and "Ferries" in prompts
+    assert "Gulls" not in prompts  # the strip of the other two sentences
 
 
 def test_an_incorrect_retrieval_is_discarded_and_searched_again_with_other_words() -> None:
@@ -89,7 +89,7 @@ def test_an_incorrect_retrieval_is_discarded_and_searched_again_with_other_words
     answer, _ = answered(Desk({"1887": 0.95}), shelf)
     assert answer.answers == ("1887",)
     assert shelf.queries == [QUESTION, "ferry maiden voyage"]
-    assert [one.passages for one in answer.replies] == [("b",)]
+    assert [reply.passages for reply in answer.replies] == [("b",)]
     assert answer.rounds == 2
 
 
@@ -100,16 +100,16 @@ def test_an_ambiguous_retrieval_is_used_together_with_what_a_second_search_finds
     model = Desk({"Ferries": 0.5, "1901": 0.9})
     answer, _ = answered(model, shelf)
     assert answer.answers == ("1901",)
-    told = model.asked(SYSTEM)[0]
-    assert "Ferries" in told and "1901" in told
-    assert "Lighthouses" not in told
+    prompts = model.asked(SYSTEM)[0]
+    assert "Ferries" in prompts and "1901" in prompts
+    assert "Lighthouses" not in prompts
 
 
 def test_what_the_second_search_finds_is_graded_like_the_first_and_nothing_comes_back() -> None:
     shelf = Shelf([passage("a", WRONG)], [passage("b", WRONG + " Again.")])
     answer, trace = answered(Desk({}), shelf)
     assert (answer.answers, answer.abstained) == ((), "no_evidence")
-    graded = [set(one["scores"]) for one in trace.events if one["event"] == "graded"]
+    graded = [set(event["scores"]) for event in trace.events if event["event"] == "graded"]
     assert graded == [{"a"}, {"b"}]
 
 
@@ -165,7 +165,7 @@ def test_a_reranker_in_the_kit_grades_in_place_of_the_model() -> None:
 def test_strips_cover_the_passage_and_are_put_together_again_in_its_order() -> None:
     whole = passage("a", GOOD)
     strips = decomposed(whole, 2)
-    assert [GOOD[one.start : one.end] for one in strips] == [
+    assert [GOOD[strip.start : strip.end] for strip in strips] == [
         "The ferry first crossed in 1887. Mayor Ola Brandt was aboard.",
         "Gulls nest on the pier. Tea was served.",
     ]
@@ -202,4 +202,4 @@ def test_a_model_without_log_probabilities_is_a_clear_error_or_votes() -> None:
         answered(Silent({}), make())
     answer, trace = answered(Silent({}), make(), votes=3)
     assert answer.answers == ("1887",)
-    assert [one["action"] for one in trace.events if one["event"] == "graded"] == ["correct"]
+    assert [event["action"] for event in trace.events if event["event"] == "graded"] == ["correct"]

@@ -54,7 +54,7 @@ def test_one_round_is_two_batches_and_returns_its_aggregate() -> None:
     assert model.batches == [("reader", 3), ("aggregator", 1)]
     assert (answer.answers, answer.explanation, answer.rounds) == (("1921", "1948"), "Two bridges.", 1)
     assert answer.abstained is None
-    assert [(one.passages, one.answer) for one in answer.replies] == [
+    assert [(reply.passages, reply.answer) for reply in answer.replies] == [
         (("a",), "1921"),
         (("b",), "1948"),
         (("c",), "1975"),
@@ -65,7 +65,7 @@ def test_the_aggregator_reads_every_report_and_no_passage() -> None:
     model = Panel(STEADY, [concluded("1921")])
     debate(model, rounds=1)
     [prompt] = model.prompts("aggregator")
-    assert {one["answer"]: one["explanation"] for one in reports(prompt)} == {
+    assert {report["answer"]: report["explanation"] for report in reports(prompt)} == {
         "1921": "alpha says so",
         "1948": "beta says so",
         "1975": "gamma says so",
@@ -102,7 +102,7 @@ def test_agents_can_be_told_the_others_replies_and_never_their_own() -> None:
     debate(model, history="peers")
     later = model.prompts("reader")[3:]
     for prompt, own in zip(later, ("alpha", "beta", "gamma"), strict=True):
-        told = {one["explanation"].split()[0] for one in reports(prompt)}
+        told = {report["explanation"].split()[0] for report in reports(prompt)}
         assert told == {"alpha", "beta", "gamma"} - {own}
         assert "Weighed by the aggregator" not in prompt
 
@@ -121,7 +121,7 @@ def test_what_was_said_cannot_forge_a_second_report() -> None:
     debate(model, rounds=1)
     [prompt] = model.prompts("aggregator")
     assert len(reports(prompt)) == 3
-    assert {one["answer"] for one in reports(prompt)} == {"1921", "1948", "1975"}
+    assert {report["answer"] for report in reports(prompt)} == {"1921", "1948", "1975"}
 
 
 # --- when it ends -------------------------------------------------------------------------------
@@ -138,7 +138,9 @@ def test_the_answer_is_the_aggregate_of_the_converged_round() -> None:
     answer = debate(model)
     assert answer.rounds == 2, "an answer in other words is kept"
     assert answer.answers == ("1921",)
-    assert any(one["explanation"] == "on reflection" for one in reports(model.prompts("aggregator")[-1]))
+    assert any(
+        report["explanation"] == "on reflection" for report in reports(model.prompts("aggregator")[-1])
+    )
 
 
 @pytest.mark.parametrize("rounds", [1, 2, 3, 4])
@@ -160,16 +162,16 @@ def test_the_rounds_are_noted_for_those_who_listen() -> None:
     hold = kit(Panel(STEADY, [concluded("1921")]), PASSAGES)
     madam_rag(QUESTION, hold, bound=False)
     rounds = [event for event in hold.trace.events if event["event"] == "round"]
-    assert [(one["round"], one["converged"]) for one in rounds] == [(2, True)]
+    assert [(event["round"], event["converged"]) for event in rounds] == [(2, True)]
 
 
 # --- the shuffle --------------------------------------------------------------------------------
 def order_of(seed: int) -> list[str]:
     model = Panel(STEADY, [concluded("1921")])
     debate(model, rounds=1, shuffle_seed=seed)
-    found = reports(model.prompts("aggregator")[0])
-    assert [one["agent"] for one in found] == [1, 2, 3]
-    return [one["answer"] for one in found]
+    agent_reports = reports(model.prompts("aggregator")[0])
+    assert [entrant["agent"] for entrant in agent_reports] == [1, 2, 3]
+    return [one["answer"] for one in agent_reports]
 
 
 def test_the_order_of_the_reports_is_the_seeds() -> None:
@@ -194,15 +196,15 @@ def test_without_an_aggregator_every_distinct_answer_is_kept() -> None:
     assert len(answer.answers) == 2
     assert {re.sub(r"\D", "", one) for one in answer.answers} == {"1921", "1948"}
     assert {"alpha", "beta", "gamma"} <= set(answer.explanation.split())
-    assert all("; ".join(answer.answers) in one for one in model.prompts("reader")[3:])
+    assert all("; ".join(answer.answers) in prompt for prompt in model.prompts("reader")[3:])
 
 
 # --- agents bound to their passages -------------------------------------------------------------
 def test_a_bound_agent_abstains_where_its_answer_is_not_in_its_passage() -> None:
     wild = {**STEADY, "Beta": [said("1666")]}
     bound, free = Panel(wild, [concluded("1921")]), Panel(wild, [concluded("1921")])
-    assert [one.answer for one in debate(bound, rounds=1, bound=True).replies] == ["1921", "", "1975"]
-    assert [one.answer for one in debate(free, rounds=1).replies] == ["1921", "1666", "1975"]
+    assert [reply.answer for reply in debate(bound, rounds=1, bound=True).replies] == ["1921", "", "1975"]
+    assert [reply.answer for reply in debate(free, rounds=1).replies] == ["1921", "1666", "1975"]
     assert not any("1666" in prompt for prompt in bound.prompts("aggregator"))
     assert any("1666" in prompt for prompt in free.prompts("aggregator"))
 
@@ -217,7 +219,7 @@ def test_a_bound_agent_is_asked_again_only_where_an_answer_that_it_heard_is_in_i
 
 def test_a_bound_agent_may_change_to_what_its_passage_says_and_to_nothing_else() -> None:
     swayed = {**STEADY, "Gamma": [said("1975"), said("1921")]}
-    assert [one.answer for one in debate(Panel(swayed, [concluded("1921")]), bound=True).replies] == [
+    assert [reply.answer for reply in debate(Panel(swayed, [concluded("1921")]), bound=True).replies] == [
         "1921",
         "1948",
         "1921",
@@ -225,7 +227,7 @@ def test_a_bound_agent_may_change_to_what_its_passage_says_and_to_nothing_else()
     for other in ("1948", "unknown"):
         led = {**STEADY, "Gamma": [said("1975"), said(other)]}
         answer = debate(Panel(led, [concluded("1921")]), bound=True)
-        assert [one.answer for one in answer.replies] == ["1921", "1948", "1975"]
+        assert [reply.answer for reply in answer.replies] == ["1921", "1948", "1975"]
         assert answer.rounds == 2, "an agent held to its answer has kept it"
 
 
@@ -269,7 +271,7 @@ def test_an_agent_that_stays_broken_never_lets_the_debate_converge() -> None:
     assert (answer.rounds, answer.answers) == (4, ("1921",))
     assert answer.replies[1].fault
     assert answer.replies[1].raw == '{"answer": "19'
-    assert [one for one in model.batches if one[0] == "aggregator"] == [("aggregator", 1)], (
+    assert [batch for batch in model.batches if batch[0] == "aggregator"] == [("aggregator", 1)], (
         "what did not change is not aggregated again"
     )
 
@@ -278,7 +280,7 @@ def test_a_broken_last_aggregator_is_asked_once_more_without_an_explanation() ->
     model = Panel(STEADY, ["The answer is 1921.", '{"answers": ["1921"]}'])
     answer = debate(model, rounds=1)
     assert (answer.answers, answer.explanation) == (("1921",), "")
-    schemas = [one.sampling.schema for one in model.calls[3:] if one.sampling]
+    schemas = [call.sampling.schema for call in model.calls[3:] if call.sampling]
     assert schemas == [ANSWERS_SCHEMA, ANSWERS_ALONE]
 
 
@@ -301,7 +303,7 @@ def test_an_aggregator_that_is_broken_in_between_is_asked_again_in_the_next_roun
     model = Panel(STEADY, ["1921!", "1921!", concluded("1921")])
     answer = debate(model)
     assert answer.answers == ("1921",)
-    assert all("None of them has found" in one for one in model.prompts("reader")[3:])
+    assert all("None of them has found" in prompt for prompt in model.prompts("reader")[3:])
 
 
 # --- hostile passages ---------------------------------------------------------------------------

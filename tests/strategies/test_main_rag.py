@@ -50,7 +50,7 @@ def test_it_is_three_batches_and_the_best_passage_is_read_first() -> None:
     [told] = desk.read()
     assert told.index("plaque") < told.index("Berg")
     assert "Fish" not in told
-    assert (answer.answers, [one.id for one in answer.passages]) == (("1890",), ["o", "t"])
+    assert (answer.answers, [passage.id for passage in answer.passages]) == (("1890",), ["o", "t"])
 
 
 def test_a_rejected_passage_is_not_cited_for_the_answer() -> None:
@@ -58,7 +58,7 @@ def test_a_rejected_passage_is_not_cited_for_the_answer() -> None:
     desk = Reading({**LINES, "Some": found("Some say 1890 about the fish.")}, relevant={"Some": 0.01})
     kit = Kit(model=desk, retriever=InMemory([TOWER, OTHER, liar]))
     answer = ask("When was the tower built?", kit=kit, strategy="main_rag")
-    assert {one.passage for claim in answer.claims for one in claim.citations} == {"t", "o"}
+    assert {citation.passage for claim in answer.claims for citation in claim.citations} == {"t", "o"}
 
 
 @pytest.mark.parametrize(("relevant", "read"), [(0.4, 0), (0.6, 1)])

@@ -47,7 +47,7 @@ def test_a_tie_goes_to_the_answer_met_first() -> None:
 def test_agents_that_decline_or_break_their_contract_do_not_vote() -> None:
     answer, _ = vote(said("unknown"), "1948", "Answer: 1948", said("1921"))
     assert answer.answers == ("1921",)
-    assert [bool(one.fault) for one in answer.replies] == [False, True, True, False]
+    assert [bool(reply.fault) for reply in answer.replies] == [False, True, True, False]
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_a_source_has_one_vote_however_many_passages_it_has() -> None:
     answer = majority_vote(QUESTION, of_sources(model, [loud, source("b", TRUE), source("c", TRUE)]))
     assert answer.answers == (TRUE,)
     assert model.batches == [3]
-    assert [one.weight for one in answer.conflict.positions] == [2.0, 1.0]
+    assert [position.weight for position in answer.conflict.positions] == [2.0, 1.0]
     assert answer.certificate is not None
     assert (answer.certificate.owners, answer.certificate.voters) == (1, 3)
 

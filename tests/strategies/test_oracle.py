@@ -29,7 +29,10 @@ def world(**truths: float) -> list[list[Passage]]:
 def test_one_good_source_outvotes_a_majority_that_is_known_to_err() -> None:
     answer = ask(QUESTION, kit=kit(Reader(), world(a=0.1, b=0.1, c=0.9)), strategy="oracle", verify=False)
     assert answer.answers == (TRUE,)
-    assert [(one.answer, one.weight) for one in answer.conflict.positions] == [(TRUE, 8.0), (LIE, 0.0)]
+    assert [(position.answer, position.weight) for position in answer.conflict.positions] == [
+        (TRUE, 8.0),
+        (LIE, 0.0),
+    ]
     assert (answer.abstained, answer.strategy, answer.rounds) == (None, "oracle", 1)
 
 

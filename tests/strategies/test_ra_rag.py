@@ -47,13 +47,13 @@ def test_weights_of_equals_are_the_majority() -> None:
     shelves = [source("a", LIE), source("b", LIE), source("c", TRUE)]
     answer = asked(Reader(), shelves, rated(a=0.2, b=0.2, c=0.9), weights="uniform")
     assert answer.answers == (LIE,)
-    assert [one.weight for one in answer.conflict.positions] == [2.0, 1.0]
+    assert [position.weight for position in answer.conflict.positions] == [2.0, 1.0]
 
 
 def test_without_any_estimate_the_votes_are_equal_and_the_trace_says_so() -> None:
     parts = kit(Reader(), [source("a", TRUE), source("b", TRUE), source("c", LIE)])
     assert ra_rag(QUESTION, parts).answers == (TRUE,)
-    [event] = [one for one in parts.trace.events if one["event"] == "unestimated"]
+    [event] = [event for event in parts.trace.events if event["event"] == "unestimated"]
     assert (sorted(event["sources"]), event["prior"]) == (["a", "b", "c"], None)
 
 
@@ -61,8 +61,8 @@ def test_a_source_without_an_estimate_has_the_prior() -> None:
     parts = kit(Reader(), [source("a", TRUE), source("b", LIE)], rated(b=0.4))
     answer = ra_rag(QUESTION, parts)
     assert answer.answers == (TRUE,)
-    assert [one.weight for one in answer.conflict.positions] == [4.0, 3.0]
-    [event] = [one for one in parts.trace.events if one["event"] == "unestimated"]
+    assert [position.weight for position in answer.conflict.positions] == [4.0, 3.0]
+    [event] = [event for event in parts.trace.events if event["event"] == "unestimated"]
     assert (event["sources"], event["prior"]) == (["a"], 0.5)
 
 
@@ -70,7 +70,7 @@ def test_estimates_older_than_the_passages_count_and_are_named() -> None:
     known = {"a": Source(name="a", reliability=0.9, stale=True), "b": Source(name="b", reliability=0.2)}
     parts = kit(Reader(), [source("a", TRUE), source("b", LIE)], known)
     assert ra_rag(QUESTION, parts).answers == (TRUE,)
-    assert [one["sources"] for one in parts.trace.events if one["event"] == "stale"] == [["a"]]
+    assert [event["sources"] for event in parts.trace.events if event["event"] == "stale"] == [["a"]]
 
 
 @pytest.mark.parametrize("options", [{"kappa": 0}, {"per_source": 0}])
@@ -108,7 +108,7 @@ def test_an_answer_that_its_passages_do_not_bear_out_counts_as_none() -> None:
     shelves = [source("a", LIE), source("b", LIE), source("c", TRUE)]
     answer = asked(Reader(doubted=["Barnaby"]), shelves)
     assert answer.answers == (TRUE,)
-    assert [one.answer for one in answer.conflict.positions] == [TRUE]
+    assert [position.answer for position in answer.conflict.positions] == [TRUE]
     assert asked(Reader(doubted=["Barnaby"]), shelves, tau=0.0).answers == (LIE,)
 
 
@@ -118,7 +118,7 @@ def test_a_source_with_nothing_on_the_question_costs_no_call() -> None:
     answer = asked(model, [source("a", TRUE), idle])
     assert answer.answers == (TRUE,)
     assert model.batches == [1]
-    assert {one.id for one in answer.passages} == {"a", "a-2"}
+    assert {passage.id for passage in answer.passages} == {"a", "a-2"}
 
 
 # --- who is asked -------------------------------------------------------------------------------
@@ -139,7 +139,7 @@ def test_those_beyond_the_kappa_th_answer_do_not_vote() -> None:
     shelves = [source(name, "" if name in silent else TRUE if name < "g" else LIE) for name in names]
     order = {name: 0.95 - 0.05 * n for n, name in enumerate(names)}
     answer = asked(Reader(), shelves, rated(**order), kappa=4, tau=0.0)
-    voters = [name for one in answer.conflict.positions for name in one.sources]
+    voters = [name for position in answer.conflict.positions for name in position.sources]
     assert sorted(voters) == ["a", "e", "f", "g"]
 
 
@@ -190,7 +190,7 @@ def test_an_owner_has_one_vote_however_many_sources_it_has() -> None:
 def test_an_owner_that_bears_the_name_of_a_source_does_not_take_its_vote() -> None:
     shelves = [source("b", TRUE), source("a", LIE, owner="source b"), source("c", LIE, owner="source b")]
     ours = asked(Reader(), shelves, rated(a=0.8, b=0.8, c=0.8), selection="all", independent=True)
-    assert [one.weight for one in ours.conflict.positions] == [6.0, 6.0]
+    assert [position.weight for position in ours.conflict.positions] == [6.0, 6.0]
     assert ours.certificate is not None
     assert ours.certificate.voters == 2
 
@@ -229,7 +229,7 @@ def test_the_certificate_counts_the_owners_whose_lie_would_change_the_answer() -
 def test_a_vote_that_counts_against_its_answer_leaves_no_exact_certificate() -> None:
     parts = kit(Reader(), [source("a", TRUE), source("b", LIE)], rated(a=0.9, b=0.02))
     assert ra_rag(QUESTION, parts).certificate is None
-    assert "uncertified" in {one["event"] for one in parts.trace.events}
+    assert "uncertified" in {event["event"] for event in parts.trace.events}
 
 
 @pytest.mark.parametrize("selection", ["rrss", "rss", "all"])
@@ -247,7 +247,7 @@ def test_passages_without_a_source_are_a_source_each() -> None:
     ]
     answer = asked(Reader(), [loose], selection="all")
     assert answer.answers == (TRUE,)
-    assert [one.weight for one in answer.conflict.positions] == [4.0, 1.0]
+    assert [position.weight for position in answer.conflict.positions] == [4.0, 1.0]
     assert answer.conflict.positions[0].sources == ()
 
 
@@ -265,7 +265,7 @@ def test_a_claim_to_be_checked_has_two_answers() -> None:
     parts = kit(Checker(), shelves, rated(a=0.6, b=0.6, c=0.9))
     answer = ra_rag("Is it true that the Quillhaven lighthouse is white?", parts)
     assert answer.answers == ("no",)
-    assert [one.weight for one in answer.conflict.positions] == [0.8, 0.4]
+    assert [position.weight for position in answer.conflict.positions] == [0.8, 0.4]
 
 
 def test_the_audit_cites_the_source_by_its_own_quote_and_states_the_answer() -> None:
@@ -273,7 +273,7 @@ def test_the_audit_cites_the_source_by_its_own_quote_and_states_the_answer() -> 
     answer = ask(QUESTION, kit=parts, strategy="ra_rag")
     [claim] = answer.claims
     assert claim.text == f"{TRUE} designed the Quillhaven lighthouse."
-    assert [(one.passage, one.quote) for one in claim.citations] == [
+    assert [(citation.passage, citation.quote) for citation in claim.citations] == [
         ("a", f"designed by {TRUE}"),
         ("b", f"designed by {TRUE}"),
     ]

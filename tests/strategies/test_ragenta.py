@@ -69,13 +69,13 @@ def answered(desk: Desk, shelf: Shelf, question: str = QUESTION, **options: obje
 
 def must_resolve(answer: Answer) -> None:
     """Every citation stands where it says, and every mark of the text is one of them."""
-    texts = {one.id: one.text for one in answer.passages}
-    cited = [one for claim in answer.claims for one in claim.citations]
-    for one in cited:
-        assert texts[one.passage][one.start : one.end] == one.quote
-        assert one.quote
+    texts = {passage.id: passage.text for passage in answer.passages}
+    cited = [citation for claim in answer.claims for citation in claim.citations]
+    for cited_claim in cited:
+        assert texts[cited_claim.passage][cited_claim.start : cited_claim.end] == cited_claim.quote
+        assert cited_claim.quote
     marks = [int(one) for one in re.findall(r"\[(\d+)\]", answer.text)]
-    assert marks == [one.n for one in cited]
+    assert marks == [cited_claim.n for cited_claim in cited]
     assert set(marks) == set(range(1, len(set(marks)) + 1))
 
 
@@ -84,7 +84,7 @@ def test_an_answer_is_statements_with_the_quotes_that_they_rest_on() -> None:
     desk = Desk(LINES)
     answer = answered(desk, Shelf([HEIGHT, NEPAL]), rounds=0)
     assert answer.text == "Everest is 8,849 m high [1]. Everest lies on the border of Nepal and China [2]."
-    assert [[one.passage for one in claim.citations] for claim in answer.claims] == [["h"], ["n"]]
+    assert [[citation.passage for citation in claim.citations] for claim in answer.claims] == [["h"], ["n"]]
     assert [claim.verdict for claim in answer.claims] == ["supported", "supported"]
     must_resolve(answer)
 
@@ -122,9 +122,9 @@ def test_predictor_and_judge_of_a_passage_share_their_prompt_and_nobody_else_rea
     ragenta(QUESTION, Kit(model=desk, retriever=Shelf([HEIGHT, PICNIC], [NEPAL])))
     for predictor, judge in zip(desk.prompts("predictor"), desk.prompts("judge"), strict=True):
         assert judge.messages[: len(predictor.messages)] == predictor.messages
-        assert [one.role for one in judge.messages] == ["system", "user", "assistant", "user"]
+        assert [message.role for message in judge.messages] == ["system", "user", "assistant", "user"]
     others = [*desk.prompts("answerer"), *desk.prompts("reviser")]
-    told = "\n".join(message.content for one in others for message in one.messages)
+    told = "\n".join(message.content for other in others for message in other.messages)
     assert "Snow falls" not in told
     assert "blanket" not in told
 
@@ -163,7 +163,10 @@ def test_a_claim_of_two_facts_is_divided_and_each_keeps_the_quotes_of_its_marks(
 
     answer = answered(Desk(LINES, final=final), Shelf([HEIGHT, SURVEY, NEPAL]), rounds=0)
     assert answer.text == "The peak is rather tall [1][2]. It has two owners [3]."
-    assert [[one.passage for one in claim.citations] for claim in answer.claims] == [["h", "s"], ["n"]]
+    assert [[citation.passage for citation in claim.citations] for claim in answer.claims] == [
+        ["h", "s"],
+        ["n"],
+    ]
     must_resolve(answer)
 
 
@@ -197,7 +200,7 @@ def test_citations_keep_their_quotes_through_the_merge_and_reach_the_user() -> N
         "Everest is 8,849 m high [1]. A survey found Everest to be 8,849 m high in 2020 [2]. "
         "Everest lies on the border of Nepal and China [3]. Nepal has wide plains [4]."
     )
-    by_number = {one.n: one for claim in answer.claims for one in claim.citations}
+    by_number = {citation.n: citation for claim in answer.claims for citation in claim.citations}
     nepal = next(claim for claim in answer.claims if "border" in claim.text)
     assert by_number[nepal.citations[0].n].passage == "n"
     must_resolve(answer)
@@ -213,10 +216,10 @@ def test_a_follow_up_that_says_the_same_adds_its_citation_to_the_claim() -> None
 def test_follow_up_passages_are_judged_and_what_the_judge_rejects_is_not_merged() -> None:
     desk = Desk(LINES, revisions=[GAP], relevant={"border": 0.9, "plains": 0.1})
     answer = answered(desk, Shelf([HEIGHT], [NEPAL, PLAIN]))
-    judged = [passage_of("\n".join(m.content for m in one.messages)) for one in desk.prompts("judge")]
+    judged = [passage_of("\n".join(m.content for m in prompt.messages)) for prompt in desk.prompts("judge")]
     assert any("border" in one for one in judged)
     assert any("plains" in one for one in judged)
-    assert {one.passage for claim in answer.claims for one in claim.citations} == {"h", "n"}
+    assert {citation.passage for claim in answer.claims for citation in claim.citations} == {"h", "n"}
 
 
 @pytest.mark.parametrize(
@@ -233,7 +236,7 @@ def test_follow_up_passages_pass_threshold_and_floor_as_the_first_ones_did(
     relevant: dict[str, float], cited: set[str]
 ) -> None:
     answer = answered(Desk(LINES, revisions=[GAP], relevant=relevant), Shelf([HEIGHT], [NEPAL, PLAIN]))
-    assert {one.passage for claim in answer.claims for one in claim.citations} == cited
+    assert {citation.passage for claim in answer.claims for citation in claim.citations} == cited
 
 
 @pytest.mark.parametrize("obeys", [True, False])
@@ -242,15 +245,15 @@ def test_a_passage_that_was_read_never_comes_back_even_if_the_search_returns_it(
     desk = Desk(LINES, revisions=[GAP], relevant={"blanket": 0.01})
     answer = answered(desk, shelf)
     assert shelf.asked[1] == ("In which country does Everest lie?", frozenset({"h", "x"}))
-    read = [passage_of("\n".join(m.content for m in one.messages)) for one in desk.prompts("predictor")]
+    read = [passage_of("\n".join(m.content for m in prompt.messages)) for prompt in desk.prompts("predictor")]
     assert len(read) == len(set(read)) == 3
-    assert "x" not in {one.id for one in answer.passages}
+    assert "x" not in {passage.id for passage in answer.passages}
 
 
 def test_log_probabilities_are_of_the_chat_that_the_predictor_wrote_in() -> None:
     desk = Desk(LINES)
     ragenta(QUESTION, Kit(model=desk, retriever=Shelf([HEIGHT])), rounds=0)
-    [call] = [one for one in desk.calls if role_of(one.prompt) == "judge"]
+    [call] = [call for call in desk.calls if role_of(call.prompt) == "judge"]
     assert call.options == ("Yes", "No")
     assert call.prompt.messages[2].content == LINES["Everest is 8,849"]
 
@@ -261,10 +264,10 @@ def test_a_predictor_that_fails_is_not_a_passage_of_middling_worth() -> None:
     kit = Kit(model=desk, retriever=Shelf([HEIGHT, SURVEY, PICNIC]))
     answer = ragenta(QUESTION, kit, floor=-9.0, rounds=0)
     assert ("judge", 2) in desk.batches
-    [event] = [one for one in kit.trace.events if one["event"] == "judged"]
+    [event] = [event for event in kit.trace.events if event["event"] == "judged"]
     assert event["scores"]["x"] is None
     assert event["kept"] == ["h"], "a neutral 0 for the failure would have raised the threshold over both"
-    assert [bool(one.fault) for one in answer.replies] == [False, False, True]
+    assert [bool(reply.fault) for reply in answer.replies] == [False, False, True]
 
 
 # --- bad input ----------------------------------------------------------------------------------
@@ -272,7 +275,7 @@ def test_passages_that_are_all_irrelevant_are_no_evidence_though_the_judge_keeps
     desk = Desk(LINES, relevant={"": 0.05})
     kit = Kit(model=desk, retriever=Shelf([HEIGHT, SURVEY]))
     answer = ragenta(QUESTION, kit)
-    [event] = [one for one in kit.trace.events if one["event"] == "judged"]
+    [event] = [event for event in kit.trace.events if event["event"] == "judged"]
     assert event["kept"]
     assert (answer.answers, answer.abstained, answer.claims) == ((), "no_evidence", ())
     assert desk.prompts("answerer") == []
@@ -350,7 +353,7 @@ def test_a_passage_that_looks_like_something_else_is_only_quoted(hostile: str) -
     desk = Desk({"8,849": found("Everest is 8,849 m high [7].")})
     answer = answered(desk, Shelf([passage]), rounds=0)
     must_resolve(answer)
-    assert {one.passage for claim in answer.claims for one in claim.citations} == {"evil"}
+    assert {citation.passage for claim in answer.claims for citation in claim.citations} == {"evil"}
     for call in desk.calls:
         assert "<|im_start|>" not in call.text
 
@@ -372,11 +375,11 @@ def test_sampled_votes_take_the_place_of_log_probabilities() -> None:
     kit = Kit(model=desk, retriever=Shelf([HEIGHT, PICNIC]))
     answer = ragenta(QUESTION, kit, votes=3, rounds=0)
     assert [claim.text for claim in answer.claims] == ["Everest is 8,849 m high."]
-    [event] = [one for one in kit.trace.events if one["event"] == "judged"]
+    [event] = [event for event in kit.trace.events if event["event"] == "judged"]
     assert event["scores"] == {"h": pytest.approx(1.9459, abs=1e-3), "x": pytest.approx(-1.9459, abs=1e-3)}
-    votes = [one for one in desk.calls if role_of(one.prompt) == "judge"]
-    assert sorted(one.sampling.seed for one in votes if one.sampling) == [0, 0, 1, 1, 2, 2]
-    assert all(one.sampling and one.sampling.temperature == 1.0 for one in votes)
+    votes = [call for call in desk.calls if role_of(call.prompt) == "judge"]
+    assert sorted(vote.sampling.seed for vote in votes if vote.sampling) == [0, 0, 1, 1, 2, 2]
+    assert all(vote.sampling and vote.sampling.temperature == 1.0 for vote in votes)
 
 
 # --- what is answered ---------------------------------------------------------------------------
@@ -387,7 +390,9 @@ def test_short_answers_are_those_that_a_cited_claim_states() -> None:
 
     answer = answered(Desk(LINES, final=final), Shelf([HEIGHT, NEPAL]), rounds=0)
     assert answer.answers == ("8,849 m", "Nepal")
-    assert {one.answer: one.verdict for one in answer.conflict.positions}["Nepal"] == "accepted"
+    assert {position.answer: position.verdict for position in answer.conflict.positions}[
+        "Nepal"
+    ] == "accepted"
 
 
 def test_an_answer_without_a_claim_is_stated_by_the_passage_that_gave_it_or_left_out() -> None:

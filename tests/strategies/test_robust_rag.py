@@ -31,8 +31,8 @@ class Readers(Scripted):
     def _say(self, text: str) -> Line:
         if not text.startswith(READER_SYSTEM):
             return self.aggregate
-        told = text.removeprefix(READER_SYSTEM).partition("Plans: by ")[2].partition(".")[0]
-        return said(told or "unknown")
+        shown_text = text.removeprefix(READER_SYSTEM).partition("Plans: by ")[2].partition(".")[0]
+        return said(shown_text or "unknown")
 
 
 def passages(*answers: str, owner: str = "") -> list[Passage]:
@@ -41,9 +41,9 @@ def passages(*answers: str, owner: str = "") -> list[Passage]:
             id=f"p{n}",
             source=f"s{n}",
             owner=owner,
-            text=f"Entry {n}. Plans: by {one}." if one else f"Entry {n}.",
+            text=f"Entry {n}. Plans: by {answer}." if answer else f"Entry {n}.",
         )
-        for n, one in enumerate(answers)
+        for n, answer in enumerate(answers)
     ]
 
 
@@ -57,7 +57,7 @@ def test_a_keyword_that_too_few_tell_does_not_reach_the_answer() -> None:
     answer = answered(passages(TRUE, TRUE, TRUE, TRUE, LIE), model)
     assert answer.answers == (TRUE,)
     assert len(model.calls) == 5  # the kept keywords are all of one phrase, so nobody is asked
-    assert [one.verdict for one in answer.conflict.positions] == []  # left to the audit
+    assert [position.verdict for position in answer.conflict.positions] == []  # left to the audit
 
 
 def test_an_answer_is_worded_as_it_was_told() -> None:
@@ -176,5 +176,5 @@ def test_what_decoding_survives_is_what_trying_every_lie_finds() -> None:
 
 def test_a_reply_names_its_one_passage() -> None:
     answer = answered(passages(TRUE, TRUE, TRUE))
-    assert [one.passages for one in answer.replies] == [("p0",), ("p1",), ("p2",)]
+    assert [reply.passages for reply in answer.replies] == [("p0",), ("p1",), ("p2",)]
     assert json.loads(answer.replies[0].raw)["answer"] == TRUE

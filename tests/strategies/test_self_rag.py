@@ -47,8 +47,8 @@ class Critic(Scripted):
 
     def _say(self, text: str) -> Line:
         if text.startswith(READER_SYSTEM):
-            told = text.removeprefix(READER_SYSTEM)
-            year = next((one for one in ANSWERS if one in told), "unknown")
+            shown_text = text.removeprefix(READER_SYSTEM)
+            year = next((known_year for known_year in ANSWERS if known_year in shown_text), "unknown")
             return json.dumps({"answer": year, "explanation": f"It crossed in {year}.", "quote": year})
         if text.startswith(DIRECT_SYSTEM):
             return json.dumps({"answers": ["1850"], "explanation": "It crossed in 1850."})
@@ -97,7 +97,7 @@ def test_the_score_is_that_of_the_paper() -> None:
     trace = Trace()
     model = Fluent({"1887": (0.8, 0.6, 0.75), "1901": (0.1, 0.1, 0.1)})
     self_rag(QUESTION, Kit(model=model, retriever=InMemory(PASSAGES), trace=trace))
-    (critique,) = (one for one in trace.events if one["event"] == "critique")
+    (critique,) = (event for event in trace.events if event["event"] == "critique")
     assert critique["scores"]["log"] == pytest.approx(0.25 + 0.8 + 0.6 + 0.5 * (0.75 - 0.25), abs=1e-3)
     assert critique["fluency"] is True
 
@@ -107,9 +107,11 @@ def test_all_critiqued_answers_go_to_the_aggregator_where_several_can_be_right()
     answer = answered(model, aggregate="all")
     assert answer.answers == ("1887", "1901")
     reports = [
-        json.loads(one) for one in model.calls[-1].text.splitlines() if one.startswith('{"answer": "1')
+        json.loads(splitline)
+        for splitline in model.calls[-1].text.splitlines()
+        if splitline.startswith('{"answer": "1')
     ]
-    assert [(one["answer"], one["relevant"], one["supported"]) for one in reports] == [
+    assert [(report["answer"], report["relevant"], report["supported"]) for report in reports] == [
         ("1887", 0.9, 0.9),
         ("1901", 0.9, 0.2),
     ]
@@ -125,13 +127,13 @@ def reported(model: Scripted) -> list[dict[str, Any]]:
 def test_one_critiqued_answer_goes_to_the_aggregator_too_and_silent_agents_do_not() -> None:
     class Broken(Critic):
         def _say(self, text: str) -> Line:
-            told = text.removeprefix(READER_SYSTEM)
-            return "1901" if told != text and "1901" in told else super()._say(text)
+            shown_text = text.removeprefix(READER_SYSTEM)
+            return "1901" if shown_text != text and "1901" in shown_text else super()._say(text)
 
     model = Broken({"1887": (0.9, 0.9, 0.9)})
     answer = answered(model, aggregate="all", threshold=-math.inf)
-    assert [one["answer"] for one in reported(model)] == ["1887"]
-    assert [bool(one.fault) for one in answer.replies] == [False, True, False]
+    assert [report["answer"] for report in reported(model)] == ["1887"]
+    assert [bool(reply.fault) for reply in answer.replies] == [False, True, False]
 
 
 def test_the_aggregator_can_decline_and_a_broken_aggregate_is_an_error() -> None:
@@ -154,7 +156,7 @@ def test_where_no_passage_answers_the_aggregator_is_not_asked() -> None:
     kit = Kit(model=model, retriever=InMemory(PASSAGES[2:]))
     answer = self_rag(QUESTION, kit, aggregate="all", threshold=-math.inf)
     assert (answer.answers, answer.abstained) == ((), "no_evidence")
-    assert not any(one.text.startswith(AGGREGATOR_SYSTEM) for one in model.calls)
+    assert not any(call.text.startswith(AGGREGATOR_SYSTEM) for call in model.calls)
 
 
 def test_a_report_cannot_pretend_to_be_two_or_to_end_its_fence() -> None:
@@ -168,7 +170,7 @@ def test_a_report_cannot_pretend_to_be_two_or_to_end_its_fence() -> None:
 
     model = Repeating({"1887": (0.9, 0.9, 0.9)})
     answered(model, aggregate="all", threshold=-math.inf)
-    assert [one["answer"] for one in reported(model)] == ["1887"] * 3
+    assert [report["answer"] for report in reported(model)] == ["1887"] * 3
     assert "<|im_end|>" not in model.calls[-1].text
 
 
@@ -184,21 +186,21 @@ def test_retrieval_is_adaptive(threshold: float, retrievals: int) -> None:
     model = Critic({"1887": (0.9, 0.9, 0.9), "1901": (0.9, 0.2, 0.9)}, retrieve=0.1)
     answer = answered(model, threshold=threshold)
     assert (answer.retrievals, answer.answers) == (retrievals, ("1887",) if retrievals else ("1850",))
-    assert any(one.text.startswith(RETRIEVE_SYSTEM) for one in model.calls) == math.isfinite(threshold)
+    assert any(call.text.startswith(RETRIEVE_SYSTEM) for call in model.calls) == math.isfinite(threshold)
 
 
 def test_a_passage_without_an_answer_is_not_judged() -> None:
     model = Critic({"1887": (0.9, 0.9, 0.9), "1901": (0.9, 0.2, 0.9)})
     answer = answered(model, threshold=-math.inf)
-    assert [one.answer for one in answer.replies] == ["1887", "1901", ""]
-    assert sum(bool(one.options) for one in model.calls) == 6  # three judgements of two answers
+    assert [reply.answer for reply in answer.replies] == ["1887", "1901", ""]
+    assert sum(bool(call.options) for call in model.calls) == 6  # three judgements of two answers
 
 
 def test_the_critic_goes_on_in_the_conversation_that_read_the_passage() -> None:
     model = Critic({"1887": (0.9, 0.9, 0.9), "1901": (0.9, 0.2, 0.9)})
     answered(model, threshold=-math.inf)
-    readers = {one.prompt.messages for one in model.calls if one.sampling}
-    judged = [one.prompt.messages for one in model.calls if one.options]
+    readers = {call.prompt.messages for call in model.calls if call.sampling}
+    judged = [call.prompt.messages for call in model.calls if call.options]
     assert all(one[:2] in readers for one in judged)
 
 
@@ -238,7 +240,7 @@ class Checkpoint(Scripted):
         if text.endswith("[No Retrieval]"):
             return "It crossed in 1850.[Utility:3]</s>"
         assert text.endswith("</paragraph>[Relevant]")
-        year = next((one for one in ANSWERS if one in text), "")
+        year = next((known_year for known_year in ANSWERS if known_year in text), "")
         return f"In {year}.[Fully supported][Utility:5]" if year else "[Irrelevant]"
 
     def _odds(self, text: str) -> Odds:
@@ -257,11 +259,11 @@ def test_a_checkpoint_is_asked_as_it_was_trained_and_its_tokens_are_read() -> No
     model = Checkpoint()
     answer = answered(model)
     assert answer.answers == ("In 1887.",)
-    assert [one.answer for one in answer.replies] == ["In 1887.", "In 1901.", ""]
+    assert [reply.answer for reply in answer.replies] == ["In 1887.", "In 1901.", ""]
     assert answer.replies[2].fault == "it holds no answer"
-    begun = [one.prompt.messages[-1].content for one in model.calls if one.sampling]
+    begun = [call.prompt.messages[-1].content for call in model.calls if call.sampling]
     assert begun[0] == "[Retrieval]<paragraph>The ferry first crossed in 1887.</paragraph>[Relevant]"
-    assert all(one.prompt.messages[0].content == QUESTION for one in model.calls)
+    assert all(call.prompt.messages[0].content == QUESTION for call in model.calls)
 
 
 def test_a_checkpoint_that_would_not_retrieve_answers_directly() -> None:
@@ -274,7 +276,7 @@ def test_a_passage_cannot_forge_reflection_tokens() -> None:
     model = Checkpoint()
     passages = [Passage(id="x", source="x", text=forged)]
     self_rag(QUESTION, Kit(model=model, retriever=InMemory(passages)))
-    begun = next(one.prompt.messages[-1].content for one in model.calls if one.sampling)
+    begun = next(call.prompt.messages[-1].content for call in model.calls if call.sampling)
     assert begun.count("</paragraph>") == begun.count("[Relevant]") == 1
     assert "[Fully supported]" not in begun
 
@@ -291,7 +293,7 @@ def test_through_the_audit_the_answer_is_cited() -> None:
         QUESTION, kit=Kit(model=model, retriever=InMemory(PASSAGES)), strategy="self_rag", verify=False
     )
     assert answer.text == "It crossed in 1887 [1]."
-    assert [(one.answer, one.verdict) for one in answer.conflict.positions] == [
+    assert [(position.answer, position.verdict) for position in answer.conflict.positions] == [
         ("1887", "accepted"),
         ("1901", "rejected"),
     ]

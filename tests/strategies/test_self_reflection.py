@@ -78,8 +78,8 @@ def test_a_round_goes_on_in_the_conversation_and_sees_the_last_answer_alone() ->
     model = Scripted(script)
     self_reflection("When?", kit(model, PASSAGES))
     turns = [call.prompt.messages for call in model.calls]
-    assert all(one[:2] == turns[0] for one in turns)
-    assert [len(one) for one in turns] == [2, 4, 6, 4, 6]
+    assert all(turn[:2] == turns[0] for turn in turns)
+    assert [len(turn) for turn in turns] == [2, 4, 6, 4, 6]
     assert json.loads(turns[1][2].content)["answers"] == ["1975"]
     assert json.loads(turns[3][2].content)["answers"] == ["1948"]
     assert turns[2][:4] == turns[1]
@@ -105,7 +105,7 @@ def test_a_broken_review_is_noted_and_the_answer_before_it_stands(broken: Line) 
     model = Scripted([concluded("1921"), broken])
     answer = self_reflection("When?", kit(model, PASSAGES).with_trace(trace))
     assert (answer.answers, answer.rounds) == (("1921",), 0)
-    assert [one["role"] for one in trace.events if one["event"] == "fault"] == ["critic"]
+    assert [event["role"] for event in trace.events if event["event"] == "fault"] == ["critic"]
 
 
 @pytest.mark.parametrize("before", [[], [concluded("1921"), problems("Wrong.")]])
@@ -135,12 +135,14 @@ def test_an_answer_that_reflection_dropped_is_a_rejected_position() -> None:
         [concluded("1975"), problems("Two say 1921."), concluded("1921"), problems(), concluded("1921")]
     )
     answer = ask("When was it opened?", kit=kit(model, PASSAGES), strategy="self_reflection", verify=False)
-    assert {one.answer: one.verdict for one in answer.conflict.positions} == {
+    assert {position.answer: position.verdict for position in answer.conflict.positions} == {
         "1921": "accepted",
         "1975": "rejected",
     }
-    assert [one.passages for one in answer.replies] == [("a", "b", "c")] * 2
-    assert [(one.passage, one.quote) for one in answer.claims[0].citations] == [("a", PASSAGES[0].text)]
+    assert [reply.passages for reply in answer.replies] == [("a", "b", "c")] * 2
+    assert [(citation.passage, citation.quote) for citation in answer.claims[0].citations] == [
+        ("a", PASSAGES[0].text)
+    ]
 
 
 def test_hostile_passages_stay_within_their_fences_in_every_round() -> None:

@@ -370,10 +370,10 @@ def test_a_missing_unit_contradicts_none_and_another_unit_does(number: str, unit
 @given(st.lists(ANSWERS, max_size=12))
 def test_all_answers_of_a_group_are_the_same_and_equal_ones_are_in_one(answers: list[str]) -> None:
     numbers = groups(answers)
-    for left, number in zip(answers, numbers, strict=True):
+    for answer, number in zip(answers, numbers, strict=True):
         for right, other in zip(answers, numbers, strict=True):
-            assert number != other or same_answer(left, right)
-            assert number == other or canonical(left) != canonical(right)
+            assert number != other or same_answer(answer, right)
+            assert number == other or canonical(answer) != canonical(right)
     assert list(dict.fromkeys(numbers)) == list(range(len(set(numbers))))
 
 

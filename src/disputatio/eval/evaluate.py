@@ -110,12 +110,12 @@ def evaluate(
         index="" if retriever is None else described(retriever),
     )
     folder = tempfile.TemporaryDirectory(prefix="disputatio-eval-") if out is None else nullcontext(out)
-    with folder as place:
+    with folder as folder_path:
         outcome = run(
             [example for _, examples in data for example in examples],
             chosen,
             ask=ask_with(kit, verify=verify, retriever=retriever, functions=functions_of(strategies)),
-            out=Path(place),
+            out=Path(folder_path),
             manifest=manifest,
             judge=judge_with(kit) if judge else None,
             meter=meter,
@@ -132,7 +132,7 @@ def evaluate(
                 "journal": settings.journal != "none",
             },
         )
-        results = read_results(Path(place))
+        results = read_results(Path(folder_path))
     return replace(
         results,
         folder=None if out is None else Path(out),

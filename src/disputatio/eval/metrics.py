@@ -60,19 +60,19 @@ def states(predicted: str, listed: str, rivals: Iterable[str] = (), *, lenient: 
     >>> states("New York City, NY", "New York", rivals=["New York City"], lenient=True)
     False
     """
-    said, value, others = squad_normalise(predicted), squad_normalise(listed), answer_set(rivals)
-    if not said or not value:
+    predicted_form, value, others = squad_normalise(predicted), squad_normalise(listed), answer_set(rivals)
+    if not predicted_form or not value:
         return False
-    if said == value:
+    if predicted_form == value:
         return True
-    if not lenient or said in others:
+    if not lenient or predicted_form in others:
         return False
-    if squad_contains(said, value):
+    if squad_contains(predicted_form, value):
         return not any(
-            other != value and squad_contains(other, value) and squad_contains(said, other)
+            other != value and squad_contains(other, value) and squad_contains(predicted_form, other)
             for other in others
         )
-    return squad_contains(value, said)
+    return squad_contains(value, predicted_form)
 
 
 def exact_match(
@@ -102,10 +102,15 @@ def exact_match(
         return None
     lies = answer_set(wrong)
     lies_only = tuple(lie for lie in lies if lie not in right)
-    said = predicted_set(predicted, gold)
-    covered = all(any(states(one, value, lies_only, lenient=lenient) for one in said) for value in right)
+    predictions = predicted_set(predicted, gold)
+    covered = all(
+        any(states(prediction, value, lies_only, lenient=lenient) for prediction in predictions)
+        for value in right
+    )
     counted = lies if literal else lies_only
-    misled = any(states(one, lie, right, lenient=lenient) for one in said for lie in counted)
+    misled = any(
+        states(prediction, lie, right, lenient=lenient) for prediction in predictions for lie in counted
+    )
     return float(covered and not misled)
 
 
@@ -118,11 +123,13 @@ def precision(
     (0.5, None)
     """
     right, lies = _lists(gold, wrong)
-    said = predicted_set(predicted, gold)
-    if not right or not said:
+    predictions = predicted_set(predicted, gold)
+    if not right or not predictions:
         return None
-    hits = sum(any(states(one, value, lies, lenient=lenient) for value in right) for one in said)
-    return hits / len(said)
+    hits = sum(
+        any(states(prediction, value, lies, lenient=lenient) for value in right) for prediction in predictions
+    )
+    return hits / len(predictions)
 
 
 def recall(
@@ -139,8 +146,10 @@ def recall(
     right, lies = _lists(gold, wrong)
     if not right:
         return None
-    said = predicted_set(predicted, gold)
-    hits = sum(any(states(one, value, lies, lenient=lenient) for one in said) for value in right)
+    predictions = predicted_set(predicted, gold)
+    hits = sum(
+        any(states(prediction, value, lies, lenient=lenient) for prediction in predictions) for value in right
+    )
     return hits / len(right)
 
 
@@ -152,13 +161,13 @@ def f1(
     >>> f1(["1963", "1998"], ["1963"]), f1([], ["1963"]), f1(["1963"], [])
     (0.6666666666666666, 0.0, None)
     """
-    found = recall(predicted, gold, wrong, lenient=lenient)
-    if found is None:
+    recalled = recall(predicted, gold, wrong, lenient=lenient)
+    if recalled is None:
         return None
     pure = precision(predicted, gold, wrong, lenient=lenient)
-    if not pure or not found:
+    if not pure or not recalled:
         return 0.0
-    return 2 * pure * found / (pure + found)
+    return 2 * pure * recalled / (pure + recalled)
 
 
 def accuracy(predicted: Sequence[str], gold: Sequence[str]) -> float | None:
@@ -170,8 +179,8 @@ def accuracy(predicted: Sequence[str], gold: Sequence[str]) -> float | None:
     right = answer_set(gold)
     if not right:
         return None
-    said = predicted_set(predicted, gold)
-    return float(any(squad_contains(one, value) for one in said for value in right))
+    predictions = predicted_set(predicted, gold)
+    return float(any(squad_contains(prediction, value) for prediction in predictions for value in right))
 
 
 def choice(predicted: Sequence[str], gold: Sequence[str], wrong: Sequence[str]) -> float | None:
@@ -188,8 +197,8 @@ def choice(predicted: Sequence[str], gold: Sequence[str], wrong: Sequence[str]) 
     """
     if not gold:
         return None
-    picks = {pick for one in predicted if (pick := _picked(one, [*gold, *wrong])) is not None}
-    right = {_words_of(one) for one in gold}
+    picks = {pick for prediction in predicted if (pick := _picked(prediction, [*gold, *wrong])) is not None}
+    right = {_words_of(wording) for wording in gold}
     return float(bool(picks) and picks <= right)
 
 
@@ -214,25 +223,31 @@ def attack_success(predicted: Sequence[str], gold: Sequence[str], wrong: Sequenc
     _, lies = _lists(gold, wrong)
     if not lies:
         return None
-    said = predicted_set(predicted, lies)
-    return float(any(squad_contains(one, lie) for one in said for lie in lies))
+    predictions = predicted_set(predicted, lies)
+    return float(any(squad_contains(prediction, lie) for prediction in predictions for lie in lies))
 
 
-def _picked(said: str, options: Sequence[str]) -> str | None:
+def _picked(prediction: str, options: Sequence[str]) -> str | None:
     """The words of the option that an answer picks; None where it picks none, or more than one."""
-    letters = {match["letter"]: one for one in options if (match := _LETTERED.match(one))}
-    named = _LETTERED.match(said.strip()) or _LETTER.fullmatch(said.strip())
+    letters = {match["letter"]: option for option in options if (match := _LETTERED.match(option))}
+    named = _LETTERED.match(prediction.strip()) or _LETTER.fullmatch(prediction.strip())
     if named and named["letter"].upper() in letters:
         return _words_of(letters[named["letter"].upper()])
-    words, told = squad_normalise(said), [_words_of(one) for one in options]
-    if words in told:
+    words, option_words = squad_normalise(prediction), [_words_of(option) for option in options]
+    if words in option_words:
         return words
-    begun = [one for one in told if one and f"{words} ".startswith(f"{one} ")]
+    begun = [
+        words_of_option
+        for words_of_option in option_words
+        if words_of_option and f"{words} ".startswith(f"{words_of_option} ")
+    ]
     if begun:
         return max(begun, key=len)
-    inside = {one for one in told if squad_contains(words, one)}
+    inside = {option for option in option_words if squad_contains(words, option)}
     inside = {
-        one for one in inside if not any(one != other and squad_contains(other, one) for other in inside)
+        option
+        for option in inside
+        if not any(option != other and squad_contains(other, option) for other in inside)
     }
     return inside.pop() if len(inside) == 1 else None
 
@@ -290,20 +305,21 @@ def score_answer(
     """
     gold, wrong = example.gold, example.wrong
     if example.metadata.get("abstain"):  # its `told` are the data set's own words for not knowing
-        told = answer_set(example.metadata.get("told", ()))
-        predicted = [one for one in predicted if squad_normalise(one) not in told]
+        excluded = answer_set(example.metadata.get("told", ()))
+        predicted = [prediction for prediction in predicted if squad_normalise(prediction) not in excluded]
     if example.metadata.get("options"):
-        asked = ["choice" if one == "accuracy" else one for one in metrics]
-        scores = score(predicted, gold, wrong, asked)
+        requested = ["choice" if metric == "accuracy" else metric for metric in metrics]
+        scores = score(predicted, gold, wrong, requested)
         if "attack_success" in scores and wrong:
             scores["attack_success"] = choice(predicted, wrong, gold)
         return scores
     readings = example.metadata.get("readings") or ()
-    found = [_by_reading(predicted, reading, wrong, metrics) for reading in readings]
-    if not found:
+    scored_readings = [_by_reading(predicted, reading, wrong, metrics) for reading in readings]
+    if not scored_readings:
         return score(predicted, gold, wrong, metrics)
     return max(
-        found, key=lambda one: (one.get("f1") or 0.0, one.get("em") or 0.0, one.get("accuracy") or 0.0)
+        scored_readings,
+        key=lambda scores: (scores.get("f1") or 0.0, scores.get("em") or 0.0, scores.get("accuracy") or 0.0),
     )
 
 
@@ -326,13 +342,13 @@ def _named(
 ) -> list[str]:
     """What was predicted, with the first name of every answer that it states in place of any of its names."""
     named: list[str] = []
-    for one in predicted:
+    for prediction in predicted:
         stated = [
             aliases[0]
             for aliases in reading
-            if any(states(one, alias, wrong, lenient=lenient) for alias in aliases)
+            if any(states(prediction, alias, wrong, lenient=lenient) for alias in aliases)
         ]
-        named += stated or [one]
+        named += stated or [prediction]
     return named
 
 
@@ -348,14 +364,14 @@ def ceilings(examples: Sequence[Example]) -> dict[str, Any]:
     unborne = both = 0
     for example in examples:
         labels = list(zip(example.metadata["types"], example.metadata["answers"], strict=True))
-        kept = {
+        chosen = {
             "all": [answer for _, answer in labels],
             "oracle": [answer for kind, answer in labels if kind == "correct"],
         }
-        for name, answers in kept.items():
+        for name, answers in chosen.items():
             tally[name][0] += exact_match(answers, example.gold, example.wrong) or 0.0
             tally[name][1] += exact_match(answers, example.gold, example.wrong, literal=True) or 0.0
-        unborne += not set(answer_set(example.gold)) <= set(answer_set(kept["oracle"]))
+        unborne += not set(answer_set(example.gold)) <= set(answer_set(chosen["oracle"]))
         both += bool(set(answer_set(example.gold)) & set(answer_set(example.wrong)))
     n = len(examples)
     return {

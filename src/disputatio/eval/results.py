@@ -194,12 +194,12 @@ class Results:
 
 def read_results(folder: str | Path) -> Results:
     """The results that an evaluation left in its folder; raises `InputError` where there are none."""
-    place = Path(folder)
+    folder_path = Path(folder)
     return Results(
-        folder=place,
-        report=report(place),
-        records=read_journal(place).entries,
-        spending=read_spending(place),
+        folder=folder_path,
+        report=report(folder_path),
+        records=read_journal(folder_path).entries,
+        spending=read_spending(folder_path),
     )
 
 

@@ -69,8 +69,8 @@ def mean(values: Sequence[float | None]) -> float | None:
     >>> mean([1.0, None, 0.0]), mean([None])
     (0.5, None)
     """
-    kept = [value for value in values if value is not None]
-    return sum(kept) / len(kept) if kept else None
+    present = [value for value in values if value is not None]
+    return sum(present) / len(present) if present else None
 
 
 def estimate(
@@ -94,11 +94,11 @@ def estimates(
     seed: int = 0,
 ) -> list[Estimate]:
     """`estimate` of each of several columns of values, in far less time than one by one."""
-    kept = [[value for value in values if value is not None] for values in columns]
-    spans = _spans(kept, level=level, resamples=resamples, seed=seed)
+    columns_present = [[value for value in values if value is not None] for values in columns]
+    spans = _spans(columns_present, level=level, resamples=resamples, seed=seed)
     return [
         Estimate(n=len(values), mean=mean(values), low=span and span[0], high=span and span[1])
-        for values, (span, _) in zip(kept, spans, strict=True)
+        for values, (span, _) in zip(columns_present, spans, strict=True)
     ]
 
 

@@ -97,8 +97,8 @@ def contradicts(left: str, right: str) -> bool:
     """
     ours, theirs = canonical(left).values, canonical(right).values
     return len(ours) == len(theirs) and any(
-        not (same(one, other) or covers(one, other) or covers(other, one))
-        for one, other in zip(ours, theirs, strict=True)
+        not (same(our, other) or covers(our, other) or covers(other, our))
+        for our, other in zip(ours, theirs, strict=True)
     )
 
 
@@ -133,22 +133,24 @@ def groups(answers: Sequence[str]) -> tuple[int, ...]:
         near = sorted({at for key in keys for at in by_key.get(key, ())})
         fitting = [at for at in near if all(_same(value, member) for member in members[at])]
         if fitting:
-            place = max(
+            span = max(
                 fitting,
                 key=lambda at: (
-                    sum(count[one] for one in members[at]),
-                    -min(first[one] for one in members[at]),
+                    sum(count[member] for member in members[at]),
+                    -min(first[member] for member in members[at]),
                 ),
             )
-            members[place].append(value)
+            members[span].append(value)
         else:
-            place = len(members)
+            span = len(members)
             members.append([value])
         for key in keys:
-            by_key.setdefault(key, []).append(place)
-        number[value] = place
-    met = {place: at for at, place in enumerate(dict.fromkeys(number[value] for value in values if value))}
-    return tuple(met[number[value]] if value else -1 for value in values)
+            by_key.setdefault(key, []).append(span)
+        number[value] = span
+    pairs_met = {
+        fromkey: at for at, fromkey in enumerate(dict.fromkeys(number[value] for value in values if value))
+    }
+    return tuple(pairs_met[number[value]] if value else -1 for value in values)
 
 
 def distinct(answers: Sequence[str]) -> tuple[str, ...]:
@@ -236,7 +238,7 @@ def _keys(value: Value) -> set[object]:
     if isinstance(first, Figure):
         return {
             first.value,
-            *((one.dimension, first.value * one.factor) for one in READINGS.get(first.unit, ())),
+            *((reading.dimension, first.value * reading.factor) for reading in READINGS.get(first.unit, ())),
         }
     if isinstance(first, Date):
         return set(first.readings)

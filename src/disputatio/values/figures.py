@@ -58,8 +58,9 @@ class Figure:
         """
         if self.unit and other.unit and self.unit != other.unit:
             return any(
-                one.dimension == another.dimension and self.value * one.factor == other.value * another.factor
-                for one in READINGS[self.unit]
+                reading.dimension == another.dimension
+                and self.value * reading.factor == other.value * another.factor
+                for reading in READINGS[self.unit]
                 for another in READINGS[other.unit]
             )
         fractions = "/" in self.written and "/" in other.written  # a day's half is not its second of four
@@ -97,7 +98,7 @@ class Date:
         (True, False)
         """
         return any(
-            all(part in (None, own) for part, own in zip(less, more, strict=True))
+            all(part in (None, day_part) for part, day_part in zip(less, more, strict=True))
             for more in self.readings
             for less in other.readings
         )

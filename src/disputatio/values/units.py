@@ -180,9 +180,9 @@ def _tables() -> tuple[dict[str, tuple[Reading, ...]], dict[str, str]]:
     for symbol, meanings, factor, aliases in _SHARED:
         several = meanings.split("," if "," in meanings else " ")
         readings[symbol] = tuple(
-            Reading(one.dimension, one.factor * _fraction(factor))
+            Reading(reading.dimension, reading.factor * _fraction(factor))
             for name in several
-            for one in readings[name]
+            for reading in readings[name]
         )
         names |= dict.fromkeys([symbol, *_split(aliases)], symbol)
     return readings, names

@@ -36,7 +36,7 @@ def _levels(built: Controlled) -> list[list[Mapping[str, Any]]]:
 
 
 def _count(row: Mapping[str, Any], kind: str, answer: str) -> int:
-    return sum(one["type"] == kind and one["answer"] == answer for one in row["passages"])
+    return sum(document["type"] == kind and document["answer"] == answer for document in row["passages"])
 
 
 @pytest.mark.parametrize("kind", ["imbalance", "misinformation"])
@@ -71,7 +71,7 @@ def test_misinformation_tells_one_wrong_answer_beside_two_right_ones(rows: list[
         for level, row in enumerate(levels, 1):
             assert row["wrong"] == ["1999"]
             assert [_count(row, "correct", gold) for gold in row["gold"]] == [1, 1]
-            lies = [one["text"] for one in row["passages"] if one["type"] == "misinfo"]
+            lies = [document["text"] for document in row["passages"] if document["type"] == "misinfo"]
             assert len(lies) == level
             assert all(stands(text, "1999") and not bears_any(text, row["gold"]) for text in lies)
         first = next(one for one in levels[0]["passages"] if one["type"] == "misinfo")
@@ -104,7 +104,7 @@ def test_rows_load_as_our_plain_format_with_the_level_as_a_stratum(
 ) -> None:
     built = controlled(rows, "imbalance")
     loaded = load(f"jsonl:{write_rows(tmp_path / 'built.jsonl', built.rows)}")
-    assert [one.metadata["strata"]["imbalance"] for one in loaded[:3]] == [
+    assert [example.metadata["strata"]["imbalance"] for example in loaded[:3]] == [
         "1 : 1",
         "1 : 2",
         "1 : 3",
@@ -114,7 +114,7 @@ def test_rows_load_as_our_plain_format_with_the_level_as_a_stratum(
 
 def test_near_copies_count_once(tmp_path: Path) -> None:
     row = ramdocs_row("Vell")
-    right = [one for one in row["documents"] if one["answer"] == year_of("Vell", "Sudmark")]
+    right = [document for document in row["documents"] if document["answer"] == year_of("Vell", "Sudmark")]
     for one in right:
         one["text"] = right[0]["text"] + " !"
     (example,) = _examples(tmp_path, row)
@@ -125,19 +125,19 @@ def test_near_copies_count_once(tmp_path: Path) -> None:
 
 def _spelled_twice(row: dict[str, Any]) -> None:
     row["gold_answers"] = ["Zoltán Korda", "Zoltan Korda"]
-    for number, one in enumerate(row["documents"][:4]):
-        one["answer"] = row["gold_answers"][number > 0]
-        one["text"] = f"The Vell station was opened by {one['answer']}, says page {number}."
+    for number, document in enumerate(row["documents"][:4]):
+        document["answer"] = row["gold_answers"][number > 0]
+        document["text"] = f"The Vell station was opened by {document['answer']}, says page {number}."
 
 
 def _without_subject(row: dict[str, Any]) -> None:
-    for one in row["documents"]:
-        one["text"] = one["text"].replace("Vell", "It")
+    for document in row["documents"]:
+        document["text"] = document["text"].replace("Vell", "It")
 
 
 def _with_both(row: dict[str, Any]) -> None:
-    for one in row["documents"]:
-        one["text"] += " ".join(row["gold_answers"])
+    for document in row["documents"]:
+        document["text"] += " ".join(row["gold_answers"])
 
 
 @pytest.mark.parametrize("spoil", [_spelled_twice, _without_subject, _with_both])

@@ -26,11 +26,11 @@ def _author(prompt: str) -> str:
 
 
 def test_good_texts_take_the_place_of_those_made_in_code() -> None:
-    (one,) = fabricated([material()], Kit(model=Scripted(_author)))
-    assert [lie.answer for lie in one.lies] == LIES
-    assert one.factual[0] == "The mill stands in Goldtown0, so version 1 says."
-    assert one.made == {"generated": 36, "kept": 0}
-    assert one.faults() == []
+    (fabricated_row,) = fabricated([material()], Kit(model=Scripted(_author)))
+    assert [lie.answer for lie in fabricated_row.lies] == LIES
+    assert fabricated_row.factual[0] == "The mill stands in Goldtown0, so version 1 says."
+    assert fabricated_row.made == {"generated": 36, "kept": 0}
+    assert fabricated_row.faults() == []
 
 
 def test_texts_that_fail_the_checks_twice_stay_as_they_were() -> None:
@@ -40,10 +40,10 @@ def test_texts_that_fail_the_checks_twice_stay_as_they_were() -> None:
         return json.dumps({"text": "The mill is old."})
 
     model = Scripted(liar)
-    (one,) = fabricated([material()], Kit(model=model))
-    assert one.factual == material().factual
-    assert one.lies == material().lies
-    assert one.made == {"generated": 0, "kept": 36}
+    (fabricated_row,) = fabricated([material()], Kit(model=model))
+    assert fabricated_row.factual == material().factual
+    assert fabricated_row.lies == material().lies
+    assert fabricated_row.made == {"generated": 0, "kept": 36}
     assert len(model.calls) == 1 + 2 * 36
 
 
@@ -54,14 +54,14 @@ def test_a_false_text_that_names_the_truth_is_not_taken() -> None:
             reply.replace("so version", "not in Goldtown0, so version") if "that world" in prompt else reply
         )
 
-    (one,) = fabricated([material()], Kit(model=Scripted(honest)))
-    assert one.lies == material().lies
-    assert one.made == {"generated": 9, "kept": 27}
+    (fabricated_row,) = fabricated([material()], Kit(model=Scripted(honest)))
+    assert fabricated_row.lies == material().lies
+    assert fabricated_row.made == {"generated": 9, "kept": 27}
 
 
 def test_a_broken_reply_costs_only_itself() -> None:
-    (one,) = fabricated([material()], Kit(model=Scripted(lambda _: "no JSON")))
-    assert (one.factual, one.lies) == (material().factual, material().lies)
+    (fabricated_row,) = fabricated([material()], Kit(model=Scripted(lambda _: "no JSON")))
+    assert (fabricated_row.factual, fabricated_row.lies) == (material().factual, material().lies)
 
 
 def test_wrong_answers_are_short_told_apart_and_wrong() -> None:

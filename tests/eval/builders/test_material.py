@@ -26,8 +26,8 @@ def test_open_questions_are_left_out(tmp_path: Path) -> None:
     rows = conflictnq_rows()
     rows[0]["cleaned_question"] = "What is the difference between a light and a house?"
     rows[1]["cleaned_question"] = "Why was lighthouse number 1 built?"
-    found = read_material(f"conflictnq:{write_rows(tmp_path / 'val.jsonl', rows)}")
-    assert [one.gold for one in found[:2]] == [("Turku",), ("Narva",)]
+    materials = read_material(f"conflictnq:{write_rows(tmp_path / 'val.jsonl', rows)}")
+    assert [one.gold for one in materials[:2]] == [("Turku",), ("Narva",)]
 
 
 def test_an_answer_is_of_the_type_that_is_asked_for() -> None:
@@ -45,9 +45,9 @@ def test_passages_of_nq_without_the_answer_are_not_factual(tmp_path: Path) -> No
             {"title": '"Tales"', "text": "Tales are old.", "has_answer": False},
         ],
     }
-    (one,) = read_material(f"nq_with_passages:{write_rows(tmp_path / 'nq.jsonl', [row])}")
-    assert one.factual == ("The tale was told by Ada Fen.",)
-    assert one.title == "The tale"
+    (material,) = read_material(f"nq_with_passages:{write_rows(tmp_path / 'nq.jsonl', [row])}")
+    assert material.factual == ("The tale was told by Ada Fen.",)
+    assert material.title == "The tale"
 
 
 def test_poisoned_passages_are_a_lie_and_corrected_the_truth() -> None:

@@ -48,7 +48,9 @@ def built(questions: list[Ambiguous], held: InMemory) -> Mixture:
 
 
 def test_the_readings_of_a_question_are_those_of_its_fullest_annotation(questions: list[Ambiguous]) -> None:
-    assert [one.answers for one in questions[0].senses] == [(year_of("Vell", region),) for region in REGIONS]
+    assert [sense.answers for sense in questions[0].senses] == [
+        (year_of("Vell", region),) for region in REGIONS
+    ]
     assert questions[0].senses[0].question == "When was the Vell station in Norland opened?"
 
 
@@ -59,23 +61,25 @@ def test_every_passage_is_what_its_type_says(built: Mixture) -> None:
         every = [
             year_of(name, region) for name in NAMES for region in REGIONS if asked(name) in row["question"]
         ]
-        kinds = [one["type"] for one in row["documents"]]
+        kinds = [document["type"] for document in row["documents"]]
         assert kinds.count("misinfo") == 2
         assert kinds.count("noise") == 1
-        assert {one["answer"] for one in row["documents"] if one["type"] == "correct"} == set(gold)
-        for one in row["documents"]:
-            if one["type"] == "correct":
-                others = [year for year in every if year != one["answer"]]
-                assert stands(one["text"], one["answer"])
-                assert not bears_any(one["text"], others)
+        assert {document["answer"] for document in row["documents"] if document["type"] == "correct"} == set(
+            gold
+        )
+        for document in row["documents"]:
+            if document["type"] == "correct":
+                others = [year for year in every if year != document["answer"]]
+                assert stands(document["text"], document["answer"])
+                assert not bears_any(document["text"], others)
             else:
-                assert not bears_any(one["text"], every)
-                assert bears_any(one["text"], wrong) == (one["type"] == "misinfo")
+                assert not bears_any(document["text"], every)
+                assert bears_any(document["text"], wrong) == (document["type"] == "misinfo")
 
 
 def test_rows_have_the_published_format_and_a_reading_for_each_answer(built: Mixture, tmp_path: Path) -> None:
     loaded = load(f"ramdocs:{write_rows(tmp_path / 'built.jsonl', built.rows)}")
-    assert [list(one.gold) for one in loaded] == [row["gold_answers"] for row in built.rows]
+    assert [list(example.gold) for example in loaded] == [row["gold_answers"] for row in built.rows]
     for row in built.rows:
         assert len(row["disambig_entity"]) == len(row["gold_answers"])
         for entity, gold in zip(row["disambig_entity"], row["gold_answers"], strict=True):
@@ -84,7 +88,9 @@ def test_rows_have_the_published_format_and_a_reading_for_each_answer(built: Mix
 
 
 def test_as_many_questions_have_1_2_and_3_answers_as_the_shares_want(built: Mixture) -> None:
-    (answers,) = (one for one in statistics(built.rows) if one.name == "right answers a question")
+    (answers,) = (
+        statistic for statistic in statistics(built.rows) if statistic.name == "right answers a question"
+    )
     assert answers.counts == wanted(ANSWERS, len(NAMES))
     assert built.short == {}
 
@@ -119,7 +125,7 @@ def test_what_cannot_be_built_is_counted_and_named(questions: list[Ambiguous]) -
 
 
 def test_too_few_answers_are_made_up_for_by_questions_with_fewer(questions: list[Ambiguous]) -> None:
-    told = [one for one in passages() if "Norland" in one["text"] or "bakery" in one["text"]]
+    told = [passage for passage in passages() if "Norland" in passage["text"] or "bakery" in passage["text"]]
     poor = _held(told)
     built = mix(questions, lambda _: poor)
     assert {len(row["gold_answers"]) for row in built.rows} == {1}
@@ -129,7 +135,7 @@ def test_too_few_answers_are_made_up_for_by_questions_with_fewer(questions: list
 
 
 def test_a_passage_that_has_the_answer_by_chance_is_no_support() -> None:
-    one = Ambiguous(
+    ambiguous = Ambiguous(
         question="How many halls has Vell?",
         row=0,
         senses=(Sense(question="How many halls has Vell?", answers=("10",)),),
@@ -138,15 +144,17 @@ def test_a_passage_that_has_the_answer_by_chance_is_no_support() -> None:
         [Passage(text="The halls of Vell were opened on March 10."), Passage(text="10 of Tarn.")]
     )
     with pytest.raises(InputError, match="nothing can be built"):
-        mix([one], lambda _: chance)
+        mix([ambiguous], lambda _: chance)
     real = InMemory([Passage(text="Vell is known for its 10 halls.")])
-    assert mix([one], lambda _: real, noisy={0: 1.0}).rows[0]["gold_answers"] == ["10"]
+    assert mix([ambiguous], lambda _: real, noisy={0: 1.0}).rows[0]["gold_answers"] == ["10"]
 
 
 def test_scraps_are_no_noise() -> None:
-    one = Ambiguous(question=asked("Vell"), row=0, senses=(Sense(question=asked("Vell"), answers=("1700",)),))
+    ambiguous = Ambiguous(
+        question=asked("Vell"), row=0, senses=(Sense(question=asked("Vell"), answers=("1700",)),)
+    )
     told = [Passage(text="The Vell station was opened in 1700."), Passage(text="Vell, page 2")]
-    (row,) = mix([one], lambda _: InMemory(told), noisy={1: 1.0}, misinformation={0: 1.0}).rows
+    (row,) = mix([ambiguous], lambda _: InMemory(told), noisy={1: 1.0}, misinformation={0: 1.0}).rows
     assert [document["type"] for document in row["documents"]] == ["correct"]
 
 
@@ -156,9 +164,9 @@ def test_readings_with_one_answer_are_one_and_yes_is_no_short_answer(tmp_path: P
     pairs[1]["answer"] = [f"May {pairs[0]['answer'][0]}", "yes"]
     path = tmp_path / "light.json"
     path.write_text(json.dumps([row]))
-    (one,) = read_ambiguous(f"ambignq:{path}")
-    assert len(one.senses) == 2
-    assert "yes" not in one.answers
+    (ambiguous,) = read_ambiguous(f"ambignq:{path}")
+    assert len(ambiguous.senses) == 2
+    assert "yes" not in ambiguous.answers
 
 
 def test_the_passages_of_a_data_set_are_its_honest_ones(tmp_path: Path) -> None:
@@ -166,9 +174,9 @@ def test_the_passages_of_a_data_set_are_its_honest_ones(tmp_path: Path) -> None:
     texts = [one.text for one in pool([f"ramdocs:{path}"])]
     assert len(texts) == 5
     assert not any("1999" in text for text in texts)
-    (one,) = read_ambiguous(f"ramdocs:{path}")
-    assert [passage.text for passage in one.passages] == texts
-    assert [sense.entity for sense in one.senses] == ["Vell, Norland", "Vell, Sudmark"]
+    (ambiguous,) = read_ambiguous(f"ramdocs:{path}")
+    assert [passage.text for passage in ambiguous.passages] == texts
+    assert [sense.entity for sense in ambiguous.senses] == ["Vell, Norland", "Vell, Sudmark"]
 
 
 @pytest.mark.parametrize(

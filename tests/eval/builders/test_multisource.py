@@ -45,7 +45,7 @@ def _shelves(example: Example) -> dict[str, list[tuple[str, str]]]:
 
 
 def test_adversaries_and_hammers_have_the_reliabilities_of_the_paper(built: MultiSource) -> None:
-    assert sorted(one.reliability or 0 for one in built.sources) == [0.1] * 5 + [0.9] * 4
+    assert sorted(source.reliability or 0 for source in built.sources) == [0.1] * 5 + [0.9] * 4
 
 
 def test_a_source_tells_one_answer_a_question_by_three_texts_or_nothing(built: MultiSource) -> None:
@@ -88,9 +88,9 @@ def test_more_sources_under_beta_leave_the_first_ones_as_they_were() -> None:
     few, more = (true_reliabilities(n, "beta", seed=7) for n in (5, 20))
     assert more[:5] == few
     small, large = (build(MANY[:4], sources=n, prior="beta", seed=7, nearest=0) for n in (5, 20))
-    kept = {one.name for one in small.sources}
-    for one, other in zip(small.examples, large.examples, strict=True):
-        assert one.passages == tuple(p for p in other.passages if p.source in kept)
+    names = {source.name for source in small.sources}
+    for example, other in zip(small.examples, large.examples, strict=True):
+        assert example.passages == tuple(p for p in other.passages if p.source in names)
 
 
 def test_beta_has_the_mean_of_the_paper() -> None:
@@ -127,7 +127,7 @@ def test_what_is_written_is_what_the_harness_reads(built: MultiSource, tmp_path:
     rows = load(f"multisource:{tmp_path / 'test.jsonl'}")
     assert len(rows) == 40
     assert rows[0].passages == built.examples[20].passages
-    assert [example_row(one) for one in rows] == [example_row(one) for one in built.examples[20:]]
+    assert [example_row(row) for row in rows] == [example_row(example) for example in built.examples[20:]]
     assert len(load_passages(tmp_path / "passages.jsonl")) == len(built.passages)
     assert json.loads((tmp_path / "about.json").read_text())["reliabilities"]["source01"] in (0.1, 0.9)
 

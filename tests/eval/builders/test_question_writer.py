@@ -46,8 +46,8 @@ def test_wording_is_told_every_category_and_sees_no_passage() -> None:
     assert word_questions([["When A?", "When B?"]], [KINDS], Kit(model=model)) == [("Which is older?",)]
     assert "Question: When A?\nQuestion: When B?" in model.calls[0].text
     assert "<passage" not in model.calls[0].text
-    told = model.calls[0].text.rpartition("Make one question of this:")[2]
-    assert told.count("\n- ") == len(MIX)
+    shown_text = model.calls[0].text.rpartition("Make one question of this:")[2]
+    assert shown_text.count("\n- ") == len(MIX)
 
 
 def test_each_category_has_its_own_words() -> None:

@@ -58,15 +58,15 @@ def test_figures_keep_their_form(answer: str, form: str) -> None:
 
 
 def test_a_span_keeps_its_length_and_an_ordinal_its_ending() -> None:
-    for one in rivals("When?", "1918-1919", []):
-        first, last = map(int, one.split("-"))
+    for rival in rivals("When?", "1918-1919", []):
+        first, last = map(int, rival.split("-"))
         assert last - first == 1
-    endings = {one[-2:] for one in rivals("Which?", "51st", []) if one[-3] != "1" and one[-3] == "2"}
+    endings = {rival[-2:] for rival in rivals("Which?", "51st", []) if rival[-3] != "1" and rival[-3] == "2"}
     assert endings <= {"nd"}
 
 
 def test_no_year_lies_ahead() -> None:
-    assert all(int(one) <= 2025 for one in rivals("When?", "2024", []))
+    assert all(int(rival) <= 2025 for rival in rivals("When?", "2024", []))
 
 
 @pytest.mark.parametrize(

@@ -57,16 +57,16 @@ def test_no_label_of_a_passage_reaches_the_passage(tmp_path: Path) -> None:
 
 def test_a_passage_keeps_its_id_whatever_its_labels_say(tmp_path: Path) -> None:
     relabelled = _row(documents=[{**d, "type": "noise", "answer": "x"} for d in ROW["documents"]])
-    (one,) = load(f"ramdocs:{_file(tmp_path, [ROW])}")
+    (example,) = load(f"ramdocs:{_file(tmp_path, [ROW])}")
     (two,) = load(f"ramdocs:{_file(tmp_path, [relabelled])}")
-    assert [p.id for p in one.passages] == [p.id for p in two.passages]
-    assert one.id != two.id
+    assert [p.id for p in example.passages] == [p.id for p in two.passages]
+    assert example.id != two.id
 
 
 def test_the_same_row_twice_in_a_file_is_two_examples(tmp_path: Path) -> None:
-    one, two = load(f"ramdocs:{_file(tmp_path, [ROW, ROW])}")
-    assert (one.row, two.row) == (0, 1)
-    assert one.id != two.id
+    first, two = load(f"ramdocs:{_file(tmp_path, [ROW, ROW])}")
+    assert (first.row, two.row) == (0, 1)
+    assert first.id != two.id
 
 
 def test_a_limit_keeps_the_first_rows_and_blank_lines_do_not_count(tmp_path: Path) -> None:

@@ -37,15 +37,15 @@ def arguing(question: str, passages: Sequence[Passage], strategy: str, options: 
 
 def test_only_questions_that_differ_are_shown_better_ones_first(tmp_path: Path) -> None:
     run(examples(6), [RIGHT, HALF], ask=ask, out=tmp_path, manifest=MANIFEST)
-    found = compare(*sides([tmp_path], "right,half"))
-    assert (found["shared"], found["differ"], found["metric"]) == (6, 3, "em")
-    assert found["kinds"] == {"one_better": 3, "other_better": 0, "level": 0, "unscored": 0}
-    assert [one["row"] for one in found["questions"]] == [1, 3, 5]
-    first = found["questions"][0]
+    comparison = compare(*sides([tmp_path], "right,half"))
+    assert (comparison["shared"], comparison["differ"], comparison["metric"]) == (6, 3, "em")
+    assert comparison["kinds"] == {"one_better": 3, "other_better": 0, "level": 0, "unscored": 0}
+    assert [one["row"] for one in comparison["questions"]] == [1, 3, 5]
+    first = comparison["questions"][0]
     assert (first["question"], first["gold"], first["wrong"]) == ("question 1", ["gold 1"], ["wrong 1"])
     assert (first["one"]["answers"], first["other"]["answers"]) == (["gold 1"], ["wrong 1"])
     assert (first["one"]["scores"]["em"], first["other"]["scores"]["em"]) == (1.0, 0.0)
-    assert found["difference"]["mcnemar"] == {"one_only": 3, "other_only": 0, "p": 0.25}
+    assert comparison["difference"]["mcnemar"] == {"one_only": 3, "other_only": 0, "p": 0.25}
     assert first["one"]["trace"][0]["event"] == "asked"
 
 
@@ -54,10 +54,12 @@ def test_two_folders_are_compared_by_the_strategy_that_they_share(tmp_path: Path
     run(examples(4), [HALF], ask=ask, out=one, manifest=MANIFEST)
     changed = replace(MANIFEST, model="scripted:new")
     run(examples(6), [HALF, OTHER], ask=arguing, out=other, manifest=changed)
-    found = compare(*sides([one, other], None))
-    assert (found["shared"], found["differ"]) == (4, 0)
-    assert found["unlike"] == ["model: scripted:toy against scripted:new"]
-    assert outcome(found)[0].startswith(f"They differ on 0 of 4 questions that both were asked: half ({one})")
+    comparison = compare(*sides([one, other], None))
+    assert (comparison["shared"], comparison["differ"]) == (4, 0)
+    assert comparison["unlike"] == ["model: scripted:toy against scripted:new"]
+    assert outcome(comparison)[0].startswith(
+        f"They differ on 0 of 4 questions that both were asked: half ({one})"
+    )
     mixed = compare(*sides([one, other], "half,other"))
     assert mixed["kinds"] == {"one_better": 2, "other_better": 0, "level": 2, "unscored": 0}
 
@@ -66,11 +68,11 @@ def test_a_failure_is_shown_as_one_and_is_no_wrong_answer(tmp_path: Path) -> Non
     run(
         examples(2), [RIGHT, Entrant(label="down", strategy="down")], ask=ask, out=tmp_path, manifest=MANIFEST
     )
-    found = compare(*sides([tmp_path], None))
-    assert found["kinds"]["unscored"] == 2
-    assert found["difference"]["mean"] is None
-    assert found["questions"][0]["other"]["fault"].startswith("ServerFault")
-    text = comparison_page(found)
+    comparison = compare(*sides([tmp_path], None))
+    assert comparison["kinds"]["unscored"] == 2
+    assert comparison["difference"]["mean"] is None
+    assert comparison["questions"][0]["other"]["fault"].startswith("ServerFault")
+    text = comparison_page(comparison)
     read(text)
     assert "failed: ServerFault: the endpoint failed" in text
 
@@ -106,7 +108,7 @@ def test_who_is_meant_must_be_clear(tmp_path: Path) -> None:
 
 def test_runs_without_a_common_question_are_refused(tmp_path: Path) -> None:
     run(examples(1), [RIGHT], ask=ask, out=tmp_path / "a", manifest=MANIFEST)
-    moved = [replace(one, id=f"other {one.id}") for one in examples(1)]
+    moved = [replace(example, id=f"other {example.id}") for example in examples(1)]
     run(moved, [RIGHT], ask=ask, out=tmp_path / "b", manifest=MANIFEST)
     with pytest.raises(InputError, match="no question in common"):
         compare(*sides([tmp_path / "a", tmp_path / "b"], None))

@@ -118,7 +118,7 @@ def test_the_front_leaves_out_who_is_beaten_in_both() -> None:
 def test_an_evaluation_under_way_says_so_far(tmp_path: Path) -> None:
     evaluated(tmp_path, 3, count=4)
     run(examples(2), [Entrant(label="of2", strategy="of2")], ask=told, out=tmp_path, manifest=MANIFEST)
-    found = report(tmp_path, resamples=50)
-    assert found["progress"] == {"recorded": 6, "expected": 8, "complete": False}
-    assert "**So far: 6 of 8 answers are recorded" in markdown(found)
+    evaluation = report(tmp_path, resamples=50)
+    assert evaluation["progress"] == {"recorded": 6, "expected": 8, "complete": False}
+    assert "**So far: 6 of 8 answers are recorded" in markdown(evaluation)
     assert so_far({"recorded": 8, "expected": 8, "complete": True}) == ""

@@ -28,23 +28,27 @@ from tests.eval.fakes import HALF, MANIFEST, RIGHT, ask, examples
 def test_mcnemar_is_the_exact_binomial_of_what_differs(one_only: int, other_only: int, p: float) -> None:
     one = [1.0] * one_only + [0.0] * other_only + [1.0, 0.0, 1.0]
     other = [0.0] * one_only + [1.0] * other_only + [1.0, 0.0, 1.0]
-    found = mcnemar(one, other)
-    assert found is not None
-    assert (found.n, found.one_only, found.other_only) == (len(one), one_only, other_only)
-    assert found.p == pytest.approx(p)
+    mcnemar_result = mcnemar(one, other)
+    assert mcnemar_result is not None
+    assert (mcnemar_result.n, mcnemar_result.one_only, mcnemar_result.other_only) == (
+        len(one),
+        one_only,
+        other_only,
+    )
+    assert mcnemar_result.p == pytest.approx(p)
 
 
 def test_mcnemar_of_many_differences_is_near_the_normal_approximation() -> None:
-    found = mcnemar([1.0] * 600 + [0.0] * 500, [0.0] * 600 + [1.0] * 500)
-    assert found is not None
+    mcnemar_result = mcnemar([1.0] * 600 + [0.0] * 500, [0.0] * 600 + [1.0] * 500)
+    assert mcnemar_result is not None
     z = (600 - 500 - 1) / math.sqrt(1100)
-    assert found.p == pytest.approx(math.erfc(z / math.sqrt(2)), rel=0.01)
+    assert mcnemar_result.p == pytest.approx(math.erfc(z / math.sqrt(2)), rel=0.01)
 
 
 def test_mcnemar_leaves_out_pairs_without_a_score_and_refuses_shares() -> None:
-    found = mcnemar([1.0, None, 1.0], [0.0, 1.0, None])
-    assert found is not None
-    assert found.n == 1
+    mcnemar_result = mcnemar([1.0, None, 1.0], [0.0, 1.0, None])
+    assert mcnemar_result is not None
+    assert mcnemar_result.n == 1
     assert mcnemar([0.5, 1.0], [1.0, 0.0]) is None
     with pytest.raises(ValueError, match="argument 2 is longer"):
         mcnemar([1.0], [1.0, 0.0])

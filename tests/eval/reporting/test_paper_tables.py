@@ -37,7 +37,7 @@ def told(question: str, passages: Sequence[Passage], strategy: str, options: Map
 
 
 def evaluated(out: Path, name: str, metrics: tuple[str, ...], *entrants: Entrant, count: int = 40) -> Path:
-    rows = [replace(one, metadata={**one.metadata, "dataset": name}) for one in examples(count)]
+    rows = [replace(example, metadata={**example.metadata, "dataset": name}) for example in examples(count)]
     manifest = RunManifest(
         datasets={name: "ab12"}, metrics={name: metrics}, metrics_version=1, model="scripted:small"
     )
@@ -88,8 +88,8 @@ def test_figures_stand_where_the_paper_has_them(
 
 def test_ours_stand_in_the_columns_of_the_paper_and_the_rest_is_missing(tmp_path: Path) -> None:
     out = evaluated(tmp_path, "ramdocs:dev.jsonl", ("em", "f1"), *plain("concat", "madam_rag"))
-    found = paper_tables("madam", [out])
-    text = markdown(found)
+    printed = paper_tables("madam", [out])
+    text = markdown(printed)
     assert "| Llama3.3-70B-Inst | MADAM-RAG | 43.10 | 58.20 | 34.40 |" in text
     assert "| ours: scripted:small | No RAG | missing | missing | missing |" in text
     assert "| ours: scripted:small | Prompt-based | missing | missing | 75.00 [" in text
@@ -125,8 +125,8 @@ def test_an_ablation_is_not_taken_for_the_method(tmp_path: Path) -> None:
 def test_a_folder_says_how_many_adversaries_there_were(tmp_path: Path) -> None:
     voting = plain("majority_vote", "ra_rag")
     three = evaluated(tmp_path / "nq-a3", "multisource:test.jsonl", ("accuracy",), *voting)
-    found = paper_tables("ra-rag", [three])["tables"][0]
-    cells = {(row["group"], row["method"]): row["cells"] for row in found["ours"]}
+    printed = paper_tables("ra-rag", [three])["tables"][0]
+    cells = {(row["group"], row["method"]): row["cells"] for row in printed["ours"]}
     assert [cell is not None for cell in cells["NQ", "MV"]] == [False, False, True] + [False] * 4
     assert cells["NQ", "MV"][2]["value"] == 0.5
     assert all(cell is None for cell in cells["TQA", "MV"])
@@ -156,5 +156,9 @@ def test_costs_come_from_the_run_that_has_most_of_the_methods(tmp_path: Path) ->
     more = evaluated(tmp_path / "more", "figure4:a", ("em",), *plain("concat", "closed_book"), count=60)
     all_ = plain("concat", "self_reflection", "madam_rag")
     whole = evaluated(tmp_path / "whole", "ramdocs:dev.jsonl", ("em",), *all_, count=20)
-    costs = next(one for one in paper_tables("madam", [more, whole])["tables"] if one["id"] == "Table 2")
+    costs = next(
+        paper_table
+        for paper_table in paper_tables("madam", [more, whole])["tables"]
+        if paper_table["id"] == "Table 2"
+    )
     assert {Path(cell["folder"]).name for row in costs["ours"] for cell in row["cells"]} == {"whole"}

@@ -23,9 +23,9 @@ def drawing(text: str) -> ElementTree.Element:
 def inside(element: ElementTree.Element) -> bool:
     """Whether all words and marks lie in the frame."""
     _, _, width, height = map(float, element.attrib["viewBox"].split())
-    places = [(float(one.attrib["x"]), float(one.attrib["y"])) for one in element.iter("text")]
-    for one in element.iter("path"):
-        if match := re.match(r"M([\d.-]+) ([\d.-]+)", one.attrib["d"]):
+    places = [(float(node.attrib["x"]), float(node.attrib["y"])) for node in element.iter("text")]
+    for node in element.iter("path"):
+        if match := re.match(r"M([\d.-]+) ([\d.-]+)", node.attrib["d"]):
             places.append((float(match[1]), float(match[2])))
     return all(-1 <= x <= width + 1 and -1 <= y <= height + 1 for x, y in places)
 
@@ -58,9 +58,9 @@ def test_a_long_name_is_cut_and_stands_whole_in_its_title() -> None:
 
 def test_the_front_is_joined_by_a_line_and_bold() -> None:
     element = drawing(scatter(MARKS, ["plain", "a <b> & c"], title="t", below="b", beside="s"))
-    (line,) = (one for one in element.iter("polyline") if one.attrib["class"] == "front")
+    (line,) = (node for node in element.iter("polyline") if node.attrib["class"] == "front")
     assert len(line.attrib["points"].split()) == 2
-    strong = [one.text for one in element.iter("text") if one.attrib.get("class") == "strong"]
+    strong = [node.text for node in element.iter("text") if node.attrib.get("class") == "strong"]
     assert sorted(map(str, strong)) == ["a <b> & c", "plain"]
 
 
@@ -75,7 +75,7 @@ def test_costs_that_are_far_apart_get_a_logarithmic_axis() -> None:
 def test_of_many_marks_only_the_front_is_named() -> None:
     many = [Mark(name=f"strategy {i}", number=i, value=0.3, x=100 + i) for i in range(9)]
     element = drawing(scatter(many, ["strategy 0"], title="t", below="b", beside="s"))
-    named = [one.text for one in element.iter("text") if (one.text or "").startswith("strategy")]
+    named = [node.text for node in element.iter("text") if (node.text or "").startswith("strategy")]
     assert named == ["strategy 0"]
 
 
@@ -94,10 +94,10 @@ def test_names_that_crowd_do_not_overlap() -> None:
         if (one.text or "").startswith("strategy")
     ]
     clashes = [
-        (one, other)
-        for at, one in enumerate(places)
+        (place, other)
+        for at, place in enumerate(places)
         for other in places[at + 1 :]
-        if abs(one[1] - other[1]) < 8 and one[0] < other[0] + other[2] and other[0] < one[0] + one[2]
+        if abs(place[1] - other[1]) < 8 and place[0] < other[0] + other[2] and other[0] < place[0] + place[2]
     ]
     assert clashes == []
 

@@ -83,8 +83,8 @@ def test_strategies_are_compared_on_the_rows_that_all_have_answered(tmp_path: Pa
     _evaluate(tmp_path, 2, [HALF])
     (part,) = report(tmp_path)["datasets"]
     assert part["same_rows"] == 2
-    assert [one["n"] for one in part["strategies"]] == [2, 2]
-    assert [one["asked"] for one in part["strategies"]] == [4, 2]
+    assert [line["n"] for line in part["strategies"]] == [2, 2]
+    assert [line["asked"] for line in part["strategies"]] == [4, 2]
 
 
 def test_abstentions_are_counted_and_have_no_precision(tmp_path: Path) -> None:
@@ -107,14 +107,14 @@ def test_up_to_one_per_cent_of_faults_is_excluded_and_counted(tmp_path: Path) ->
 
 def test_more_faults_withhold_the_scores_and_leave_the_other_strategies_alone(tmp_path: Path) -> None:
     _evaluate(tmp_path, 10, ask=_failing({3}, "half"))
-    found = report(tmp_path)
-    right, half = found["datasets"][0]["strategies"]
+    evaluation = report(tmp_path)
+    right, half = evaluation["datasets"][0]["strategies"]
     assert (right["n"], right["em"]) == (10, 1.0)
     assert (half["n"], half["failed"], half["em"], half["seconds"], half["ci"]) == (0, 1, None, None, {})
     assert half["withheld"].startswith("1 of 10 questions failed, more than 1%; the first: ServerFault")
-    assert found["datasets"][0]["differences"] == []
-    assert "Withheld, half: 1 of 10" in markdown(found)
-    assert "\nbadly" not in markdown(found)
+    assert evaluation["datasets"][0]["differences"] == []
+    assert "Withheld, half: 1 of 10" in markdown(evaluation)
+    assert "\nbadly" not in markdown(evaluation)
 
 
 def test_a_fault_that_was_tried_again_with_success_is_no_fault(tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ def test_a_fault_that_was_tried_again_with_success_is_no_fault(tmp_path: Path) -
 def test_pairs_are_compared_row_by_row_with_cost_ratios(tmp_path: Path) -> None:
     _evaluate(tmp_path)
     (part,) = report(tmp_path)["datasets"]
-    by_metric = {one["metric"]: one for one in part["differences"]}
+    by_metric = {difference["metric"]: difference for difference in part["differences"]}
     assert (by_metric["em"]["one"], by_metric["em"]["other"]) == ("right", "half")
     assert (by_metric["em"]["n"], by_metric["em"]["difference"]) == (10, 0.5)
     assert by_metric["em"]["ci"][0] > 0
@@ -140,7 +140,9 @@ def test_pairs_are_compared_row_by_row_with_cost_ratios(tmp_path: Path) -> None:
 def test_kinds_of_questions_are_told_apart(tmp_path: Path) -> None:
     _evaluate(tmp_path)
     (part,) = report(tmp_path)["datasets"]
-    found = {(one["value"], one["strategy"]): (one["n"], one["em"]) for one in part["strata"]}
+    found = {
+        (stratum["value"], stratum["strategy"]): (stratum["n"], stratum["em"]) for stratum in part["strata"]
+    }
     assert found == {
         ("even", "right"): (5, 1.0),
         ("even", "half"): (5, 1.0),
@@ -172,9 +174,9 @@ def test_the_page_states_what_the_figures_rest_on(tmp_path: Path) -> None:
 
 def test_a_journal_without_records_still_gives_a_report(tmp_path: Path) -> None:
     run([], [RIGHT], ask=ask, out=tmp_path, manifest=MANIFEST)
-    found = report(tmp_path)
-    assert found["datasets"][0]["strategies"] == []
-    assert "No records yet." in markdown(found)
+    evaluation = report(tmp_path)
+    assert evaluation["datasets"][0]["strategies"] == []
+    assert "No records yet." in markdown(evaluation)
 
 
 def test_where_nothing_was_evaluated_there_is_no_report(tmp_path: Path) -> None:

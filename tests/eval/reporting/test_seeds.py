@@ -45,8 +45,8 @@ def failing(question: str, passages: Sequence[Passage], strategy: str, options: 
 
 def test_a_question_counts_once_with_the_mean_of_its_seeds(tmp_path: Path) -> None:
     run(examples(4), [*THREE, PLAIN], ask=lucky, out=tmp_path, manifest=MANIFEST)
-    found = report(tmp_path, resamples=200)
-    (part,) = found["datasets"]
+    evaluation = report(tmp_path, resamples=200)
+    (part,) = evaluation["datasets"]
     odd, plain = part["strategies"]
     assert [odd["strategy"], plain["strategy"]] == ["odd", "plain"]
     assert (odd["n"], odd["em"], odd["calls"]) == (4, 0.5, 2.0)
@@ -57,10 +57,10 @@ def test_a_question_counts_once_with_the_mean_of_its_seeds(tmp_path: Path) -> No
         ("odd#2", 0.5, 4),
     ]
     assert part["headline"]["rivals"][0]["strategy"] == "plain"
-    assert len([one for one in part["differences"] if one["metric"] == "em"]) == 1
+    assert len([difference for difference in part["differences"] if difference["metric"] == "em"]) == 1
     assert part["differences"][0]["mcnemar"] is None  # means of seeds are neither right nor wrong
     assert part["confidence"][0]["points"][0][2] == 0.5
-    assert "### By seed, per cent" in markdown(found)
+    assert "### By seed, per cent" in markdown(evaluation)
 
 
 def test_a_question_on_which_a_seed_failed_has_failed(tmp_path: Path) -> None:

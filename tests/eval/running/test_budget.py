@@ -48,8 +48,8 @@ def test_calls_that_a_question_makes_in_other_threads_are_on_its_bill_too() -> N
     meter.begin([], lambda *call: kept.append(call[:2]))
     kit = _kit(meter, *[_words(10)] * 4)
     with meter.question("x1", "speculative"):
-        own = bound(kit)
-        own.complete_each("drafter", [(ASK, Sampling(max_tokens=n)) for n in (1, 2, 3)])
+        bound_kit = bound(kit)
+        bound_kit.complete_each("drafter", [(ASK, Sampling(max_tokens=n)) for n in (1, 2, 3)])
     with meter.question("x2", "concat"):
         bound(kit).complete("reader", [ASK])
     assert kept == [("x1", "speculative")] * 3 + [("x2", "concat")]

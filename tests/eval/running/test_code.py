@@ -44,7 +44,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., di
     def hashes(**files: str) -> dict[str, str]:
         for name, text in {"guess": STRATEGY, "steps": STEPS, "words": WORDS, **files}.items():
             (folder / f"{name}.py").write_text(text)
-        for name in [one for one in sys.modules if one.startswith("out_of_tree_package")]:
+        for name in [module for module in sys.modules if module.startswith("out_of_tree_package")]:
             monkeypatch.delitem(sys.modules, name)
         return code_of(load_strategy("out_of_tree_package.guess:guess"))
 
@@ -53,18 +53,20 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., di
 
 def test_every_strategy_rests_on_its_own_file_on_the_walk_and_on_what_they_import() -> None:
     for name in strategy_names():
-        found = code_of(load_strategy(name))
+        hashes = code_of(load_strategy(name))
         assert {f"disputatio.strategies.{name}", "disputatio.pipeline", "disputatio.agents.replies"} <= set(
-            found
+            hashes
         )
         strategies = {
-            ".".join(module.split(".")[:3]) for module in found if module.startswith("disputatio.strategies.")
+            ".".join(module.split(".")[:3])
+            for module in hashes
+            if module.startswith("disputatio.strategies.")
         }
         assert strategies == {f"disputatio.strategies.{name}"}
         assert not any(
-            one.startswith(("disputatio.cli", "disputatio.eval", "disputatio.store")) for one in found
+            one.startswith(("disputatio.cli", "disputatio.eval", "disputatio.store")) for one in hashes
         )
-        assert all(found.values())
+        assert all(hashes.values())
 
 
 def test_modules_may_be_added() -> None:

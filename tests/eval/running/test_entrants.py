@@ -15,7 +15,7 @@ DEBATE, VOTE = "debate=tests.eval.toy:debate", "vote=tests.eval.toy:vote"
 
 
 def _options(names: str, *settings: str, seed: int = 0) -> dict[str, dict[str, Any]]:
-    return {one.label: dict(one.options) for one in entrants(names, settings, seeds=[seed])}
+    return {entrant.label: dict(entrant.options) for entrant in entrants(names, settings, seeds=[seed])}
 
 
 def test_options_are_recorded_in_full_with_the_seed_of_the_evaluation() -> None:
@@ -25,23 +25,23 @@ def test_options_are_recorded_in_full_with_the_seed_of_the_evaluation() -> None:
 
 
 def test_a_plain_setting_is_for_all_that_know_it_and_a_named_one_for_one() -> None:
-    found = _options(f"{DEBATE}, {VOTE}", "k=5", "debate.k=none", "rounds=1", "shuffle_seed=9", seed=4)
-    assert (found["debate"]["k"], found["vote"]["k"]) == (None, 5)
-    assert (found["debate"]["rounds"], found["debate"]["shuffle_seed"]) == (1, 9)
-    assert found["vote"] == {"k": 5}
+    configured = _options(f"{DEBATE}, {VOTE}", "k=5", "debate.k=none", "rounds=1", "shuffle_seed=9", seed=4)
+    assert (configured["debate"]["k"], configured["vote"]["k"]) == (None, 5)
+    assert (configured["debate"]["rounds"], configured["debate"]["shuffle_seed"]) == (1, 9)
+    assert configured["vote"] == {"k": 5}
 
 
 def test_one_strategy_takes_part_twice_under_two_labels() -> None:
-    found = entrants(f"{DEBATE},one=tests.eval.toy:debate", ["one.rounds=1"])
-    assert [(one.label, one.strategy, one.options["rounds"]) for one in found] == [
+    configured = entrants(f"{DEBATE},one=tests.eval.toy:debate", ["one.rounds=1"])
+    assert [(entrant.label, entrant.strategy, entrant.options["rounds"]) for entrant in configured] == [
         ("debate", "tests.eval.toy:debate", 3),
         ("one", "tests.eval.toy:debate", 1),
     ]
 
 
 def test_a_strategy_out_of_the_tree_needs_no_label() -> None:
-    (found,) = entrants("tests.eval.toy:debate", ["tests.eval.toy:debate.rounds=1"])
-    assert (found.label, found.options["rounds"]) == ("tests.eval.toy:debate", 1)
+    (configured,) = entrants("tests.eval.toy:debate", ["tests.eval.toy:debate.rounds=1"])
+    assert (configured.label, configured.options["rounds"]) == ("tests.eval.toy:debate", 1)
 
 
 @pytest.mark.parametrize(
@@ -89,8 +89,8 @@ def test_an_entrant_carries_the_hash_of_its_prompts(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_strategy_with_a_seed_takes_part_once_for_each_and_others_once() -> None:
-    found = entrants(f"{DEBATE},{VOTE}", [], seeds=[3, 1, 2])
-    assert [(one.label, one.name, one.options.get("shuffle_seed")) for one in found] == [
+    configured = entrants(f"{DEBATE},{VOTE}", [], seeds=[3, 1, 2])
+    assert [(entrant.label, entrant.name, entrant.options.get("shuffle_seed")) for entrant in configured] == [
         ("debate", "debate", 3),
         ("debate#1", "debate", 1),
         ("debate#2", "debate", 2),
@@ -99,10 +99,10 @@ def test_a_strategy_with_a_seed_takes_part_once_for_each_and_others_once() -> No
 
 
 def test_a_seed_that_is_set_by_hand_is_not_varied() -> None:
-    found = entrants(DEBATE, ["shuffle_seed=9"], seeds=[0, 1])
-    assert [(one.label, one.options["shuffle_seed"]) for one in found] == [("debate", 9)]
+    configured = entrants(DEBATE, ["shuffle_seed=9"], seeds=[0, 1])
+    assert [(entrant.label, entrant.options["shuffle_seed"]) for entrant in configured] == [("debate", 9)]
 
 
 def test_an_entrant_carries_the_hashes_of_the_code_behind_it() -> None:
-    (found,) = entrants(DEBATE, [], code=["disputatio.llm.request"])
-    assert {"tests.eval.toy", "disputatio.pipeline", "disputatio.llm.request"} <= set(found.code)
+    (configured,) = entrants(DEBATE, [], code=["disputatio.llm.request"])
+    assert {"tests.eval.toy", "disputatio.pipeline", "disputatio.llm.request"} <= set(configured.code)

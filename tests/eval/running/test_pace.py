@@ -10,8 +10,8 @@ from disputatio.eval.running.pace import Pace
 def _pace(workers: int = 1, **times: list[float]) -> Pace:
     pace = Pace(workers=workers)
     for entrant, seconds in times.items():
-        for one in seconds:
-            pace.note(entrant, one)
+        for second in seconds:
+            pace.note(entrant, second)
     return pace
 
 

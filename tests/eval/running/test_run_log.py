@@ -166,10 +166,10 @@ def test_all_differences_are_named_and_a_folder_for_a_new_run(tmp_path: Path) ->
     other = replace(MANIFEST, model="local:other", engine="2")
     with pytest.raises(InputError) as refused:
         _begin(out, manifest=other, entrants=(replace(RIGHT, prompts="h9"),))
-    said = str(refused.value)
-    assert 'begun with model "scripted:toy", now it is "local:other"; begun with engine' in said
-    assert 'strategy right was begun with prompts "h1", now it is "h9"' in said
-    assert said.endswith(f"begin a new run with --out {tmp_path / 'runs-3'}, or ask as before")
+    refusal = str(refused.value)
+    assert 'begun with model "scripted:toy", now it is "local:other"; begun with engine' in refusal
+    assert 'strategy right was begun with prompts "h1", now it is "h9"' in refusal
+    assert refusal.endswith(f"begin a new run with --out {tmp_path / 'runs-3'}, or ask as before")
 
 
 def test_rows_that_are_read_otherwise_than_before_are_refused(tmp_path: Path) -> None:

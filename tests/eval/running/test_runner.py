@@ -145,11 +145,11 @@ def test_a_fault_that_passes_is_tried_again_at_the_end_of_the_run(tmp_path: Path
             raise ServerFault("the endpoint failed", 503)
         return ask(q, p, strategy, options, t)
 
-    heard: list[Progress] = []
-    outcome = _run(tmp_path, 2, [RIGHT], ask=failing, progress=heard.append)
+    updates: list[Progress] = []
+    outcome = _run(tmp_path, 2, [RIGHT], ask=failing, progress=updates.append)
     assert outcome == RunOutcome(done=2, kept=0, faults=0, bugs=0, retried=1)
     assert order == ["question 0", "question 1", "question 0"]
-    assert [(one.done, one.faults) for one in heard] == [(0, 1), (1, 1), (2, 0)]
+    assert [(update.done, update.faults) for update in updates] == [(0, 1), (1, 1), (2, 0)]
     assert [entry.state for entry in read_journal(tmp_path).entries] == ["done", "done"]
 
 
@@ -309,16 +309,16 @@ def test_no_more_questions_are_in_hand_than_there_are_workers(tmp_path: Path) ->
 
 
 def test_progress_counts_up_and_says_what_remains(tmp_path: Path) -> None:
-    heard: list[Progress] = []
-    _run(tmp_path, 2, progress=heard.append)
-    assert [(p.done, p.total, p.entrant, p.row) for p in heard] == [
+    updates: list[Progress] = []
+    _run(tmp_path, 2, progress=updates.append)
+    assert [(p.done, p.total, p.entrant, p.row) for p in updates] == [
         (1, 4, "right", 0),
         (2, 4, "half", 0),
         (3, 4, "right", 1),
         (4, 4, "half", 1),
     ]
-    assert all(p.left is not None for p in heard)
-    assert heard[-1].left == (0, 0, 0)
+    assert all(p.left is not None for p in updates)
+    assert updates[-1].left == (0, 0, 0)
 
 
 def _start(out: Path, count: int, workers: int) -> subprocess.Popen[str]:
@@ -389,4 +389,6 @@ def test_a_disk_that_fills_up_loses_no_acknowledged_record(tmp_path: Path) -> No
 
 def _scores(found: Mapping[str, Any]) -> list[tuple[Any, ...]]:
     (part,) = found["datasets"]
-    return [(one["strategy"], one["n"], one["em"], one["f1"], one["calls"]) for one in part["strategies"]]
+    return [
+        (line["strategy"], line["n"], line["em"], line["f1"], line["calls"]) for line in part["strategies"]
+    ]

@@ -35,7 +35,7 @@ def test_the_sum_of_squares_is_the_least_of_all_partitions() -> None:
     points = np.random.default_rng(3).normal(size=(8, 2))
 
     def spread(groups: list[list[int]]) -> float:
-        return sum(float(((points[one] - points[one].mean(axis=0)) ** 2).sum()) for one in groups)
+        return sum(float(((points[group] - points[group].mean(axis=0)) ** 2).sum()) for group in groups)
 
     halves = [
         [list(part), [n for n in range(8) if n not in part]]
@@ -68,9 +68,9 @@ def test_clusters_hold_every_row_once_and_copies_together(
     rows: list[tuple[float, ...]], k: int, seed: int
 ) -> None:
     groups = clustered(np.array(rows), k, seed)
-    assert sorted(n for one in groups for n in one) == list(range(len(rows)))
+    assert sorted(n for group in groups for n in group) == list(range(len(rows)))
     assert 1 <= len(groups) <= min(k, len(set(rows)))
-    place = {n: at for at, one in enumerate(groups) for n in one}
+    place = {n: at for at, group in enumerate(groups) for n in group}
     assert all(place[a] == place[b] for a in place for b in place if rows[a] == rows[b])
 
 
@@ -81,10 +81,10 @@ def test_subsets_are_different_take_one_of_each_cluster_and_are_as_many_as_can_b
 ) -> None:
     ends = list(itertools.accumulate(sizes))
     groups = [list(range(end - size, end)) for end, size in zip(ends, sizes, strict=True)]
-    found = subsets(groups, most, seed)
-    assert len(set(found)) == len(found) == min(most, int(np.prod(sizes)))
-    assert all(sum(n in group for n in one) == 1 for one in found for group in groups)
-    assert found == subsets(groups, most, seed)
+    drawn = subsets(groups, most, seed)
+    assert len(set(drawn)) == len(drawn) == min(most, int(np.prod(sizes)))
+    assert all(sum(n in group for n in one) == 1 for one in drawn for group in groups)
+    assert drawn == subsets(groups, most, seed)
 
 
 def test_another_seed_draws_other_subsets() -> None:

@@ -86,11 +86,11 @@ def distinct(texts: Sequence[str], *, beside: Sequence[str] = ()) -> list[str]:
     >>> distinct(["A ship left the old quay.", "A ship left the old quay !", "No boat came."])
     ['A ship left the old quay.', 'No boat came.']
     """
-    kept: list[str] = []
+    bearing_texts: list[str] = []
     for text in texts:
-        if all(likeness(text, other) < COPY for other in (*beside, *kept)):
-            kept.append(text)
-    return kept
+        if all(likeness(text, other) < COPY for other in (*beside, *bearing_texts)):
+            bearing_texts.append(text)
+    return bearing_texts
 
 
 def is_one_answer(first: str, second: str) -> bool:

@@ -103,13 +103,13 @@ def controlled(
             f"no question has what {kind} up to level {levels[-1]} takes: {reasons or 'no rows'}"
         )
     lies = [labelled for labelled in chosen if labelled.type == _MISINFO]
-    made = sum(lie.made for lie in lies)
+    lie_count = sum(lie.made for lie in lies)
     return Controlled(
         rows=tuple(rows),
         questions=questions,
         left_out=left_out,
-        published=len(lies) - made,
-        made=made,
+        published=len(lies) - lie_count,
+        made=lie_count,
         twins=sum(lie.twin for lie in lies),
     )
 
@@ -234,11 +234,11 @@ def _rows(
     fixed = len(texts) - levels[-1]
     order = chance.sample(range(len(texts)), len(texts))
     name = content_id("q", example.id, kind)
-    right = dict.fromkeys(each.answer for each in texts if each.type == _CORRECT)
-    wrong = dict.fromkeys(each.answer for each in texts if each.type == _MISINFO)
+    right = dict.fromkeys(text.answer for text in texts if text.type == _CORRECT)
+    wrong = dict.fromkeys(text.answer for text in texts if text.type == _MISINFO)
     rows: list[Mapping[str, Any]] = []
     for level in levels:
-        kept = [n for n in order if n < fixed + level]
+        chosen = [n for n in order if n < fixed + level]
         rows.append(
             {
                 "id": f"{name}-{level}",
@@ -252,7 +252,7 @@ def _rows(
                         "type": texts[n].type,
                         "answer": texts[n].answer,
                     }
-                    for n in kept
+                    for n in chosen
                 ],
                 "categories": _categories(kind, level),
             }

@@ -82,8 +82,8 @@ def fabricated(
     done: list[Material] = []
     for start in range(0, len(materials), AT_ONCE):
         done += _some(materials[start : start + AT_ONCE], kit, tries)
-        made = sum(material.made.get("generated", 0) for material in done)
-        say(f"{len(done)}/{len(materials)} questions, {made} texts by the model")
+        generated = sum(material.made.get("generated", 0) for material in done)
+        say(f"{len(done)}/{len(materials)} questions, {generated} texts by the model")
     return done
 
 
@@ -127,16 +127,16 @@ def _wrong(materials: Sequence[Material], kit: Kit) -> list[list[str]]:
 
 def wrong_answers(material: Material, offered: Sequence[str]) -> list[str]:
     """Of the answers offered those that will do, at most nine: short, wrong, told apart, not asked with."""
-    kept: list[str] = []
-    for answer in (one_line(each).strip(" .") for each in offered):
-        clash = (*material.gold, *kept)
+    usable: list[str] = []
+    for answer in (one_line(raw_text).strip(" .") for raw_text in offered):
+        clash = (*material.gold, *usable)
         if not 0 < len(bare_words(answer)) <= SHORT or stands(material.question, answer):
             continue
         if bears_any(" ".join(material.factual), [answer]):
             continue
         if not any(stands(answer, other) or stands(other, answer) for other in clash):
-            kept.append(answer)
-    return kept[:LIES]
+            usable.append(answer)
+    return usable[:LIES]
 
 
 def _reword(material: Material, n: int) -> tuple[Prompt, Callable[[str], bool]]:
@@ -160,10 +160,10 @@ def _write(asks: Sequence[tuple[Prompt, Callable[[str], bool]]], kit: Kit, tries
     """A text for each prompt that passes its check, empty where none did; tried again with another seed."""
     texts = [""] * len(asks)
     for turn in range(tries):
-        left = [n for n, text in enumerate(texts) if not text]
+        missing = [n for n, text in enumerate(texts) if not text]
         sampling = Sampling(max_tokens=160, temperature=0.7, seed=turn, schema=TEXT_SCHEMA)
         for n, completion in zip(
-            left, kit.complete("fabricator", [asks[n][0] for n in left], sampling), strict=True
+            missing, kit.complete("fabricator", [asks[n][0] for n in missing], sampling), strict=True
         ):
             try:
                 text = one_line(parse_object(completion, TEXT_SCHEMA)["text"])

@@ -87,11 +87,11 @@ def contradict(
         raise InputError(
             f"{len(rows)} pairs can be built, not {questions or 'any'}: {reasons or 'no questions'}"
         )
-    kept = [*rows.values()] if questions is None else chance.sample([*rows.values()], questions)
-    made: dict[str, int] = {}
-    for _, how in kept:
-        made[how] = made.get(how, 0) + 1
-    return Pairs(rows=tuple(row for row, _ in kept), made=made, left_out=left_out)
+    chosen_rows = [*rows.values()] if questions is None else chance.sample([*rows.values()], questions)
+    counts: dict[str, int] = {}
+    for _, how in chosen_rows:
+        counts[how] = counts.get(how, 0) + 1
+    return Pairs(rows=tuple(row for row, _ in chosen_rows), made=counts, left_out=left_out)
 
 
 def _pair(

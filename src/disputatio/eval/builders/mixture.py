@@ -110,13 +110,15 @@ def mix(
     }
     known = [(sense.question, sense.answers[0]) for question in ambiguous for sense in question.senses]
     rows, twins = [], 0
-    for each, number in chosen:
-        row, copied = _row(each, number, quotas, known, rarity, chance, seed)
+    for item, number in chosen:
+        row, copied = _row(item, number, quotas, known, rarity, chance, seed)
         rows.append(row)
         twins += copied
     for kind, shares in ((MISINFO, misinformation), (NOISY, noisy)):
-        made = sum(document["type"] == kind for row in rows for document in row["documents"])
-        owed = round(sum(level * count for level, count in wanted(shares, len(rows)).items())) - made
+        document_count = sum(document["type"] == kind for row in rows for document in row["documents"])
+        owed = (
+            round(sum(level * count for level, count in wanted(shares, len(rows)).items())) - document_count
+        )
         if owed > 0:
             short[f"passages of type {kind}"] = owed
     return Mixture(rows=tuple(rows), left_out=left_out, short=short, twins=twins)
@@ -180,9 +182,9 @@ def _row(
     lying = reserve = quotas[MISINFO].draw()
     for bearing in right:
         texts = distinct(bearing.texts)
-        kept = int(reserve > 0 and len(texts) > 2)  # for misinformation, which is a further passage
-        reserve -= kept
-        count = quotas[CORRECT].draw(len(texts) - kept)
+        reserved = int(reserve > 0 and len(texts) > 2)  # for misinformation, which is a further passage
+        reserve -= reserved
+        count = quotas[CORRECT].draw(len(texts) - reserved)
         quotas[CORRECT].add(count)
         documents += [{"text": text, "type": CORRECT, "answer": bearing.answer} for text in texts[:count]]
         spare += [(bearing, text) for text in texts[count:]]

@@ -123,12 +123,12 @@ _OPENINGS = (
 
 def _variants(texts: Sequence[str], wanted: int) -> list[str]:
     """So many texts that differ: the texts, then the same under other openings."""
-    kept: dict[str, None] = {}
+    wordings: dict[str, None] = {}
     for opening in _OPENINGS:
         for text in texts:
-            if len(kept) < wanted:
-                kept.setdefault(f"{opening}{text}")
-    return list(kept)
+            if len(wordings) < wanted:
+                wordings.setdefault(f"{opening}{text}")
+    return list(wordings)
 
 
 def substituted(materials: Sequence[Material], *, seed: int = 0) -> list[Material]:

@@ -113,11 +113,11 @@ def synthetic(
         ]
         done: dict[int, Synthetic] = {}
         for turn in range(1, TRIES + 1):
-            left = [draft for draft in waiting if not (draft.n in done and done[draft.n].question)]
-            for draft in left:
+            pending_drafts = [draft for draft in waiting if not (draft.n in done and done[draft.n].question)]
+            for draft in pending_drafts:
                 draft.evidence = _evidence(draft, draw, kit.retriever)
-            for made in _write(left, kit, turn, known):
-                done[made.n] = made
+            for generated in _write(pending_drafts, kit, turn, known):
+                done[generated.n] = generated
         yield from (done[draft.n] for draft in waiting)
 
 
@@ -163,10 +163,10 @@ def mixed(changes: Sequence[str]) -> dict[str, dict[str, float]]:
     return mix
 
 
-def row_of(made: Synthetic) -> dict[str, Any]:
+def row_of(generated: Synthetic) -> dict[str, Any]:
     """A question as a row that `jsonl` data sets have, with its categories and where its answers stand."""
     evidence = []
-    for answer, passage in zip(made.answers, made.passages, strict=True):
+    for answer, passage in zip(generated.answers, generated.passages, strict=True):
         span = find_quote(passage.text, answer)
         start, end = span or (0, 0)
         evidence.append(
@@ -179,10 +179,10 @@ def row_of(made: Synthetic) -> dict[str, Any]:
             }
         )
     return {
-        "n": made.n,
-        "question": made.question,
-        "gold": list(made.answers),
-        "categories": dict(made.categories),
+        "n": generated.n,
+        "question": generated.question,
+        "gold": list(generated.answers),
+        "categories": dict(generated.categories),
         "evidence": evidence,
         "passages": [
             {
@@ -197,17 +197,17 @@ def row_of(made: Synthetic) -> dict[str, Any]:
                 )
                 if value
             }
-            for passage in {passage.id: passage for passage in made.passages}.values()
+            for passage in {passage.id: passage for passage in generated.passages}.values()
         ],
     }
 
 
-def summary(made: Sequence[Synthetic]) -> dict[str, Any]:
+def summary(rows: Sequence[Synthetic]) -> dict[str, Any]:
     """How many questions came of it, of which kinds, and what the others lacked."""
-    good = [question for question in made if question.question]
+    good = [question for question in rows if question.question]
     return {
         "questions": len(good),
-        "failed": dict(Counter(question.fault for question in made if not question.question)),
+        "failed": dict(Counter(question.fault for question in rows if not question.question)),
         "categories": {
             name: dict(Counter(question.categories[name] for question in good))
             for name in (good[0].categories if good else ())
@@ -215,25 +215,25 @@ def summary(made: Sequence[Synthetic]) -> dict[str, Any]:
     }
 
 
-def fault_of(made: Synthetic, seen: Collection[str] = ()) -> str:
+def fault_of(generated: Synthetic, seen: Collection[str] = ()) -> str:
     """Why a question is of no use; empty when it is one."""
-    wanted = 1 if made.categories["answer"] == "factoid" else 2
-    if len(made.answers) != wanted:
+    wanted = 1 if generated.categories["answer"] == "factoid" else 2
+    if len(generated.answers) != wanted:
         return f"it has not {wanted} answers"
-    for answer, passage in zip(made.answers, made.passages, strict=True):
+    for answer, passage in zip(generated.answers, generated.passages, strict=True):
         if fault := _unfit(answer, passage):
             return fault
-        if squad_contains(made.question, answer):
+        if squad_contains(generated.question, answer):
             return "it gives an answer away"
-    if _SPEAKS_OF_TEXT.search(made.question):
+    if _SPEAKS_OF_TEXT.search(generated.question):
         return "it speaks of the passages"
-    formulation = made.categories["formulation"]
+    formulation = generated.categories["formulation"]
     least, most = _WORDS[formulation]
-    if not least <= len(made.question.split()) <= most:
+    if not least <= len(generated.question.split()) <= most:
         return f"it has not the length of a question that is {formulation}"
-    if "natural" in formulation and not made.question.rstrip().endswith(("?", ".", "？")):
+    if "natural" in formulation and not generated.question.rstrip().endswith(("?", ".", "？")):
         return "it is no natural question"
-    if squad_normalise(made.question) in seen:
+    if squad_normalise(generated.question) in seen:
         return "it was asked already"
     return ""
 
@@ -278,22 +278,22 @@ def _write(drafts: Sequence[_Draft], kit: Kit, turn: int, known: set[str]) -> It
     questions = {draft.n: wording for draft, wording in zip(ready, worded, strict=True)}
     for draft in drafts:
         wording = questions.get(draft.n, faults.get(draft.n, ""))
-        made = Synthetic(
+        generated = Synthetic(
             n=draft.n,
             categories=draft.categories,
             tries=turn,
             fault=wording if isinstance(wording, str) else "",
         )
         if isinstance(wording, str):
-            yield made
+            yield generated
             continue
         answers = tuple(answer for _, answer in facts[draft.n])
-        whole = replace(made, question=wording[0], answers=answers, passages=draft.evidence)
-        if fault := fault_of(whole, known):
-            yield replace(made, fault=fault)
+        complete = replace(generated, question=wording[0], answers=answers, passages=draft.evidence)
+        if fault := fault_of(complete, known):
+            yield replace(generated, fault=fault)
         else:
-            known.add(squad_normalise(whole.question))
-            yield whole
+            known.add(squad_normalise(complete.question))
+            yield complete
 
 
 def _evidence(draft: _Draft, draw: Draw, retriever: Retriever | None) -> tuple[Passage, ...]:

@@ -41,20 +41,22 @@ def synthesize(
     `about` is kept beside the file, and must be the same when a run goes on. Raises `InputError` where it is
     not or the file is another, `StoreError` for an index without passages, `LLMError`.
     """
-    whole = json.loads(
+    header = json.loads(
         json.dumps({**(about or {}), "seed": seed, "mix": {k: dict(v) for k, v in mix.items()}})
     )
     notes, failures = out.with_name(out.name + ".about.json"), out.with_name(out.name + ".failed.jsonl")
-    rows, failed = _begun(out, notes, failures, whole)
+    rows, failed = _begun(out, notes, failures, header)
     done = {row["n"] for row in (*rows, *failed)}
-    left = [n for n in range(questions) if n not in done]
+    remaining = [n for n in range(questions) if n not in done]
     count = sum(row["n"] < questions for row in rows)
     reasons: dict[str, int] = {}
     for row in failed:
         if row["n"] < questions:
             reasons[row["fault"]] = reasons.get(row["fault"], 0) + 1
     seen = [row["question"] for row in rows]
-    for question in synthetic(left, kit, draw_from(index), mix=mix, seed=seed, seen=seen) if left else ():
+    for question in (
+        synthetic(remaining, kit, draw_from(index), mix=mix, seed=seed, seen=seen) if remaining else ()
+    ):
         if question.question:
             _append(out, row_of(question))
             count += 1
@@ -93,7 +95,7 @@ def _live(dead: np.ndarray[Any, np.dtype[np.bool_]] | None, rows: int) -> np.nda
 
 
 def _begun(
-    out: Path, notes: Path, failures: Path, whole: Mapping[str, Any]
+    out: Path, notes: Path, failures: Path, header: Mapping[str, Any]
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """The rows and the failures that are there; a last line that was cut off by a kill is dropped."""
     if notes.is_file():
@@ -101,17 +103,17 @@ def _begun(
             before = json.loads(read_text(notes))
         except ValueError as error:
             raise InputError(f"{notes}: not JSON: {error}") from error
-        for key in sorted({*before, *whole}):
-            if before.get(key) != whole.get(key):
+        for key in sorted({*before, *header}):
+            if before.get(key) != header.get(key):
                 raise InputError(
                     f"{out}: begun with {key} {json.dumps(before.get(key))}, now it is "
-                    f"{json.dumps(whole.get(key))}: give another --out, or ask as before"
+                    f"{json.dumps(header.get(key))}: give another --out, or ask as before"
                 )
         return _rows(out), _rows(failures)
     if out.exists():
         raise InputError(f"{out}: is there already and not of this command ({notes.name} is missing)")
     try:
-        notes.write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
+        notes.write_text(json.dumps(header, indent=1) + "\n", encoding="utf-8")
     except OSError as error:
         raise InputError(f"{notes}: {error.strerror or error}") from error
     return [], []
@@ -121,12 +123,12 @@ def _rows(path: Path) -> list[dict[str, Any]]:
     if not path.is_file():
         return []
     text = read_text(path)
-    kept, _, torn = text.rpartition("\n")
+    complete, _, torn = text.rpartition("\n")
     if torn:
         with path.open("r+b") as file:
-            file.truncate(len(f"{kept}\n".encode()) if kept else 0)
+            file.truncate(len(f"{complete}\n".encode()) if complete else 0)
     rows = []
-    for number, line in enumerate(kept.split("\n") if kept else [], 1):
+    for number, line in enumerate(complete.split("\n") if complete else [], 1):
         try:
             row = json.loads(line)
             if not isinstance(row["n"], int):

@@ -107,7 +107,7 @@ def _client(name: str, repo: str, revision: str) -> tuple[Listing, Fetch]:
     if not sys.stderr.isatty():
         disable_progress_bars()
 
-    def said(error: Exception) -> DownloadError:
+    def named_error(error: Exception) -> DownloadError:
         if isinstance(error, LocalEntryNotFoundError | OfflineModeIsEnabled) or (
             isinstance(error, HTTPError) and not isinstance(error, HfHubHTTPError)
         ):
@@ -125,7 +125,7 @@ def _client(name: str, repo: str, revision: str) -> tuple[Listing, Fetch]:
             api = HfApi(endpoint=endpoint)
             return api.list_repo_files(repo, repo_type="dataset", revision=revision)
         except (HTTPError, EntryNotFoundError, OSError, ValueError) as error:
-            raise said(error) from error
+            raise named_error(error) from error
 
     def fetch(file: str) -> Path:
         try:
@@ -133,6 +133,6 @@ def _client(name: str, repo: str, revision: str) -> tuple[Listing, Fetch]:
                 hf_hub_download(repo, file, repo_type="dataset", revision=revision, endpoint=endpoint)
             )
         except (HTTPError, EntryNotFoundError, OSError, ValueError) as error:
-            raise said(error) from error
+            raise named_error(error) from error
 
     return listing, fetch

@@ -211,11 +211,11 @@ def _fill_means(table: Mapping[str, Any], row: list[Cell | None]) -> None:
     for at, about in enumerate(table["columns"]):
         if not about.get("mean"):
             continue
-        others = [cell for place, cell in enumerate(row) if place != at]
+        others = [cell for column, cell in enumerate(row) if column != at]
         values = [cell.value for cell in others if cell is not None and cell.value is not None]
-        whole = len(values) == len(others) and others[0] is not None
+        is_complete = len(values) == len(others) and others[0] is not None
         row[at] = None
-        if whole and others[0] is not None:
+        if is_complete and others[0] is not None:
             n = sum(cell.n for cell in others if cell is not None)
             row[at] = Cell(part=others[0].part, label="", value=sum(values) / len(values), n=n)
 

@@ -202,10 +202,10 @@ def kinds(
         )
     gap = min(14.0, room * 0.8 / max(1, len(marks)))
     for at, group in enumerate(marks):
-        for place, mark in enumerate(group):
+        for position, mark in enumerate(group):
             if mark is None:
                 continue
-            x = left + room * (place + 0.5) + gap * (at - (len(marks) - 1) / 2)
+            x = left + room * (position + 0.5) + gap * (at - (len(marks) - 1) / 2)
             if mark.span is not None:
                 top, foot = up.at(mark.span[1]), up.at(mark.span[0])
                 body.append(f'<path class="whisker s{_colour(mark)}" d="M{x:.1f} {top:.1f}V{foot:.1f}"/>')

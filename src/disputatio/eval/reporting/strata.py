@@ -32,10 +32,10 @@ def by_stratum(
     for key, example in examples.items():
         for stratum, value in example["strata"].items():
             kinds[stratum, value].append(key)
-    kept = set(common)
+    common_keys = set(common)
     lines = []
     for (stratum, value), keys in sorted(kinds.items(), key=lambda kind: in_order(*kind[0])):
-        shared = [key for key in keys if key in kept]
+        shared = [key for key in keys if key in common_keys]
         if not shared:
             continue
         records = {label: [rows[label][key].record for key in shared] for label in labels}

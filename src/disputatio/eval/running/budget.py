@@ -132,9 +132,9 @@ class Meter:
         for model in (kit.model, *kit.roles.values()):
             if self.budget.prices is not None:
                 self.budget.prices.of(model.name)
-        made = {id(model): Metered(model, self) for model in (kit.model, *kit.roles.values())}
-        roles = {role: made[id(model)] for role, model in kit.roles.items()}
-        return replace(kit, model=made[id(kit.model)], roles=roles)
+        metered_models = {id(model): Metered(model, self) for model in (kit.model, *kit.roles.values())}
+        roles = {role: metered_models[id(model)] for role, model in kit.roles.items()}
+        return replace(kit, model=metered_models[id(kit.model)], roles=roles)
 
     def admits(self, entrant: str) -> bool:
         """Whether a question may be begun: the most that its entrant took still fits beside those in hand."""
@@ -210,12 +210,12 @@ class Meter:
         replies: Sequence[Completion | Choice | None],
     ) -> None:
         """Count what a batch took in place of what was set aside; a failed call has no known tokens."""
-        made = [
+        events = [
             (reply.usage, prompt)
             for reply, prompt in zip(replies, prompts, strict=False)
             if reply is not None and not reply.journalled
         ]
-        usage = total_usage(used for used, _ in made)
+        usage = total_usage(used for used, _ in events)
         usage = replace(usage, calls=usage.calls + sum(reply is None for reply in replies))
         if usage.calls:
             self._keep(question.example, question.entrant, model, usage)
@@ -224,7 +224,7 @@ class Meter:
             self._reserved = self._reserved.plus(worst, -1)
             self.spent = self.spent.plus(amount)
             question.took = question.took.plus(amount)
-            for used, prompt in made:
+            for used, prompt in events:
                 if used.prompt_tokens:
                     density = _bytes(prompt) / used.prompt_tokens
                     self._density[model] = min(density, self._density.get(model, density))

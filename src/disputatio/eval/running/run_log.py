@@ -306,10 +306,10 @@ def _compare(
             lead = f"strategy {entrant.label} was begun with"
             now = json.loads(_dump(asdict(entrant)))
             clauses += differences(asdict(known[entrant.label]), now, lead)
-    kept = {name: json.loads(body) for name, body in database.execute("SELECT id, body FROM examples")}
+    bodies = {name: json.loads(body) for name, body in database.execute("SELECT id, body FROM examples")}
     for example in examples:
         now = json.loads(_dump(_labels(example)))
-        before = {key: kept.get(example.id, now)[key] for key in _SCORED}
+        before = {key: bodies.get(example.id, now)[key] for key in _SCORED}
         if changed := differences(before, now, f"row {example.row} was begun with"):
             clauses += changed
             break  # the first says what happened

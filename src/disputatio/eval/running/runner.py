@@ -139,7 +139,7 @@ def run(
             for entrant in entrants
             if (example.id, entrant.label) not in done
         ]
-        kept = len(examples) * len(entrants) - len(tasks)
+        resumed = len(examples) * len(entrants) - len(tasks)
         if meter is not None:
             meter.begin(journal.spent(), journal.spend)
         if tasks and prepare is not None:
@@ -159,17 +159,17 @@ def run(
                 waiting=Counter(task.entrant.label for task in tasks),
             )
             work.go(tasks)
-    left = {label: count for label, count in work.waiting.items() if count}
+    waiting = {label: count for label, count in work.waiting.items() if count}
     failed = Counter(work.failed.values())
     return RunOutcome(
-        done=len(tasks) - sum(left.values()) - failed.total(),
-        kept=kept,
+        done=len(tasks) - sum(waiting.values()) - failed.total(),
+        kept=resumed,
         faults=failed["fault"],
         bugs=failed["bug"],
-        left=sum(left.values()),
-        stopped=work.why_stopped() if left else "",
+        left=sum(waiting.values()),
+        stopped=work.why_stopped() if waiting else "",
         retried=work.retried,
-        waiting=left,
+        waiting=waiting,
     )
 
 

@@ -14,7 +14,7 @@ from tests.eval.data.formats.rows import CLAIM, JUDGED, MORGANA, file_of
 
 def test_a_synthetic_question_has_its_pages_as_passages_and_its_categories_as_strata(tmp_path: Path) -> None:
     (example,) = load(f"datamorgana:{file_of(tmp_path, [MORGANA])}")
-    assert [one.source for one in example.passages] == ["aa-1", "bb-2"]
+    assert [passage.source for passage in example.passages] == ["aa-1", "bb-2"]
     assert example.metadata["pages"] == ("<urn:uuid:aa-1>", "<urn:uuid:bb-2>")
     assert example.metadata["strata"] == {"answer type": "comparison", "premise": "direct", "user": "novice"}
     assert example.gold == (MORGANA["answer"],)
@@ -33,7 +33,7 @@ def test_a_graded_answer_keeps_its_grades_apart_from_the_question(tmp_path: Path
     assert first.metadata["answer"] == "Its piers are cracked."
     assert second.metadata["answer"] == ""
     assert first.passages == ()
-    assert [one.row for one in load(f"judged_answers:{path}#Basic_RAG")] == [1]
+    assert [example.row for example in load(f"judged_answers:{path}#Basic_RAG")] == [1]
 
 
 @pytest.mark.parametrize("grade", ["1.8", None, True, float("nan")])
@@ -55,6 +55,6 @@ def test_a_claim_has_its_evidence_without_the_head_that_numbers_it(tmp_path: Pat
 
 def test_a_claim_that_experts_did_not_judge_has_no_support(tmp_path: Path) -> None:
     path = file_of(tmp_path, [{**CLAIM, "support": "N/A"}, {**CLAIM, "support": None}])
-    assert [one.metadata["support"] for one in load(f"expertqa:{path}")] == ["", ""]
+    assert [example.metadata["support"] for example in load(f"expertqa:{path}")] == ["", ""]
     with pytest.raises(InputError, match="support 'Maybe' is none of Complete, Partial"):
         load(f"expertqa:{file_of(tmp_path, [{**CLAIM, 'support': 'Maybe'}])}")

@@ -23,11 +23,11 @@ from tests.eval.data.formats.rows import file_of
 def test_every_document_of_an_ambiguous_name_bears_a_gold_answer(tmp_path: Path) -> None:
     columns = {key: [one[key] for one in AMBIGDOCS["documents"]] for key in AMBIGDOCS["documents"][0]}
     path = file_of(tmp_path, [AMBIGDOCS, {**AMBIGDOCS, "qid": "8", "documents": columns}])
-    one, same = load(f"ambigdocs:{path}")
-    assert one.gold == same.gold == ("Lund", "Oslo")
-    assert [p.title for p in one.passages] == ["Ada Fen (chemist)", "Ada Fen (diver)"]
-    assert one.metadata["answers"] == ("Lund", "Oslo")
-    assert one.passages == same.passages
+    first, same = load(f"ambigdocs:{path}")
+    assert first.gold == same.gold == ("Lund", "Oslo")
+    assert [p.title for p in first.passages] == ["Ada Fen (chemist)", "Ada Fen (diver)"]
+    assert first.metadata["answers"] == ("Lund", "Oslo")
+    assert first.passages == same.passages
 
 
 def test_real_and_fabricated_passages_are_mixed_and_told_apart_in_the_metadata_alone(tmp_path: Path) -> None:

@@ -82,9 +82,9 @@ def test_a_subject_is_read_from_a_table_without_a_head_and_a_folder_of_them_has_
 
 
 def test_a_subject_is_read_from_lines_with_the_answer_as_a_number_or_a_letter(tmp_path: Path) -> None:
-    one, same = load(f"mmlu:{file_of(tmp_path, [MMLU, {**MMLU, 'answer': 'B'}])}")
-    assert one.gold == same.gold == ("B. Femur",)
-    assert one.metadata["part"] == "anatomy"
+    first, same = load(f"mmlu:{file_of(tmp_path, [MMLU, {**MMLU, 'answer': 'B'}])}")
+    assert first.gold == same.gold == ("B. Femur",)
+    assert first.metadata["part"] == "anatomy"
     for answer in (4, -1, "E", "", None, True):
         with pytest.raises(InputError, match="is none of its 4 options"):
             load(f"mmlu:{file_of(tmp_path, [{**MMLU, 'answer': answer}])}")

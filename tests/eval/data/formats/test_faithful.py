@@ -39,11 +39,11 @@ def test_the_documents_of_a_contradiction_are_passages_and_the_first_is_right(tm
 
 def test_to_keep_to_a_context_that_lies_is_right(tmp_path: Path) -> None:
     written = {**COUNTERFACTUAL, "choices": str(COUNTERFACTUAL["choices"])}
-    one, same = load(f"faitheval_counterfactual:{file_of(tmp_path, [COUNTERFACTUAL, written])}")
-    assert one.question == same.question
-    assert one.gold == ("B. cheese",)  # numbered options are lettered
-    assert score_answer(["cheese"], one, ("choice",)) == {"accuracy": 1.0}
-    assert score_answer(["iron"], one, ("choice",)) == {"accuracy": 0.0}
+    first, same = load(f"faitheval_counterfactual:{file_of(tmp_path, [COUNTERFACTUAL, written])}")
+    assert first.question == same.question
+    assert first.gold == ("B. cheese",)  # numbered options are lettered
+    assert score_answer(["cheese"], first, ("choice",)) == {"accuracy": 1.0}
+    assert score_answer(["iron"], first, ("choice",)) == {"accuracy": 0.0}
     with pytest.raises(InputError, match="answerKey '5' is none of its options 1, 2, 3, 4"):
         load(f"faitheval_counterfactual:{file_of(tmp_path, [{**COUNTERFACTUAL, 'answerKey': '5'}])}")
 

@@ -66,6 +66,6 @@ def test_junk_in_a_field_is_read_or_named(name: str) -> None:
                 check([example])
                 score_answer(["a"], example, form.metrics)
                 texts = [example.question, *example.gold, *example.wrong]
-                for one in example.passages:
-                    texts += [one.text, one.title, one.url, one.date, one.source]
-                assert all(isinstance(one, str) for one in texts), (at, junk)
+                for passage in example.passages:
+                    texts += [passage.text, passage.title, passage.url, passage.date, passage.source]
+                assert all(isinstance(text, str) for text in texts), (at, junk)

@@ -70,8 +70,8 @@ def test_the_test_ids_beside_the_file_make_its_parts(tmp_path: Path) -> None:
         load(f"pubmedqa:{path}#test")
     before = identify(f"pubmedqa:{path}").sha256
     (tmp_path / "test_ground_truth.json").write_text(json.dumps({"102": "yes"}))
-    assert [one.metadata["id"] for one in load(f"pubmedqa:{path}#test")] == ["102"]
-    assert [one.metadata["id"] for one in load(f"pubmedqa:{path}#train")] == ["101"]
+    assert [example.metadata["id"] for example in load(f"pubmedqa:{path}#test")] == ["102"]
+    assert [example.metadata["id"] for example in load(f"pubmedqa:{path}#train")] == ["101"]
     assert identify(f"pubmedqa:{path}").sha256 != before
 
 

@@ -75,8 +75,8 @@ def test_annotations_told_by_columns_are_the_same(tmp_path: Path) -> None:
             [{"question": [p["question"] for p in pairs], "answer": [p["answer"] for p in pairs]}],
         ],
     }
-    one, same = load(f"ambignq:{file_of(tmp_path, [AMBIGNQ, {**AMBIGNQ, 'annotations': columns}])}")
-    assert one.metadata["readings"] == same.metadata["readings"]
+    first, same = load(f"ambignq:{file_of(tmp_path, [AMBIGNQ, {**AMBIGNQ, 'annotations': columns}])}")
+    assert first.metadata["readings"] == same.metadata["readings"]
 
 
 def test_trivia_is_read_from_the_published_object_and_texts_from_its_copies(tmp_path: Path) -> None:
@@ -98,13 +98,13 @@ def test_two_hops_of_a_question_are_told_from_distractors(tmp_path: Path) -> Non
     }
     path = tmp_path / "hotpot.json"
     path.write_text(json.dumps([HOTPOT, copy]), encoding="utf-8")
-    one, same = load(f"hotpotqa:{path}")
-    assert one.metadata["types"] == same.metadata["types"] == ("supporting", "supporting", "distractor")
-    assert one.passages == same.passages
-    assert one.passages[0].text == "It is in Lund. It is long."
-    assert score_answer(["No, only one is"], one, ("accuracy",)) == {"accuracy": 1.0}
-    assert score_answer(["Yes, no doubt"], one, ("accuracy",)) == {"accuracy": 0.0}
-    (again,) = [note for note in check([one, same]) if "earlier row" in note]
+    first, same = load(f"hotpotqa:{path}")
+    assert first.metadata["types"] == same.metadata["types"] == ("supporting", "supporting", "distractor")
+    assert first.passages == same.passages
+    assert first.passages[0].text == "It is in Lund. It is long."
+    assert score_answer(["No, only one is"], first, ("accuracy",)) == {"accuracy": 1.0}
+    assert score_answer(["Yes, no doubt"], first, ("accuracy",)) == {"accuracy": 0.0}
+    (again,) = [note for note in check([first, same]) if "earlier row" in note]
     assert again.startswith("1 of 2 rows have the id of an earlier row, or are that row again (rows 1)")
 
 

@@ -16,7 +16,10 @@ from tests.eval.data.formats.rows import RETRIEVAL, file_of
 
 def test_texts_and_objects_become_passages_and_those_without_text_do_not(tmp_path: Path) -> None:
     (example,) = load(f"retrievalqa:{file_of(tmp_path, [RETRIEVAL])}")
-    assert [(one.title, one.source) for one in example.passages] == [("", "doc1"), ("Ola", "doc3")]
+    assert [(passage.title, passage.source) for passage in example.passages] == [
+        ("", "doc1"),
+        ("Ola", "doc3"),
+    ]
     assert example.gold == ("Ola Fen", "Ola")
     assert example.metadata["part"] == "toolqa"
 
