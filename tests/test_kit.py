@@ -13,7 +13,7 @@ from disputatio.kit import Kit, chat
 from disputatio.llm.scripted import Scripted
 from disputatio.store.in_memory import InMemory
 from disputatio.trace import Trace, prompt_hash
-from disputatio.types import Completion, Message, Passage, Prompt, Sampling, Source, Usage
+from disputatio.types import Completion, Hit, Message, Passage, Prompt, Sampling, Source, Usage
 
 PASSAGES = [Passage(id=f"p{n}", source=f"s{n}", text=f"Text number {n}.") for n in (1, 2, 3)]
 ASK = chat("Be brief.", "Which town?")
@@ -165,3 +165,15 @@ def test_passages_in_hand_are_read_in_their_order() -> None:
     kit = Kit(model=Scripted([]), retriever=InMemory(PASSAGES))
     assert [one.id for one in kit.passages("number 3")] == ["p1", "p2", "p3"]
     assert [one.id for one in kit.passages("number 3", k=1)] == ["p3"]
+
+
+def test_what_a_retriever_finds_against_the_options_is_dropped() -> None:
+    class Careless:
+        def search(self, query: str, *, k: int | None = None, **_: object) -> list[Hit]:
+            texts = [("a", "x"), ("b", "x"), ("c", "x"), ("d", "y"), ("e", ""), ("f", "")]
+            return [Hit(passage=Passage(id=i, source=s, text=i), score=1.0) for i, s in texts]
+
+    kit = Kit(model=Scripted([]), retriever=Careless())
+    assert [hit.passage.id for hit in kit.search("?", exclude=("a", "d"))] == ["b", "c", "e", "f"]
+    assert [hit.passage.id for hit in kit.search("?", sources=("y", ""))] == ["d", "e", "f"]
+    assert [hit.passage.id for hit in kit.search("?", per_source=2)] == ["a", "b", "d", "e", "f"]

@@ -6,6 +6,7 @@ role, batches, counts and traces.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field, replace
@@ -131,11 +132,15 @@ class Kit:
         sources: Collection[str] | None = None,
         exclude: Collection[str] = (),
     ) -> list[Hit]:
-        """Hits for a query; raises `MissingPart` where there is nothing to search."""
+        """Hits for a query; raises `MissingPart` where there is nothing to search.
+
+        What a retriever of the user's own returns against `exclude`, `sources` or `per_source` is dropped.
+        """
         self.cancel.check()
         if self.retriever is None:
             raise MissingPart("there is nothing to search: give --index DIR or --passages FILE")
         hits = self.retriever.search(query, k=k, per_source=per_source, sources=sources, exclude=exclude)
+        hits = _within(hits, per_source, sources, exclude)
         search = PastSearch(
             query=query,
             hits=tuple(
@@ -183,6 +188,21 @@ class Kit:
             sources=[passage.source for passage in passages],
             elsewhere=search.elsewhere,
         )
+
+
+def _within(
+    hits: Sequence[Hit], per_source: int | None, sources: Collection[str] | None, exclude: Collection[str]
+) -> list[Hit]:
+    """The hits that a search's options allow; passages without a source are sources of their own."""
+    allowed: list[Hit] = []
+    counts: Counter[str] = Counter()
+    for hit in hits:
+        source = hit.passage.source
+        counts[source] += 1
+        is_excluded = hit.passage.id in exclude or (sources is not None and source not in sources)
+        if not is_excluded and (per_source is None or not source or counts[source] <= per_source):
+            allowed.append(hit)
+    return allowed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -356,7 +356,7 @@ class Answer(Presentable):
     rounds: int = 0
     retrievals: int | None = None
     assumed: tuple[str, ...] = ()
-    basis: Basis | None = None
+    basis: Basis | None = field(default=None, repr=False)
 
     def without(
         self, *, sources: Collection[str] = (), owners: Collection[str] = (), passages: Collection[str] = ()
