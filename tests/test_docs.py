@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -224,6 +225,14 @@ def test_links_within_the_project_lead_somewhere(page: Path) -> None:
 
 
 # --- the checks themselves ----------------------------------------------------------------------
+def test_the_picture_of_an_answer_is_small_and_loads_nothing() -> None:
+    picture = (ROOT / "docs" / "screens" / "answer.svg").read_text(encoding="utf-8")
+    elements = [element.tag.rpartition("}")[2] for element in ElementTree.fromstring(picture).iter()]
+    assert {"script", "image", "foreignObject", "a"}.isdisjoint(elements)
+    assert "@import" not in picture and "url(http" not in picture
+    assert len(picture) < 200_000
+
+
 def test_the_list_of_strategies_is_that_of_the_program() -> None:
     page = (ROOT / "docs" / "how-to" / "strategies.md").read_text(encoding="utf-8")
     listed = re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)
