@@ -54,7 +54,7 @@ def ways_of(folder: Path, passages: Sequence[str]) -> tuple[dict[str, Way], str]
     tokenizer.no_padding()
     tokenizer.enable_truncation(found.settings.max_tokens)
     tokens = [one.ids for one in tokenizer.encode_batch(list(passages))]
-    lengths = [len(one) for one in tokens]
+    lengths = [len(token) for token in tokens]
     order = sorted(range(len(tokens)), key=lengths.__getitem__)
 
     def fixed(size: int) -> Batches:
@@ -138,8 +138,8 @@ def main() -> int:
             rates[name].append(len(passages) / (time.perf_counter() - start))
     print(f"{shape}; {told.rounds} rounds.\n")
     print("| way | best, passages a second | median |\n|---|---|---|")
-    for name, found in rates.items():
-        print(f"| {name} | {max(found):.0f} | {statistics.median(found):.0f} |")
+    for name, rate in rates.items():
+        print(f"| {name} | {max(rate):.0f} | {statistics.median(rate):.0f} |")
     return 0
 
 

@@ -71,7 +71,7 @@ class Noted:
                 usage = word.usage
                 self.calls.append(
                     {
-                        "messages": [[one.role, one.content] for one in prompt.messages],
+                        "messages": [[message.role, message.content] for message in prompt.messages],
                         "sampling": asdict(sampling),
                         "tokens": [usage.prompt_tokens, usage.cached_tokens, usage.completion_tokens],
                     }
@@ -107,10 +107,10 @@ def measure_run(given: argparse.Namespace) -> Found:
         prepare=ready,
     )
     wall = time.perf_counter() - began[0]
-    read, cached, written = (sum(one["tokens"][at] for one in noted.calls) for at in range(3))
+    read, cached, written = (sum(call["tokens"][at] for call in noted.calls) for at in range(3))
     if given.in_flight == 1:
         calls = given.work / f"{given.child}.calls.jsonl"
-        calls.write_text("".join(json.dumps(one) + "\n" for one in noted.calls), encoding="utf-8")
+        calls.write_text("".join(json.dumps(call) + "\n" for call in noted.calls), encoding="utf-8")
     return {
         "strategy": given.child,
         "in_flight": given.in_flight,
@@ -152,8 +152,8 @@ def measure_ceiling(given: argparse.Namespace) -> Found:
     model = build_kit(read_settings(journal="none", model=given.model)).model
     load_models(Kit(model=model))
     prompts = [
-        Prompt(messages=tuple(Message(role=role, content=text) for role, text in one["messages"]))
-        for one in calls
+        Prompt(messages=tuple(Message(role=role, content=text) for role, text in call["messages"]))
+        for call in calls
     ]
     start = time.perf_counter()
     read = model.complete(prompts, Sampling(max_tokens=1))

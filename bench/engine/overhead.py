@@ -35,7 +35,7 @@ def main() -> None:
     given = options.parse_args()
     kit = build_kit(read_settings(journal="none"))
     kit.complete("reader", [chat("", "Say yes.")], Sampling(max_tokens=1))  # loads the engine
-    questions = [one["question"] for one in json.loads((EXAMPLES / "questions.json").read_text())][
+    questions = [row["question"] for row in json.loads((EXAMPLES / "questions.json").read_text())][
         : given.questions
     ]
     lines = [

@@ -115,7 +115,7 @@ def measure(send: Any, run: Callable[..., dict[str, float]], name: str, asked: a
         del votes
     last = dict(results[-1])
     for clock in ("seconds", "cpu_seconds"):
-        last[clock] = min(one[clock] for one in results)
+        last[clock] = min(result[clock] for result in results)
     last["peak_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     send.send({**last, "runs": len(results)})
 

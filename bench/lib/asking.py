@@ -64,16 +64,16 @@ class Asked:
     def tokens(self, *roles: str) -> int:
         """Prompt and new tokens of the calls, of all roles or these."""
         return sum(
-            one["prompt_tokens"] + one["completion_tokens"]
-            for one in self.trace.events
-            if one["event"] in ("complete", "choose") and (not roles or one["role"] in roles)
+            event["prompt_tokens"] + event["completion_tokens"]
+            for event in self.trace.events
+            if event["event"] in ("complete", "choose") and (not roles or event["role"] in roles)
         )
 
     def calls(self, *roles: str) -> int:
         """Calls, of all roles or these."""
         return sum(
-            one["event"] in ("complete", "choose") and (not roles or one["role"] in roles)
-            for one in self.trace.events
+            event["event"] in ("complete", "choose") and (not roles or event["role"] in roles)
+            for event in self.trace.events
         )
 
 

@@ -111,8 +111,8 @@ def auc(scores: Sequence[float], labels: Sequence[bool]) -> float | None:
     >>> auc([0.1, 0.4, 0.35, 0.8], [False, False, True, True]), auc([1.0], [True])
     (0.75, None)
     """
-    ups = [one for one, label in zip(scores, labels, strict=True) if label]
-    downs = [one for one, label in zip(scores, labels, strict=True) if not label]
+    ups = [score for score, label in zip(scores, labels, strict=True) if label]
+    downs = [score for score, label in zip(scores, labels, strict=True) if not label]
     if not ups or not downs:
         return None
     won = sum((up > down) + (up == down) / 2 for up in ups for down in downs)
@@ -148,7 +148,7 @@ def walked(
     default = ask({"delta1": DELTA1, "delta4": DELTA4})
     usage = default.trace.usage()
     checks = {
-        name: [one for one in whole.trace.events if one["event"] == name]
+        name: [event for event in whole.trace.events if event["event"] == name]
         for name in ("pre_check", "post_check")
     }
     return Walk(
@@ -167,9 +167,9 @@ def swept(paths: Sequence[Walk]) -> dict[str, Any]:
     """Figure 3: accuracy and direct answers by delta1, and of what retrieves accuracy and rounds by delta4."""
     first, second = [], []
     for delta in SWEEP:
-        found = [decided(one, delta, DELTA4) for one in paths]
+        found = [decided(path, delta, DELTA4) for path in paths]
         first.append({"delta": str(delta), **rates(found)})
-    retrieved = [one for one in paths if one.pre > DELTA1]
+    retrieved = [path for path in paths if path.pre > DELTA1]
     for delta in (*SWEEP[:-1], math.inf):
         found = [decided(one, -math.inf, delta) for one in retrieved]
         second.append({"delta": str(delta), **rates(found)})
@@ -191,14 +191,16 @@ def rates(found: Sequence[Decided]) -> dict[str, float | None]:
 
 def entered(name: str, paths: Sequence[Walk], faults: Sequence[str], arms: Sequence[str]) -> dict[str, Any]:
     """All that one data set comes to."""
-    ours = [decided(one, DELTA1, DELTA4) for one in paths]
+    ours = [decided(path, DELTA1, DELTA4) for path in paths]
     columns: dict[str, list[float | None]] = {
-        "no retrieval": [one.right[0] for one in paths],
+        "no retrieval": [path.right[0] for path in paths],
         "ac_rag": [one.right for one in ours],
-        **{label: [one.arms[label] for one in paths] for label in arms},
+        **{label: [path.arms[label] for path in paths] for label in arms},
     }
-    wrong = [not one.right[0] for one in paths]
-    helped = [(one.pre, one.right[0] < best) for one in paths if (best := max(one.right[1:])) != one.right[0]]
+    wrong = [not path.right[0] for path in paths]
+    helped = [
+        (path.pre, path.right[0] < best) for path in paths if (best := max(path.right[1:])) != path.right[0]
+    ]
     return {
         "name": name,
         "n": len(paths),
@@ -208,19 +210,19 @@ def entered(name: str, paths: Sequence[Walk], faults: Sequence[str], arms: Seque
         **rates(ours),
         "sweep": swept(paths),
         "auc": {
-            "direct answer wrong": auc([one.pre for one in paths], wrong),
+            "direct answer wrong": auc([path.pre for path in paths], wrong),
             "retrieval changes it for the better": auc(
                 [pre for pre, _ in helped], [good for _, good in helped]
             ),
             "n changed": len(helped),
         },
         "retrieves": {
-            str(delta): sum(one.pre > delta for one in paths) / max(len(paths), 1) for delta in SWEEP
+            str(delta): sum(path.pre > delta for path in paths) / max(len(paths), 1) for delta in SWEEP
         },
-        "calls": sum(one.calls for one in paths) / max(len(paths), 1),
-        "tokens": sum(one.tokens for one in paths) / max(len(paths), 1),
-        "seconds": sum(one.seconds for one in paths) / max(len(paths), 1),
-        "paths": [asdict(one) for one in paths],
+        "calls": sum(path.calls for path in paths) / max(len(paths), 1),
+        "tokens": sum(path.tokens for path in paths) / max(len(paths), 1),
+        "seconds": sum(path.seconds for path in paths) / max(len(paths), 1),
+        "paths": [asdict(path) for path in paths],
     }
 
 
@@ -256,8 +258,8 @@ def opened(path: Path, data: Path) -> Index:
         say("ingesting the abstracts of PubMedQA")
         rows = corpus(f"pubmedqa:{data / 'pubmedqa/ori_pqal.jsonl'}")
         index.add(
-            Passage(text=one["text"], source=one["source"], url=one.get("url", ""), date=one.get("date", ""))
-            for one in rows
+            Passage(text=row["text"], source=row["source"], url=row.get("url", ""), date=row.get("date", ""))
+            for row in rows
         )
     return index
 
@@ -271,13 +273,13 @@ def write(out: Mapping[str, Any], path: Path) -> None:
     for part in out["sets"]:
         for which, right in (("delta1", "direct"), ("delta4", "iters")):
             rows = part["sweep"][which]
-            ticks = [one["delta"].replace("inf", "∞") for one in rows]
+            ticks = [row["delta"].replace("inf", "∞") for row in rows]
             shown = {"delta1": "δ1, pre-check", "delta4": "δ4, post-check"}[which]
             chart = lines(
                 f"{part['name']}, n = {part['n']}",
                 ticks,
-                {"accuracy": [one["accuracy"] for one in rows]},
-                right={right if right == "iters" else "direct-answer rate": [one[right] for one in rows]},
+                {"accuracy": [row["accuracy"] for row in rows]},
+                right={right if right == "iters" else "direct-answer rate": [row[right] for row in rows]},
                 below=shown,
             )
             write_whole(charts / f"{part['name']}_{which}.svg", chart)
@@ -386,7 +388,7 @@ def main() -> None:
         "standard RAG, 1 passage": {**PLAIN, "k": 1},
         f"standard RAG, {given.k} passages": {**PLAIN, "k": given.k},
     }
-    arms |= {label: dict(one) for label, one in ABLATIONS.items()} if given.ablations else {}
+    arms |= {label: dict(ablation) for label, ablation in ABLATIONS.items()} if given.ablations else {}
     played = f"{kit.cast('detector').name} as detector, {kit.cast('resolver').name} as resolver"
     out: dict[str, Any] = {"about": given.about, "model": played, "sets": []}
     for name in given.sets:

@@ -60,7 +60,7 @@ def main() -> None:
     claims = drawn(usable, given.claims, given.seed)
     print("# Claim verification on ExpertQA\n")
     print("`python -m bench.papers.claim_verification claim_judgements.jsonl`\n")
-    told = Counter(one.metadata["support"] for one in claims)
+    told = Counter(claim.metadata["support"] for claim in claims)
     words = ", ".join(f"{label} {told[label]}" for label in LABELS)
     print(f"{len(claims)} of {len(usable)} claims with evidence in words, seed {given.seed}: {words}.\n")
     plots: dict[str, list[Scored]] = {}
@@ -86,8 +86,8 @@ def judges(
 
         def asked(claims: Sequence[Example]) -> list[float]:
             pairs = [
-                ("\n\n".join(text.text for text in one.passages), bare(one.metadata["claim"]))
-                for one in claims
+                ("\n\n".join(text.text for text in claim.passages), bare(claim.metadata["claim"]))
+                for claim in claims
             ]
             return list(ModelJudge(kit.with_trace(Trace())).entails(pairs))
 
@@ -101,9 +101,9 @@ def one_by_one(judge: Entailment) -> Callable[[Sequence[Example]], list[float]]:
     """A judge that reads one text at a time; of a claim's texts the best counts."""
 
     def asked(claims: Sequence[Example]) -> list[float]:
-        pairs = [(text.text, bare(one.metadata["claim"])) for one in claims for text in one.passages]
+        pairs = [(text.text, bare(claim.metadata["claim"])) for claim in claims for text in claim.passages]
         scores = iter(judge.entails(pairs))
-        return [max(next(scores) for _ in one.passages) for one in claims]
+        return [max(next(scores) for _ in claim.passages) for claim in claims]
 
     return asked
 

@@ -119,12 +119,12 @@ def value(row: Row | None, name: str) -> float | None:
 
 def column(rows: Iterable[Row | None], name: str) -> list[float | None]:
     """A score or cost of each row."""
-    return [value(one, name) for one in rows]
+    return [value(row, name) for row in rows]
 
 
 def within(rows: Rows, group: str) -> list[Row]:
     """The rows of a group."""
-    return [one for one in rows if GROUPS[group](one)]
+    return [row for row in rows if GROUPS[group](row)]
 
 
 # --- all figures ----------------------------------------------------------------------------------
@@ -181,9 +181,9 @@ def measured(rows: Rows, names: Sequence[str] = (*SCORES, *COSTS)) -> dict[str, 
     """How many rows were scored, failed and abstained, and the mean of each figure with its interval."""
     found = estimates([column(rows, name) for name in names])
     return {
-        "n": sum(not one.fault for one in rows),
-        "failed": sum(bool(one.fault) for one in rows),
-        "abstained": sum(bool(one.abstained) for one in rows),
+        "n": sum(not row.fault for row in rows),
+        "failed": sum(bool(row.fault) for row in rows),
+        "abstained": sum(bool(row.abstained) for row in rows),
         **{name: _span(one) for name, one in zip(names, found, strict=True)},
     }
 
@@ -231,8 +231,8 @@ def ratio(one: Sequence[float | None], other: Sequence[float | None]) -> Figure 
 # --- Figure 4 -------------------------------------------------------------------------------------
 def falls(rows: Rows, name: str) -> dict[int, float | None]:
     """How far each question falls from the lowest level to the highest; None where either was not scored."""
-    levels = sorted({one.level for one in rows})
-    ends = [{one.row: value(one, name) for one in rows if one.level == levels[at]} for at in (0, -1)]
+    levels = sorted({row.level for row in rows})
+    ends = [{row.row: value(row, name) for row in rows if row.level == levels[at]} for at in (0, -1)]
     return {row: _less(ends[0][row], ends[1].get(row)) for row in ends[0]}
 
 
@@ -240,8 +240,8 @@ def figure4(asked: Mapping[str, Rows], names: Sequence[str] = FALLING) -> dict[s
     """Scores by level, each strategy's fall, and ours less half of each other's, over the questions."""
     found: dict[str, Any] = {"levels": {}, "fall": {}, "ours less half": {}}
     for label, rows in asked.items():
-        for level in sorted({one.level for one in rows}):
-            own = [one for one in rows if one.level == level]
+        for level in sorted({row.level for row in rows}):
+            own = [row for row in rows if row.level == level]
             found["levels"].setdefault(str(level), {})[label] = measured(own, names)
         gaps = estimates([[*falls(rows, name).values()] for name in names])
         found["fall"][label] = {
@@ -268,7 +268,7 @@ def calibrated(rows: Rows) -> dict[str, Any]:
 
     `curve` is the mean score of the surest tenth, two tenths and so on, of the answers that state a confidence.
     """
-    scored = [one for one in rows if not one.fault]
+    scored = [row for row in rows if not row.fault]
     found: dict[str, Any] = {"asked": len(scored), "failed": len(rows) - len(scored)}
     for name in ("em", "precision"):
         stated = [
@@ -285,7 +285,7 @@ def calibrated(rows: Rows) -> dict[str, Any]:
 # --- kinds of conflict ----------------------------------------------------------------------------
 def confused(rows: Rows) -> dict[str, Any]:
     """How often each kind that was built was called which; and the share called right, of kinds we have."""
-    built = {kind: [one for one in rows if one.built == kind] for kind in BUILT}
+    built = {kind: [row for row in rows if row.built == kind] for kind in BUILT}
     called = {
         kind: Counter("failed" if one.fault else one.kind for one in own) for kind, own in built.items()
     }
@@ -300,7 +300,7 @@ def confused(rows: Rows) -> dict[str, Any]:
         "called": {kind: dict(sorted(own.items())) for kind, own in called.items()},
         "right": {kind: {**_span(one), "n": one.n} for kind, one in right.items()},
         "right of all": {**_span(whole), "n": whole.n},
-        "kind not told by the row": sum(not one.built for one in rows),
+        "kind not told by the row": sum(not row.built for row in rows),
     }
 
 

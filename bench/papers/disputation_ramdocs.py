@@ -106,17 +106,17 @@ def tasks(examples: Sequence[Example]) -> list[Task]:
     """A task a row of RAMDocs."""
     return [
         Task(
-            example=one,
-            row=one.row,
-            built=built_kind(answer_set(one.gold), answer_set(one.wrong), one.metadata["types"]),
+            example=example,
+            row=example.row,
+            built=built_kind(answer_set(example.gold), answer_set(example.wrong), example.metadata["types"]),
         )
-        for one in examples
+        for example in examples
     ]
 
 
 def order_of_kinds(examples: Sequence[Example]) -> dict[str, str]:
     """In how many rows the order of the passages tells of what kind they are."""
-    told: list[tuple[str, ...]] = [one.metadata["types"] for one in examples]
+    told: list[tuple[str, ...]] = [example.metadata["types"] for example in examples]
     lying = [one for one in told if "misinfo" in one and "correct" in one]
     noisy = [one for one in told if "noise" in one]
     early = sum(one.index("correct") < one.index("misinfo") for one in lying)
@@ -140,7 +140,7 @@ def shuffled(task: Task, seed: int) -> Task:
 
 def levelled(examples: Sequence[Example], kind: Kind, questions: int) -> list[Task]:
     """The first questions of a set of Figure 4, each at every level."""
-    origins = {content_id("q", one.id, kind): one.row for one in examples}
+    origins = {content_id("q", example.id, kind): example.row for example in examples}
     made = controlled(examples, kind, levels=LEVELS)
     with TemporaryDirectory() as folder:
         path = Path(folder) / f"{kind}.jsonl"

@@ -107,7 +107,7 @@ def is_right(answer: str, gold: Sequence[str], wrong: Sequence[str]) -> bool:
     """
     lies = [one for one in wrong if one not in gold]
     found = any(states(answer, one, lenient=True) for one in gold)
-    return found and not any(states(answer, one) for one in lies)
+    return found and not any(states(answer, lie) for lie in lies)
 
 
 def sides(hearing: Hearing, *, ranked: bool) -> Sides:
@@ -141,10 +141,10 @@ def crossed(rows: Sequence[Sides], columns: Sequence[int], deal: int) -> list[Fl
 
 def _fitted(rows: Sequence[Sides], columns: Sequence[int]) -> Fit:
     """The fit to rows; raises `InputError` where they have no sides."""
-    features = np.vstack([one.features[:, list(columns)] for one in rows]) if rows else np.empty((0, 0))
+    features = np.vstack([row.features[:, list(columns)] for row in rows]) if rows else np.empty((0, 0))
     if not len(features):
         raise InputError("no passage of the rows to fit on answers anything")
-    return fit(features, np.concatenate([one.right for one in rows]))
+    return fit(features, np.concatenate([row.right for row in rows]))
 
 
 def kept(answers: Sequence[str], log_odds: Floats, bar: float) -> list[str]:
@@ -153,7 +153,7 @@ def kept(answers: Sequence[str], log_odds: Floats, bar: float) -> list[str]:
     >>> kept(["a", "b", "c"], np.array([0.3, -0.1, 0.0]), 0.0), kept(["a", "b"], np.array([-2.0, -1.0]), 0.0)
     (['a', 'c'], ['b'])
     """
-    over_it = [one for one, odds in zip(answers, log_odds, strict=True) if odds >= bar]
+    over_it = [answer for answer, odds in zip(answers, log_odds, strict=True) if odds >= bar]
     return over_it or ([answers[int(np.argmax(log_odds))]] if answers else [])
 
 
@@ -197,13 +197,15 @@ def discerning(rows: Sequence[Sides]) -> dict[str, Estimate]:
         "ROC AUC": roc_auc,
         "calibration error": calibration_error,
     }
-    return {name: resampled(places, partial(over_deals, measure=one)) for name, one in measures.items()}
+    return {
+        name: resampled(places, partial(over_deals, measure=measure)) for name, measure in measures.items()
+    }
 
 
 # --- the figures ----------------------------------------------------------------------------------
 def counted(hearings: Sequence[Hearing]) -> dict[str, Any]:
     """How many rows and witnesses there are, and the faults."""
-    heard = [one for row in hearings for one in row.testimonies]
+    heard = [testimony for row in hearings for testimony in row.testimonies]
     return {
         "rows": [row.example.row for row in hearings if not row.fault],
         "failed rows": {str(row.example.row): row.fault for row in hearings if row.fault},
@@ -218,7 +220,7 @@ def fitted(hearings: Sequence[Hearing], *, ranked: bool) -> dict[str, Any]:
 
     Raises `InputError` where no passage answers anything.
     """
-    rows = [sides(one, ranked=ranked) for one in hearings if not one.fault]
+    rows = [sides(hearing, ranked=ranked) for hearing in hearings if not hearing.fault]
     names = NAMES[ranked]
     every = range(len(names))
     whole = _fitted(rows, every)
@@ -226,9 +228,9 @@ def fitted(hearings: Sequence[Hearing], *, ranked: bool) -> dict[str, Any]:
         f"without {name}": scored(rows, [at for at in every if at != out]) for out, name in enumerate(names)
     }
     found = {
-        "sides": sum(len(one.answers) for one in rows),
-        "right sides": int(sum(one.right.sum() for one in rows)),
-        "rows without a side": sum(not one.answers for one in rows),
+        "sides": sum(len(row.answers) for row in rows),
+        "right sides": int(sum(row.right.sum() for row in rows)),
+        "rows without a side": sum(not row.answers for row in rows),
         "bias": whole.bias,
         "features": {
             name: {"weight": float(whole.weights[at]), "mean": float(whole.means[at])}

@@ -98,7 +98,8 @@ def graded(
 def print_correctness(examples: Sequence[Example], kit: Kit) -> None:
     """Correctness beside the 70B judge's."""
     cases = [
-        Case(question=one.question, answer=one.metadata["answer"], reference=one.gold[0]) for one in examples
+        Case(question=example.question, answer=example.metadata["answer"], reference=example.gold[0])
+        for example in examples
     ]
     found = graded(examples, cases, kit, correctness)
     print("## Correctness, against a 70B judge\n")
@@ -116,13 +117,13 @@ def print_correctness(examples: Sequence[Example], kit: Kit) -> None:
         print(
             f"* rank correlation of its score with our mean grade by probability: {rank:.3f} (n {len(both)})"
         )
-    for system in sorted({one.metadata["part"] for one in examples}):
+    for system in sorted({example.metadata["part"] for example in examples}):
         own = [(theirs, ours) for one, theirs, ours in compared if one.metadata["part"] == system]
         means = [estimate([float(pair[side]) for pair in own]) for side in (0, 1)]
         told = ", ".join(
-            f"{name} {one.mean:.3f}"
-            for name, one in zip(("70B", "ours"), means, strict=True)
-            if one.mean is not None
+            f"{name} {mean.mean:.3f}"
+            for name, mean in zip(("70B", "ours"), means, strict=True)
+            if mean.mean is not None
         )
         print(f"* {system}, mean grade (n {len(own)}): {told}")
     print()
@@ -132,11 +133,11 @@ def print_faithfulness(examples: Sequence[Example], kit: Kit) -> None:
     """Faithfulness of claims beside the experts' word on their support."""
     cases = [
         Case(
-            question=one.question,
-            answer=one.metadata["claim"],
-            passages=tuple(passage.text for passage in one.passages),
+            question=example.question,
+            answer=example.metadata["claim"],
+            passages=tuple(passage.text for passage in example.passages),
         )
-        for one in examples
+        for example in examples
     ]
     print("## Faithfulness, against experts on single claims\n")
     print(

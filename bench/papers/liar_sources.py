@@ -54,7 +54,7 @@ def learned(speakers: list[NDArray[np.bool_]], labelled: int, mean: float) -> di
     generator = np.random.default_rng(labelled)
     found: dict[str, list[float]] = {"pcc": [], "srcc": [], "guessed": [], "width": []}
     for _ in range(SPLITS):
-        shuffled = [generator.permutation(said) for said in speakers]
+        shuffled = [generator.permutation(speaker) for speaker in speakers]
         held = np.array([said[:HELD_OUT].mean() for said in shuffled])
         right = np.array([said[HELD_OUT : HELD_OUT + labelled].sum() for said in shuffled], dtype=np.float64)
         level, low, high = posterior(right, np.full(len(right), float(labelled)), mean=mean)

@@ -50,7 +50,7 @@ Key = TypeVar("Key", str, int)
 
 def by_entrant(found: Contents) -> Mapping[str, Rows]:
     """The records of each entrant, by example."""
-    rows: dict[str, dict[str, Record]] = {one.label: {} for one in found.entrants}
+    rows: dict[str, dict[str, Record]] = {entrant.label: {} for entrant in found.entrants}
     for entry in found.entries:
         rows[entry.entrant][entry.record.example] = entry.record
     return rows
@@ -132,8 +132,8 @@ def by_level(found: Contents, kind: str) -> list[str]:
     rows = by_entrant(found)
     lines = []
     for label, records in rows.items():
-        failed = sum(bool(one.fault) for one in records.values())
-        at = [[one for key, one in records.items() if key in levels[name]] for name in names]
+        failed = sum(bool(record.fault) for record in records.values())
+        at = [[record for key, record in records.items() if key in levels[name]] for name in names]
         cells = [told([score(one, metric) for one in some], 1) for metric in ("em", "f1") for some in at]
         lines.append([label, "/".join(str(len(some)) for some in at), failed, *cells])
     head = [f"{title} at {name}" for title in ("EM", "F1") for name in names]
@@ -152,7 +152,7 @@ def by_level(found: Contents, kind: str) -> list[str]:
     text += [f"EM as a share at {names[-1]} beside {names[0]}, paired on the same questions:", ""]
     for label, records in rows.items():
         first, last = (
-            {asked[key]: _share(one) for key, one in records.items() if key in levels[name]}
+            {asked[key]: _share(record) for key, record in records.items() if key in levels[name]}
             for name in (names[0], names[-1])
         )
         text.append(f"- {label}: {_paired(last, first)}")
@@ -171,7 +171,7 @@ def _heights(rows: Mapping[str, Rows], levels: Sequence[set[str]]) -> dict[str, 
     """The mean EM of each method at each level, in per cent; a method without a score at one is left out."""
     found = {}
     for label, records in rows.items():
-        scores = [[score(one) for key, one in records.items() if key in keys] for keys in levels]
+        scores = [[score(record) for key, record in records.items() if key in keys] for keys in levels]
         known = [[one for one in some if one is not None] for some in scores]
         if all(known):
             found[label] = [fmean(some) for some in known]
@@ -200,8 +200,8 @@ def plainly(kind: str, heights: Mapping[str, Sequence[float]]) -> list[str]:
 def _means(records: Rows, asked: Mapping[str, int]) -> Mapping[int, float | None]:
     """The mean score of each question over its levels; None where one of them is a fault."""
     shares: dict[int, list[float | None]] = defaultdict(list)
-    for key, one in records.items():
-        shares[asked[key]].append(_share(one))
+    for key, record in records.items():
+        shares[asked[key]].append(_share(record))
     return {
         name: None if None in some else sum(one for one in some if one is not None) / len(some)
         for name, some in shares.items()

@@ -81,7 +81,7 @@ def sequential(
     turn = 0
     for turn in range(1, rounds + 1):
         before = [_answer(one) for one in said]
-        said = [_read(question, one, heard, kit) for one in passages]
+        said = [_read(question, passage, heard, kit) for passage in passages]
         order = shuffled.sample(range(len(said)), len(said))
         responses = "\n".join(f"Agent {n}: {said[at]}" for n, at in enumerate(order, 1))
         heard = _one(
@@ -161,8 +161,8 @@ def measure(name: str, example: Example, kit: Kit) -> dict[str, Any]:
 def summary(records: Sequence[dict[str, Any]]) -> str:
     """The pairs, then the totals and their ratios, as Markdown."""
     pairs: dict[int, dict[str, dict[str, Any]]] = {}
-    for one in records:
-        pairs.setdefault(one["row"], {})[one["system"]] = one
+    for record in records:
+        pairs.setdefault(record["row"], {})[record["system"]] = record
     whole = [pairs[row] for row in sorted(pairs) if len(pairs[row]) == 2]
     lines = [
         "# MADAM-RAG beside a sequential rendition of the paper's loop",
@@ -209,7 +209,7 @@ def _f1(one: dict[str, Any]) -> float:
 
 
 def _sum(records: Sequence[dict[str, Any]], key: str) -> float:
-    return float(sum(one[key] for one in records))
+    return float(sum(record[key] for record in records))
 
 
 def main() -> None:

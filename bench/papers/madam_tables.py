@@ -66,8 +66,8 @@ def draw(examples: Sequence[Example], count: int = DRAWN, seed: int = SEED) -> l
     """
     chance = random.Random(seed)
     strata: dict[int, list[int]] = {}
-    for one in examples:
-        strata.setdefault(len(answer_set(one.gold)), []).append(one.row)
+    for example in examples:
+        strata.setdefault(len(answer_set(example.gold)), []).append(example.row)
     placed = []
     for _, rows in sorted(strata.items()):
         chance.shuffle(rows)
@@ -114,7 +114,7 @@ def _run(
 ) -> Step:
     """One evaluation; its folder is its journal, where running again goes on."""
     words = ["eval", "run", dataset, "--strategy", strategies, "--out", str(out), *rows]
-    words += [word for one in settings for word in ("--set", one)]
+    words += [word for setting in settings for word in ("--set", setting)]
     words += ["--workers", str(given.workers), *(("--model", given.model) if given.model else ())]
     return Step(words=tuple(words))
 

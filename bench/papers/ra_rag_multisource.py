@@ -96,7 +96,7 @@ def asked_all(built: MultiSource, split: str, kit: Kit) -> tuple[list[Example], 
         except NotJournalled:
             return None
 
-    chosen = [one for one in built.examples if one.metadata["split"] == split]
+    chosen = [example for example in built.examples if example.metadata["split"] == split]
     both = list(zip(chosen, over(chosen, heard, label=f"panel, {split}"), strict=True))
     found = [(one, said) for one, said in both if said is not None]
     return [one for one, _ in found], [said for _, said in found]
@@ -104,9 +104,9 @@ def asked_all(built: MultiSource, split: str, kit: Kit) -> tuple[list[Example], 
 
 def plain_part(built: MultiSource, kit: Kit, out: dict[str, Any]) -> None:
     """The strategies that know no sources, on the test questions."""
-    tests = [one for one in built.examples if one.metadata["split"] == TEST]
+    tests = [example for example in built.examples if example.metadata["split"] == TEST]
     if "asked" in out:
-        tests = [one for one in tests if one.row in out["asked"]["rows"]]
+        tests = [test for test in tests if test.row in out["asked"]["rows"]]
     for label, strategy, options in PLAIN:
         asked = over(tests, lambda one, s=strategy, o=options: put(one, kit, s, o), label=label)  # type: ignore[misc]
         enter(out, tests, label, asked)
@@ -118,11 +118,11 @@ def main_part(built: MultiSource, kit: Kit, out: dict[str, Any]) -> None:
     With tau = 0.1, the paper's, and with the tau that drops most of what irrelevant passages made the
     model say on the questions to estimate on (`stricter`).
     """
-    names = [one.name for one in built.sources]
-    truth = {one.name: one for one in built.sources}
+    names = [source.name for source in built.sources]
+    truth = {source.name: source for source in built.sources}
     _, panels = asked_all(built, ESTIMATE, kit)
     tests, tested = asked_all(built, TEST, kit)
-    out["asked"] = {"estimate": len(panels), "test": len(tests), "rows": [one.row for one in tests]}
+    out["asked"] = {"estimate": len(panels), "test": len(tests), "rows": [test.row for test in tests]}
     out["kinds"] = kinds(built, panels + tested)
     out["estimates"] = {}
     for tau in (0.1, stricter(built, panels)):
@@ -188,22 +188,22 @@ def estimates(
     built: MultiSource, panels: Sequence[Panel], found: Estimate, known: Mapping[str, Source]
 ) -> dict[str, Any]:
     """What the estimate says of each source beside its truth."""
-    true = [one.reliability or 0.0 for one in built.sources]
-    guess = [known[one.name].reliability for one in built.sources]
+    true = [source.reliability or 0.0 for source in built.sources]
+    guess = [known[source.name].reliability for source in built.sources]
     both = [(a, b) for a, b in zip(guess, true, strict=True) if a is not None]
     return {
         "sources": [
             {
-                "name": one.name,
-                "true": one.reliability,
-                "estimated": known[one.name].reliability,
-                "low": known[one.name].low,
-                "high": known[one.name].high,
-                "answered": known[one.name].answered,
-                "agreed": known[one.name].agreed,
-                "told right": _right(built, panels, one.name),
+                "name": source.name,
+                "true": source.reliability,
+                "estimated": known[source.name].reliability,
+                "low": known[source.name].low,
+                "high": known[source.name].high,
+                "answered": known[source.name].answered,
+                "agreed": known[source.name].agreed,
+                "told right": _right(built, panels, source.name),
             }
-            for one in built.sources
+            for source in built.sources
         ],
         "pearson": float(np.corrcoef(np.array(both).T)[0, 1]) if len(both) > 2 else float("nan"),
         "rounds": found.rounds,
@@ -215,7 +215,7 @@ def estimates(
 
 def _right(built: MultiSource, panels: Sequence[Panel], name: str) -> str:
     """How many of a source's answers in the panels are right: what a perfect estimate would find."""
-    by_question = {one.question: one for one in built.examples}
+    by_question = {example.question: example for example in built.examples}
     said = [(one, each) for one in panels for each in one.after if each.source == name and each.answer]
     right = sum(bears_any(each.answer, by_question[one.question].gold) for one, each in said)
     return f"{right}/{len(said)}"
@@ -226,12 +226,14 @@ def enter(
 ) -> None:
     """Score what was answered, and keep the scores of each question."""
     both = list(zip(tests, asked, strict=True))
-    kept = {name: one for name, one in out.get("scores", {}).items() if len(one["accuracy"]) == len(both)}
+    kept = {
+        name: score for name, score in out.get("scores", {}).items() if len(score["accuracy"]) == len(both)
+    }
     out["scores"] = kept  # scores of a run over other questions cannot be paired with these
     out["scores"][label] = {
         "accuracy": [None if a.fault else accuracy(a.answers, e.gold) for e, a in both],
         "misled": [
-            None if a.fault else float(any(stands(said, lie) for said in a.answers for lie in e.wrong))
+            None if a.fault else float(any(stands(answer, lie) for answer in a.answers for lie in e.wrong))
             for e, a in both
         ],
         "failed": sum(bool(a.fault) for a in asked),
@@ -329,11 +331,11 @@ def cost_part(
     pairs = [asked_all(built, split, kit) for split in (ESTIMATE, TEST)]
     tests = [one for some, _ in pairs for one in some]
     panels = [one for _, some in pairs for one in some]
-    whole = {one.question: InMemory(one.passages) for one in tests}
+    whole = {test.question: InMemory(test.passages) for test in tests}
     halves = [[n for n in range(len(tests)) if n % 2 == part] for part in (0, 1)]
     rows: dict[str, Any] = {}
     for count in counts:
-        names = [one.name for one in built.sources][:count]
+        names = [source.name for source in built.sources][:count]
         found = [estimate(votes_of([panels[n] for n in half], names)) for half in halves]
         walks: dict[str, list[Walk]] = {"all": [], "rrss": [], "rss": []}
         walked: list[Example] = []
@@ -369,7 +371,7 @@ def cost_part(
             "rows": rows,
             "counts": [*counts],
             "questions": len(tests),
-            "reliabilities": [one.reliability for one in built.sources],
+            "reliabilities": [source.reliability for source in built.sources],
         }
         write(out)
 

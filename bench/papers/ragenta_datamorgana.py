@@ -92,11 +92,11 @@ MERGER_TASK = "Question: {question}\n\nFirst answer: {answer}\n\nMore: {more}\n\
 def batches(trace: Trace) -> int:
     """How often the model was waited for: runs of calls of one kind and role that follow each other."""
     runs, last = 0, None
-    for one in trace.events:
-        if one["event"] not in ASKING:
+    for event in trace.events:
+        if event["event"] not in ASKING:
             last = None
             continue
-        here = (one["event"], one["role"])
+        here = (event["event"], event["role"])
         runs += here != last
         last = here
     return runs
@@ -106,11 +106,11 @@ def batches(trace: Trace) -> int:
 def sequential(question: str, kit: Kit, *, k: int) -> Answer:
     """RAGentA's loop as released: a call for each document and agent, one after the other."""
     passages = kit.passages(question, k=k)
-    triplets = [_triplet(question, one, kit) for one in passages]
+    triplets = [_triplet(question, passage, kit) for passage in passages]
     kept = keep_triplets(triplets, 0.5)
     answer = _final(question, [one.passage for one in kept], kit)
     review = _one(kit, REVISER, REVISER_TASK.format(question=question, answer=answer), 256)
-    seen = {one.id for one in passages}
+    seen = {passage.id for passage in passages}
     gaps = [gap.strip() for gap in re.findall(r"FOLLOW-UP:\s*(.+)", review)]
     for gap in [gap for gap in gaps if "?" in gap][:3]:
         new = [hit.passage for hit in kit.search(gap, k=5, exclude=tuple(seen))]
@@ -136,7 +136,7 @@ def _triplet(question: str, passage: Passage, kit: Kit) -> Triplet:
 
 
 def _final(question: str, passages: Sequence[Passage], kit: Kit) -> str:
-    documents = "\n\n".join(f"Document {n}: {one.text}" for n, one in enumerate(passages, 1))
+    documents = "\n\n".join(f"Document {n}: {passage.text}" for n, passage in enumerate(passages, 1))
     return _one(kit, FINAL, FINAL_TASK.format(documents=documents, question=question), 512)
 
 
@@ -177,14 +177,14 @@ def measure(name: str, example: Example, kit: Kit, index: Index, k: int) -> dict
         grades = graded(example, audited, kit.with_trace(Trace()))
     except DisputatioError as error:
         return {**record, "fault": f"{type(error).__name__}: {error}"[:200]}
-    cited = [one for claim in audited.claims for one in claim.citations]
+    cited = [citation for claim in audited.claims for citation in claim.citations]
     pages = [_stored(index, one.passage) for one in cited]
     return {
         **record,
         "text": audited.text,
         "answers": list(audited.answers),
         "claims": len(audited.claims),
-        "claims_supported": sum(one.verdict == "supported" for one in audited.claims),
+        "claims_supported": sum(claim.verdict == "supported" for claim in audited.claims),
         "citations": len(cited),
         "citations_supporting": sum(one.verdict == "supported" for one in cited),
         "citations_resolved": sum(
@@ -192,7 +192,7 @@ def measure(name: str, example: Example, kit: Kit, index: Index, k: int) -> dict
             for one, page in zip(cited, pages, strict=True)
         ),
         "gold": any(page and page.metadata.get("id") in example.metadata["pages"] for page in pages),
-        "verdicts": [one.verdict for one in audited.claims],
+        "verdicts": [claim.verdict for claim in audited.claims],
         "grades": grades,
         "verification_seconds": round(after.usage().seconds, 2),
         "rounds": audited.rounds,
@@ -209,12 +209,12 @@ def graded(example: Example, answer: Answer, kit: Kit) -> dict[str, Any]:
 def roles(trace: Trace) -> dict[str, dict[str, int]]:
     """Calls, tokens read, and tokens read that no prefix cache spared, by role."""
     found: dict[str, dict[str, int]] = {}
-    for one in trace.events:
-        if one["event"] in ASKING:
-            sums = found.setdefault(one["role"], {"calls": 0, "prompt": 0, "new": 0})
+    for event in trace.events:
+        if event["event"] in ASKING:
+            sums = found.setdefault(event["role"], {"calls": 0, "prompt": 0, "new": 0})
             sums["calls"] += 1
-            sums["prompt"] += one["prompt_tokens"]
-            sums["new"] += one["prompt_tokens"] - one["cached_tokens"]
+            sums["prompt"] += event["prompt_tokens"]
+            sums["new"] += event["prompt_tokens"] - event["cached_tokens"]
     return found
 
 
@@ -246,7 +246,7 @@ def value(record: dict[str, Any] | None, measure_: str) -> float | None:
 
 def report(records: Sequence[dict[str, Any]], model: str, about: str = "") -> str:
     """Means with intervals, paired differences, what resolves, and the sequential rendition, as Markdown."""
-    by = {(one["row"], one["strategy"]): one for one in records}
+    by = {(record["row"], record["strategy"]): record for record in records}
     rows = sorted({row for row, name in by if all((row, each) in by for each in STRATEGIES)})
     columns = {name: [by[row, name] for row in rows] for name in STRATEGIES}
     lines = ["# RAGentA, MAIN-RAG and one prompt on DataMorgana's questions", ""]

@@ -87,10 +87,10 @@ RULES = (everything, most_votes, two_votes, without_uncorroborated_copies, witho
 def resolved(examples: Sequence[Example], rule: Callable[[Sequence[Told]], list[str]]) -> float:
     """Strict EM, in per cent, of a rule over the labelled answers of all passages that have one."""
     won = 0.0
-    for one in examples:
-        labels = zip(one.metadata["answers"], one.passages, strict=True)
+    for example in examples:
+        labels = zip(example.metadata["answers"], example.passages, strict=True)
         told = [(answer, passage.text) for answer, passage in labels if not is_unknown(answer)]
-        won += exact_match(rule(told), one.gold, one.wrong) or 0.0
+        won += exact_match(rule(told), example.gold, example.wrong) or 0.0
     return 100 * won / max(len(examples), 1)
 
 

@@ -45,7 +45,7 @@ def main() -> None:
             held = {
                 one.source: one.relevant for one in retrieve_per_source(rows[number]["cleaned_question"], kit)
             }
-            for name in {one.source for one in passages}:
+            for name in {passage.source for passage in passages}:
                 counts[name in having][0] += 1
                 counts[name in having][1] += not held.get(name, False)
         (has, lost), (lacks, spared) = counts[True], counts[False]

@@ -20,7 +20,11 @@ COMPARED = ("MV", "RA-RAG", "Oracle")
 
 def distance(outcomes: list[TrialOutcome]) -> float:
     """The mean distance from the paper's accuracies."""
-    gaps = [abs((one.accuracy[name].mean or 0) - one.paper[name]) for one in outcomes for name in COMPARED]
+    gaps = [
+        abs((outcome.accuracy[name].mean or 0) - outcome.paper[name])
+        for outcome in outcomes
+        for name in COMPARED
+    ]
     return sum(gaps) / len(gaps)
 
 
@@ -38,7 +42,10 @@ def choose(trials: int, seed: int) -> str:
 
 def verdicts(outcomes: list[TrialOutcome]) -> str:
     """What was to be shown, and whether it is."""
-    mean = {one.adversaries: {name: one.accuracy[name].mean or 0 for name in COMPARED} for one in outcomes}
+    mean = {
+        outcome.adversaries: {name: outcome.accuracy[name].mean or 0 for name in COMPARED}
+        for outcome in outcomes
+    }
     far = {liars: row["RA-RAG"] - row["Oracle"] for liars, row in mean.items()}
     worst = max(far, key=lambda liars: abs(far[liars]))
     above = mean[7]["RA-RAG"] - mean[7]["MV"]

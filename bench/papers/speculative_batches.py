@@ -66,8 +66,8 @@ def main() -> None:
 
 def _one_by_one(answers: Sequence[bool], kappa: int) -> int:
     found = 0
-    for asked, one in enumerate(answers, 1):
-        found += one
+    for asked, answer in enumerate(answers, 1):
+        found += answer
         if found == kappa:
             return asked
     return len(answers)

@@ -58,7 +58,7 @@ def costs_of(out: Path) -> list[dict[str, Any]]:
             "engine": manifest.engine,
             "verify": manifest.verify,
             "index": manifest.index,
-            **{name: round(fmean(float(getattr(one, name)) for one in usages), 2) for name in COUNTS},
+            **{name: round(fmean(float(getattr(usage, name)) for usage in usages), 2) for name in COUNTS},
         }
         for (strategy, given, dataset), usages in spent.items()
     ]
@@ -118,7 +118,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, default=FILE, help="the file to write")
     given = parser.parse_args(arguments)
     try:
-        found = [one for folder in given.folders for one in costs_of(folder)]
+        found = [cost for folder in given.folders for cost in costs_of(folder)]
     except DisputatioError as error:
         print(f"strategy_costs: {error}", file=sys.stderr)
         return error.exit_code

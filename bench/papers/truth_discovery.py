@@ -101,9 +101,9 @@ def arrays(
 ) -> Data:
     """Claims (object -> source -> value) as arrays; the verdict gives right and exact values, None without gold."""
     objects = sorted(claims)
-    sources = sorted({source for said in claims.values() for source in said})
+    sources = sorted({source for claim in claims.values() for source in claim})
     place = {source: number for number, source in enumerate(sources)}
-    width = max(len(set(said.values())) for said in claims.values())
+    width = max(len(set(claim.values())) for claim in claims.values())
     votes = np.full((len(objects), len(sources)), -1, np.int32)
     values = np.full((len(objects), width), -1, np.int64)
     right, exact = (np.zeros((len(objects), width), np.bool_) for _ in range(2))
@@ -334,15 +334,15 @@ def table(scores: Scores, methods: list[Found]) -> list[str]:
     lines = [f"| method | {head} | rank correlation | seconds |", "| --- |" + " ---: |" * (4 if birth else 3)]
     mean: dict[str, Floats] = {}
     rank: dict[str, Floats] = {}
-    for found in methods:
-        truth = scores.truth(found)
-        mean[found.name] = scores.draws @ truth / len(truth)
-        rank[found.name] = scores.ranks_resampled(found)
-        cells = [found.name, f"{truth.mean():.3f}{interval(mean[found.name])}"]
-        cells += [f"{scores.truth(found, exact=True).mean():.3f}"] if birth else []
-        plain = scores.rank(found)
-        cells.append("none given" if np.isnan(plain) else f"{plain:.3f}{interval(rank[found.name])}")
-        lines.append("| " + " | ".join([*cells, f"{found.seconds:.2f}"]) + " |")
+    for method in methods:
+        truth = scores.truth(method)
+        mean[method.name] = scores.draws @ truth / len(truth)
+        rank[method.name] = scores.ranks_resampled(method)
+        cells = [method.name, f"{truth.mean():.3f}{interval(mean[method.name])}"]
+        cells += [f"{scores.truth(method, exact=True).mean():.3f}"] if birth else []
+        plain = scores.rank(method)
+        cells.append("none given" if np.isnan(plain) else f"{plain:.3f}{interval(rank[method.name])}")
+        lines.append("| " + " | ".join([*cells, f"{method.seconds:.2f}"]) + " |")
     us = next(found for found in methods if found.name == "**ours**")
     others = [found for found in methods if "ours" not in found.name]
     best = max(others, key=lambda found: float(scores.truth(found).mean()))

@@ -97,7 +97,7 @@ class Chosen:
 
     def of(self, setting: Setting) -> list[Row]:
         """The rows that have as many real passages as a setting asks for."""
-        return [one for one in self.rows if setting.real != 2 or one.second]
+        return [row for row in self.rows if setting.real != 2 or row.second]
 
 
 def example(row: Row, setting: Setting, seed: int) -> Example:
@@ -168,7 +168,7 @@ def _row(one: Material, number: int) -> Row | None:
 
 def _shelf(data: Path, materials: Sequence[Material]) -> InMemory:
     """All real passages of ConflictNQ and all that were retrieved for NQ."""
-    real = [Passage(text=text[:CHARACTERS]) for one in materials for text in one.factual]
+    real = [Passage(text=text[:CHARACTERS]) for material in materials for text in material.factual]
     retrieved = [Passage(text=one.text[:CHARACTERS]) for one in nq_passages(data / NQ)]
     return InMemory([*real, *retrieved])
 

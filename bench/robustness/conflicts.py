@@ -86,7 +86,7 @@ def named(given: str, seed: int) -> list[Entrant]:
             raise InputError(f"--strategies {given}: {label} is named twice")
         found[label] = (name, options)
     return [
-        replace(entrants(name, [f"{name}.{one}" for one in options], seeds=(seed,))[0], label=label)
+        replace(entrants(name, [f"{name}.{option}" for option in options], seeds=(seed,))[0], label=label)
         for label, (name, options) in found.items()
     ]
 
@@ -139,7 +139,7 @@ def entered(examples: Sequence[Example], asked: Sequence[Asked], one: Entrant) -
         "failed": sum(a.fault != "" for a in asked),
         "faults": dict(sorted(Counter(a.fault.partition(":")[0] for a in asked if a.fault).items())),
         "abstained": sum(not a.answers and not a.fault for a in asked),
-        "means": {name: asdict(found) for name, found in zip((*SCORES, *COSTS), means, strict=True)},
+        "means": {name: asdict(mean) for name, mean in zip((*SCORES, *COSTS), means, strict=True)},
         "columns": columns,
     }
 
@@ -201,9 +201,9 @@ def measure(
         kept = before.get("entrants", {}) if before.get("ids") == head["ids"] else {}
         found: dict[str, Any] = dict(kept)
         out["settings"][setting.name] = {**head, "entrants": found}
-        for one in players:
-            label = f"{setting.name}, {one.label}"
-            found[one.label] = entered(examples, ask(examples, one, label), one)
+        for player in players:
+            label = f"{setting.name}, {player.label}"
+            found[player.label] = entered(examples, ask(examples, player, label), player)
         write(out, path)
 
 
@@ -254,7 +254,9 @@ def report(out: Mapping[str, Any]) -> str:
         lines += [BUILT[corpus], "", *(f"- {what}: {count}" for what, count in counts.items())]
         asked = {row for part in settings.values() if part["corpus"] == corpus for row in part["rows"]}
         lines += [f"- rows, from 0: {' '.join(map(str, sorted(asked)))}"] if asked else []
-    prompts = {label: one["prompts"] for part in settings.values() for label, one in part["entrants"].items()}
+    prompts = {
+        label: entrant["prompts"] for part in settings.values() for label, entrant in part["entrants"].items()
+    }
     lines += ["", "## Hashes of the prompts", ""]
     lines += [f"- {label}: {prompts[label]}" for label in labels]
     return "\n".join(lines).rstrip() + "\n"
@@ -267,30 +269,30 @@ def _scores(part: Mapping[str, Any]) -> str:
     rows = [
         [
             label,
-            one["n"],
-            one["failed"],
-            one["abstained"],
-            *(told(one["columns"][name], places) for name, places in digits.items()),
+            entrant["n"],
+            entrant["failed"],
+            entrant["abstained"],
+            *(told(entrant["columns"][name], places) for name, places in digits.items()),
         ]
-        for label, one in part["entrants"].items()
+        for label, entrant in part["entrants"].items()
     ]
     return table(head, rows)
 
 
 def _paired(part: Mapping[str, Any]) -> list[str]:
     """Differences of the disputation to every other entrant, over the questions that both answered; and faults."""
-    columns = {label: one["columns"] for label, one in part["entrants"].items()}
+    columns = {label: entrant["columns"] for label, entrant in part["entrants"].items()}
     faults = [
-        f"- faults of {label}: " + ", ".join(f"{count} {kind}" for kind, count in one["faults"].items())
-        for label, one in part["entrants"].items()
-        if one["faults"]
+        f"- faults of {label}: " + ", ".join(f"{count} {kind}" for kind, count in entrant["faults"].items())
+        for label, entrant in part["entrants"].items()
+        if entrant["faults"]
     ]
     if OURS not in columns:
         return faults
     measures = (*SCORES, "tokens", "seconds")
     rows = [
-        [f"{OURS} − {label}", *(against(columns[OURS][name], own[name]) for name in measures)]
-        for label, own in columns.items()
+        [f"{OURS} − {label}", *(against(columns[OURS][name], column[name]) for name in measures)]
+        for label, column in columns.items()
         if label != OURS
     ]
     return (

@@ -487,8 +487,12 @@ def run_path(read: Read, group: str, case: str, make: Make, base: Path, web: soc
                 refused.append(error)
     except Hung:
         through = "the reader hung"
-    texts = " ".join(one.text for one in documents)
-    names = [part for one in documents for part in (one.path, one.title, one.url, with_source(one).source)]
+    texts = " ".join(document.text for document in documents)
+    names = [
+        part
+        for document in documents
+        for part in (document.path, document.title, document.url, with_source(document).source)
+    ]
     names += [str(error) for error in refused]
     if called(web):
         through = "an address in it was called"
@@ -500,7 +504,7 @@ def run_path(read: Read, group: str, case: str, make: Make, base: Path, web: soc
         through = "a file appeared or changed"
     elif any(not name.isprintable() for name in names):
         through = "a control character reached a document or a message"
-    elif any(one.url and not one.url.startswith(("http://", "https://")) for one in documents):
+    elif any(document.url and not document.url.startswith(("http://", "https://")) for document in documents):
         through = "a document has an address that is not of the web"
     reason = (
         "; ".join(dict.fromkeys(error.reason for error in refused))
@@ -509,7 +513,9 @@ def run_path(read: Read, group: str, case: str, make: Make, base: Path, web: soc
         .replace(str(base)[1:], "BASE")
     )
     if documents:
-        reason = f"read without it: {', '.join(one.path.rpartition('/')[2] for one in documents)[:80]}"
+        reason = (
+            f"read without it: {', '.join(document.path.rpartition('/')[2] for document in documents)[:80]}"
+        )
     return Result(group=group, case=case, through=through, reason=reason or "passed over")
 
 

@@ -143,8 +143,8 @@ def put(index: Index, docs: Path, changed: State, tell: Tell) -> None:
 def versions_in(passages: list[Passage], wrong: list[str]) -> State:
     """Which version of each file some passages are of; half a file, or two versions of one, is wrong."""
     held: dict[str, Counter[int]] = {}
-    for one in passages:
-        word = next(word for word in one.text.split() if word.startswith("x") and word.endswith("x"))
+    for passage in passages:
+        word = next(word for word in passage.text.split() if word.startswith("x") and word.endswith("x"))
         stem, _, number = word.strip("x").rpartition("v")
         file = "rows.jsonl" if stem == "rows" else f"{stem}.txt"
         held.setdefault(file, Counter())[int(number)] += 1
@@ -195,8 +195,8 @@ def whole(index: Index, wrong: list[str]) -> State:
     ids = {one.id for one in live}
     if len(ids) != len(live):
         wrong.append("a passage is there twice")
-    documents = {one.id: one for one in index.documents()}
-    expected = {made.id for one in documents.values() for made in prepare(one).passages}
+    documents = {document.id: document for document in index.documents()}
+    expected = {made.id for document in documents.values() for made in prepare(document).passages}
     kept = Pinned(index.path, view.manifest).columns("passages", ["id"])["id"].to_pylist()
     if not (ids == expected == set(kept) and len(kept) == len(ids)):
         wrong.append(f"{len(ids)} passages in segments, {len(kept)} on record, {len(expected)} of documents")

@@ -143,9 +143,9 @@ def measure(
     found = estimate(votes_of(panels, names))
     known = sources_of(found, names)
     rated = {name for name, one in known.items() if one.reliability is not None}
-    tested = {passage.source for one in rows for passage in one.example.passages}
+    tested = {passage.source for row in rows for passage in row.example.passages}
     out |= {
-        "rows": [one.example.row for one in rows],
+        "rows": [row.example.row for row in rows],
         "estimated on": [one.example.row for one in others],
         "domains": {
             "in the rows to estimate on": len(names),
@@ -216,7 +216,7 @@ def report(out: Mapping[str, Any]) -> str:
     lines += [f"- domains {what}: {count}" for what, count in out.get("domains", {}).items()]
     for what, title in (("attack", "Attack success rate"), ("accuracy", "Accuracy")):
         levels = out.get("levels", {})
-        labels = [label for label in ENTRANTS if any(label in one for one in levels.values())]
+        labels = [label for label in ENTRANTS if any(label in level for level in levels.values())]
         cells = [
             [label, *(levels[count].get(label, {}).get(what, "–") for count in levels)] for label in labels
         ]
@@ -262,10 +262,10 @@ def main() -> None:
     options.add_argument("--about", default="", help="the first paragraph of the report")
     given = options.parse_args()
     rows = read_rows(given.data)
-    fit = [one for one in rows if one.bearing and len(one.poison) == MOST]
+    fit = [row for row in rows if row.bearing and len(row.poison) == MOST]
     tests = fit[: given.rows]
-    chosen = {one.example.row for one in tests}
-    others = [one for one in rows if one.example.row not in chosen][: given.estimate]
+    chosen = {test.example.row for test in tests}
+    others = [row for row in rows if row.example.row not in chosen][: given.estimate]
     say(f"{len(fit)} of {len(rows)} rows will do; {len(tests)} to test, {len(others)} to estimate on")
     kit = build_kit(read_settings(model=given.model, journal=given.journal), say=say)
     capabilities = kit.model.capabilities()

@@ -175,7 +175,7 @@ def measure(told: argparse.Namespace, work: Path) -> dict[str, Any]:
         "local_seconds": round(alone, 1),
         "rounds": rounds,
         "two_workers_over_one": ratios,
-        "medians": {name: round(statistics.median(found), 2) for name, found in ratios.items()},
+        "medians": {name: round(statistics.median(ratio), 2) for name, ratio in ratios.items()},
         "against_local": checked,
     }
 

@@ -213,8 +213,8 @@ def ranked(index: Index, collection: Collection, judged: Judged, k: int, **optio
 def names_of(index: Index) -> Mapping[str, Sequence[str]]:
     """The collection's names of each document of the index."""
     named: dict[str, list[str]] = {}
-    for one in index.documents(text=False):
-        named.setdefault(one.id, []).append(one.path)
+    for document in index.documents(text=False):
+        named.setdefault(document.id, []).append(document.path)
     return named
 
 
@@ -357,7 +357,7 @@ def write_run(folder: Path | None, name: str, found: Found, judged: Judged) -> N
     stem = name.replace(" ", "_").replace(",", "")
     with (folder / f"{stem}.run").open("w", encoding="utf-8") as file:
         for query, hits in found.items():
-            file.writelines(f"{query} Q0 {one} {at} {-at} {stem}\n" for at, one in enumerate(hits, start=1))
+            file.writelines(f"{query} Q0 {hit} {at} {-at} {stem}\n" for at, hit in enumerate(hits, start=1))
     with (folder / f"{stem}.qrels").open("w", encoding="utf-8") as file:
         for query, relevant in judged.items():
             file.writelines(f"{query} 0 {one} {grade}\n" for one, grade in relevant.items())

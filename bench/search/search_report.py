@@ -64,7 +64,7 @@ def page(results: Results) -> str:
                 "",
                 *_by_source(part["by_source"]),
             ]
-        chosen = {name: told for name, told in results[size]["settings"].items() if told}
+        chosen = {name: setting for name, setting in results[size]["settings"].items() if setting}
         lines += [
             "",
             f"Tuned settings: {json.dumps(chosen)}. This size took {results[size]['minutes']} minutes, on {results[size]['date']};",

@@ -173,7 +173,7 @@ def tuned(remote: Remote, told: argparse.Namespace, size: int, nearest: NDArray[
                 for at, answer in enumerate(answers, 5)
             )
             tried.append(
-                (recall < 0.95, statistics.median(one["seconds"] for one in answers), recall, setting)
+                (recall < 0.95, statistics.median(answer["seconds"] for answer in answers), recall, setting)
             )
         fit = [one for one in tried if not one[0]]
         best = min(fit, key=lambda one: one[1]) if fit else max(tried, key=lambda one: one[2])
@@ -409,7 +409,7 @@ def main() -> None:
     results: dict[str, Any] = read_json(told.out) if told.out.exists() else {}
     for size in map(int, told.sizes.split(",")):
         systems = [one for one in told.systems.split(",") if one != "langchain" or size <= LANGCHAIN_AT_MOST]
-        systems = [one for one in systems if size < 1_000_000 or one in told.million.split(",")]
+        systems = [system for system in systems if size < 1_000_000 or system in told.million.split(",")]
         results[str(size)] = measure(told, size, systems)
         if size == 100_000 and not told.no_adding:
             results["adding"] = search_adding.adding(

@@ -187,10 +187,10 @@ def test_the_questions_are_the_seeds_and_those_with_two_real_passages_come_first
     examples: Any, data: Path
 ) -> None:
     few = {
-        seed: [one.number for one in examples.conflictnq(data, questions=5, seed=seed).rows]
+        seed: [row.number for row in examples.conflictnq(data, questions=5, seed=seed).rows]
         for seed in range(9)
     }
-    assert few[0] == [one.number for one in examples.conflictnq(data, questions=5, seed=0).rows]
+    assert few[0] == [row.number for row in examples.conflictnq(data, questions=5, seed=0).rows]
     assert len({tuple(numbers) for numbers in few.values()}) > 1
     assert all({0, 2, 4, 6} < set(numbers) and numbers == sorted(numbers) for numbers in few.values())
     counts = examples.conflictnq(data, questions=5, seed=0).counts
@@ -200,7 +200,7 @@ def test_the_questions_are_the_seeds_and_those_with_two_real_passages_come_first
 
 def test_a_question_whose_target_is_right_for_nq_is_left_out(examples: Any, data: Path) -> None:
     found = examples.poisonedrag(data)
-    assert [PLACES[one.number] for one in found.rows] == ["Cedar", "Dogwood", "Fir"]
+    assert [PLACES[row.number] for row in found.rows] == ["Cedar", "Dogwood", "Fir"]
     assert [count for what, count in found.counts.items() if what.startswith("left out")] == [1]
 
 

@@ -126,7 +126,7 @@ def test_only_what_failed_is_asked_again(bench: Any, data: Path, tmp_path: Path)
     first = _main(bench, data, tmp_path / "out.json", Scripted(_years), "main", "--limit", "5")
     model = Scripted(lambda _: "1700")
     again = _main(bench, data, tmp_path / "out.json", model)
-    assert [next(name for name in NAMES if name in one.text) for one in model.calls] == [DOWN, *NAMES[5:]]
+    assert [next(name for name in NAMES if name in call.text) for call in model.calls] == [DOWN, *NAMES[5:]]
     rows = {part["asked"]["main"]["disputation"]["rows"][0][0]: part for part in (first, again)}
     assert rows.keys() == {0}
     kept = [part["asked"]["main"]["disputation"]["rows"][:3] for part in (first, again)]
@@ -150,11 +150,11 @@ def test_the_page_is_written_again_from_the_file_alone(bench: Any, data: Path, t
     for part in ("main", "shuffled"):
         _main(bench, data, out, Scripted(_years), part)
     files = [out, out.with_suffix(".md"), tmp_path / "out_risk.svg"]
-    before = [one.read_bytes() for one in files]
+    before = [file.read_bytes() for file in files]
     assert bench.opened(out).rows("main").keys() == {"disputation"}
     for part in ("calibration", "kinds", "page"):
         bench.main(["--part", part, "--out", str(out)])
-        assert [one.read_bytes() for one in files] == before
+        assert [file.read_bytes() for file in files] == before
     assert "Passages in an order of chance" in out.with_suffix(".md").read_text()
     assert not any(text in out.read_text() for text in ("station", "Norland", year_of("Vell", "Norland")))
 
@@ -169,14 +169,14 @@ def test_the_order_of_chance_is_the_same_each_time_and_names_tell_the_new_places
     bench: Any, data: Path
 ) -> None:
     tasks = bench.tasks(load(f"ramdocs:{data}"))
-    dealt, again, other = ([bench.shuffled(one, seed) for one in tasks] for seed in (1, 1, 2))
+    dealt, again, other = ([bench.shuffled(task, seed) for task in tasks] for seed in (1, 1, 2))
     assert dealt == again
     assert dealt != other
     moved = 0
     for old, new in zip(tasks, dealt, strict=True):
-        texts = [[one.text for one in each.example.passages] for each in (old, new)]
+        texts = [[passage.text for passage in each.example.passages] for each in (old, new)]
         assert sorted(texts[0]) == sorted(texts[1])
-        assert [one.source for one in new.example.passages] == [
+        assert [passage.source for passage in new.example.passages] == [
             f"doc{n}" for n in range(1, len(texts[1]) + 1)
         ]
         moved += texts[0] != texts[1]
@@ -223,11 +223,11 @@ def test_others_answer_the_listed_rows_and_are_compared_on_those_that_both_answe
 
 def test_the_ablations_are_options_of_the_strategy(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bench, "OURS", "disputation")
-    made = {one.label: one for one in bench.entrants_of(bench.ABLATIONS)}
+    made = {entrant.label: entrant for entrant in bench.entrants_of(bench.ABLATIONS)}
     whole = made["all parts"].options
-    for label, given in bench.ABLATIONS.items():
-        changed = {name: one for name, one in made[label].options.items() if one != whole[name]}
-        assert changed == given
+    for label, ablation in bench.ABLATIONS.items():
+        changed = {name: option for name, option in made[label].options.items() if option != whole[name]}
+        assert changed == ablation
 
 
 # --- counting -------------------------------------------------------------------------------------

@@ -118,7 +118,7 @@ def test_a_feature_that_is_left_out_does_not_move_the_sides(bench: Any, data: Pa
         one.features[one.right, 0] = 1.0
     assert np.mean(bench.scored(rows, [0, 1])["strict"]["+0.0"]) == 1.0
     noise = np.random.default_rng(0)
-    others = [bench.replace(one, features=noise.normal(size=one.features.shape)) for one in rows]
+    others = [bench.replace(row, features=noise.normal(size=row.features.shape)) for row in rows]
     for one, same in zip(others, rows, strict=True):
         one.features[:, 1] = same.features[:, 1]
     found = [bench.crossed(some, [1], 0) for some in (rows, others)]

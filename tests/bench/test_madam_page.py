@@ -38,8 +38,8 @@ def told(question: str, passages: Sequence[Passage], strategy: str, options: Map
 
 def evaluated(out: Path, name: str, strata: Sequence[Mapping[str, str]]) -> None:
     rows = [
-        replace(one, metadata={**one.metadata, "dataset": name, "strata": of})
-        for one, of in zip(examples(len(strata)), strata, strict=True)
+        replace(example, metadata={**example.metadata, "dataset": name, "strata": of})
+        for example, of in zip(examples(len(strata)), strata, strict=True)
     ]
     manifest = RunManifest(
         datasets={name: "ab12"}, metrics={name: ("em", "f1")}, metrics_version=1, model="scripted:small"
@@ -56,7 +56,7 @@ def test_the_page_tells_of_all_methods_and_levels(tmp_path: Path) -> None:
         [{"imbalance": f"1 : {1 + at % 3}"} for at in range(9)],
     )
     text = page.page(tmp_path)
-    even = [one.row % 2 == 0 for one in examples(8)]
+    even = [example.row % 2 == 0 for example in examples(8)]
     lines = {
         line.split(" | ")[0].strip("| "): line.split(" | ")
         for line in text.splitlines()
@@ -114,6 +114,6 @@ def test_a_level_of_faults_alone_is_no_zero(tmp_path: Path) -> None:
 def test_a_fault_is_neither_a_score_nor_a_cost(tmp_path: Path) -> None:
     evaluated(tmp_path / "ramdocs", "ramdocs:dev.jsonl", [{}] * 8)
     rows = page.by_entrant(page.read_journal(tmp_path / "ramdocs"))["concat"]
-    scores = [page.score(one) for one in rows.values()]
+    scores = [page.score(row) for row in rows.values()]
     assert scores.count(None) == 1
-    assert sum(one for one in scores if one) / 7 == pytest.approx(100 * 4 / 7)
+    assert sum(score for score in scores if score) / 7 == pytest.approx(100 * 4 / 7)

@@ -30,7 +30,7 @@ def examples() -> list[Example]:
 
 @pytest.mark.parametrize("length", [30, 60, 100])
 def test_every_beginning_of_the_draw_has_each_stratums_share_to_within_a_row(length: int) -> None:
-    held = {one.row: len(one.gold) for one in examples()}
+    held = {example.row: len(example.gold) for example in examples()}
     found = Counter(held[row] for row in tables.draw(examples())[:length])
     for many, rows in SHARES.items():
         assert abs(found[many] - length * rows / 244) <= 1
@@ -65,7 +65,7 @@ def test_the_options_of_the_commands_are_options_of_the_strategies() -> None:
         if step.words[1] == "run":
             named = step.words[step.words.index("--strategy") + 1]
             settings = [step.words[at + 1] for at, word in enumerate(step.words) if word == "--set"]
-            made = {one.label: one for one in entrants(named, settings)}
+            made = {entrant.label: entrant for entrant in entrants(named, settings)}
             assert len(made) == named.count(",") + 1
             if "bare_2" in made:
                 assert (made["bare_2"].options["aggregator"], made["bare_2"].options["rounds"]) == (False, 2)

@@ -181,7 +181,8 @@ def test_a_fault_is_never_kept_and_the_good_calls_of_its_batch_are(journal: Call
     with pytest.raises(BatchFault) as caught:
         kept.complete([ask("old"), ask("FAIL"), ask("new"), ask("FAIL"), ask("new")], PLAIN)
     texts = [
-        None if one is None else (one.journalled, getattr(one, "text", "")) for one in caught.value.results
+        None if result is None else (result.journalled, getattr(result, "text", ""))
+        for result in caught.value.results
     ]
     assert texts == [(True, "reply to old"), None, (False, "reply to new"), None, (True, "reply to new")]
     assert isinstance(caught.value.errors[0], ServerFault)
@@ -293,7 +294,7 @@ def test_threads_share_one_journal(journal: CallCache) -> None:
     for thread in threads:
         thread.join()
     assert len(texts) == 4
-    assert all(len(one) == 20 for one in texts)
+    assert all(len(text) == 20 for text in texts)
     assert journal.stats().kept == 20
 
 

@@ -294,7 +294,7 @@ def test_the_users_own_client_fetches_packages_as_it_is_set_up(
         "UV_FIND_LINKS": str(shop.folder),
     }.items():
         monkeypatch.setenv(name, value)
-    using = [one for one in wheels.clients() if program in Path(one.label.split()[0]).name]
+    using = [client for client in wheels.clients() if program in Path(client.label.split()[0]).name]
     if not using:
         pytest.skip(f"there is no {program} here")
     part = Wheels(parts=PARTS.parts[-1:])

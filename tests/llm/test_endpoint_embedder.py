@@ -82,7 +82,7 @@ def sound(asked: Asked, *, plain: bool = False) -> Wire:
 
 
 def vectors(*embeddings: object) -> Wire:
-    return reply({"data": [{"index": at, "embedding": one} for at, one in enumerate(embeddings)]})
+    return reply({"data": [{"index": at, "embedding": embedding} for at, embedding in enumerate(embeddings)]})
 
 
 def test_texts_become_unit_vectors_in_their_order(serve: Serve, make: Make) -> None:

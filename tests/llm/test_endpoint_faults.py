@@ -387,7 +387,7 @@ def test_a_fault_in_one_call_leaves_the_others_alone(serve: Serve, connect: Conn
 
     with pytest.raises(BatchFault) as caught:
         connect(serve(script), in_flight=2).complete([ask(str(n)) for n in range(5)], Sampling())
-    assert [one is None for one in caught.value.results] == [True, False, False, False, False]
+    assert [result is None for result in caught.value.results] == [True, False, False, False, False]
     assert len(caught.value.errors) == 1
 
 

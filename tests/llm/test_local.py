@@ -95,7 +95,7 @@ def test_a_batch_reads_the_beginning_that_its_prompts_share_once(model: Local) -
     first, *others = [one.usage.cached_tokens for one in batch]
     assert first < 64
     assert min(others) > 200
-    alone = [model.complete([one], Sampling(max_tokens=4))[0].text for one in prompts]
+    alone = [model.complete([prompt], Sampling(max_tokens=4))[0].text for prompt in prompts]
     assert [one.text for one in batch] == alone
 
 

@@ -18,7 +18,7 @@ def listed(**odds: float) -> list[Token]:
 
 def odds_of(options: list[str], top: list[Token]) -> tuple[list[float], tuple[bool, ...]]:
     logprobs, bounded = score_options(options, top)
-    return [round(math.exp(one), 9) for one in logprobs], bounded
+    return [round(math.exp(logprob), 9) for logprob in logprobs], bounded
 
 
 def test_spellings_of_an_option_are_added_up() -> None:
@@ -74,4 +74,4 @@ def test_every_figure_is_the_log_of_a_probability(pairs: list[tuple[str, float]]
     top = [Token(text=text, logprob=logprob) for text, logprob in pairs]
     logprobs, bounded = score_options(["Yes", "No", "Neither"], top)
     assert len(logprobs) == len(bounded) == 3
-    assert all(math.isfinite(one) and one <= 0 for one in logprobs)
+    assert all(math.isfinite(logprob) and logprob <= 0 for logprob in logprobs)

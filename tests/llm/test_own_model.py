@@ -122,9 +122,9 @@ def test_one_bad_reply_leaves_the_others_of_its_batch() -> None:
     with pytest.raises(BatchFault) as caught:
         as_llm(Half()).complete(PROMPTS, Sampling())
     assert [
-        None if one is None else one.text
-        for one in caught.value.results
-        if one is None or isinstance(one, Completion)
+        None if result is None else result.text
+        for result in caught.value.results
+        if result is None or isinstance(result, Completion)
     ] == ["good", None]
 
 

@@ -61,14 +61,14 @@ def test_faults_are_raised_as_engines_raise_them() -> None:
         Scripted([down, down]).complete([ask("a"), ask("b")], Sampling())
     with pytest.raises(BatchFault) as caught:
         Scripted(["good", down]).complete([ask("a"), ask("b")], Sampling())
-    assert [one is None for one in caught.value.results] == [False, True]
+    assert [result is None for result in caught.value.results] == [False, True]
     with pytest.raises(ZeroDivisionError):
         Scripted([ZeroDivisionError()]).complete([ask("a")], Sampling())
 
 
 def test_odds_are_even_unless_scripted() -> None:
     chosen = Scripted([]).choose([ask("x")], ["Yes", "No"])[0]
-    assert [round(math.exp(one), 9) for one in chosen.logprobs] == [0.5, 0.5]
+    assert [round(math.exp(logprob), 9) for logprob in chosen.logprobs] == [0.5, 0.5]
     assert chosen.bounded == (False, False)
 
 

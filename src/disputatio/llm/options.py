@@ -60,4 +60,4 @@ def _logsumexp(logs: Sequence[float]) -> float:
     0.75
     """
     top = max(logs)
-    return top + math.log(math.fsum(math.exp(one - top) for one in logs))
+    return top + math.log(math.fsum(math.exp(log - top) for log in logs))
