@@ -28,7 +28,7 @@ class Bin:
 
 
 def confusion(
-    one: Sequence[Hashable], other: Sequence[Hashable], labels: Sequence[Hashable]
+    first: Sequence[Hashable], other: Sequence[Hashable], labels: Sequence[Hashable]
 ) -> list[list[int]]:
     """How often `one` says row and `other` says column; raises `ValueError` for a label that is not listed.
 
@@ -37,7 +37,7 @@ def confusion(
     """
     places = {label: at for at, label in enumerate(labels)}
     table = [[0] * len(labels) for _ in labels]
-    for a, b in zip(one, other, strict=True):
+    for a, b in zip(first, other, strict=True):
         if a not in places or b not in places:
             raise ValueError(f"{a!r} or {b!r} is none of {labels}")
         table[places[a]][places[b]] += 1
@@ -45,7 +45,7 @@ def confusion(
 
 
 def kappa(
-    one: Sequence[float], other: Sequence[float], labels: Sequence[float], weights: Weights = "quadratic"
+    first: Sequence[float], other: Sequence[float], labels: Sequence[float], weights: Weights = "quadratic"
 ) -> float | None:
     """Agreement beyond chance of two judges on an ordered scale, 1 at most; None where chance leaves no room.
 
@@ -57,8 +57,8 @@ def kappa(
     >>> kappa([0, 0, 1, 1], [0, 1, 0, 1], [0, 1])
     0.0
     """
-    n = len(one)
-    table = confusion(one, other, labels)
+    n = len(first)
+    table = confusion(first, other, labels)
     rows = [sum(row) for row in table]
     columns = [sum(column) for column in zip(*table, strict=True)]
     seen = expected = 0.0
@@ -103,11 +103,11 @@ def calibration(scores: Sequence[float], so: Sequence[bool], bins: int = 10) -> 
     >>> [(one.n, one.share) for one in calibration([0.05, 0.95, 1.0], [False, True, False], bins=2)]
     [(1, 0.0), (2, 0.5)]
     """
-    held: list[list[tuple[float, bool]]] = [[] for _ in range(bins)]
+    members: list[list[tuple[float, bool]]] = [[] for _ in range(bins)]
     for score, truth in zip(scores, so, strict=True):
         if not 0 <= score <= 1:
             raise ValueError(f"{score} is no probability")
-        held[min(int(score * bins), bins - 1)].append((score, truth))
+        members[min(int(score * bins), bins - 1)].append((score, truth))
     return [
         Bin(
             low=at / bins,
@@ -116,7 +116,7 @@ def calibration(scores: Sequence[float], so: Sequence[bool], bins: int = 10) -> 
             score=sum(score for score, _ in inside) / len(inside),
             share=sum(truth for _, truth in inside) / len(inside),
         )
-        for at, inside in enumerate(held)
+        for at, inside in enumerate(members)
         if inside
     ]
 
@@ -127,9 +127,9 @@ def calibration_error(scores: Sequence[float], so: Sequence[bool], bins: int = 1
     >>> calibration_error([0.25, 0.25, 0.25, 0.25], [True, False, False, False])
     0.0
     """
-    found = calibration(scores, so, bins)
-    n = sum(one.n for one in found)
-    return sum(one.n * abs(one.score - one.share) for one in found) / n if n else None
+    bars = calibration(scores, so, bins)
+    n = sum(bar.n for bar in bars)
+    return sum(bar.n * abs(bar.score - bar.share) for bar in bars) / n if n else None
 
 
 def resampled(
@@ -157,6 +157,6 @@ def resampled(
         statistic([items[at] for at in generator.integers(0, len(items), size=len(items)).tolist()])
         for _ in range(resamples)
     )
-    values = [one for one in drawn if one is not None]
+    values = [value for value in drawn if value is not None]
     low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
     return Estimate(n=len(items), mean=whole, low=float(low), high=float(high))

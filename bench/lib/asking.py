@@ -87,8 +87,8 @@ def over(items: Sequence[_In], do: Callable[[_In], _Out], *, label: str) -> list
     start = time.perf_counter()
     done: list[_Out] = []
     with ThreadPoolExecutor(THREADS) as pool:
-        for n, one in enumerate(pool.map(do, items), 1):
-            done.append(one)
+        for n, result in enumerate(pool.map(do, items), 1):
+            done.append(result)
             if n % 10 == 0 or n == len(items):
                 say(f"{label}: {n}/{len(items)}, {time.perf_counter() - start:.0f} s")
     return done
@@ -104,12 +104,12 @@ def put(
     retriever: Retriever | None = None,
 ) -> Asked:
     """Put one question to one strategy; faults of ours are kept, others end the benchmark."""
-    held = retriever or InMemory(example.passages if passages is None else passages)
+    searched = retriever or InMemory(example.passages if passages is None else passages)
     trace = Trace()
     try:
         answer = ask(
             example.question,
-            kit=replace(kit, retriever=held),
+            kit=replace(kit, retriever=searched),
             strategy=strategy,
             options=options,
             verify=False,
@@ -156,19 +156,19 @@ class Panel:
 
 def panel(question: str, retriever: Retriever, kit: Kit, *, tau: float = 0.1) -> Panel:
     """Ask all sources, as `ra_rag` with selection=all does."""
-    own = replace(kit, retriever=retriever).with_trace(Trace())
-    heard = answer_per_source(question, retrieve_per_source(question, own), own)
-    after = drop_unsupported(question, heard, own, tau=tau)
-    clusters = cluster(question, [one.answer for one in after], own)
-    votes = {one.source: vote for one, vote in zip(after, clusters.votes, strict=True)}
+    reader = replace(kit, retriever=retriever).with_trace(Trace())
+    replies = answer_per_source(question, retrieve_per_source(question, reader), reader)
+    after = drop_unsupported(question, replies, reader, tau=tau)
+    clusters = cluster(question, [reply.answer for reply in after], reader)
+    votes = {reply.source: vote for reply, vote in zip(after, clusters.votes, strict=True)}
     return Panel(
         question=question,
-        before=tuple(heard),
+        before=tuple(replies),
         after=tuple(after),
         votes=votes,
         answers=clusters.answers,
         entailments=clusters.calls,
-        trace=own.trace,
+        trace=reader.trace,
     )
 
 
@@ -185,17 +185,17 @@ def votes_of(panels: Sequence[Panel], names: Sequence[str]) -> NDArray[np.int32]
 
 
 def sources_of(
-    found: Estimate, names: Sequence[str], *, groups: Mapping[str, str] | None = None
+    estimates: Estimate, names: Sequence[str], *, groups: Mapping[str, str] | None = None
 ) -> dict[str, Source]:
     """The estimates as a kit wants them; a source that could not be checked has none."""
     return {
         name: Source(
             name=name,
-            reliability=float(found.reliability[n]) if found.checked[n] else None,
-            low=float(found.low[n]) if found.checked[n] else None,
-            high=float(found.high[n]) if found.checked[n] else None,
-            answered=float(found.answered[n]),
-            agreed=float(found.agreed[n]),
+            reliability=float(estimates.reliability[n]) if estimates.checked[n] else None,
+            low=float(estimates.low[n]) if estimates.checked[n] else None,
+            high=float(estimates.high[n]) if estimates.checked[n] else None,
+            answered=float(estimates.answered[n]),
+            agreed=float(estimates.agreed[n]),
             group=(groups or {}).get(name, ""),
         )
         for n, name in enumerate(names)
@@ -207,11 +207,11 @@ def weighed(
 ) -> dict[str, float]:
     """v = L w - 1 of each source; with `low` by the lower end of its interval, never negative, nothing without one."""
     rated: dict[str, float] = {}
-    for name, one in known.items():
-        rate = one.low if low else one.reliability
+    for name, source in known.items():
+        rate = source.low if low else source.reliability
         value = 0.0 if low else prior
         rated[name] = float(weights_of(value if rate is None else rate, options))
-    return {name: max(one, 0.0) for name, one in rated.items()} if low else rated
+    return {name: max(weight, 0.0) for name, weight in rated.items()} if low else rated
 
 
 def told(values: Sequence[float | None], digits: int = 3) -> str:
@@ -220,21 +220,21 @@ def told(values: Sequence[float | None], digits: int = 3) -> str:
     >>> told([1.0, 1.0])
     '1.000 [1.000, 1.000]'
     """
-    found = share(values)
-    if found.mean is None:
+    estimate = share(values)
+    if estimate.mean is None:
         return "–"
-    if found.low is None or found.high is None:
-        return f"{found.mean:.{digits}f}"
-    return f"{found.mean:.{digits}f} [{found.low:.{digits}f}, {found.high:.{digits}f}]"
+    if estimate.low is None or estimate.high is None:
+        return f"{estimate.mean:.{digits}f}"
+    return f"{estimate.mean:.{digits}f} [{estimate.low:.{digits}f}, {estimate.high:.{digits}f}]"
 
 
-def against(one: Sequence[float | None], other: Sequence[float | None]) -> str:
+def against(first: Sequence[float | None], other: Sequence[float | None]) -> str:
     """A paired difference with its interval and p."""
-    found = paired_difference(one, other)
-    if found.mean is None or found.low is None or found.high is None or found.p is None:
+    difference = paired_difference(first, other)
+    if difference.mean is None or difference.low is None or difference.high is None or difference.p is None:
         return "–"
-    chance = "p < 0.001" if found.p < 0.001 else f"p = {found.p:.3f}"
-    return f"{found.mean:+.3f} [{found.low:+.3f}, {found.high:+.3f}], {chance}"
+    chance = "p < 0.001" if difference.p < 0.001 else f"p = {difference.p:.3f}"
+    return f"{difference.mean:+.3f} [{difference.low:+.3f}, {difference.high:+.3f}], {chance}"
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:

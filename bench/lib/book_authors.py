@@ -91,7 +91,7 @@ def names(text: str) -> list[Name]:
             found += [Name(each[-1], each[:-1], len(each) <= 3) for each in parts]
         else:  # "Last, First, Last, First"
             found += [
-                Name(one[-1], other, False) for one, other in zip(parts[::2], parts[1::2], strict=False)
+                Name(last[-1], other, False) for last, other in zip(parts[::2], parts[1::2], strict=False)
             ]
             if len(parts) % 2:
                 found.append(Name(parts[-1][-1], parts[-1][:-1], False))
@@ -118,7 +118,7 @@ def authors(text: str, known: frozenset[str]) -> Authors:
     (['boyce', 'jennings'], frozenset())
     """
     said = words(plain(text))
-    found = {
+    matches = {
         surname
         for surname in known
         if surname in said
@@ -128,10 +128,10 @@ def authors(text: str, known: frozenset[str]) -> Authors:
         )
     }
     listed = names(text)
-    if not found:
+    if not matches:
         return frozenset(name.surname for name in listed if len(name.surname) > 1)
-    people = set(found)
-    for surname in found:
+    people = set(matches)
+    for surname in matches:
         letters = {name.given[0][0] for name in listed if name.surname == surname and name.given}
         people |= {f"{surname} {number}" for number in range(2, len(letters) + 1)}
     return frozenset(people)

@@ -62,8 +62,8 @@ def lines(
                 f'<polyline points="{" ".join(places)}" fill="none" stroke="{colour}" stroke-width="2"{dashes}/>'
             )
             body += [
-                f'<circle cx="{one.split(",")[0]}" cy="{one.split(",")[1]}" r="3" fill="{colour}"/>'
-                for one in places
+                f'<circle cx="{point.split(",")[0]}" cy="{point.split(",")[1]}" r="3" fill="{colour}"/>'
+                for point in places
             ]
             y = TOP + 14 + 14 * drawn
             body.append(f'<text x="{LEFT + 8}" y="{y}" fill="{colour}">{html.escape(name)}</text>')

@@ -16,16 +16,16 @@ def ranks(values: Floats) -> Floats:
     return np.asarray(((last - count + 1 + last) / 2)[back], dtype=np.float64)
 
 
-def spearman(one: Floats, other: Floats) -> float:
+def spearman(first: Floats, other: Floats) -> float:
     """Pearson's correlation of the ranks; NaN where either side is constant."""
-    a, b = ranks(one) - (len(one) + 1) / 2, ranks(other) - (len(other) + 1) / 2
+    a, b = ranks(first) - (len(first) + 1) / 2, ranks(other) - (len(other) + 1) / 2
     size = float(np.sqrt((a @ a) * (b @ b)))
     return float(a @ b) / size if size > TINY else float("nan")
 
 
-def pearson(one: Floats, other: Floats) -> float:
+def pearson(first: Floats, other: Floats) -> float:
     """Pearson's correlation; NaN where either side is constant."""
-    a, b = one - one.mean(), other - other.mean()
+    a, b = first - first.mean(), other - other.mean()
     size = float(np.sqrt((a @ a) * (b @ b)))
     return float(a @ b) / size if size > TINY else float("nan")
 

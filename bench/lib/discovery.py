@@ -106,34 +106,34 @@ def discover(
     )
     part = np.ones(len(heard.slot))
     # Faithful copies agree so well that they would be believed: they are looked for before anybody is.
-    found = _maximised(claims, part, strength, 1 if copies else iterations)
+    solution = _maximised(claims, part, strength, 1 if copies else iterations)
     for _ in range(ROUNDS if copies and heard.slot.size else 0):
-        stand = standing(votes, found.winners, relation)
+        stand = standing(votes, solution.winners, relation)
         right, wrong = (stand == RIGHT).sum(axis=0), (stand == WRONG).sum(axis=0)
         accuracy = (right + 1) / (right + wrong + 2)
-        new = tied_by_votes(votes, found.winners, accuracy, options=size, entails=relation)
+        new = tied_by_votes(votes, solution.winners, accuracy, options=size, entails=relation)
         same = np.array_equal(new.group, ties.group)
         ties = new
-        if same and found.rounds > 1:
+        if same and solution.rounds > 1:
             break
         part = shared_votes(ties.group, votes)[heard.question, heard.source]
-        found = _maximised(claims, part, strength, iterations)
+        solution = _maximised(claims, part, strength, iterations)
     answered = _summed(heard.source, part * claims.tells, heard.sources)
-    right = 1 - found.shares[:, 2]
-    counted = np.clip((right * (answered + strength) - found.prior_right * strength), 0, answered)
-    _, low, high = posterior(counted, answered, mean=found.prior_right, strength=strength)
+    right = 1 - solution.shares[:, 2]
+    counted = np.clip((right * (answered + strength) - solution.prior_right * strength), 0, answered)
+    _, low, high = posterior(counted, answered, mean=solution.prior_right, strength=strength)
     return Discovery(
-        exact=found.shares[:, 0],
-        general=found.shares[:, 1],
-        wrong=found.shares[:, 2],
+        exact=solution.shares[:, 0],
+        general=solution.shares[:, 1],
+        wrong=solution.shares[:, 2],
         low=low,
         high=high,
         answered=answered,
-        winners=found.winners,
-        probability=found.probability,
+        winners=solution.winners,
+        probability=solution.probability,
         dependence=ties,
-        rounds=found.rounds,
-        converged=found.converged,
+        rounds=solution.rounds,
+        converged=solution.converged,
     )
 
 
@@ -150,45 +150,45 @@ class _Found:
 
 
 def _laid_out(
-    heard: FlatVotes,
+    votes: FlatVotes,
     entails: ArrayLike | None,
     values: ArrayLike | None,
     options: int,
     truth: NDArray[np.int32],
 ) -> _Claims:
     """Turn the arguments into flat arrays; raises `InputError` where they do not fit the votes."""
-    total = int(heard.start[-1])
-    clusters = np.diff(heard.start)
-    of = np.repeat(np.arange(heard.questions), clusters)
+    total = int(votes.start[-1])
+    clusters = np.diff(votes.start)
+    of = np.repeat(np.arange(votes.questions), clusters)
     relation = np.zeros((0, 3), np.int64) if entails is None else np.asarray(entails, dtype=np.int64)
     relation = relation.reshape(-1, 3) if relation.size == 0 else relation
     if relation.ndim != 2 or relation.shape[1] != 3:
         raise InputError("entails must be rows of question, cluster, and the cluster that it entails")
     question, ends = relation[:, 0], relation[:, 1:]
-    inside = (question >= 0) & (question < heard.questions)
+    inside = (question >= 0) & (question < votes.questions)
     if not inside.all() or (ends < 0).any() or (ends >= clusters[question][:, None]).any():
         raise InputError("entails names a question or cluster that the votes do not have")
     if (ends[:, 0] == ends[:, 1]).any():
         raise InputError("entails says that a cluster entails itself")
-    specific, general = (heard.start[question] + ends[:, side] for side in (0, 1))
+    specific, general = (votes.start[question] + ends[:, side] for side in (0, 1))
     generals = np.bincount(specific, minlength=total).astype(np.float64)
     number = None
     if values is not None:
         meaning = np.asarray(values)
-        place = np.arange(total) - heard.start[of]
+        column = np.arange(total) - votes.start[of]
         if (
             meaning.ndim != 2
-            or len(meaning) != heard.questions
-            or (total and place.max() >= meaning.shape[1])
+            or len(meaning) != votes.questions
+            or (total and column.max() >= meaning.shape[1])
         ):
             raise InputError("values must be an integer array of shape (questions, clusters)")
-        chosen = meaning[of, place]
+        chosen = meaning[of, column]
         if (chosen < 0).any():
             raise InputError("values gives a cluster that was voted for no number")
         number = np.unique(chosen, return_inverse=True)[1].astype(np.int64)
-    told = truth != UNKNOWN
+    known = truth != UNKNOWN
     return _Claims(
-        heard=heard,
+        heard=votes,
         of=of,
         specific=specific,
         general=general,
@@ -196,7 +196,7 @@ def _laid_out(
         number=number,
         errors_possible=np.maximum(np.maximum(options, clusters[of]) - 1 - generals, 1.0),
         truth=truth,
-        tells=(told | (np.bincount(heard.question, minlength=heard.questions) > 1))[heard.question],
+        tells=(known | (np.bincount(votes.question, minlength=votes.questions) > 1))[votes.question],
     )
 
 
@@ -205,10 +205,10 @@ def _maximised(claims: _Claims, part: Floats, strength: float, iterations: int) 
 
     `part` (claims,) is what each claim counts. The prior of a source is the mean of all, times `strength`.
     """
-    heard, total = claims.heard, int(claims.heard.start[-1])
-    shares = np.tile(np.array(START), (heard.sources, 1))
+    votes, total = claims.heard, int(claims.heard.start[-1])
+    shares = np.tile(np.array(START), (votes.sources, 1))
     mean = np.array(START)
-    count = _summed(heard.slot, part, total)
+    count = _summed(votes.slot, part, total)
     values = 0 if claims.number is None else int(claims.number.max(initial=-1)) + 1
     errors = np.full(values, 1 / max(values, 1))
     truths = errors.copy()
@@ -220,10 +220,10 @@ def _maximised(claims: _Claims, part: Floats, strength: float, iterations: int) 
         above = _summed(claims.general, belief[claims.specific], total)  # that it is on the truth's path
         bare = np.where(claims.generals > 0, 0.0, belief)  # the truth, and nothing more general was said
         first = shares[:, 0] / (shares[:, 0] + shares[:, 1])
-        of_claim = (belief - bare)[heard.slot] + bare[heard.slot] * first[heard.source]
-        exact = _summed(heard.source, counts * of_claim, heard.sources)
-        either = _summed(heard.source, counts * np.minimum(belief + above, 1)[heard.slot], heard.sources)
-        answered = _summed(heard.source, counts, heard.sources)
+        of_claim = (belief - bare)[votes.slot] + bare[votes.slot] * first[votes.source]
+        exact = _summed(votes.source, counts * of_claim, votes.sources)
+        either = _summed(votes.source, counts * np.minimum(belief + above, 1)[votes.slot], votes.sources)
+        answered = _summed(votes.source, counts, votes.sources)
         held = np.stack([exact, np.maximum(either - exact, 0), np.maximum(answered - either, 0)], axis=1)
         if held.sum() > 0:
             mean = held.sum(axis=0) / held.sum()
@@ -238,17 +238,17 @@ def _maximised(claims: _Claims, part: Floats, strength: float, iterations: int) 
         if moved < TOLERANCE:
             converged = True
             break
-    winners = np.full(heard.questions, NOBODY, dtype=np.int32)
-    probability = np.zeros(heard.questions)
-    filled = np.flatnonzero(np.diff(heard.start))
+    winners = np.full(votes.questions, NOBODY, dtype=np.int32)
+    probability = np.zeros(votes.questions)
+    filled = np.flatnonzero(np.diff(votes.start))
     if filled.size:
-        best = np.maximum.reduceat(belief, heard.start[filled])
+        best = np.maximum.reduceat(belief, votes.start[filled])
         at = np.where(belief >= best[np.searchsorted(filled, claims.of)] - 1e-12, np.arange(total), total)
-        winner = np.minimum.reduceat(at, heard.start[filled]) - heard.start[filled]
+        winner = np.minimum.reduceat(at, votes.start[filled]) - votes.start[filled]
         winners[filled] = np.where(best > 0, winner, NOBODY)
         probability[filled] = best
-    told = claims.truth != UNKNOWN
-    winners[told] = claims.truth[told]
+    known = claims.truth != UNKNOWN
+    winners[known] = claims.truth[known]
     return _Found(
         shares=shares,
         prior_right=float(np.clip(mean[0] + mean[1], 0.01, 0.99)),
@@ -268,11 +268,11 @@ def _beliefs(
     said), log general / generals(t), or log wrong + log of the error's own probability. It is summed slot
     by slot: all claims as errors first, then put right for those on the truth and on its path.
     """
-    heard = claims.heard
+    votes = claims.heard
     total = len(count)
 
     def behind(value: Floats) -> Floats:
-        return _summed(heard.slot, part * value[heard.source], total)
+        return _summed(votes.slot, part * value[votes.source], total)
 
     log = np.log(np.maximum(shares, 1e-12))
     as_exact = behind(log[:, 0])
@@ -280,7 +280,7 @@ def _beliefs(
     as_general, as_wrong = behind(log[:, 1]), behind(log[:, 2])
     specific, general = claims.specific, claims.general
     below = _summed(specific, count[general], total)  # claims on the path of each slot
-    everyone = _summed(claims.of, count, heard.questions)[claims.of]
+    everyone = _summed(claims.of, count, votes.questions)[claims.of]
     astray = everyone - count - below
     if claims.number is None:
         score = -astray * np.log(claims.errors_possible)
@@ -289,19 +289,19 @@ def _beliefs(
         as_wrong = as_wrong + count * np.log(mine)
         possible = 1 - mine - _summed(specific, mine[general], total)
         score = np.log(truths[claims.number]) - astray * np.log(np.maximum(possible, _LEAST))
-    score += _summed(claims.of, as_wrong, heard.questions)[claims.of] - as_wrong
+    score += _summed(claims.of, as_wrong, votes.questions)[claims.of] - as_wrong
     score += np.where(claims.generals > 0, as_exact, as_right)
     share = as_general[general] - count[general] * np.log(np.maximum(claims.generals[specific], 1))
     score += _summed(specific, share - as_wrong[general], total)
-    voters = np.bincount(heard.slot, minlength=total)
+    voters = np.bincount(votes.slot, minlength=total)
     score = np.where(voters > 0, score, -np.inf)
-    filled = np.flatnonzero(np.diff(heard.start))
-    top = np.maximum.reduceat(score, heard.start[filled])[np.searchsorted(filled, claims.of)]
+    filled = np.flatnonzero(np.diff(votes.start))
+    top = np.maximum.reduceat(score, votes.start[filled])[np.searchsorted(filled, claims.of)]
     belief = np.exp(score - top)
-    belief /= _summed(claims.of, belief, heard.questions)[claims.of]
-    told = claims.truth[claims.of]
-    pin = np.arange(total) - heard.start[claims.of] == told
-    return np.where(told == UNKNOWN, belief, pin.astype(np.float64))
+    belief /= _summed(claims.of, belief, votes.questions)[claims.of]
+    truth = claims.truth[claims.of]
+    pin = np.arange(total) - votes.start[claims.of] == truth
+    return np.where(truth == UNKNOWN, belief, pin.astype(np.float64))
 
 
 def _summed(at: NDArray[np.int64], value: Floats, size: int) -> Floats:

@@ -40,14 +40,14 @@ def fit(features: Floats, right: NDArray[np.bool_], *, ridge: float = RIDGE) -> 
     spread = centred.std(axis=0)
     spread[spread < 1e-9] = 1.0  # a feature that is always the same tells nothing
     design = np.hstack([np.ones((len(features), 1)), centred / spread])
-    held = np.r_[1e-9, np.full(features.shape[1], ridge)]  # next to nothing for the bias: all may be right
-    found = np.zeros(design.shape[1])
+    penalty = np.r_[1e-9, np.full(features.shape[1], ridge)]  # next to nothing for the bias: all may be right
+    weights = np.zeros(design.shape[1])
     for _ in range(STEPS):
-        likely = chance(design @ found)
-        slope = design.T @ (likely - right) + held * found
-        bend = (design * (likely * (1 - likely))[:, None]).T @ design + np.diag(held)
-        found = found - np.linalg.solve(bend, slope)
-    return Fit(bias=float(found[0]), weights=found[1:] / spread, means=means)
+        likely = chance(design @ weights)
+        slope = design.T @ (likely - right) + penalty * weights
+        bend = (design * (likely * (1 - likely))[:, None]).T @ design + np.diag(penalty)
+        weights = weights - np.linalg.solve(bend, slope)
+    return Fit(bias=float(weights[0]), weights=weights[1:] / spread, means=means)
 
 
 def _known(features: Floats, means: Floats) -> Floats:

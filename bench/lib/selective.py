@@ -43,25 +43,25 @@ def surest(stated: Sequence[Stated], share: float) -> float | None:
     >>> surest(even, 0.5)
     0.25
     """
-    if not stated or any(one.confidence is None for one in stated):
+    if not stated or any(answer.confidence is None for answer in stated):
         return None
     return float(_surest(np.ones((1, len(stated))), stated, share)[0])
 
 
 def _surest(weights: NDArray[np.float64], stated: Sequence[Stated], share: float) -> NDArray[np.float64]:
     """`surest` for each row of weights (rows, answers); NaN for a row without any."""
-    sure = np.array([float(one.confidence or 0.0) for one in stated])
-    right = np.array([one.right for one in stated])
+    sure = np.array([float(answer.confidence or 0.0) for answer in stated])
+    right = np.array([answer.right for answer in stated])
     order = np.argsort(-sure, kind="stable")
     starts = np.flatnonzero(np.r_[True, np.diff(sure[order]) != 0])
-    held = np.add.reduceat(weights[:, order], starts, axis=1)
+    mass = np.add.reduceat(weights[:, order], starts, axis=1)
     good = np.add.reduceat((weights * right)[:, order], starts, axis=1)
-    wanted = share * held.sum(axis=1, keepdims=True)
-    taken = np.clip(wanted - (np.cumsum(held, axis=1) - held), 0, held)
-    means = np.divide(good, held, out=np.zeros_like(good), where=held > 0)
-    found = np.full(len(weights), np.nan)
-    np.divide((taken * means).sum(axis=1), wanted[:, 0], out=found, where=wanted[:, 0] > 0)
-    return found
+    wanted = share * mass.sum(axis=1, keepdims=True)
+    taken = np.clip(wanted - (np.cumsum(mass, axis=1) - mass), 0, mass)
+    means = np.divide(good, mass, out=np.zeros_like(good), where=mass > 0)
+    risks = np.full(len(weights), np.nan)
+    np.divide((taken * means).sum(axis=1), wanted[:, 0], out=risks, where=wanted[:, 0] > 0)
+    return risks
 
 
 def gain(stated: Sequence[Stated], *, kept: float = KEPT, seed: int = 0) -> dict[str, float | None]:
@@ -73,8 +73,8 @@ def gain(stated: Sequence[Stated], *, kept: float = KEPT, seed: int = 0) -> dict
     every, sure = surest(stated, 1.0), surest(stated, kept)
     if every is None or sure is None:
         return {"mean": None, "low": None, "high": None, "p": None}
-    names = sorted({one.question for one in stated})
-    at = np.array([names.index(one.question) for one in stated])
+    names = sorted({answer.question for answer in stated})
+    at = np.array([names.index(answer.question) for answer in stated])
     gaps = np.concatenate(
         [
             _surest(some := counts[:, at], stated, kept) - _surest(some, stated, 1.0)
@@ -97,11 +97,11 @@ def worth(stated: Sequence[Stated], *, asked: int) -> dict[str, Any]:
 
     `single` is whether each question was answered once: only then has the calibration error an interval.
     """
-    sure = [one for one in stated if one.confidence is not None]
+    sure = [answer for answer in stated if answer.confidence is not None]
     curve = risk_coverage(
-        [ScoredAnswer(score=one.right, confidence=one.confidence) for one in sure], questions=asked
+        [ScoredAnswer(score=answer.right, confidence=answer.confidence) for answer in sure], questions=asked
     )
-    single = len({one.question for one in sure}) == len(sure)
+    single = len({answer.question for answer in sure}) == len(sure)
     ece = curve.ece
     return {
         "asked": asked,
@@ -117,8 +117,14 @@ def worth(stated: Sequence[Stated], *, asked: int) -> dict[str, Any]:
         },
         "aurc": None if curve.area is None else curve.area.value,
         "bins": [
-            {"low": one.low, "high": one.high, "n": one.n, "confidence": one.confidence, "right": one.score}
-            for one in curve.bins
+            {
+                "low": bar.low,
+                "high": bar.high,
+                "n": bar.n,
+                "confidence": bar.confidence,
+                "right": bar.score,
+            }
+            for bar in curve.bins
         ],
         "points": [list(point) for point in curve.points],
         "risk": {f"{share:.0%}": _less(surest(sure, share)) for share in SHARES},
@@ -137,18 +143,18 @@ def calibration(parts: Sequence[tuple[str, dict[str, Any]]]) -> str:
     first = [
         [
             label,
-            one["asked"],
-            one["answered"],
-            one["without confidence"],
-            _spanned(one["ece"] and one["ece"]["value"], one["ece"] or {}),
-            _figure(one["aurc"]),
-            _figure(one["precision"]),
-            _figure(one["precision of the surest"]),
-            _spanned(one["gain"]["mean"], one["gain"], sign="+"),
+            figures["asked"],
+            figures["answered"],
+            figures["without confidence"],
+            _spanned(figures["ece"] and figures["ece"]["value"], figures["ece"] or {}),
+            _figure(figures["aurc"]),
+            _figure(figures["precision"]),
+            _figure(figures["precision of the surest"]),
+            _spanned(figures["gain"]["mean"], figures["gain"], sign="+"),
         ]
-        for label, one in parts
+        for label, figures in parts
     ]
-    second = [[label, *(_figure(risk) for risk in one["risk"].values())] for label, one in parts]
+    second = [[label, *(_figure(risk) for risk in figures["risk"].values())] for label, figures in parts]
     head = ["", "asked", "answered", "without confidence", "ECE", "AURC", "precision, all answers"]
     head += ["precision, without the least confident 20 %", "gain [95 %]"]
     return "\n\n".join(
@@ -161,7 +167,7 @@ def _figure(value: float | None, sign: str = "") -> str:
 
 
 def _spanned(value: float | None, ends: dict[str, float | None], sign: str = "") -> str:
-    told = _figure(value, sign)
+    figure = _figure(value, sign)
     if value is None or ends.get("low") is None:
-        return told
-    return f"{told} [{_figure(ends['low'], sign)}, {_figure(ends['high'], sign)}]"
+        return figure
+    return f"{figure} [{_figure(ends['low'], sign)}, {_figure(ends['high'], sign)}]"

@@ -48,8 +48,8 @@ class Model(Scripted):
 
     def _say(self, text: str) -> str:
         if text.startswith(DISSECT_SYSTEM):
-            told = text.removeprefix(DISSECT_SYSTEM).count("on term")
-            return json.dumps({"terms": [f"term{min(told, self.terms - 1)}"]})
+            terms = text.removeprefix(DISSECT_SYSTEM).count("on term")
+            return json.dumps({"terms": [f"term{min(terms, self.terms - 1)}"]})
         if text.startswith(EXPLAIN_SYSTEM):
             return text.rsplit("\n", maxsplit=1)[-1]
         number = text.rsplit("Text ", maxsplit=1)[1][0]
@@ -77,28 +77,28 @@ def test_thresholds_looked_up_are_thresholds_asked(bench: Any, terms: int) -> No
         answer = strategy(
             EXAMPLE.question, Kit(model=Model(terms), retriever=SHELF), delta1=delta1, delta4=delta4
         )
-        found = bench.decided(path, delta1, delta4)
-        assert (found.rounds, found.right) == (
+        decision = bench.decided(path, delta1, delta4)
+        assert (decision.rounds, decision.right) == (
             answer.rounds,
             choice(answer.answers, EXAMPLE.gold, EXAMPLE.wrong),
         )
-        met.add(found.rounds)
+        met.add(decision.rounds)
     assert met == set(range(terms + 1))
 
 
 def test_rates_are_those_of_the_paper(bench: Any) -> None:
-    found = [
+    decisions = [
         bench.Decided(right=right, rounds=rounds)
         for right, rounds in ((1.0, 0), (0.0, 1), (1.0, 3), (1.0, 2))
     ]
-    assert bench.rates(found) == {"accuracy": 0.75, "direct": 0.25, "ra": 0.75, "iters": 2.0}
+    assert bench.rates(decisions) == {"accuracy": 0.75, "direct": 0.25, "ra": 0.75, "iters": 2.0}
     assert bench.rates([])["accuracy"] is None
 
 
 def test_a_set_is_written_with_its_sweeps_and_charts(bench: Any, tmp_path: Path) -> None:
     part = bench.measure("toy", [EXAMPLE], Kit(model=Model(3)), SHELF, {"plain": bench.PLAIN})
-    assert [one["direct"] for one in part["sweep"]["delta1"]] == [0.0] * 3 + [1.0] * 7
-    assert [one["iters"] for one in part["sweep"]["delta4"]][::9] == [1.0, 3.0]
+    assert [row["direct"] for row in part["sweep"]["delta1"]] == [0.0] * 3 + [1.0] * 7
+    assert [row["iters"] for row in part["sweep"]["delta4"]][::9] == [1.0, 3.0]
     bench.write({"about": "", "model": "m", "sets": [part]}, tmp_path / "out.json")
     assert "| toy | 1 | 0 |" in (tmp_path / "out.md").read_text()
     charts = sorted(chart.name for chart in (tmp_path / "out").glob("*.svg"))

@@ -20,15 +20,15 @@ def test_kappa_of_two_raters_is_the_textbooks() -> None:
 
 
 def test_weights_price_a_disagreement_by_its_distance() -> None:
-    one, near, far = [-1, 0, 1, 2] * 5, [0, 0, 1, 2] * 5, [2, 0, 1, 2] * 5
+    exact, near, far = [-1, 0, 1, 2] * 5, [0, 0, 1, 2] * 5, [2, 0, 1, 2] * 5
     labels = [-1, 0, 1, 2]
     for weights in ("linear", "quadratic"):
-        a, b = kappa(one, near, labels, weights), kappa(one, far, labels, weights)
+        a, b = kappa(exact, near, labels, weights), kappa(exact, far, labels, weights)
         assert a is not None
         assert b is not None
         assert a > b
     # 15 agree and 5 are 3 grades apart, at a mean chance cost (by hand) of 1.25 a pair.
-    assert kappa(one, far, labels, "linear") == pytest.approx(1 - (5 * 3 / 20) / 1.25)
+    assert kappa(exact, far, labels, "linear") == pytest.approx(1 - (5 * 3 / 20) / 1.25)
 
 
 def test_kappa_is_below_zero_where_judges_contradict() -> None:
@@ -61,7 +61,7 @@ def test_the_area_is_the_share_of_pairs_in_order() -> None:
 def test_bins_hold_every_score_and_their_error_is_weighed_by_size() -> None:
     scores, so = [0.1, 0.1, 0.9, 0.9, 1.0, 0.0], [False, True, True, True, True, False]
     bins = calibration(scores, so, bins=2)
-    assert [(one.low, one.high, one.n) for one in bins] == [(0.0, 0.5, 3), (0.5, 1.0, 3)]
+    assert [(bar.low, bar.high, bar.n) for bar in bins] == [(0.0, 0.5, 3), (0.5, 1.0, 3)]
     by_hand = (3 * abs(0.2 / 3 - 1 / 3) + 3 * abs(2.8 / 3 - 1)) / 6
     assert calibration_error(scores, so, bins=2) == pytest.approx(by_hand)
     assert calibration_error([], []) is None
@@ -71,11 +71,13 @@ def test_bins_hold_every_score_and_their_error_is_weighed_by_size() -> None:
 
 def test_an_interval_holds_the_statistic_and_leaves_undefined_samples_out() -> None:
     pairs = list(zip(ONE, OTHER, strict=True))
-    found = resampled(pairs, lambda some: kappa([a for a, _ in some], [b for _, b in some], [0, 1]))
-    assert found.mean == pytest.approx(0.4)
-    assert found.low is not None
-    assert found.high is not None
-    assert found.low < 0.4 < found.high
-    assert found == resampled(pairs, lambda some: kappa([a for a, _ in some], [b for _, b in some], [0, 1]))
+    estimate = resampled(pairs, lambda some: kappa([a for a, _ in some], [b for _, b in some], [0, 1]))
+    assert estimate.mean == pytest.approx(0.4)
+    assert estimate.low is not None
+    assert estimate.high is not None
+    assert estimate.low < 0.4 < estimate.high
+    assert estimate == resampled(
+        pairs, lambda some: kappa([a for a, _ in some], [b for _, b in some], [0, 1])
+    )
     rare = [(0.9, True), (0.2, False), (0.3, False)]
     assert resampled(rare, lambda some: roc_auc([a for a, _ in some], [b for _, b in some])).low == 1.0

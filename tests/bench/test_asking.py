@@ -30,31 +30,31 @@ def _kit() -> Kit:
 
 
 def test_a_panel_votes_as_the_strategies_do() -> None:
-    held = InMemory(PASSAGES)
-    heard = asking.panel(QUESTION, held, _kit())
+    retriever = InMemory(PASSAGES)
+    votes = asking.panel(QUESTION, retriever, _kit())
     known = {f"s{n}": Source(name=f"s{n}", reliability=rate) for n, rate in enumerate((0.2, 0.2, 0.9))}
     for weights, sources in ((None, {}), (asking.weighed(known, 10), known)):
-        kit = Kit(model=_kit().model, retriever=held, sources=sources)
-        said = ask(QUESTION, kit=kit, strategy="ra_rag", options={"selection": "all"}, verify=False)
-        assert heard.voted(weights).answers == said.answers
-    assert heard.voted().answers == ("1901",)
-    assert heard.voted(asking.weighed(known, 10)).answers == ("1887",)
+        kit = Kit(model=_kit().model, retriever=retriever, sources=sources)
+        answer = ask(QUESTION, kit=kit, strategy="ra_rag", options={"selection": "all"}, verify=False)
+        assert votes.voted(weights).answers == answer.answers
+    assert votes.voted().answers == ("1901",)
+    assert votes.voted(asking.weighed(known, 10)).answers == ("1887",)
 
 
 def test_where_nobody_has_a_weight_the_spare_ones_decide() -> None:
-    heard = asking.panel(QUESTION, InMemory(PASSAGES), _kit())
+    votes = asking.panel(QUESTION, InMemory(PASSAGES), _kit())
     nothing = dict.fromkeys(("s0", "s1", "s2"), 0.0)
-    assert heard.voted(nothing, {**nothing, "s2": 1.0}).answers == ("1887",)
+    assert votes.voted(nothing, {**nothing, "s2": 1.0}).answers == ("1887",)
 
 
 def test_votes_are_numbered_as_the_sources_met_them() -> None:
-    heard = asking.panel(QUESTION, InMemory(PASSAGES), _kit())
-    assert asking.votes_of([heard], ["s2", "s0", "nobody"]).tolist() == [[0, 1, -1]]
+    votes = asking.panel(QUESTION, InMemory(PASSAGES), _kit())
+    assert asking.votes_of([votes], ["s2", "s0", "nobody"]).tolist() == [[0, 1, -1]]
 
 
 def test_lower_bounds_weigh_nothing_without_a_record() -> None:
-    found = estimate(np.array([[0, 0, -1]] * 20, dtype=np.int32))
-    known = asking.sources_of(found, ["s0", "s1", "s2"])
+    estimates = estimate(np.array([[0, 0, -1]] * 20, dtype=np.int32))
+    known = asking.sources_of(estimates, ["s0", "s1", "s2"])
     low = asking.weighed(known, 10, low=True)
     assert known["s2"].reliability is None
     assert (low["s2"], low["s0"] > 5) == (0.0, True)

@@ -28,12 +28,12 @@ SURE = f"{__name__}:sure"
 def sure(question: str, kit: Kit, *, doubt: float = 0.0) -> Answer:
     """The word after "builder:" in the first passage; surer of what begins with A, silent about Hazel."""
     (*_, passage) = kit.passages(question)
-    said = "" if "Hazel" in question else passage.text.partition("by ")[2].split(".")[0]
+    designer = "" if "Hazel" in question else passage.text.partition("by ")[2].split(".")[0]
     return Answer(
         question=question,
-        answers=(said,) if said else (),
-        abstained=None if said else "no_evidence",
-        confidence=(0.9 if said.startswith("Ada") else 0.6) - doubt,
+        answers=(designer,) if designer else (),
+        abstained=None if designer else "no_evidence",
+        confidence=(0.9 if designer.startswith("Ada") else 0.6) - doubt,
     )
 
 
@@ -60,51 +60,50 @@ def data(tmp_path: Path) -> Path:
     conflict = [
         {
             "id": str(n),
-            "question": f"who built the {place} mill",
-            "cleaned_question": f"Who built the {place} mill?",
+            "question": f"who built the {town} mill",
+            "cleaned_question": f"Who built the {town} mill?",
             "real_answer": "Ada Lund built it.",
             "real_short_answer": "Ada Lund",
             "real_passages": [
                 {
-                    "passage": f"The {place} mill was built by Ada Lund.{twice if n % 2 == 0 else ''}",
+                    "passage": f"The {town} mill was built by Ada Lund.{twice if n % 2 == 0 else ''}",
                     "summary": "",
                 }
             ],
             "fake_answer": "Bo Ek built it.",
             "fake_short_answer": "Bo Ek",
             "fake_passages": [
-                {"passage": f"Note {m}: the {place} mill was built by Bo Ek.", "summary": ""}
-                for m in range(5)
+                {"passage": f"Note {m}: the {town} mill was built by Bo Ek.", "summary": ""} for m in range(5)
             ],
         }
-        for n, place in enumerate(PLACES)
+        for n, town in enumerate(PLACES)
     ]
     poisoned = [
         {
             "id": f"test{n}",
-            "question": f"who owns the {place} mill",
+            "question": f"who owns the {town} mill",
             "correct answer": "Ada Lund",
             "incorrect answer": "Bo Ek",
-            "adv_texts": [f"Text {m}: the {place} mill is owned by Bo Ek." for m in range(5)],
+            "adv_texts": [f"Text {m}: the {town} mill is owned by Bo Ek." for m in range(5)],
         }
-        for n, place in enumerate(PLACES)
+        for n, town in enumerate(PLACES)
     ]
-    asked = [
+    questions = [
         {
             "id": f"nq{n}",
-            "question": f"Who owns the {place} Mill?",
-            "golden_answers": ["Bo Ek" if place == "Elm" else "Ada Lund"],
+            "question": f"Who owns the {town} Mill?",
+            "golden_answers": ["Bo Ek" if town == "Elm" else "Ada Lund"],
             "passages": [
-                {"title": place, "text": f"{place} {m}: owned by {owner}.", "has_answer": owner == "Ada Lund"}
+                {"title": town, "text": f"{town} {m}: owned by {owner}.", "has_answer": owner == "Ada Lund"}
                 for m, owner in enumerate(["nobody"] * 4 + ["Ada Lund"] * 3)
             ],
         }
-        for n, place in enumerate(PLACES[2:6])
+        for n, town in enumerate(PLACES[2:6])
     ]  # fmt: skip
     for name, rows in (
         ("conflictnq/val.jsonl", conflict),
         ("poisonedrag/nq.jsonl", poisoned),
-        ("nq_with_passages/nq.jsonl", asked),
+        ("nq_with_passages/nq.jsonl", questions),
     ):
         path = tmp_path / "data" / name
         path.parent.mkdir(parents=True)
@@ -127,16 +126,16 @@ def _run(
     *,
     names: tuple[str, ...] = ("conflictnq-1r1f", "conflictnq-2r3f", "poisonedrag-5f"),
     alone: bool = False,
-    found: dict[str, Any] | None = None,
+    figures: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The benchmark as its command runs it, without the command line."""
     chosen = {
         "conflictnq": bench.conflictnq(data, questions=8, seed=0),
         "poisonedrag": bench.poisonedrag(data, questions=8, seed=0),
     }
-    told: dict[str, Any] = found or {"model": "scripted", "engine": "scripted", "seed": 0, "in hand": 8}
-    told |= {
-        "settings": told.get("settings", {}),
+    written: dict[str, Any] = figures or {"model": "scripted", "engine": "scripted", "seed": 0, "in hand": 8}
+    written |= {
+        "settings": written.get("settings", {}),
         "questions": {k: dict(v.counts) for k, v in chosen.items()},
     }
     bench.measure(
@@ -144,7 +143,7 @@ def _run(
         [bench.SETTINGS[name] for name in names],
         bench.named(strategies, 0),
         bench.asked_by(kit, alone=alone),
-        told,
+        written,
         path=out,
     )
     read: dict[str, Any] = json.loads(out.read_text(encoding="utf-8"))
@@ -160,14 +159,14 @@ def test_a_setting_has_the_passages_that_its_name_says(examples: Any, data: Path
         rows = (conflict if setting.corpus == "conflictnq" else poison).of(setting)
         assert rows
         for row in rows:
-            one = examples.example(row, setting, 0)
-            kinds = one.metadata["kinds"]
+            example = examples.example(row, setting, 0)
+            kinds = example.metadata["kinds"]
             assert (kinds.count("real"), kinds.count("false")) == (setting.real or 5, setting.false), name
-            for kind, passage in zip(kinds, one.passages, strict=True):
+            for kind, passage in zip(kinds, example.passages, strict=True):
                 assert "Bo Ek" in passage.text if kind == "false" else "Bo Ek" not in passage.text
                 assert (passage.source, passage.title, passage.url, passage.date, passage.id) == ("",) * 5
-            assert (one.gold, one.wrong) == (("Ada Lund",), ("Bo Ek",))
-            bearing = sum("Ada Lund" in passage.text for passage in one.passages)
+            assert (example.gold, example.wrong) == (("Ada Lund",), ("Bo Ek",))
+            bearing = sum("Ada Lund" in passage.text for passage in example.passages)
             assert bearing == (3 if setting.real is None else setting.real)
 
 
@@ -180,7 +179,7 @@ def test_the_order_is_the_seeds_and_does_not_tell_which_passage_is_real(examples
     assert orders[0] == [examples.example(row, setting, 0).metadata["kinds"] for row in rows]
     assert orders[0] != orders[1]
     places = [kinds.index("real") for each in orders.values() for kinds in each]
-    assert all(0.15 < places.count(place) / len(places) < 0.35 for place in range(4))
+    assert all(0.15 < places.count(town) / len(places) < 0.35 for town in range(4))
 
 
 def test_the_questions_are_the_seeds_and_those_with_two_real_passages_come_first(
@@ -199,9 +198,9 @@ def test_the_questions_are_the_seeds_and_those_with_two_real_passages_come_first
 
 
 def test_a_question_whose_target_is_right_for_nq_is_left_out(examples: Any, data: Path) -> None:
-    found = examples.poisonedrag(data)
-    assert [PLACES[row.number] for row in found.rows] == ["Cedar", "Dogwood", "Fir"]
-    assert [count for what, count in found.counts.items() if what.startswith("left out")] == [1]
+    built = examples.poisonedrag(data)
+    assert [PLACES[row.number] for row in built.rows] == ["Cedar", "Dogwood", "Fir"]
+    assert [count for what, count in built.counts.items() if what.startswith("left out")] == [1]
 
 
 def test_a_passage_of_another_row_is_a_second_one_where_it_answers_the_question(
@@ -225,31 +224,31 @@ def test_scores_are_those_of_what_was_answered(bench: Any, data: Path, tmp_path:
     replies = iter(["Ada Lund", "Bo Ek", "Ada Lund or Bo Ek", "Cy Falk", ""])
 
     def say(_: str) -> str:
-        said = next(replies)
-        return json.dumps({"answers": [said] if said else [], "explanation": ""})
+        reply = next(replies)
+        return json.dumps({"answers": [reply] if reply else [], "explanation": ""})
 
     chosen = bench.conflictnq(data, questions=5, seed=0).rows
-    rows = [bench.example(one, bench.SETTINGS["conflictnq-1r1f"], 0) for one in chosen]
+    rows = [bench.example(row, bench.SETTINGS["conflictnq-1r1f"], 0) for row in chosen]
     (concat,) = bench.named("concat", 0)
-    found = bench.entered(
+    figures = bench.entered(
         rows, bench.asked_by(Kit(model=Scripted(say)), alone=True)(rows, concat, ""), concat
     )
-    assert found["columns"]["accurate"] == [1.0, 0.0, 1.0, 0.0, 0.0]
-    assert found["columns"]["right"] == [1.0, 0.0, 0.0, 0.0, 0.0]
-    assert found["columns"]["attacked"] == [0.0, 1.0, 1.0, 0.0, 0.0]
-    assert (found["n"], found["failed"], found["abstained"]) == (5, 0, 1)
-    assert found["means"]["accurate"]["mean"] == pytest.approx(0.4)
-    assert found["columns"]["calls"] == [1.0] * 5
+    assert figures["columns"]["accurate"] == [1.0, 0.0, 1.0, 0.0, 0.0]
+    assert figures["columns"]["right"] == [1.0, 0.0, 0.0, 0.0, 0.0]
+    assert figures["columns"]["attacked"] == [0.0, 1.0, 1.0, 0.0, 0.0]
+    assert (figures["n"], figures["failed"], figures["abstained"]) == (5, 0, 1)
+    assert figures["means"]["accurate"]["mean"] == pytest.approx(0.4)
+    assert figures["columns"]["calls"] == [1.0] * 5
 
 
 def test_a_fault_is_counted_and_is_no_zero(bench: Any, data: Path, tmp_path: Path) -> None:
     def say(text: str) -> Line:
         return ServerFault("down", 503) if "Cedar" in text else _said(text)
 
-    found = _run(bench, data, tmp_path / "out.json", "concat", Kit(model=Scripted(say)), alone=True)
-    part = found["settings"]["conflictnq-1r1f"]["entrants"]["concat"]
+    figures = _run(bench, data, tmp_path / "out.json", "concat", Kit(model=Scripted(say)), alone=True)
+    part = figures["settings"]["conflictnq-1r1f"]["entrants"]["concat"]
     assert (part["n"], part["failed"], part["faults"]) == (7, 1, {"ServerFault": 1})
-    at = found["settings"]["conflictnq-1r1f"]["rows"].index(PLACES.index("Cedar"))
+    at = figures["settings"]["conflictnq-1r1f"]["rows"].index(PLACES.index("Cedar"))
     assert {name: values[at] for name, values in part["columns"].items() if values[at] is not None} == {}
     assert part["means"]["accurate"]["n"] == 7
     assert "faults of concat: 1 ServerFault" in (tmp_path / "out.md").read_text("utf-8")
@@ -283,29 +282,29 @@ def test_what_other_strategies_came_to_is_kept_for_the_same_questions(
 ) -> None:
     kit, out = Kit(model=Scripted(_said)), tmp_path / "out.json"
     names = ("conflictnq-1r1f",)
-    found = _run(bench, data, out, "concat", kit, names=names)
-    added = _run(bench, data, out, f"{SURE},{SURE}:doubt=0.1", kit, names=names, found=found)
+    figures = _run(bench, data, out, "concat", kit, names=names)
+    added = _run(bench, data, out, f"{SURE},{SURE}:doubt=0.1", kit, names=names, figures=figures)
     assert list(added["settings"]["conflictnq-1r1f"]["entrants"]) == ["concat", SURE, f"{SURE}:doubt=0.1"]
 
 
 def test_confidence_is_measured_where_it_is_stated(bench: Any, data: Path, tmp_path: Path) -> None:
     names = ("conflictnq-1r1f", "conflictnq-1r3f")
-    found = _run(
+    figures = _run(
         bench, data, tmp_path / "out.json", f"concat,{SURE}", Kit(model=Scripted(_said)), names=names
     )
-    assert list(found["calibration"]) == [
+    assert list(figures["calibration"]) == [
         "conflictnq, all settings",
         "conflictnq, 1 real, 1 fabricated",
         "conflictnq, 1 real, 3 fabricated",
     ]
-    for title, by in found["calibration"].items():
+    for title, by in figures["calibration"].items():
         assert list(by) == ["concat", SURE]  # the audit gives concat one
-        one = by[SURE]
+        entrant = by[SURE]
         settings = 2 if "all" in title else 1
-        assert (one["asked"], one["answered"]) == (8 * settings, 7 * settings)  # silent about one
+        assert (entrant["asked"], entrant["answered"]) == (8 * settings, 7 * settings)  # silent about one
         parts = [
             part
-            for part in found["settings"].values()
+            for part in figures["settings"].values()
             if title in (part["title"], "conflictnq, all settings")
         ]
         right = [
@@ -317,10 +316,10 @@ def test_confidence_is_measured_where_it_is_stated(bench: Any, data: Path, tmp_p
             if not away
         ]
         share = sum(right) / len(right)
-        assert one["precision"] == pytest.approx(share)
-        assert one["ece"]["value"] == pytest.approx(0.1 * share + 0.6 * (1 - share))
-        assert (one["ece"]["low"] is None) == (settings == 2)
-        assert one["precision of the surest"] == pytest.approx(min(1.0, share / 0.8))
+        assert entrant["precision"] == pytest.approx(share)
+        assert entrant["ece"]["value"] == pytest.approx(0.1 * share + 0.6 * (1 - share))
+        assert (entrant["ece"]["low"] is None) == (settings == 2)
+        assert entrant["precision of the surest"] == pytest.approx(min(1.0, share / 0.8))
     assert "### conflictnq, all settings" in (tmp_path / "out.md").read_text("utf-8")
 
 
@@ -334,7 +333,7 @@ def test_the_gain_of_abstaining_is_over_questions_and_not_over_their_answers(ben
     gain, again = selective.gain(once), selective.gain([*once, *once, *once])
     assert again == pytest.approx(gain)
     assert gain["mean"] == pytest.approx(
-        selective.surest(once, 0.8) - sum(one.right for one in once) / len(once)
+        selective.surest(once, 0.8) - sum(answer.right for answer in once) / len(once)
     )
     assert gain["low"] <= gain["mean"] <= gain["high"]
     none = [selective.Stated(question=n, right=1.0, confidence=None) for n in range(3)]
@@ -363,13 +362,17 @@ def test_the_page_has_every_strategy_and_the_differences_to_ours(
 
 
 def test_strategies_are_named_with_their_options(bench: Any) -> None:
-    found = bench.named(f"concat:k=3,max_tokens=64,{SURE}:doubt=0.2,closed_book", 7)
-    assert [(one.label, one.strategy) for one in found] == [
+    entrants = bench.named(f"concat:k=3,max_tokens=64,{SURE}:doubt=0.2,closed_book", 7)
+    assert [(entrant.label, entrant.strategy) for entrant in entrants] == [
         ("concat:k=3,max_tokens=64", "concat"),
         (f"{SURE}:doubt=0.2", SURE),
         ("closed_book", "closed_book"),
     ]
-    assert (found[0].options["k"], found[0].options["max_tokens"], found[1].options["doubt"]) == (3, 64, 0.2)
+    assert (entrants[0].options["k"], entrants[0].options["max_tokens"], entrants[1].options["doubt"]) == (
+        3,
+        64,
+        0.2,
+    )
     for wrong in ("k=3", "concat,concat"):
         with pytest.raises(InputError):
             bench.named(wrong, 0)

@@ -24,14 +24,14 @@ def corpus() -> ModuleType:
 
 
 def hashes(folder: Path) -> dict[str, str]:
-    return {one.name: hashlib.sha256(one.read_bytes()).hexdigest() for one in sorted(folder.iterdir())}
+    return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in sorted(folder.iterdir())}
 
 
 def test_a_size_and_a_seed_give_the_same_files(corpus: ModuleType, tmp_path: Path) -> None:
-    one, same = (corpus.open_corpus(tmp_path / name, SIZE).folder for name in ("one", "same"))
+    first, same = (corpus.open_corpus(tmp_path / name, SIZE).folder for name in ("one", "same"))
     other = corpus.open_corpus(tmp_path / "other", SIZE, seed=8).folder
-    assert hashes(one) == hashes(same)
-    assert hashes(one)["texts.bin"] != hashes(other)["texts.bin"]
+    assert hashes(first) == hashes(same)
+    assert hashes(first)["texts.bin"] != hashes(other)["texts.bin"]
 
 
 def test_scores_from_the_postings_are_those_counted_in_the_texts(corpus: ModuleType, tmp_path: Path) -> None:
@@ -41,12 +41,12 @@ def test_scores_from_the_postings_are_those_counted_in_the_texts(corpus: ModuleT
     mean = sum(text.total() for text in texts) / SIZE
     for query in made.queries()[:10]:
         expected = np.zeros(SIZE)
-        for word in query.text.split():
-            held = sum(1 for text in texts if word in text)
-            idf = math.log(1 + (SIZE - held + 0.5) / (held + 0.5))
+        for term in query.text.split():
+            count = sum(1 for text in texts if term in text)
+            idf = math.log(1 + (SIZE - count + 0.5) / (count + 0.5))
             for row, text in enumerate(texts):
                 norm = 1.2 * (0.25 + 0.75 * text.total() / mean)
-                expected[row] += idf * text[word] / (text[word] + norm)
+                expected[row] += idf * text[term] / (text[term] + norm)
         assert np.allclose(truth.sparse(query), expected)
 
 

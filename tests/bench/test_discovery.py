@@ -51,10 +51,10 @@ def test_a_step_gives_the_posterior_of_the_formula(seed: int) -> None:
     clusters = int(votes.max()) + 1
     general = {(a, b) for a in range(clusters) for b in range(a) if generator.random() < 0.5}
     rows = np.array([(0, a, b) for a, b in sorted(general)]).reshape(-1, 3)
-    found = discover(votes, entails=rows, options=6, copies=False, iterations=1)
+    solution = discover(votes, entails=rows, options=6, copies=False, iterations=1)
     expected = plain_beliefs(votes[0].tolist(), general, START, 6)
-    assert found.probability[0] == pytest.approx(max(expected))
-    assert expected[found.winners[0]] == pytest.approx(max(expected))
+    assert solution.probability[0] == pytest.approx(max(expected))
+    assert expected[solution.winners[0]] == pytest.approx(max(expected))
 
 
 def test_reliability_is_found_where_values_are_only_right_or_wrong() -> None:
@@ -62,13 +62,13 @@ def test_reliability_is_found_where_values_are_only_right_or_wrong() -> None:
     accuracy = np.linspace(0.3, 0.9, 10)
     said = np.where(generator.random((800, 10)) < accuracy, 0, generator.integers(1, 10, (800, 10)))
     votes, values = numbered(said)
-    found = discover(votes)
-    assert np.abs(found.right - accuracy).max() < 0.06
-    assert ((found.low <= accuracy) & (accuracy <= found.high)).sum() >= 8
-    won = values[np.arange(800), found.winners]
+    solution = discover(votes)
+    assert np.abs(solution.right - accuracy).max() < 0.06
+    assert ((solution.low <= accuracy) & (accuracy <= solution.high)).sum() >= 8
+    won = values[np.arange(800), solution.winners]
     plain = values[np.arange(800), estimate(votes).winners]
     assert (won == 0).mean() >= (plain == 0).mean()
-    assert found.converged
+    assert solution.converged
 
 
 def test_who_says_less_is_not_taken_for_wrong_and_the_specific_value_wins() -> None:
@@ -82,12 +82,12 @@ def test_who_says_less_is_not_taken_for_wrong_and_the_specific_value_wins() -> N
         for row, line in enumerate(values)
         if 0 in line and 1 in line
     ]
-    found = discover(votes, entails=rows)
-    assert np.abs(found.right - 0.8).max() < 0.07
-    assert (found.general[:4] > 0.6).all()
-    assert (found.exact[4:] > 0.6).all()
+    solution = discover(votes, entails=rows)
+    assert np.abs(solution.right - 0.8).max() < 0.07
+    assert (solution.general[:4] > 0.6).all()
+    assert (solution.exact[4:] > 0.6).all()
     both = [row for row, line in enumerate(values) if 0 in line and 1 in line]
-    assert (values[both, found.winners[both]] == 0).mean() > 0.95
+    assert (values[both, solution.winners[both]] == 0).mean() > 0.95
     assert (values[both, estimate(votes).winners[both]] == 0).mean() < 0.3  # votes alone take the general
 
 
@@ -99,7 +99,9 @@ def test_a_mistake_that_one_source_often_makes_is_learned_from_its_meaning() -> 
     votes, values = numbered(np.stack([first, second], axis=1))
     blind, seeing = discover(votes), discover(votes, values=values)
     mistaken = first == 7
-    right = [(values[np.arange(600), found.winners] == truth)[mistaken].mean() for found in (blind, seeing)]
+    right = [
+        (values[np.arange(600), solution.winners] == truth)[mistaken].mean() for solution in (blind, seeing)
+    ]
     assert right[0] < 0.1
     assert right[1] > 0.6
 
@@ -109,11 +111,11 @@ def test_copies_of_a_bad_source_do_not_outvote_good_ones() -> None:
     honest = np.where(generator.random((400, 6)) < 0.75, 0, generator.integers(1, 10, (400, 6)))
     bad = np.where(generator.random((400, 1)) < 0.55, 0, generator.integers(1, 10, (400, 1)))
     votes, values = numbered(np.concatenate([honest, np.repeat(bad, 4, axis=1)], axis=1))
-    found = discover(votes)
-    assert found.dependence.wording == "7 independent, 3 copies"
-    right = (values[np.arange(400), found.winners] == 0).mean()
+    solution = discover(votes)
+    assert solution.dependence.wording == "7 independent, 3 copies"
+    right = (values[np.arange(400), solution.winners] == 0).mean()
     assert right > (values[np.arange(400), discover(votes, copies=False).winners] == 0).mean()
-    assert found.answered[6:].max() < 400 > found.answered[6:].min()
+    assert solution.answered[6:].max() < 400 > solution.answered[6:].min()
 
 
 def test_anchors_pin_questions_and_turn_a_lying_majority() -> None:
@@ -125,10 +127,10 @@ def test_anchors_pin_questions_and_turn_a_lying_majority() -> None:
     for row in range(40):
         line = values[row].tolist()
         known[row] = line.index(0) if 0 in line else -1
-    found = discover(votes, known=known)
-    assert found.winners[:40].tolist() == known[:40].tolist()
-    assert (values[np.arange(40, 200), found.winners[40:]] == 0).mean() > 0.9
-    assert found.right[:3].min() > 0.7 > 0.3 > found.right[3:].max()
+    solution = discover(votes, known=known)
+    assert solution.winners[:40].tolist() == known[:40].tolist()
+    assert (values[np.arange(40, 200), solution.winners[40:]] == 0).mean() > 0.9
+    assert solution.right[:3].min() > 0.7 > 0.3 > solution.right[3:].max()
 
 
 @pytest.mark.parametrize("liars", [2, 4, 5])
@@ -142,30 +144,32 @@ def test_a_lying_crowd_is_tied_and_outvoted_by_few_anchors(liars: int) -> None:
     for row in range(30):
         line = values[row].tolist()
         known[row] = line.index(0) if 0 in line else -1
-    found = discover(votes, known=known)
+    solution = discover(votes, known=known)
     assert (
-        found.dependence.wording
+        solution.dependence.wording
         == f"{10 - liars} independent, {liars - 1} {'copy' if liars == 2 else 'copies'}"
     )
-    assert (values[np.arange(30, 230), found.winners[30:]] == 0).mean() >= 0.9
+    assert (values[np.arange(30, 230), solution.winners[30:]] == 0).mean() >= 0.9
 
 
 def test_what_only_one_source_answers_tells_nothing_of_it() -> None:
     votes = np.array([[0, 0, -1]] * 10 + [[-1, -1, 0]] * 10, dtype=np.int32)
-    found = discover(votes)
-    assert found.answered.tolist() == [10, 10, 0]
-    assert found.right[2] == pytest.approx(found.right[0], abs=0.05)  # the prior: the mean of the others
-    assert found.high[2] - found.low[2] > found.high[0] - found.low[0]
-    assert found.winners[10:].tolist() == [0] * 10
+    solution = discover(votes)
+    assert solution.answered.tolist() == [10, 10, 0]
+    assert solution.right[2] == pytest.approx(
+        solution.right[0], abs=0.05
+    )  # the prior: the mean of the others
+    assert solution.high[2] - solution.low[2] > solution.high[0] - solution.low[0]
+    assert solution.winners[10:].tolist() == [0] * 10
 
 
 @pytest.mark.parametrize("shape", [(0, 0), (0, 3), (4, 2)])
 def test_no_questions_sources_or_answers_are_no_error(shape: tuple[int, int]) -> None:
-    found = discover(np.full(shape, -1, np.int32))
-    assert found.winners.tolist() == [-1] * shape[0]
-    assert found.probability.tolist() == [0] * shape[0]
-    assert found.right.shape == (shape[1],)
-    assert found.answered.tolist() == [0] * shape[1]
+    solution = discover(np.full(shape, -1, np.int32))
+    assert solution.winners.tolist() == [-1] * shape[0]
+    assert solution.probability.tolist() == [0] * shape[0]
+    assert solution.right.shape == (shape[1],)
+    assert solution.answered.tolist() == [0] * shape[1]
 
 
 def test_two_clusters_at_equal_weight_fall_to_the_one_met_first() -> None:

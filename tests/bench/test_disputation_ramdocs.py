@@ -29,12 +29,12 @@ DOWN = "Brim"  # the station on which the model fails; its row is odd
 def teller(question: str, kit: Kit, *, k: int | None = None) -> Answer:
     """The years that the model names, of which it is as sure as there are few."""
     passages = kit.passages(question, k=k)
-    (word,) = kit.complete("reader", [chat("Name the years.", question)])
-    answers = tuple(one for one in word.text.split() if one.isdigit())
+    (reply,) = kit.complete("reader", [chat("Name the years.", question)])
+    answers = tuple(word_ for word_ in reply.text.split() if word_.isdigit())
     return Answer(
         question=question,
         answers=answers,
-        abstained=None if answers else "fault" if word.text else "no_evidence",
+        abstained=None if answers else "fault" if reply.text else "no_evidence",
         conflict=Conflict(kind="ambiguity" if len(answers) > 1 else "none"),
         confidence=1 / len(answers) if answers else None,
         passages=tuple(passages),
@@ -74,7 +74,7 @@ def data(tmp_path: Path) -> Path:
 
 
 def _scored(count: Any, row: int, em: float, **more: Any) -> Any:
-    given = {"gold": 1, "precision": em, "em_lenient": em, "recall": em, "f1": em, "accuracy": em}
+    scores = {"gold": 1, "precision": em, "em_lenient": em, "recall": em, "f1": em, "accuracy": em}
     costs = {
         "calls": 1,
         "prompt_tokens": 10,
@@ -82,7 +82,7 @@ def _scored(count: Any, row: int, em: float, **more: Any) -> Any:
         "completion_tokens": 2,
         "model_seconds": 1.0,
     }
-    return count.Row(row=row, em=em, **{**given, **costs, **more})
+    return count.Row(row=row, em=em, **{**scores, **costs, **more})
 
 
 # --- asking ---------------------------------------------------------------------------------------
@@ -91,13 +91,13 @@ def _main(
 ) -> dict[str, Any]:
     words = ["--part", part, "--data", str(data), "--out", str(out), "--others", "", *more]
     bench.main(words, kit=Kit(model=model))
-    found: dict[str, Any] = json.loads(out.read_text())
-    return found
+    figures: dict[str, Any] = json.loads(out.read_text())
+    return figures
 
 
 def test_a_fault_is_no_zero_and_an_abstention_is(bench: Any, data: Path, tmp_path: Path) -> None:
-    told = _main(bench, data, tmp_path / "out.json", Scripted(_years))["figures"]["main"]["all rows"]
-    ours = told["scores"]["disputation"]
+    figures = _main(bench, data, tmp_path / "out.json", Scripted(_years))["figures"]["main"]["all rows"]
+    ours = figures["scores"]["disputation"]
     assert (ours["n"], ours["failed"], ours["abstained"]) == (7, 1, 4)
     assert ours["em"]["mean"] == pytest.approx(2 / 7)
     assert ours["recall"]["mean"] == pytest.approx(2.5 / 7)
@@ -107,19 +107,19 @@ def test_a_fault_is_no_zero_and_an_abstention_is(bench: Any, data: Path, tmp_pat
 
 def test_an_answer_that_is_a_fault_is_no_abstention(bench: Any, data: Path, tmp_path: Path) -> None:
     model = Scripted(lambda prompt: "gibberish" if "Osk" in prompt else "")
-    told = _main(bench, data, tmp_path / "out.json", model)["figures"]["main"]["all rows"]
-    ours = told["scores"]["disputation"]
+    figures = _main(bench, data, tmp_path / "out.json", model)["figures"]["main"]["all rows"]
+    ours = figures["scores"]["disputation"]
     assert (ours["n"], ours["failed"], ours["abstained"]) == (7, 1, 7)
 
 
 def test_odd_rows_and_even_rows_are_kept_apart(bench: Any, data: Path, tmp_path: Path) -> None:
-    told = _main(bench, data, tmp_path / "out.json", Scripted(_years))["figures"]["main"]
-    odd, even = (told[half]["scores"]["disputation"] for half in ("odd rows", "even rows"))
+    figures = _main(bench, data, tmp_path / "out.json", Scripted(_years))["figures"]["main"]
+    odd, even = (figures[half]["scores"]["disputation"] for half in ("odd rows", "even rows"))
     assert (odd["n"], odd["failed"], odd["em"]["mean"]) == (3, 1, pytest.approx(1 / 3))
     assert (even["n"], even["failed"], even["em"]["mean"]) == (4, 0, 0.25)
-    assert "3 or more gold answers" in told
-    assert told["2 gold answers"]["scores"]["disputation"]["n"] == 7
-    assert told["1 gold answer"]["scores"] == {}
+    assert "3 or more gold answers" in figures
+    assert figures["2 gold answers"]["scores"]["disputation"]["n"] == 7
+    assert figures["1 gold answer"]["scores"] == {}
 
 
 def test_only_what_failed_is_asked_again(bench: Any, data: Path, tmp_path: Path) -> None:
@@ -135,14 +135,14 @@ def test_only_what_failed_is_asked_again(bench: Any, data: Path, tmp_path: Path)
 
 
 def test_another_set_of_options_is_asked_anew(bench: Any, data: Path, tmp_path: Path) -> None:
-    held = bench.Bench(path=tmp_path / "out.json")
+    state = bench.Bench(path=tmp_path / "out.json")
     wanted = bench.tasks(load(f"ramdocs:{data}"))
     for settings, calls in (([], 8), ([], 1), (["k=2"], 8)):
         model = Scripted(_years)
         (entrant,) = entrants(TELLER, settings)
-        bench.fill(held, "main", entrant, wanted, Kit(model=model), in_flight=3)
+        bench.fill(state, "main", entrant, wanted, Kit(model=model), in_flight=3)
         assert len(model.calls) == calls
-    assert held.kept["main"]["disputation"]["made"]["options"] == {"k": 2}
+    assert state.kept["main"]["disputation"]["made"]["options"] == {"k": 2}
 
 
 def test_the_page_is_written_again_from_the_file_alone(bench: Any, data: Path, tmp_path: Path) -> None:
@@ -187,7 +187,7 @@ def test_the_sets_of_figure_4_have_each_question_at_every_level(bench: Any, data
     examples = load(f"ramdocs:{data}")
     for kind in ("imbalance", "misinformation"):
         made = bench.levelled(examples, kind, 2)
-        assert [(one.row, one.level) for one in made] == [
+        assert [(task.row, task.level) for task in made] == [
             (row, level) for row in (0, 1) for level in (1, 2, 3)
         ]
         assert [examples[one.row].question for one in made] == [one.example.question for one in made]
@@ -196,15 +196,15 @@ def test_the_sets_of_figure_4_have_each_question_at_every_level(bench: Any, data
 def test_figure_4_is_told_by_level_and_by_the_row_that_a_question_comes_from(
     bench: Any, data: Path, tmp_path: Path
 ) -> None:
-    told = _main(bench, data, tmp_path / "out.json", Scripted(_years), "figure4", "--questions", "2")
-    rows = told["asked"]["imbalance"]["disputation"]
+    figures = _main(bench, data, tmp_path / "out.json", Scripted(_years), "figure4", "--questions", "2")
+    rows = figures["asked"]["imbalance"]["disputation"]
     places = [rows["fields"].index(name) for name in ("row", "level")]
     assert [[row[at] for at in places] for row in rows["rows"]] == [[r, n] for r in (0, 1) for n in (1, 2, 3)]
     for kind in ("imbalance", "misinformation"):
-        found = told["figures"]["figure4"][kind]
-        assert found["all rows"]["levels"]["3"]["disputation"]["n"] == 2
-        assert found["even rows"]["levels"]["3"]["disputation"]["n"] == 1
-        assert found["all rows"]["ours less half"].keys() == {"concat"}
+        curve = figures["figures"]["figure4"][kind]
+        assert curve["all rows"]["levels"]["3"]["disputation"]["n"] == 2
+        assert curve["even rows"]["levels"]["3"]["disputation"]["n"] == 1
+        assert curve["all rows"]["ours less half"].keys() == {"concat"}
     assert "our fall less half of that of concat" in (tmp_path / "out.md").read_text()
 
 
@@ -214,11 +214,11 @@ def test_others_answer_the_listed_rows_and_are_compared_on_those_that_both_answe
     monkeypatch.setattr(bench, "ROWS", tmp_path / "listed.txt")
     bench.ROWS.write_text("3\n1\n0\n5\n")
     more = ("--others", f"other={TELLER.partition('=')[2]}", "--rows", "3")
-    told = _main(bench, data, tmp_path / "out.json", Scripted(_years), "main", *more)
-    assert [row[0] for row in told["asked"]["main"]["other"]["rows"]] == [0, 1, 3]
-    gap = told["figures"]["main"]["all rows"]["ours less"]["other"]
+    figures = _main(bench, data, tmp_path / "out.json", Scripted(_years), "main", *more)
+    assert [row[0] for row in figures["asked"]["main"]["other"]["rows"]] == [0, 1, 3]
+    gap = figures["figures"]["main"]["all rows"]["ours less"]["other"]
     assert (gap["n"], gap["em"]["mean"], gap["ratios"]["tokens"]["mean"]) == (2, 0.0, 1.0)
-    assert told["figures"]["main"]["all rows"]["scores"]["other"]["failed"] == 1
+    assert figures["figures"]["main"]["all rows"]["scores"]["other"]["failed"] == 1
 
 
 def test_the_ablations_are_options_of_the_strategy(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -233,15 +233,15 @@ def test_the_ablations_are_options_of_the_strategy(bench: Any, monkeypatch: pyte
 # --- counting -------------------------------------------------------------------------------------
 def test_ablations_are_told_of_even_rows_and_paired_with_all_parts(count: Any) -> None:
     whole = [_scored(count, row, 1.0) for row in range(6)]
-    less = [replace(one, em=0.0) if one.row in (1, 2) else one for one in whole]
+    less = [replace(row, em=0.0) if row.row in (1, 2) else row for row in whole]
     less[4] = count.Row(row=4, gold=1, fault="Timeout")
-    told = count.tell({"ablations": {"all parts": whole, "no copies": less}}, ["ablations"])["ablations"]
-    assert told["no copies"]["scores"]["n"] == 2
-    assert told["no copies"]["scores"]["failed"] == 1
-    gap = told["no copies"]["less all parts"]
+    figures = count.tell({"ablations": {"all parts": whole, "no copies": less}}, ["ablations"])["ablations"]
+    assert figures["no copies"]["scores"]["n"] == 2
+    assert figures["no copies"]["scores"]["failed"] == 1
+    gap = figures["no copies"]["less all parts"]
     assert (gap["n"], gap["em"]["mean"]) == (2, -0.5)
     assert (gap["ratios"]["em"]["mean"], gap["ratios"]["tokens"]["mean"]) == (0.5, 1.0)
-    assert "less all parts" not in told["all parts"]
+    assert "less all parts" not in figures["all parts"]
 
 
 def test_a_ratio_has_no_interval_where_nothing_may_be_drawn(count: Any) -> None:
@@ -263,13 +263,13 @@ def _levels(count: Any, ends: dict[int, tuple[float, float]]) -> list[Any]:
 def test_the_fall_is_from_the_first_level_to_the_last_on_the_same_questions(count: Any) -> None:
     ours = _levels(count, {1: (1.0, 1.0), 2: (1.0, 1.0), 3: (1.0, 0.0), 4: (0.0, 0.0)})
     theirs = _levels(count, {1: (1.0, 0.0), 2: (1.0, 0.0), 3: (1.0, 0.0), 4: (1.0, 1.0)})
-    told = count.figure4({"disputation": ours, "concat": theirs})
-    assert told["levels"]["1"]["concat"]["em"]["mean"] == 1.0
-    assert told["levels"]["3"]["disputation"]["em"]["mean"] == 0.5
-    assert told["fall"]["disputation"]["em"]["mean"] == 0.25
-    assert told["fall"]["concat"]["em"]["mean"] == 0.75
-    assert told["ours less half"]["concat"]["em"]["mean"] == 0.25 - 0.75 / 2
-    assert told["fall"]["concat"]["em"]["low"] < 0.75 < told["fall"]["concat"]["em"]["high"]
+    figures = count.figure4({"disputation": ours, "concat": theirs})
+    assert figures["levels"]["1"]["concat"]["em"]["mean"] == 1.0
+    assert figures["levels"]["3"]["disputation"]["em"]["mean"] == 0.5
+    assert figures["fall"]["disputation"]["em"]["mean"] == 0.25
+    assert figures["fall"]["concat"]["em"]["mean"] == 0.75
+    assert figures["ours less half"]["concat"]["em"]["mean"] == 0.25 - 0.75 / 2
+    assert figures["fall"]["concat"]["em"]["low"] < 0.75 < figures["fall"]["concat"]["em"]["high"]
 
 
 def test_a_question_that_failed_at_one_end_has_no_fall(count: Any) -> None:
@@ -283,21 +283,21 @@ def test_confidence_is_held_against_em_and_precision_of_what_was_answered(count:
     rows = [_scored(count, n, float(n < 8), confidence=0.95 if n < 8 else 0.25) for n in range(10)]
     rows += [_scored(count, 10, 0.0, precision=None, abstained="no_evidence")]
     rows += [count.Row(row=11, gold=1, fault="Timeout")]
-    told = count.calibrated(rows)
-    assert (told["asked"], told["failed"]) == (11, 1)
-    assert told["em"]["answered"] == 10
-    assert told["em"]["ece"]["value"] == pytest.approx(0.8 * 0.05 + 0.2 * 0.25)
-    assert told["em"]["precision"] == 0.8
-    assert told["em"]["precision of the surest"] == 1.0
-    assert told["precision"]["gain"]["mean"] == pytest.approx(0.2)
-    assert 0 <= told["precision"]["gain"]["low"] < told["precision"]["gain"]["high"] <= 0.2 + 1e-9
-    assert told["precision"]["curve"] == pytest.approx([1.0] * 8 + [8 / 9, 0.8])
+    figures = count.calibrated(rows)
+    assert (figures["asked"], figures["failed"]) == (11, 1)
+    assert figures["em"]["answered"] == 10
+    assert figures["em"]["ece"]["value"] == pytest.approx(0.8 * 0.05 + 0.2 * 0.25)
+    assert figures["em"]["precision"] == 0.8
+    assert figures["em"]["precision of the surest"] == 1.0
+    assert figures["precision"]["gain"]["mean"] == pytest.approx(0.2)
+    assert 0 <= figures["precision"]["gain"]["low"] < figures["precision"]["gain"]["high"] <= 0.2 + 1e-9
+    assert figures["precision"]["curve"] == pytest.approx([1.0] * 8 + [8 / 9, 0.8])
 
 
 def test_even_rows_have_a_calibration_of_their_own(count: Any) -> None:
     rows = [_scored(count, n, float(n % 2), confidence=1.0) for n in range(8)]
-    told = count.tell({"main": {"disputation": rows}}, ["calibration"])["calibration"]
-    assert [told[group]["em"]["ece"]["value"] for group in count.HALVES] == [0.5, 0.0, 1.0]
+    figures = count.tell({"main": {"disputation": rows}}, ["calibration"])["calibration"]
+    assert [figures[group]["em"]["ece"]["value"] for group in count.HALVES] == [0.5, 0.0, 1.0]
 
 
 @pytest.mark.parametrize(
@@ -320,16 +320,16 @@ def test_both_at_once_has_a_row_of_its_own_and_is_never_called_right(count: Any)
     built = ["ambiguity", "ambiguity", "both", "both", "misinformation", "none", "none", ""]
     called = ["ambiguity", "none", "misinformation", "ambiguity", "misinformation", "none", "", "none"]
     rows = [
-        count.Row(row=n, gold=1, built=one, kind=other, fault="" if other else "Timeout")
-        for n, (one, other) in enumerate(zip(built, called, strict=True))
+        count.Row(row=n, gold=1, built=expected, kind=other, fault="" if other else "Timeout")
+        for n, (expected, other) in enumerate(zip(built, called, strict=True))
     ]
-    told = count.confused(rows)
-    assert told["called"]["both"] == {"ambiguity": 1, "misinformation": 1}
-    assert told["called"]["none"] == {"failed": 1, "none": 1}
-    assert told["right"]["ambiguity"]["mean"] == 0.5
-    assert "both" not in told["right"]
-    assert (told["right of all"]["n"], told["right of all"]["mean"]) == (4, 0.75)
-    assert told["kind not told by the row"] == 1
+    figures = count.confused(rows)
+    assert figures["called"]["both"] == {"ambiguity": 1, "misinformation": 1}
+    assert figures["called"]["none"] == {"failed": 1, "none": 1}
+    assert figures["right"]["ambiguity"]["mean"] == 0.5
+    assert "both" not in figures["right"]
+    assert (figures["right of all"]["n"], figures["right of all"]["mean"]) == (4, 0.75)
+    assert figures["kind not told by the row"] == 1
 
 
 def test_the_examples_in_the_docstrings_hold(bench: Any, count: Any) -> None:

@@ -65,13 +65,17 @@ def _heard(prompt: str) -> Line:
 
 def _run(bench: Any, data: Path, out: Path, model: Any, *more: str) -> dict[str, Any]:
     bench.main(["--data", str(data), "--out", str(out), *more], kit=Kit(model=model))
-    found: dict[str, Any] = json.loads(out.read_text())
-    return found
+    figures: dict[str, Any] = json.loads(out.read_text())
+    return figures
 
 
 def _sides(bench: Any, data: Path) -> list[Any]:
     kit = Kit(model=Scripted(_heard))
-    return [bench.sides(bench.hear(one, kit), ranked=True) for one in load(f"ramdocs:{data}") if one.row % 2]
+    return [
+        bench.sides(bench.hear(example, kit), ranked=True)
+        for example in load(f"ramdocs:{data}")
+        if example.row % 2
+    ]
 
 
 # --- the fit --------------------------------------------------------------------------------------
@@ -79,20 +83,20 @@ def test_the_fit_is_where_the_penalised_likelihood_is_steepest_nowhere(logistic:
     chance = np.random.default_rng(0)
     features = chance.normal(size=(80, 2)) * [1.0, 7.0] + [3.0, -2.0]
     right = features[:, 0] - 3 + chance.normal(size=80) > 0
-    found = logistic.fit(features, right)
+    weights = logistic.fit(features, right)
     spread = features.std(axis=0)
-    off = logistic.chance(found.log_odds(features)) - right
-    slope = ((features - features.mean(axis=0)) / spread).T @ off + logistic.RIDGE * found.weights * spread
+    off = logistic.chance(weights.log_odds(features)) - right
+    slope = ((features - features.mean(axis=0)) / spread).T @ off + logistic.RIDGE * weights.weights * spread
     assert np.abs(slope).max() < 1e-6
     assert abs(off.sum()) < 1e-6
-    assert found.weights[0] > 1 > abs(found.weights[1])
+    assert weights.weights[0] > 1 > abs(weights.weights[1])
 
 
 def test_an_unknown_feature_counts_as_usual(logistic: Any) -> None:
     features = np.array([[0.0, np.nan], [1.0, 4.0], [0.2, 2.0], [0.9, np.nan]])
-    found = logistic.fit(features, np.array([False, True, False, True]))
-    assert found.means.tolist() == pytest.approx([0.525, 3.0])
-    odds = found.log_odds(np.array([[0.5, np.nan], [0.5, 3.0], [0.5, 4.0]]))
+    weights = logistic.fit(features, np.array([False, True, False, True]))
+    assert weights.means.tolist() == pytest.approx([0.525, 3.0])
+    odds = weights.log_odds(np.array([[0.5, np.nan], [0.5, 3.0], [0.5, 4.0]]))
     assert odds[0] == odds[1] != odds[2]
 
 
@@ -108,7 +112,7 @@ def test_a_row_is_judged_by_a_fit_that_has_not_seen_it(bench: Any, data: Path) -
     other = bench.replace(rows[0], right=~rows[0].right)
     after = bench.crossed([other, *rows[1:]], [0, 1], 0)
     assert np.array_equal(before[0], after[0])
-    assert not any(np.allclose(one, two) for one, two in zip(before[1:], after[1:], strict=True))
+    assert not any(np.allclose(left, two) for left, two in zip(before[1:], after[1:], strict=True))
 
 
 def test_a_feature_that_is_left_out_does_not_move_the_sides(bench: Any, data: Path) -> None:
@@ -121,17 +125,17 @@ def test_a_feature_that_is_left_out_does_not_move_the_sides(bench: Any, data: Pa
     others = [bench.replace(row, features=noise.normal(size=row.features.shape)) for row in rows]
     for one, same in zip(others, rows, strict=True):
         one.features[:, 1] = same.features[:, 1]
-    found = [bench.crossed(some, [1], 0) for some in (rows, others)]
-    assert all(np.array_equal(one, two) for one, two in zip(*found, strict=True))
+    scores = [bench.crossed(some, [1], 0) for some in (rows, others)]
+    assert all(np.array_equal(left, two) for left, two in zip(*scores, strict=True))
 
 
 # --- the run --------------------------------------------------------------------------------------
 def test_only_the_odd_rows_are_heard(bench: Any, data: Path, tmp_path: Path) -> None:
     model = Scripted(_heard)
-    told = _run(bench, data, tmp_path / "out.json", model)
+    figures = _run(bench, data, tmp_path / "out.json", model)
     assert {name for call in model.calls for name in NAMES if name in call.text} == set(ODD)
-    assert told["rows"] == [1, 3, 5, 7]
-    ranked, unranked = told["fits"]["ranked"], told["fits"]["unranked"]
+    assert figures["rows"] == [1, 3, 5, 7]
+    ranked, unranked = figures["fits"]["ranked"], figures["fits"]["unranked"]
     assert (ranked["sides"], ranked["right sides"]) == (12, 8)
     assert "kinship" in ranked["features"].keys() ^ unranked["features"].keys()
     assert {*ranked["features"], *unranked["features"]} == set(WEIGHTS)
@@ -147,12 +151,12 @@ def test_faults_are_counted_and_score_nothing(bench: Any, data: Path, tmp_path: 
             return ServerFault("down", 503)
         return "gibberish" if ODD[1] in prompt and "1999" in prompt else _heard(prompt)
 
-    told = _run(bench, data, tmp_path / "out.json", Scripted(script))
-    assert told["rows"] == [3, 5, 7]
-    assert told["failed rows"].keys() == {"1"}
-    assert told["faulty witnesses"] == 1
-    assert told["fits"]["ranked"]["sides"] == 8
-    em = told["fits"]["ranked"]["em of rows at threshold 0"]["all features"]
+    figures = _run(bench, data, tmp_path / "out.json", Scripted(script))
+    assert figures["rows"] == [3, 5, 7]
+    assert figures["failed rows"].keys() == {"1"}
+    assert figures["faulty witnesses"] == 1
+    assert figures["fits"]["ranked"]["sides"] == 8
+    em = figures["fits"]["ranked"]["em of rows at threshold 0"]["all features"]
     assert len(em["strict"]) == len(em["lenient"]) == 3
 
 

@@ -54,7 +54,7 @@ def test_what_is_lost_or_changed_is_seen(bench: ModuleType, whole: Path, stateme
     life = bench.Life(number=0, told={("concat", "x002")})
     bench.look(whole, life)
     _tamper(whole, statement)
-    assert any(said in one for one in bench.look(whole, life)[1])
+    assert any(said in fault for fault in bench.look(whole, life)[1])
 
 
 def test_a_record_that_is_there_twice_is_seen(bench: ModuleType, whole: Path) -> None:

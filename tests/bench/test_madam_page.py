@@ -44,7 +44,7 @@ def evaluated(out: Path, name: str, strata: Sequence[Mapping[str, str]]) -> None
     manifest = RunManifest(
         datasets={name: "ab12"}, metrics={name: ("em", "f1")}, metrics_version=1, model="scripted:small"
     )
-    entrants = [Entrant(label=one, strategy=one) for one in ("concat", "madam_rag")]
+    entrants = [Entrant(label=strategy, strategy=strategy) for strategy in ("concat", "madam_rag")]
     run(rows, entrants, ask=told, out=out, manifest=manifest)
 
 
@@ -105,7 +105,7 @@ def test_what_is_other_than_in_the_paper_is_said() -> None:
 def test_a_level_of_faults_alone_is_no_zero(tmp_path: Path) -> None:
     evaluated(tmp_path / "figure4b", "jsonl:misinformation.jsonl", [{"misinformation passages": "1"}] * 8)
     rows = page.by_entrant(page.read_journal(tmp_path / "figure4b"))
-    failed = {key for key, one in rows["concat"].items() if one.fault}
+    failed = {key for key, record in rows["concat"].items() if record.fault}
     others = set(rows["concat"]) - failed
     assert list(page._heights(rows, [others, failed])) == ["madam_rag"]
     assert list(page._heights(rows, [others])) == ["concat", "madam_rag"]

@@ -30,10 +30,10 @@ def examples() -> list[Example]:
 
 @pytest.mark.parametrize("length", [30, 60, 100])
 def test_every_beginning_of_the_draw_has_each_stratums_share_to_within_a_row(length: int) -> None:
-    held = {example.row: len(example.gold) for example in examples()}
-    found = Counter(held[row] for row in tables.draw(examples())[:length])
+    answers = {example.row: len(example.gold) for example in examples()}
+    counts = Counter(answers[row] for row in tables.draw(examples())[:length])
     for many, rows in SHARES.items():
-        assert abs(found[many] - length * rows / 244) <= 1
+        assert abs(counts[many] - length * rows / 244) <= 1
 
 
 def test_the_draw_is_the_same_each_time_and_names_no_row_twice() -> None:
@@ -58,10 +58,10 @@ def test_the_commands_are_understood_by_the_command_line(capsys: pytest.CaptureF
 
 
 def test_the_options_of_the_commands_are_options_of_the_strategies() -> None:
-    given = argparse.Namespace(
+    options = argparse.Namespace(
         data="dev.jsonl", out="out", rows=60, questions=30, parts=tables.PARTS, model="", workers=8
     )
-    for step in tables.steps(given):
+    for step in tables.steps(options):
         if step.words[1] == "run":
             named = step.words[step.words.index("--strategy") + 1]
             settings = [step.words[at + 1] for at, word in enumerate(step.words) if word == "--set"]
@@ -72,11 +72,11 @@ def test_the_options_of_the_commands_are_options_of_the_strategies() -> None:
 
 
 def test_running_goes_on_past_failed_questions_and_ends_where_a_run_was_stopped(tmp_path: Path) -> None:
-    said = tmp_path / "said.jsonl"
+    calls = tmp_path / "said.jsonl"
     program = [
         "python3",
         "-c",
-        f"import json, sys; open({str(said)!r}, 'a').write(json.dumps(sys.argv[1:]) + chr(10));"
+        f"import json, sys; open({str(calls)!r}, 'a').write(json.dumps(sys.argv[1:]) + chr(10));"
         " sys.exit(int(sys.argv[-1]))",
     ]
     built = tmp_path / "set.jsonl"
@@ -88,5 +88,5 @@ def test_running_goes_on_past_failed_questions_and_ends_where_a_run_was_stopped(
         tables.Step(words=("eval", "tables", "0")),
     ]
     assert tables.execute(made, program) == 1
-    ran = [json.loads(line)[-1] for line in said.read_text(encoding="utf-8").splitlines()]
+    ran = [json.loads(line)[-1] for line in calls.read_text(encoding="utf-8").splitlines()]
     assert ran == ["3", "1"]

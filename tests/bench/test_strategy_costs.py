@@ -57,23 +57,23 @@ def _record(n: int, label: str, calls: int) -> Record:
 
 
 def test_means_are_over_the_questions_that_were_answered(bench: Any, tmp_path: Path) -> None:
-    found = bench.costs_of(
+    costs = bench.costs_of(
         _run(tmp_path / "a", {"concat": [1, 1, 4, -1], "crag": [5, 6, 7]}, crag={"upper": 0.9})
     )
-    concat = next(one for one in found if one["strategy"] == "concat")
+    concat = next(cost for cost in costs if cost["strategy"] == "concat")
     assert concat == {
         "strategy": "concat", "set": {}, "dataset": "ramdocs:rows.jsonl", "questions": 3,
         "model": "local:small", "roles": {}, "engine": "engine 1", "verify": False, "index": "",
         "calls": 2.0, "prompt_tokens": 200.0, "cached_tokens": 20.0, "completion_tokens": 2.0,
     }  # fmt: skip
-    crag = next(one for one in found if one["strategy"] == "crag")
+    crag = next(cost for cost in costs if cost["strategy"] == "crag")
     assert (crag["set"], crag["calls"]) == ({"upper": 0.9}, 6.0)
 
 
 def test_seeds_are_pooled_and_are_no_options_of_their_own(bench: Any, tmp_path: Path) -> None:
     seeds = {"madam_rag": [4, 4], "madam_rag#1": [8, 8]}
-    [one] = bench.costs_of(_run(tmp_path / "a", seeds, madam_rag={"shuffle_seed": 1, "rounds": 3}))
-    assert (one["set"], one["calls"], one["questions"]) == ({}, 6.0, 2)
+    [cost] = bench.costs_of(_run(tmp_path / "a", seeds, madam_rag={"shuffle_seed": 1, "rounds": 3}))
+    assert (cost["set"], cost["calls"], cost["questions"]) == ({}, 6.0, 2)
 
 
 def test_the_file_is_written_and_more_questions_win(
@@ -83,8 +83,8 @@ def test_the_file_is_written_and_more_questions_win(
     few = _run(tmp_path / "few", {"concat": [9], "crag": [7]})
     file = tmp_path / "costs.json"
     assert bench.main([str(many), str(few), "--out", str(file)]) == 0
-    told = json.loads(file.read_text())["measured"]
-    assert [(one["strategy"], one["questions"], one["calls"]) for one in told] == [
+    measured = json.loads(file.read_text())["measured"]
+    assert [(cost["strategy"], cost["questions"], cost["calls"]) for cost in measured] == [
         ("concat", 3, 1.0),
         ("crag", 1, 7.0),
     ]
@@ -97,9 +97,9 @@ def test_what_is_there_is_kept_only_on_request(bench: Any, tmp_path: Path) -> No
     file = tmp_path / "costs.json"
     bench.main([str(_run(tmp_path / "a", {"concat": [1]})), "--out", str(file)])
     bench.main([str(_run(tmp_path / "b", {"crag": [7]})), "--out", str(file), "--add"])
-    assert [one["strategy"] for one in json.loads(file.read_text())["measured"]] == ["concat", "crag"]
+    assert [cost["strategy"] for cost in json.loads(file.read_text())["measured"]] == ["concat", "crag"]
     bench.main([str(tmp_path / "b"), "--out", str(file)])
-    assert [one["strategy"] for one in json.loads(file.read_text())["measured"]] == ["crag"]
+    assert [cost["strategy"] for cost in json.loads(file.read_text())["measured"]] == ["crag"]
 
 
 def test_strategies_of_others_are_left_out(

@@ -19,14 +19,14 @@ def bench(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     yield script
 
 
-def _example(n: int, **told: Any) -> Example:
+def _example(n: int, **metadata: Any) -> Example:
     return Example(
         id=f"x{n}",
         row=n,
         question="Why?",
         gold=("Because.",),
         passages=(Passage(id=f"p{n}", text="Bridges rust."), Passage(id=f"q{n}", text="Salt harms.")),
-        metadata=told,
+        metadata=metadata,
     )
 
 
@@ -43,8 +43,8 @@ def test_a_larger_draw_holds_the_smaller(bench: Any) -> None:
     for name in ("judge_agreement", "claim_verification"):
         drawn = bench(name).drawn
         small, large = drawn(examples, 10, 3), drawn(examples, 30, 3)
-        assert {one.row for one in small} < {one.row for one in large}
-        assert [one.row for one in large] == sorted(one.row for one in large)
+        assert {example.row for example in small} < {example.row for example in large}
+        assert [example.row for example in large] == sorted(example.row for example in large)
 
 
 def test_agreement_leaves_the_unscored_out_and_counts_them(
@@ -53,10 +53,10 @@ def test_agreement_leaves_the_unscored_out_and_counts_them(
     def odds(text: str) -> Mapping[str, float]:
         return {"Useful": 0.2} if "mumble" in text else {"Complete" if "entirely" in text else "Useful": 0.9}
 
-    told = [("entirely", 2.0), ("some of it", 1.0), ("some of it", 1.5), ("mumble", 1.0)]
+    verdicts = [("entirely", 2.0), ("some of it", 1.0), ("some of it", 1.5), ("mumble", 1.0)]
     examples = [
         _example(n, answer=answer, correctness=grade, part="RAGentA")
-        for n, (answer, grade) in enumerate(told)
+        for n, (answer, grade) in enumerate(verdicts)
     ]
     bench("judge_agreement").print_correctness(examples, Kit(model=Scripted([], choices=odds)))
     page = capsys.readouterr().out

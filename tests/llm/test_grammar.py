@@ -27,9 +27,9 @@ def written(value: object) -> str:
 
 
 def expression(schema: Mapping[str, Any]) -> re.Pattern[str]:
-    found = schema_regex(schema)
-    assert found is not None
-    return re.compile(found)
+    pattern = schema_regex(schema)
+    assert pattern is not None
+    return re.compile(pattern)
 
 
 def record(**properties: Mapping[str, Any]) -> dict[str, Any]:

@@ -46,7 +46,7 @@ def test_a_missing_file_is_named_and_nothing_is_loaded(tmp_path: Path) -> None:
 def test_a_batch_comes_back_in_order_with_usage_and_log_probabilities(model: Local) -> None:
     prompts = [chat("Reply with the number alone.", f"Write the number {n}.") for n in (3, 5, 8)]
     done = model.complete(prompts, Sampling(max_tokens=8))
-    assert [one.text.strip(" .") for one in done] == ["3", "5", "8"]
+    assert [completion.text.strip(" .") for completion in done] == ["3", "5", "8"]
     for one in done:
         assert one.finish_reason == "stop"
         assert one.usage.calls == 1
@@ -92,11 +92,11 @@ def test_a_batch_reads_the_beginning_that_its_prompts_share_once(model: Local) -
     long = "The jetty was built of oak. " * 40
     prompts = [chat(long, f"Write the number {n} and nothing else.") for n in range(1, 5)]
     batch = model.complete(prompts, Sampling(max_tokens=4))
-    first, *others = [one.usage.cached_tokens for one in batch]
+    first, *others = [completion.usage.cached_tokens for completion in batch]
     assert first < 64
     assert min(others) > 200
     alone = [model.complete([prompt], Sampling(max_tokens=4))[0].text for prompt in prompts]
-    assert [one.text for one in batch] == alone
+    assert [completion.text for completion in batch] == alone
 
 
 @pytest.mark.slow
@@ -216,7 +216,7 @@ def test_the_engine_ends_with_the_process_that_started_it(small_model: Path, how
 
 def _children(parent: int | None = None) -> list[int]:
     """The processes of engines that a process, this one if none is named, has started and not yet ended."""
-    found = []
+    faults = []
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():
             try:
@@ -225,5 +225,5 @@ def _children(parent: int | None = None) -> list[int]:
             except (OSError, IndexError, ValueError):
                 continue
             if b"disputatio.llm.embedded" in command and above == (parent or os.getpid()):
-                found.append(int(folder.name))
-    return found
+                faults.append(int(folder.name))
+    return faults

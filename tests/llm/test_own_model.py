@@ -35,7 +35,7 @@ def test_the_smallest_model_is_an_llm_with_what_it_lacks_added() -> None:
         engine="tests.llm.test_own_model.Echo", logprobs=False, max_options=0, schema=False
     )
     done = model.complete(PROMPTS, Sampling())
-    assert [(one.text, one.finish_reason, one.usage.calls) for one in done] == [
+    assert [(completion.text, completion.finish_reason, completion.usage.calls) for completion in done] == [
         ("a", "stop", 1),
         ("b", "stop", 1),
     ]
@@ -145,7 +145,7 @@ def test_a_model_that_reports_is_heard_as_it_reports() -> None:
     done = as_llm(Reporting()).complete_as_done(  # type: ignore[attr-defined]  # it is an OwnModel
         PROMPTS, Sampling(), lambda index, _: order.append(index), Cancel()
     )
-    assert [one.text for one in done] == ["first", "second"]
+    assert [completion.text for completion in done] == ["first", "second"]
     assert order == [1, 0]
 
 
@@ -162,7 +162,10 @@ def test_a_model_that_reports_too_little_is_not_trusted() -> None:
 def test_a_function_gets_the_whole_text_of_a_prompt() -> None:
     model = as_llm(FunctionModel(str.upper, name="shout"))
     assert model.name == "shout"
-    assert [one.text for one in model.complete(PROMPTS, Sampling())] == ["BE BRIEF.\n\nA", "BE BRIEF.\n\nB"]
+    assert [completion.text for completion in model.complete(PROMPTS, Sampling())] == [
+        "BE BRIEF.\n\nA",
+        "BE BRIEF.\n\nB",
+    ]
     assert repr(FunctionModel(str.upper)) == "FunctionModel('function')"
 
 
@@ -182,7 +185,7 @@ def test_a_function_is_called_in_the_callers_thread_unless_several_calls_are_in_
         return prompt[-1]
 
     done = as_llm(FunctionModel(meets, in_flight=2)).complete(PROMPTS, Sampling())
-    assert [one.text for one in done] == ["a", "b"]
+    assert [completion.text for completion in done] == ["a", "b"]
     with pytest.raises(ConfigError, match="at least 1"):
         FunctionModel(str, in_flight=0)
 

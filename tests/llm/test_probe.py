@@ -38,8 +38,8 @@ def test_a_schema_is_stated_in_the_prompt_where_the_server_ignores_it(serve: Ser
 
 
 def test_a_schema_that_is_refused_is_stated_in_the_prompt_instead(serve: Serve, connect: Connect) -> None:
-    def picky(asked: Asked) -> Wire:
-        if "response_format" in asked.body:
+    def picky(request: Asked) -> Wire:
+        if "response_format" in request.body:
             return fails(400, "Invalid schema for response_format 'reply'", param="response_format")
         return says('{"answer": "x"}')
 
@@ -60,9 +60,9 @@ def test_capabilities_are_probed_once_and_by_one_thread_only(serve: Serve, conne
         thread.start()
     for thread in threads:
         thread.join()
-    found = endpoint.capabilities()
-    assert (found.logprobs, found.max_options, found.schema) == (True, 20, True)
-    assert found.engine.startswith("openai-compatible at 127.0.0.1:")
+    capabilities = endpoint.capabilities()
+    assert (capabilities.logprobs, capabilities.max_options, capabilities.schema) == (True, 20, True)
+    assert capabilities.engine.startswith("openai-compatible at 127.0.0.1:")
     assert len(server.asked) == 2
 
 
@@ -82,8 +82,8 @@ def test_log_probabilities_that_are_silently_left_out_are_none(serve: Serve, con
 def test_a_model_that_is_forbidden_log_probabilities_is_not_taken_for_a_bad_key(
     serve: Serve, connect: Connect
 ) -> None:
-    def reasoning(asked: Asked) -> Wire:
-        if "logprobs" in asked.body:
+    def reasoning(request: Asked) -> Wire:
+        if "logprobs" in request.body:
             return fails(403, "You are not allowed to request logprobs from this model")
         return says("Yes")
 
@@ -95,11 +95,11 @@ def test_a_model_that_is_forbidden_log_probabilities_is_not_taken_for_a_bad_key(
 def test_a_server_that_refuses_schemas_is_asked_plainly_before_it_is_believed(
     serve: Serve, connect: Connect
 ) -> None:
-    said = '{"greeting": "disputatio"}'  # as if the schema had been stated in the prompt
+    text = '{"greeting": "disputatio"}'  # as if the schema had been stated in the prompt
     for refusal in (fails(400, "response_format is not supported"), fails(501, "not implemented")):
 
-        def picky(asked: Asked, no: Wire = refusal) -> Wire:
-            return no if "response_format" in asked.body else says(said)
+        def picky(request: Asked, no: Wire = refusal) -> Wire:
+            return no if "response_format" in request.body else says(text)
 
         assert connect(serve(picky)).capabilities().schema is False
     with pytest.raises(Refused):
@@ -109,7 +109,7 @@ def test_a_server_that_refuses_schemas_is_asked_plainly_before_it_is_believed(
 def test_a_probe_that_fails_is_made_again(serve: Serve, connect: Connect) -> None:
     healthy = capable(says("x"))
     broken = [True]
-    endpoint = connect(serve(lambda asked: fails(500) if broken[0] else healthy(asked)), retries=0)
+    endpoint = connect(serve(lambda request: fails(500) if broken[0] else healthy(request)), retries=0)
     with pytest.raises(ServerFault):
         endpoint.capabilities()
     broken[0] = False

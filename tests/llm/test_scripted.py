@@ -36,7 +36,7 @@ def test_a_list_is_used_up_in_order() -> None:
 def test_a_mapping_replies_by_what_stands_in_the_prompt() -> None:
     model = Scripted({"Nebraska": "3,559", "Oklahoma": "4,120"})
     done = model.complete([ask("in Oklahoma?"), ask("in Nebraska?")], Sampling())
-    assert [one.text for one in done] == ["4,120", "3,559"]
+    assert [completion.text for completion in done] == ["4,120", "3,559"]
     with pytest.raises(ConfigError, match=r"nothing for the prompt.*Kansas"):
         model.complete([ask("in Kansas?")], Sampling())
 
@@ -77,8 +77,8 @@ def test_odds_can_be_mapped_or_computed() -> None:
     assert mapped.choose([ask("rain?")], ["Yes", "No"])[0].logprobs == (math.log(0.9), math.log(0.1))
     computed = Scripted([], choices=lambda text: {"Yes": 1.0} if "sun" in text else {"No": 1.0})
     chosen = computed.choose([ask("sun?"), ask("snow?")], ["Yes", "No"])
-    assert [one.bounded for one in chosen] == [(False, True), (True, False)]
-    assert all(math.isfinite(logprob) for one in chosen for logprob in one.logprobs)
+    assert [choice.bounded for choice in chosen] == [(False, True), (True, False)]
+    assert all(math.isfinite(logprob) for choice in chosen for logprob in choice.logprobs)
 
 
 def test_the_calls_are_recorded() -> None:

@@ -70,14 +70,14 @@ class CachedEmbedder:
             return np.zeros((0, self.dimension), dtype=np.float32)
         journal = self._opened()
         keys = [_key(self.name, text) for text in texts]
-        found = journal.get(keys)
-        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in found}
+        recorded = journal.get(keys)
+        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in recorded}
         if missing:
             vectors = self._wrapped(list(missing.values())).embed(list(missing.values()), query=True)
             made = {key: _encode(vector) for key, vector in zip(missing, vectors, strict=True)}
             journal.put("embed", self.name, made)
-            found |= journal.get(list(missing))  # what another process kept first is what counts
-        return np.stack([_decode(found[key], journal) for key in keys])
+            recorded |= journal.get(list(missing))  # what another process kept first is what counts
+        return np.stack([_decode(recorded[key], journal) for key in keys])
 
     def _opened(self) -> CallCache:
         with self._lock:

@@ -108,10 +108,10 @@ class CachedLLM:
         decode: Callable[[str], _Result],
         on_done: Callable[[int, _Result], None],
     ) -> list[_Result]:
-        kept = self._journal.get(keys)
+        recorded = self._journal.get(keys)
         places: dict[str, list[int]] = {}
         for index, key in enumerate(keys):
-            if key not in kept:
+            if key not in recorded:
                 places.setdefault(key, []).append(index)
         missing = list(places)
         if missing and self._replay:
@@ -120,19 +120,19 @@ class CachedLLM:
         results: dict[int, _Result] = {}
 
         def report(index: int, *, journalled: bool) -> None:
-            results[index] = replace(decode(kept[keys[index]]), journalled=journalled)
+            results[index] = replace(decode(recorded[keys[index]]), journalled=journalled)
             on_done(index, results[index])
 
         def keep(number: int, result: _Result) -> None:
             key = missing[number]
             self._note()
             self._journal.put(kind, self._name, {key: encode(result)})
-            kept.update(self._journal.get([key]))  # what another process kept first stays
+            recorded.update(self._journal.get([key]))  # what another process kept first stays
             for nth, index in enumerate(places[key]):
                 report(index, journalled=nth > 0)
 
         for index, key in enumerate(keys):
-            if key in kept:
+            if key in recorded:
                 report(index, journalled=True)
         if missing:
             try:

@@ -153,7 +153,7 @@ class CallCache:
 
     def get(self, keys: Sequence[str]) -> dict[str, str]:
         """The values of those calls that are kept, by key."""
-        found: dict[str, str] = {}
+        recorded: dict[str, str] = {}
         with self._lock, self._faults():
             for start in range(0, len(keys), _AT_ONCE):
                 some = keys[start : start + _AT_ONCE]
@@ -164,8 +164,8 @@ class CallCache:
                 for key, value, digest in rows:
                     if _digest(value) != digest:
                         raise StoreError(f"the journal {self.path} is damaged at call {key[:16]}")
-                    found[key] = value
-        return found
+                    recorded[key] = value
+        return recorded
 
     def put(self, kind: str, model: str, values: Mapping[str, str]) -> None:
         """Keep calls, all or none; a call that is kept already stays as it is."""
@@ -183,8 +183,8 @@ class CallCache:
     def stats(self) -> CacheStats:
         """Calls kept, and how many were answered from the file since it was opened."""
         with self._lock, self._faults():
-            kept = self._db.execute("SELECT count(*) FROM calls").fetchone()[0]
-            return CacheStats(kept=int(kept), hits=self._hits, misses=self._misses)
+            count = self._db.execute("SELECT count(*) FROM calls").fetchone()[0]
+            return CacheStats(kept=int(count), hits=self._hits, misses=self._misses)
 
     def models(self) -> list[tuple[str, Capabilities]]:
         """The models whose calls are kept and what they can do, the last used first."""

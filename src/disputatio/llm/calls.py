@@ -61,15 +61,15 @@ def _plain(value: object) -> object:
     raise TypeError(f"{type(value).__name__} cannot stand in a journal")
 
 
-def encode(word: Completion | Choice) -> str:
+def encode(result: Completion | Choice) -> str:
     """A completion or choice as canonical JSON, without whether it came from the journal."""
     value: dict[str, object]
-    if isinstance(word, Completion):
-        tokens = [[token.text, token.logprob] for token in word.tokens]
-        value = {"text": word.text, "finish_reason": word.finish_reason, "tokens": tokens}
+    if isinstance(result, Completion):
+        tokens = [[token.text, token.logprob] for token in result.tokens]
+        value = {"text": result.text, "finish_reason": result.finish_reason, "tokens": tokens}
     else:
-        value = {"options": word.options, "logprobs": word.logprobs, "bounded": word.bounded}
-    return canonical({**value, "usage": asdict(word.usage)})
+        value = {"options": result.options, "logprobs": result.logprobs, "bounded": result.bounded}
+    return canonical({**value, "usage": asdict(result.usage)})
 
 
 def decode_completion(text: str) -> Completion:

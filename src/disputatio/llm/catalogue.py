@@ -33,9 +33,9 @@ _SPARE = 64 << 20  # bytes to leave free on the disk
 
 def cache_folder() -> Path:
     """The user's cache: `DISPUTATIO_CACHE`, else `disputatio` in the usual place. Made by nobody here."""
-    own = os.environ.get("DISPUTATIO_CACHE")
-    if own:
-        return Path(own).expanduser()
+    folder = os.environ.get("DISPUTATIO_CACHE")
+    if folder:
+        return Path(folder).expanduser()
     usual = os.environ.get("XDG_CACHE_HOME")
     return (Path(usual) if usual else Path.home() / ".cache") / "disputatio"
 
@@ -80,8 +80,8 @@ def path(name: str, *, pull: bool = False, progress: Progress | None = None) -> 
         return _place(folder, wanted)
     if pull:
         return _pull(name, progress)
-    here = all((folder / file).exists() for file in wanted) and bool(wanted)
-    state = "not as it was when it was fetched" if here else "not here yet"
+    complete = all((folder / file).exists() for file in wanted) and bool(wanted)
+    state = "not as it was when it was fetched" if complete else "not here yet"
     raise InputError(f"the model {name} is {state}: run disputatio model pull {name}")
 
 

@@ -30,10 +30,10 @@ def converted_folder(path: Path, cache: Path, say: Callable[[str], None]) -> Pat
     if path.is_dir():
         if all((path / name).exists() for name in _FILES):
             return path
-        found = sorted(path.glob("*.gguf"))
-        if len(found) != 1:
+        weights = sorted(path.glob("*.gguf"))
+        if len(weights) != 1:
             raise InputError(f"{path}: holds neither a converted model nor one .gguf file")
-        path = found[0]
+        path = weights[0]
     if not path.is_file():
         raise InputError(f"{path}: no such model file")
     stat = path.stat()

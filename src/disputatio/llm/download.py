@@ -230,13 +230,13 @@ def _have(target: Path, url: str) -> tuple[int, dict[str, Any]]:
 def _transfer(url: str, target: Path, *, size: int | None, report: Report, timeout: float) -> dict[str, str]:
     """One connection: ask for what is missing and append it. Raises `_Broken`, `DownloadError`."""
     have, note = _have(target, url)
-    asked = {}
+    conditions = {}
     if have:
-        asked["Range"] = f"bytes={have}-"
+        conditions["Range"] = f"bytes={have}-"
         if note.get("etag", "").startswith('"'):  # weak tags may not stand in If-Range
-            asked["If-Range"] = note["etag"]
+            conditions["If-Range"] = note["etag"]
     try:
-        response, headers = _open(url, asked, timeout)
+        response, headers = _open(url, conditions, timeout)
     except urllib.error.HTTPError as error:  # 416: we have all of it, or of another file
         if have and error.headers.get("Content-Range") == f"bytes */{have}" and have == note.get("total"):
             return {name.lower(): value for name, value in error.headers.items()}
@@ -269,8 +269,8 @@ def _transfer(url: str, target: Path, *, size: int | None, report: Report, timeo
 def _span(response: http.client.HTTPResponse, headers: Mapping[str, str]) -> tuple[int, int | None]:
     """Where the body begins, and the bytes of the whole file if the server says."""
     if response.status == 206:
-        found = re.fullmatch(r"bytes (\d+)-\d+/(\d+)", headers.get("content-range", ""))
-        return (int(found[1]), int(found[2])) if found else (-1, None)
+        match = re.fullmatch(r"bytes (\d+)-\d+/(\d+)", headers.get("content-range", ""))
+        return (int(match[1]), int(match[2])) if match else (-1, None)
     length = headers.get("content-length", "")
     return 0, int(length) if length.isdigit() else None
 

@@ -61,10 +61,10 @@ class EndpointEmbedder:
         self._dimension = dimension or dimensions
         self._format = "base64"
         self._first = threading.Lock()
-        asked = f"@{dimensions}" if dimensions else ""
+        suffix = f"@{dimensions}" if dimensions else ""
         used = (query_prefix, passage_prefix)
         mark = "" if used == usual_prefixes else content_id("#", *used)[:5]
-        self._name = f"openai:{connection.at.model}{asked}{mark}"
+        self._name = f"openai:{connection.at.model}{suffix}{mark}"
 
     def __repr__(self) -> str:
         return f"EndpointEmbedder({self._name!r}, base_url={self._connection.at.shown!r})"
@@ -95,23 +95,23 @@ class EndpointEmbedder:
 
         if not texts:
             return np.zeros((0, self.dimension), dtype=np.float32)
-        given = [sendable(self._prefixes[query] + text) for text in texts]
-        batches = batches_of(given)
+        inputs = [sendable(self._prefixes[query] + text) for text in texts]
+        batches = batches_of(inputs)
         outcomes = self._connection.run([partial(self._attempt, batch) for batch in batches])
-        found: list[NDArray[np.float32]] = []
+        blocks: list[NDArray[np.float32]] = []
         for outcome in outcomes:
             if isinstance(outcome, LLMError):
                 raise outcome
-            found.append(outcome)
+            blocks.append(outcome)
         with self._first:
-            for vectors in found:
+            for vectors in blocks:
                 self._dimension = self._dimension or vectors.shape[1]
                 if vectors.shape[1] != self._dimension:
                     raise Malformed(
                         f"{self._connection.at.shown} gave vectors of {vectors.shape[1]} numbers for "
                         f"{self._name}, which has {self._dimension}; is it another model?"
                     )
-        return np.concatenate(found)
+        return np.concatenate(blocks)
 
     async def _attempt(
         self, texts: Sequence[str], client: openai.AsyncOpenAI, ends: float
@@ -173,8 +173,8 @@ def split_name(name: str) -> tuple[str, int | None]:
     (('text-embedding-3-small', 256), ('gecko@003', None), ('m', None))
     """
     bare = re.sub(r"#[0-9a-f]{4}$", "", name)
-    found = _DIMENSIONS.fullmatch(bare)
-    return (found["model"], int(found["dimensions"])) if found else (bare, None)
+    match = _DIMENSIONS.fullmatch(bare)
+    return (match["model"], int(match["dimensions"])) if match else (bare, None)
 
 
 def batches_of(texts: Sequence[str]) -> list[list[str]]:
@@ -205,11 +205,11 @@ def _read(data: object, count: int) -> NDArray[np.float32]:
         got = len(listed) if isinstance(listed, list) else "no list of"
         raise _Unreadable(f"{got} vectors for {count} texts")
     rows: dict[int, NDArray[np.float32]] = {}
-    for one in listed:
-        at = one.get("index") if isinstance(one, Mapping) else None
+    for item in listed:
+        at = item.get("index") if isinstance(item, Mapping) else None
         if isinstance(at, bool) or not isinstance(at, int) or not 0 <= at < count or at in rows:
             raise _Unreadable("vectors whose index is missing, out of range or there twice")
-        rows[at] = _vector(one.get("embedding"))
+        rows[at] = _vector(item.get("embedding"))
     if len({len(row) for row in rows.values()}) != 1:
         raise _Unreadable("vectors of several lengths")
     vectors = np.stack([rows[at] for at in range(count)]).astype(np.float64)
@@ -231,7 +231,7 @@ def _vector(value: object) -> NDArray[np.float32]:
         if not raw or len(raw) % 4:
             raise _Unreadable("a vector that is not of float32")
         return np.frombuffer(raw, dtype="<f4").astype(np.float32)
-    numbers = isinstance(value, list) and all(type(one) in (int, float) for one in value)
+    numbers = isinstance(value, list) and all(type(number) in (int, float) for number in value)
     if not value or not numbers:
         raise _Unreadable("a vector that is not a list of numbers")
     try:

@@ -127,23 +127,23 @@ def refused(status: int, body: object, at: Address, *, wait: float | None = None
     """
     message, code = _said(body)
     status = _status(body) if status == 200 else status
-    said = f"{at.shown} answered {status}: {at.words(message) or 'nothing more'}"
-    told = f"{message} {code}"
-    if status in (400, 413, 422, 500) and _CONTEXT.search(told):
-        return Failed(fault=ContextTooLong(f"the prompt does not fit {at.model}: {said}"))
-    if status == 402 or (status in (403, 429) and _QUOTA.search(told)):
-        return Failed(fault=QuotaExceeded(f"the account behind OPENAI_API_KEY is exhausted: {said}"))
+    summary = f"{at.shown} answered {status}: {at.words(message) or 'nothing more'}"
+    refusal = f"{message} {code}"
+    if status in (400, 413, 422, 500) and _CONTEXT.search(refusal):
+        return Failed(fault=ContextTooLong(f"the prompt does not fit {at.model}: {summary}"))
+    if status == 402 or (status in (403, 429) and _QUOTA.search(refusal)):
+        return Failed(fault=QuotaExceeded(f"the account behind OPENAI_API_KEY is exhausted: {summary}"))
     if status == 429:
-        return Failed(fault=RateLimited(said, wait), wait=wait)
+        return Failed(fault=RateLimited(summary, wait), wait=wait)
     if status >= 500 and status != 501:  # 501: not implemented, now or in a minute
-        return Failed(fault=ServerFault(said, status), wait=wait)
+        return Failed(fault=ServerFault(summary, status), wait=wait)
     hint = ""
     if status in (401, 403):
         state = "is it the key for" if at.key else "it is not set; does it need to be, for"
         hint = f" (OPENAI_API_KEY: {state} {at.host}?)"
     elif status == 404:
         hint = f" (is there a model {at.model!r}, and does OPENAI_BASE_URL end as it should, often in /v1?)"
-    return Failed(fault=Refused(said + hint, status), refusal=told)
+    return Failed(fault=Refused(summary + hint, status), refusal=refusal)
 
 
 def translate(error: openai.OpenAIError, at: Address, connect: float, first_byte: float) -> Failed:

@@ -119,18 +119,18 @@ def _layout(file: IO[bytes], path: Path) -> _Layout:
             if key == b"general.alignment" and isinstance(value, int):
                 alignment = max(1, value)
         head = file.tell()
-        found = []
+        headers = []
         for _ in range(tensors):
             name = _text(file, end)
             (dimensions,) = _unpack(file, "I")
             numbers = _unpack(file, f"{min(dimensions, 8)}QIQ")
-            found.append((name, numbers[:-2], numbers[-2], numbers[-1]))
+            headers.append((name, numbers[:-2], numbers[-2], numbers[-1]))
         data = _padded(file.tell(), alignment)
     except struct.error as error:
         raise InputError(f"{path}: a GGUF file that breaks off in its header") from error
-    ends = sorted({start for _, _, _, start in found} | {end - data})
+    ends = sorted({start for _, _, _, start in headers} | {end - data})
     kept = []
-    for name, shape, kind, start in found:
+    for name, shape, kind, start in headers:
         size = next((one for one in ends if one > start), start) - start
         if kind == _Q5_0:
             count = 1

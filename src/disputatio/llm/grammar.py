@@ -36,7 +36,7 @@ def schema_regex(schema: Mapping[str, Any]) -> str | None:
     if "enum" in schema:
         return "(" + "|".join(_literal(value) for value in schema["enum"]) + ")"
     if "anyOf" in schema:
-        parts = [schema_regex(one) for one in schema["anyOf"]]
+        parts = [schema_regex(option) for option in schema["anyOf"]]
         return None if None in parts else "(" + "|".join(part for part in parts if part) + ")"
     kind = schema.get("type")
     if kind == "object":

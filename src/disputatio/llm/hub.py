@@ -33,8 +33,8 @@ def parse(name: str) -> tuple[str, str] | None:
     >>> parse("Qwen/Qwen2.5-GGUF:a.gguf"), parse("qwen2.5-coder-1.5b"), parse("../repo")
     (('Qwen/Qwen2.5-GGUF', 'a.gguf'), None, None)
     """
-    found = _NAME.fullmatch(name)
-    return (found["repo"], found["file"] or "") if found else None
+    match = _NAME.fullmatch(name)
+    return (match["repo"], match["file"] or "") if match else None
 
 
 def folder_name(name: str) -> str:
@@ -61,12 +61,14 @@ def entry(name: str) -> ModelEntry:
     if parsed is None:
         raise InputError(f"{name!r} is not of the form owner/repo or owner/repo:file")
     repo, file = parsed
-    told = fetch_json(f"{_endpoint()}/api/models/{repo}/revision/main?blobs=true")
-    commit = told.get("sha") if isinstance(told, dict) else None
-    listed = told.get("siblings") if isinstance(told, dict) else None
+    description = fetch_json(f"{_endpoint()}/api/models/{repo}/revision/main?blobs=true")
+    commit = description.get("sha") if isinstance(description, dict) else None
+    listed = description.get("siblings") if isinstance(description, dict) else None
     if not isinstance(listed, list) or not isinstance(commit, str):
         raise DownloadError(f"the hub's account of {repo} is not as expected")
-    blobs = {one["rfilename"]: one for one in listed if isinstance(one, dict) and _safe(one.get("rfilename"))}
+    blobs = {
+        blob["rfilename"]: blob for blob in listed if isinstance(blob, dict) and _safe(blob.get("rfilename"))
+    }
     if file and file not in blobs:
         raise InputError(f"{repo} has no file {file!r}: {_some(blobs)}")
     wanted = choose_files(repo, sorted(blobs), file)
@@ -125,9 +127,9 @@ def _model_file(repo: str, commit: str, name: str, blob: Mapping[str, Any]) -> M
     lfs = blob.get("lfs")
     digest = lfs.get("sha256") if isinstance(lfs, dict) else None
     size = blob.get("size")
-    kept = name if _USE.fullmatch(name) else PurePosixPath(name).name
+    local = name if _USE.fullmatch(name) else PurePosixPath(name).name
     return ModelFile(
-        name="model.onnx" if name.endswith(".onnx") else kept,
+        name="model.onnx" if name.endswith(".onnx") else local,
         size=size if isinstance(size, int) else None,
         sha256=digest if isinstance(digest, str) else None,
         origins=(Hub(repo=repo, file=name, revision=commit),),

@@ -183,8 +183,8 @@ class _Process:
         self._waiting: dict[int, SimpleQueue[Message]] = {_LOADING: SimpleQueue()}
         self._lock = threading.Lock()  # of the pipe, and of who waits
         self.ended = False
-        here = Path(__file__).resolve().parents[2]  # so that the same code runs there
-        paths = os.pathsep.join([str(here), *filter(None, [os.environ.get("PYTHONPATH")])])
+        root = Path(__file__).resolve().parents[2]  # so that the same code runs there
+        paths = os.pathsep.join([str(root), *filter(None, [os.environ.get("PYTHONPATH")])])
         self._process = subprocess.Popen(
             [sys.executable, *_COMMAND, *arguments],
             stdin=subprocess.PIPE,

