@@ -93,14 +93,14 @@ def main() -> int:
     parser.add_argument("--beir", type=Path)
     parser.add_argument("--limit", type=int, default=1000, help="questions to ask")
     parser.add_argument("--threads", type=int, default=0)
-    told = parser.parse_args()
+    arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as cache:
         seconds = {
-            "uncached": loading(told.folder, None),
-            "filling the cache": loading(told.folder, Path(cache)),
-            "cached": loading(told.folder, Path(cache)),
+            "uncached": loading(arguments.folder, None),
+            "filling the cache": loading(arguments.folder, Path(cache)),
+            "cached": loading(arguments.folder, Path(cache)),
         }
-    embedder = OnnxEmbedder(told.folder, threads=told.threads)
+    embedder = OnnxEmbedder(arguments.folder, threads=arguments.threads)
     margins = []
     for triple in PAIRS:
         one, same, other = embedder.embed(triple)
@@ -115,8 +115,8 @@ def main() -> int:
         "margins": margins,
         "passages_a_second": round(len(passages) / (time.perf_counter() - start), 1),
     }
-    if told.beir:
-        result["retrieval"] = retrieval(told.beir, embedder, told.limit)
+    if arguments.beir:
+        result["retrieval"] = retrieval(arguments.beir, embedder, arguments.limit)
     print(json.dumps(result, indent=1))
     return 0 if min(margins) > 0 else 1
 

@@ -125,18 +125,18 @@ def main() -> int:
     parser.add_argument("--texts", type=Path, required=True)
     parser.add_argument("--passages", type=int, default=256)
     parser.add_argument("--rounds", type=int, default=5)
-    told = parser.parse_args()
-    passages = passages_of(told.texts, told.passages)
-    ways, shape = ways_of(told.folder, passages)
+    arguments = parser.parse_args()
+    passages = passages_of(arguments.texts, arguments.passages)
+    ways, shape = ways_of(arguments.folder, passages)
     rates: dict[str, list[float]] = {name: [] for name in ways}
     for run, batches in ways.values():
         run(batches[:4])
-    for _ in range(told.rounds):
+    for _ in range(arguments.rounds):
         for name, (run, batches) in ways.items():
             start = time.perf_counter()
             run(batches)
             rates[name].append(len(passages) / (time.perf_counter() - start))
-    print(f"{shape}; {told.rounds} rounds.\n")
+    print(f"{shape}; {arguments.rounds} rounds.\n")
     print("| way | best, passages a second | median |\n|---|---|---|")
     for name, rate in rates.items():
         print(f"| {name} | {max(rate):.0f} | {statistics.median(rate):.0f} |")

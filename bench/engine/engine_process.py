@@ -107,13 +107,13 @@ def main() -> None:
     options.add_argument("--repeats", type=int, default=3)
     options.add_argument("--model", default=catalogue.DEFAULT_MODEL)
     options.add_argument("--way", choices=WAYS, help="measure one way in this process and print it")
-    given = options.parse_args()
-    if given.way:
-        print(json.dumps(measure(given.way, given.threads, given.calls, given.model)))
+    arguments = options.parse_args()
+    if arguments.way:
+        print(json.dumps(measure(arguments.way, arguments.threads, arguments.calls, arguments.model)))
         return
-    same = ["--threads", str(given.threads), "--calls", str(given.calls), "--model", given.model]
+    same = ["--threads", str(arguments.threads), "--calls", str(arguments.calls), "--model", arguments.model]
     found: dict[str, list[dict[str, float]]] = {way: [] for way in WAYS}
-    for _ in range(given.repeats):
+    for _ in range(arguments.repeats):
         for way in WAYS:
             command = [sys.executable, "-m", "bench.engine.engine_process", "--way", way, *same]
             done = subprocess.run(command, capture_output=True, text=True, check=True)
@@ -121,9 +121,9 @@ def main() -> None:
     lines = [
         "# The embedded engine in a process of its own, and in the caller's",
         "",
-        f"`python -m bench.engine.engine_process --threads {given.threads} --calls {given.calls} --model {given.model}`: "
-        f"{given.threads} threads, {given.calls} journalled calls of 8 to 16 new tokens each, medians of "
-        f"{given.repeats} runs of each way in turn (least to most).",
+        f"`python -m bench.engine.engine_process --threads {arguments.threads} --calls {arguments.calls} --model {arguments.model}`: "
+        f"{arguments.threads} threads, {arguments.calls} journalled calls of 8 to 16 new tokens each, medians of "
+        f"{arguments.repeats} runs of each way in turn (least to most).",
         "",
         "| the engine runs in | calls a second | new tokens a second | beats a second of a thread beside it |",
         "|---|--:|--:|--:|",

@@ -83,12 +83,12 @@ class Noted:
 
 
 # --- in a process of its own ----------------------------------------------------------------------
-def measure_run(given: argparse.Namespace) -> Found:
+def measure_run(arguments: argparse.Namespace) -> Found:
     """Run one strategy with so many questions in flight."""
-    kit = build_kit(read_settings(journal="none", model=given.model))
+    kit = build_kit(read_settings(journal="none", model=arguments.model))
     noted = Noted(kit.model)
-    spec = f"ramdocs:{given.data}"
-    examples = load(spec, limit=max(given.rows, A_SLOT * given.in_flight))
+    spec = f"ramdocs:{arguments.data}"
+    examples = load(spec, limit=max(arguments.rows, A_SLOT * arguments.in_flight))
     watched = Kit(model=noted)
     began: list[float] = []
 
@@ -96,24 +96,24 @@ def measure_run(given: argparse.Namespace) -> Found:
         load_models(kit)
         began.append(time.perf_counter())
 
-    out = given.work / f"{given.child}-{given.in_flight}-{os.getpid()}"
+    out = arguments.work / f"{arguments.child}-{arguments.in_flight}-{os.getpid()}"
     outcome = run(
         examples,
-        entrants(given.child, []),
+        entrants(arguments.child, []),
         ask=ask_with(watched, verify=False),
         out=out,
         manifest=run_manifest(watched, [identify(spec)], seed=0, verify=False),
-        workers=given.in_flight,
+        workers=arguments.in_flight,
         prepare=ready,
     )
     wall = time.perf_counter() - began[0]
     read, cached, written = (sum(call["tokens"][at] for call in noted.calls) for at in range(3))
-    if given.in_flight == 1:
-        calls = given.work / f"{given.child}.calls.jsonl"
+    if arguments.in_flight == 1:
+        calls = arguments.work / f"{arguments.child}.calls.jsonl"
         calls.write_text("".join(json.dumps(call) + "\n" for call in noted.calls), encoding="utf-8")
     return {
-        "strategy": given.child,
-        "in_flight": given.in_flight,
+        "strategy": arguments.child,
+        "in_flight": arguments.in_flight,
         "questions": outcome.done,
         "failed": outcome.faults + outcome.bugs,
         "wall": wall,
@@ -139,9 +139,9 @@ def idle(spans: Sequence[tuple[float, float, int]], start: float, end: float) ->
     return 1 - busy / (end - start)
 
 
-def measure_ceiling(given: argparse.Namespace) -> Found:
+def measure_ceiling(arguments: argparse.Namespace) -> Found:
     """Give the engine all prompts of a strategy at once: to read them, and then to write the replies."""
-    path = given.work / f"{given.ceiling}.calls.jsonl"
+    path = arguments.work / f"{arguments.ceiling}.calls.jsonl"
     calls, total = [], 0
     for line in path.read_text(encoding="utf-8").splitlines():
         one = json.loads(line)
@@ -149,7 +149,7 @@ def measure_ceiling(given: argparse.Namespace) -> Found:
         if total > MOST_TOKENS:
             break
         calls.append(one)
-    model = build_kit(read_settings(journal="none", model=given.model)).model
+    model = build_kit(read_settings(journal="none", model=arguments.model)).model
     load_models(Kit(model=model))
     prompts = [
         Prompt(messages=tuple(Message(role=role, content=text) for role, text in call["messages"]))
@@ -174,7 +174,7 @@ def measure_ceiling(given: argparse.Namespace) -> Found:
     again = sum(one.usage.prompt_tokens - one.usage.cached_tokens for one in words)
     rate = fresh / read_s
     return {
-        "strategy": given.ceiling,
+        "strategy": arguments.ceiling,
         "prompts": len(prompts),
         "read": fresh,
         "read_s": read_s,
@@ -188,21 +188,21 @@ def measure_ceiling(given: argparse.Namespace) -> Found:
 
 
 # --- the whole ------------------------------------------------------------------------------------
-def kept(given: argparse.Namespace, name: str, *words: str) -> Found:
+def kept(arguments: argparse.Namespace, name: str, *words: str) -> Found:
     """What a setting came to: from the work folder, or from a process that is started for it."""
-    path = given.work / f"{name}.json"
+    path = arguments.work / f"{name}.json"
     if not path.exists():
         command = [
             sys.executable,
             "-m",
             "bench.engine.eval_throughput",
             "--data",
-            given.data,
+            arguments.data,
             "--rows",
-            str(given.rows),
+            str(arguments.rows),
             *words,
         ]
-        command += ["--work", str(given.work), *(["--model", given.model] if given.model else [])]
+        command += ["--work", str(arguments.work), *(["--model", arguments.model] if arguments.model else [])]
         print(f"{time.strftime('%H:%M:%S')} {name}", file=sys.stderr)
         said = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
         path.write_text(said.splitlines()[-1], encoding="utf-8")
@@ -210,18 +210,18 @@ def kept(given: argparse.Namespace, name: str, *words: str) -> Found:
     return found
 
 
-def page(given: argparse.Namespace, runs: Sequence[Found], ceilings: dict[str, Found]) -> str:
+def page(arguments: argparse.Namespace, runs: Sequence[Found], ceilings: dict[str, Found]) -> str:
     """What was found, in Markdown."""
-    kit = build_kit(read_settings(journal="none", model=given.model))
+    kit = build_kit(read_settings(journal="none", model=arguments.model))
     lines = [
         "# Questions an hour",
         "",
         f"{time.strftime('%Y-%m-%d')}, {kit.model.name} ({kit.model.capabilities().engine}), {os.cpu_count()} processors; "
-        f"the first {given.rows} rows of RAMDocs dev, or {A_SLOT} for each that is in flight where that is more; no audit by "
+        f"the first {arguments.rows} rows of RAMDocs dev, or {A_SLOT} for each that is in flight where that is more; no audit by "
         "a model, each setting in a fresh process.",
         "",
         "```sh",
-        f"python -m bench.engine.eval_throughput --data DEV.jsonl --rows {given.rows} --in-flight {given.settings}",
+        f"python -m bench.engine.eval_throughput --data DEV.jsonl --rows {arguments.rows} --in-flight {arguments.settings}",
         "```",
         "",
         "| strategy | in flight | questions | failed | s | questions an hour | calls | tokens read | spared by the prefix "
@@ -287,25 +287,27 @@ def main() -> None:
     options.add_argument("--out", type=Path, default=PAGE)
     options.add_argument("--child", help=argparse.SUPPRESS)
     options.add_argument("--ceiling", help=argparse.SUPPRESS)
-    given = options.parse_args()
-    given.work.mkdir(parents=True, exist_ok=True)
-    if given.child:
-        given.in_flight = int(given.settings)
-        print(json.dumps(measure_run(given)))
+    arguments = options.parse_args()
+    arguments.work.mkdir(parents=True, exist_ok=True)
+    if arguments.child:
+        arguments.in_flight = int(arguments.settings)
+        print(json.dumps(measure_run(arguments)))
         return
-    if given.ceiling:
-        print(json.dumps(measure_ceiling(given)))
+    if arguments.ceiling:
+        print(json.dumps(measure_ceiling(arguments)))
         return
     runs, ceilings = [], {}
-    names = given.strategies.split(",")
-    settings = sorted({1, *map(int, given.settings.split(","))})  # one in flight makes the ceiling's prompts
+    names = arguments.strategies.split(",")
+    settings = sorted(
+        {1, *map(int, arguments.settings.split(","))}
+    )  # one in flight makes the ceiling's prompts
     for name in names:
         for many in settings:
             words = ("--child", name, "--in-flight", str(many))
-            runs.append(kept(given, f"{name}-{many}", *words))
-        ceilings[name] = kept(given, f"{name}-ceiling", "--ceiling", name)
-    given.out.write_text(page(given, runs, ceilings), encoding="utf-8")
-    print(page(given, runs, ceilings))
+            runs.append(kept(arguments, f"{name}-{many}", *words))
+        ceilings[name] = kept(arguments, f"{name}-ceiling", "--ceiling", name)
+    arguments.out.write_text(page(arguments, runs, ceilings), encoding="utf-8")
+    print(page(arguments, runs, ceilings))
 
 
 if __name__ == "__main__":

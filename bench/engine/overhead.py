@@ -32,11 +32,11 @@ def main() -> None:
     """Ask the demo's questions both ways and write the table."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--questions", type=int, default=3)
-    given = options.parse_args()
+    arguments = options.parse_args()
     kit = build_kit(read_settings(journal="none"))
     kit.complete("reader", [chat("", "Say yes.")], Sampling(max_tokens=1))  # loads the engine
     questions = [row["question"] for row in json.loads((EXAMPLES / "questions.json").read_text())][
-        : given.questions
+        : arguments.questions
     ]
     lines = [
         "# Time outside the model",

@@ -32,9 +32,9 @@ def main() -> None:
     options.add_argument("--rows", type=int, default=5)
     options.add_argument("--first", type=int, default=110)
     options.add_argument("--out", type=Path, default=RESULTS / "engine" / "prefix_cache.md")
-    given = options.parse_args()
+    arguments = options.parse_args()
     kit = build_kit(read_settings(journal="none"))
-    examples = load(f"ramdocs:{given.data}")[given.first : given.first + given.rows]
+    examples = load(f"ramdocs:{arguments.data}")[arguments.first : arguments.first + arguments.rows]
     sums: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0, 0])
     for example in examples:
         trace = Trace()
@@ -59,9 +59,9 @@ def main() -> None:
     lines = [
         "# Prompt tokens from the prefix cache",
         "",
-        f"`python -m bench.engine.prefix_cache --data DEV.jsonl --first {given.first} --rows {given.rows}`",
+        f"`python -m bench.engine.prefix_cache --data DEV.jsonl --first {arguments.first} --rows {arguments.rows}`",
         "",
-        f"Three-round debates (`bound=False`) on rows {given.first} to {given.first + given.rows - 1} of RAMDocs dev, "
+        f"Three-round debates (`bound=False`) on rows {arguments.first} to {arguments.first + arguments.rows - 1} of RAMDocs dev, "
         f"{kit.model.name}, {kit.model.capabilities().engine}.",
         "",
         "| where | role | calls | prompt tokens | from the prefix cache | share |",
@@ -81,7 +81,7 @@ def main() -> None:
         f"Check by time: a prompt of {times[0][1]} tokens took {times[0][0]:.2f} s when new (counted as {times[0][2]} spared) and "
         f"{times[1][0]:.2f} s when asked again (counted as {times[1][2]} spared)."
     )
-    given.out.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    arguments.out.write_text("\n".join(lines) + "\n", encoding="utf-8")
     print("\n".join(lines))
 
 

@@ -105,12 +105,14 @@ def theirs(name: str, votes: Any, p: Any) -> dict[str, float]:
     return {"seconds": seconds, "cpu_seconds": spent, **judged(right, skills, p)}
 
 
-def measure(send: Any, run: Callable[..., dict[str, float]], name: str, asked: argparse.Namespace) -> None:
+def measure(
+    send: Any, run: Callable[..., dict[str, float]], name: str, arguments: argparse.Namespace
+) -> None:
     """In a process of its own: what it took."""
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     results = []
-    for seed in range(asked.runs):
-        votes, p = world(asked.world, asked.questions, asked.sources, seed)
+    for seed in range(arguments.runs):
+        votes, p = world(arguments.world, arguments.questions, arguments.sources, seed)
         results.append(run(name, votes, p))
         del votes
     last = dict(results[-1])
@@ -130,26 +132,26 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=3, help="worlds a method; the least times are told")
     parser.add_argument("--peers", action="store_true", help="crowd-kit's methods instead of ours")
     parser.add_argument("--limit", type=float, default=300.0, help="seconds a method may take")
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     sys.path.insert(0, str(SOURCE))
     methods = (
         ("MajorityVote", "DawidSkene", "ZeroBasedSkill", "GLAD")
-        if asked.peers
+        if arguments.peers
         else ("majority", "estimate", "trust")
     )
     context = multiprocessing.get_context("spawn")
     for kind in WORLDS:
-        asked.world = kind
+        arguments.world = kind
         for name in methods:
             receive, send = context.Pipe(duplex=False)
             process = context.Process(
-                target=measure, args=(send, theirs if asked.peers else ours, name, asked)
+                target=measure, args=(send, theirs if arguments.peers else ours, name, arguments)
             )
             process.start()
             send.close()
-            told: dict[str, Any] = {"fault": f"more than {asked.limit:.0f} s"}
+            told: dict[str, Any] = {"fault": f"more than {arguments.limit:.0f} s"}
             try:
-                if receive.poll(asked.limit):
+                if receive.poll(arguments.limit):
                     told = receive.recv()
             except EOFError:
                 told = {"fault": "it ended without a result"}

@@ -176,15 +176,15 @@ def swept(paths: Sequence[Walk]) -> dict[str, Any]:
     return {"delta1": first, "delta4": second}
 
 
-def rates(found: Sequence[Decided]) -> dict[str, float | None]:
+def rates(decisions: Sequence[Decided]) -> dict[str, float | None]:
     """Accuracy, direct-answer rate, RA rate and Iters."""
-    if not found:
+    if not decisions:
         return {"accuracy": None, "direct": None, "ra": None, "iters": None}
-    rounds = [one.rounds for one in found if one.rounds]
+    rounds = [one.rounds for one in decisions if one.rounds]
     return {
-        "accuracy": sum(one.right for one in found) / len(found),
-        "direct": 1 - len(rounds) / len(found),
-        "ra": len(rounds) / len(found),
+        "accuracy": sum(one.right for one in decisions) / len(decisions),
+        "direct": 1 - len(rounds) / len(decisions),
+        "ra": len(rounds) / len(decisions),
         "iters": sum(rounds) / len(rounds) if rounds else None,
     }
 
@@ -379,33 +379,36 @@ def main() -> None:
         "--out", type=Path, default=_OUT, help="a .json or .json.gz file; the others stand beside it"
     )
     options.add_argument("--about", default="", help="the first paragraph of the report")
-    given = options.parse_args()
-    roles = dict(one.split("=", 1) for one in given.role)
-    settings = read_settings(model=given.model, journal=given.journal, role=roles or None)
+    arguments = options.parse_args()
+    roles = dict(one.split("=", 1) for one in arguments.role)
+    settings = read_settings(model=arguments.model, journal=arguments.journal, role=roles or None)
     kit = build_kit(settings, say=say)
-    index = opened(given.index, given.data)
+    index = opened(arguments.index, arguments.data)
     arms = {
         "standard RAG, 1 passage": {**PLAIN, "k": 1},
-        f"standard RAG, {given.k} passages": {**PLAIN, "k": given.k},
+        f"standard RAG, {arguments.k} passages": {**PLAIN, "k": arguments.k},
     }
-    arms |= {label: dict(ablation) for label, ablation in ABLATIONS.items()} if given.ablations else {}
+    arms |= {label: dict(ablation) for label, ablation in ABLATIONS.items()} if arguments.ablations else {}
     played = f"{kit.cast('detector').name} as detector, {kit.cast('resolver').name} as resolver"
-    out: dict[str, Any] = {"about": given.about, "model": played, "sets": []}
-    for name in given.sets:
+    out: dict[str, Any] = {"about": arguments.about, "model": played, "sets": []}
+    for name in arguments.sets:
         if name == "pubmedqa-test":
-            examples, most = load(f"pubmedqa:{given.data / 'pubmedqa/ori_pqal.jsonl'}#test"), given.questions
+            examples, most = (
+                load(f"pubmedqa:{arguments.data / 'pubmedqa/ori_pqal.jsonl'}#test"),
+                arguments.questions,
+            )
         elif name == "retrievalqa":
             examples, most = (
-                load(f"retrievalqa:{given.data / 'retrievalqa/retrievalqa.jsonl'}"),
-                given.retrieval,
+                load(f"retrievalqa:{arguments.data / 'retrievalqa/retrievalqa.jsonl'}"),
+                arguments.retrieval,
             )
         else:
-            examples, most = load(f"mirage:{given.data / 'mirage/benchmark.json'}#{name}"), given.each
-        chosen = sampled(examples, most if given.limit is None else min(most, given.limit))
+            examples, most = load(f"mirage:{arguments.data / 'mirage/benchmark.json'}#{name}"), arguments.each
+        chosen = sampled(examples, most if arguments.limit is None else min(most, arguments.limit))
         own = None if name == "retrievalqa" else index
         out["sets"].append(measure(name, chosen, kit, own, arms))
-        write(out, given.out)
-        say(f"{name}: {len(chosen)} questions written to {given.out}")
+        write(out, arguments.out)
+        say(f"{name}: {len(chosen)} questions written to {arguments.out}")
 
 
 if __name__ == "__main__":

@@ -51,29 +51,29 @@ def main() -> None:
     parser.add_argument("--onnx", type=Path, action="append", default=[], help="folder of a cross-encoder")
     parser.add_argument("--journal", default="runs/claims.sqlite")
     parser.add_argument("--plot", type=Path, help="SVG of the calibration")
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     usable = [
         one
-        for one in load(f"expertqa:{given.file}")
+        for one in load(f"expertqa:{arguments.file}")
         if one.passages and one.metadata["support"] in LABELS and bare(one.metadata["claim"])
     ]
-    claims = drawn(usable, given.claims, given.seed)
+    claims = drawn(usable, arguments.claims, arguments.seed)
     print("# Claim verification on ExpertQA\n")
     print("`python -m bench.papers.claim_verification claim_judgements.jsonl`\n")
     told = Counter(claim.metadata["support"] for claim in claims)
     words = ", ".join(f"{label} {told[label]}" for label in LABELS)
-    print(f"{len(claims)} of {len(usable)} claims with evidence in words, seed {given.seed}: {words}.\n")
+    print(f"{len(claims)} of {len(usable)} claims with evidence in words, seed {arguments.seed}: {words}.\n")
     plots: dict[str, list[Scored]] = {}
-    for name, score in judges(given.model, given.journal, given.onnx):
+    for name, score in judges(arguments.model, arguments.journal, arguments.onnx):
         start = time.perf_counter()
         scored = score_all(claims, score, name)
         if len({so for _, so, _ in scored}) < 2:
             raise SystemExit("every claim drawn has one and the same label: raise --claims")
         print_result(name, scored, time.perf_counter() - start)
         plots[name] = scored
-    if given.plot:
-        given.plot.write_text(drawing(plots), encoding="utf-8")
-        print(f"![calibration]({given.plot.name})")
+    if arguments.plot:
+        arguments.plot.write_text(drawing(plots), encoding="utf-8")
+        print(f"![calibration]({arguments.plot.name})")
 
 
 def judges(

@@ -188,9 +188,9 @@ def measured(rows: Rows, names: Sequence[str] = (*SCORES, *COSTS)) -> dict[str, 
     }
 
 
-def compared(one: Rows, other: Rows, names: Sequence[str] = (*SCORES, *COSTS)) -> dict[str, Any]:
+def compared(rows: Rows, other: Rows, names: Sequence[str] = (*SCORES, *COSTS)) -> dict[str, Any]:
     """`one` less `other` on the rows that both answered, and ratios of what is to be compared so."""
-    pairs = paired(one, other)
+    pairs = paired(rows, other)
     columns = {name: tuple(column(side, name) for side in zip(*pairs, strict=True)) for name in names}
     found: dict[str, Any] = {"n": sum(not a.fault and not b.fault for a, b in pairs)}
     if not pairs:
@@ -203,10 +203,10 @@ def compared(one: Rows, other: Rows, names: Sequence[str] = (*SCORES, *COSTS)) -
     return found
 
 
-def paired(one: Rows, other: Rows) -> list[tuple[Row, Row]]:
+def paired(rows: Rows, other: Rows) -> list[tuple[Row, Row]]:
     """The rows that both have, at the same level, in the order of the first."""
     theirs = {(each.row, each.level): each for each in other}
-    return [(each, theirs[each.row, each.level]) for each in one if (each.row, each.level) in theirs]
+    return [(each, theirs[each.row, each.level]) for each in rows if (each.row, each.level) in theirs]
 
 
 def ratio(one: Sequence[float | None], other: Sequence[float | None]) -> Figure | None:

@@ -288,31 +288,31 @@ def opened(path: Path) -> Bench:
 
 
 # --- the command ----------------------------------------------------------------------------------
-def run(bench: Bench, given: argparse.Namespace, kit: Kit) -> None:
+def run(bench: Bench, arguments: argparse.Namespace, kit: Kit) -> None:
     """Ask what a part takes, from the data that is named."""
-    examples = load(f"ramdocs:{given.data}")
+    examples = load(f"ramdocs:{arguments.data}")
     whole = tasks(examples)
-    some = whole[: given.limit]
-    into = partial(fill, kit=kit, in_flight=given.in_flight)
+    some = whole[: arguments.limit]
+    into = partial(fill, kit=kit, in_flight=arguments.in_flight)
     (ours,) = entrants(OURS, [])
-    if given.part == "main":
+    if arguments.part == "main":
         into(bench, "main", ours, some)
-        others = entrants(given.others, []) if given.others else []
+        others = entrants(arguments.others, []) if arguments.others else []
         by_row = {one.row: one for one in whole}
-        listed = [int(line) for line in ROWS.read_text(encoding="utf-8").split()][: given.rows]
+        listed = [int(line) for line in ROWS.read_text(encoding="utf-8").split()][: arguments.rows]
         for entrant in others:
             into(bench, "main", entrant, [by_row[row] for row in listed])
-    elif given.part == "shuffled":
+    elif arguments.part == "shuffled":
         bench.about["order of kinds"] = order_of_kinds(examples)
-        into(bench, "shuffled", ours, [shuffled(one, given.seed) for one in some])
-    elif given.part == "ablations":
+        into(bench, "shuffled", ours, [shuffled(one, arguments.seed) for one in some])
+    elif arguments.part == "ablations":
         even = [one for one in some if one.row % 2 == 0]
         for entrant in entrants_of(ABLATIONS):
             into(bench, "ablations", entrant, even)
     else:
         sets: tuple[Kind, ...] = ("imbalance", "misinformation")
         for kind in sets:
-            levels = levelled(examples, kind, given.questions)
+            levels = levelled(examples, kind, arguments.questions)
             for entrant in (ours, *entrants("concat", [])):
                 into(bench, kind, entrant, levels)
 
@@ -339,25 +339,25 @@ def main(words: Sequence[str] | None = None, kit: Kit | None = None) -> None:
     options.add_argument(
         "--out", type=Path, default=_OUT, help="a .json or .json.gz file; the others stand beside it"
     )
-    given = options.parse_args(words)
-    bench = opened(given.out)
-    if given.part in ASKING:
-        kit = kit or build_kit(read_settings(model=given.model, journal=given.journal), say=say)
-        identity = identify(f"ramdocs:{given.data}")
+    arguments = options.parse_args(words)
+    bench = opened(arguments.out)
+    if arguments.part in ASKING:
+        kit = kit or build_kit(read_settings(model=arguments.model, journal=arguments.journal), say=say)
+        identity = identify(f"ramdocs:{arguments.data}")
         about = {
             "model": kit.model.name,
             "engine": kit.model.capabilities().engine,
             "data": identity.name,
             "sha256": identity.sha256[:16],
-            "seed": given.seed,
+            "seed": arguments.seed,
         }
         unlike = [name for name, one in about.items() if bench.about.get(name, one) != one]
         if unlike:
-            options.error(f"{given.out} was made with another {', '.join(unlike)}: name another --out")
+            options.error(f"{arguments.out} was made with another {', '.join(unlike)}: name another --out")
         bench.about = {**bench.about, **about}
-        run(bench, given, kit)
-    write(bench, given.part)
-    say(f"written to {given.out}")
+        run(bench, arguments, kit)
+    write(bench, arguments.part)
+    say(f"written to {arguments.out}")
 
 
 if __name__ == "__main__":

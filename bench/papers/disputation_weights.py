@@ -346,12 +346,14 @@ def main(words: Sequence[str] | None = None, kit: Kit | None = None) -> None:
     options.add_argument(
         "--out", type=Path, default=_OUT, help="a .json or .json.gz file; the .md stands beside it"
     )
-    given = options.parse_args(words)
+    arguments = options.parse_args(words)
     if kit is None:
-        settings = read_settings(model=given.model, journal=given.journal, replay=given.replay or None)
+        settings = read_settings(
+            model=arguments.model, journal=arguments.journal, replay=arguments.replay or None
+        )
         kit = build_kit(settings, say=say)
-    identity = identify(f"ramdocs:{given.data}")
-    odd = [one for one in load(f"ramdocs:{given.data}") if one.row % 2 == 1]
+    identity = identify(f"ramdocs:{arguments.data}")
+    odd = [one for one in load(f"ramdocs:{arguments.data}") if one.row % 2 == 1]
     hearings = over(odd, partial(hear, kit=kit), label="rows heard")
     out: dict[str, Any] = {
         "model": kit.model.name,
@@ -365,9 +367,9 @@ def main(words: Sequence[str] | None = None, kit: Kit | None = None) -> None:
     }
     for title, ranked in FITS.items():
         out["fits"][title] = fitted(hearings, ranked=ranked)
-        write(out, given.out)
+        write(out, arguments.out)
     print(report(out))
-    say(f"written to {given.out}")
+    say(f"written to {arguments.out}")
 
 
 if __name__ == "__main__":

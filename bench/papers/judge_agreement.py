@@ -57,20 +57,20 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--model", help="the judge: local:NAME or openai:NAME")
     parser.add_argument("--journal", default="runs/judge.sqlite")
-    given = parser.parse_args()
-    kit = build_kit(read_settings(model=given.model, journal=given.journal), say=say)
+    arguments = parser.parse_args()
+    kit = build_kit(read_settings(model=arguments.model, journal=arguments.journal), say=say)
     start = time.perf_counter()
     print("# Agreement of the judge's grades\n")
     print("`python -m bench.papers.judge_agreement judged_answers.jsonl --claims claim_judgements.jsonl`\n")
-    print(f"Judge: {signature(kit)}; {given.rows} rows drawn with seed {given.seed}.\n")
-    print_correctness(drawn(load(f"judged_answers:{given.answers}"), given.rows, given.seed), kit)
-    if given.claims:
+    print(f"Judge: {signature(kit)}; {arguments.rows} rows drawn with seed {arguments.seed}.\n")
+    print_correctness(drawn(load(f"judged_answers:{arguments.answers}"), arguments.rows, arguments.seed), kit)
+    if arguments.claims:
         claims = [
             one
-            for one in load(f"expertqa:{given.claims}")
+            for one in load(f"expertqa:{arguments.claims}")
             if one.passages and one.metadata["support"] in SUPPORTED
         ]
-        print_faithfulness(drawn(claims, given.rows, given.seed), kit)
+        print_faithfulness(drawn(claims, arguments.rows, arguments.seed), kit)
     print(f"This run took {time.perf_counter() - start:.0f} s (calls that the journal had took none).")
 
 

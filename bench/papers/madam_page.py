@@ -48,17 +48,17 @@ Rows = Mapping[str, Record]
 Key = TypeVar("Key", str, int)
 
 
-def by_entrant(found: Contents) -> Mapping[str, Rows]:
+def by_entrant(contents: Contents) -> Mapping[str, Rows]:
     """The records of each entrant, by example."""
-    rows: dict[str, dict[str, Record]] = {entrant.label: {} for entrant in found.entrants}
-    for entry in found.entries:
+    rows: dict[str, dict[str, Record]] = {entrant.label: {} for entrant in contents.entrants}
+    for entry in contents.entries:
         rows[entry.entrant][entry.record.example] = entry.record
     return rows
 
 
-def score(one: Record, name: str = "em") -> float | None:
+def score(record: Record, name: str = "em") -> float | None:
     """A score in per cent; None for a fault."""
-    value = None if one.fault else one.scores.get(name)
+    value = None if record.fault else record.scores.get(name)
     return None if value is None else 100 * value
 
 
@@ -66,9 +66,9 @@ def mean(values: Sequence[float]) -> str:
     return f"{sum(values) / len(values):,.0f}" if values else "–"
 
 
-def same_rows(found: Contents) -> list[str]:
+def same_rows(contents: Contents) -> list[str]:
     """All methods on the rows of Table 1, what they cost, and how they stand to two of them."""
-    rows = by_entrant(found)
+    rows = by_entrant(contents)
     lines = []
     for label, records in rows.items():
         given = list(records.values())
@@ -109,8 +109,8 @@ def same_rows(found: Contents) -> list[str]:
     return text
 
 
-def _beside(one: Rows, other: Rows) -> str:
-    return _paired(*({key: _share(record) for key, record in some.items()} for some in (one, other)))
+def _beside(rows: Rows, other: Rows) -> str:
+    return _paired(*({key: _share(record) for key, record in some.items()} for some in (rows, other)))
 
 
 def _paired(one: Mapping[Key, float | None], other: Mapping[Key, float | None]) -> str:
@@ -118,18 +118,18 @@ def _paired(one: Mapping[Key, float | None], other: Mapping[Key, float | None]) 
     return against(*([some[key] for key in both] for some in (one, other)))
 
 
-def _share(one: Record) -> float | None:
-    value = score(one)
+def _share(record: Record) -> float | None:
+    value = score(record)
     return None if value is None else value / 100
 
 
-def by_level(found: Contents, kind: str) -> list[str]:
+def by_level(contents: Contents, kind: str) -> list[str]:
     """EM and F1 of each method at each level of a controlled set."""
     levels: dict[str, set[str]] = defaultdict(set)
-    for key, about in found.examples.items():
+    for key, about in contents.examples.items():
         levels[about["strata"][LEVELS[kind]]].add(key)
     names = sorted(levels)
-    rows = by_entrant(found)
+    rows = by_entrant(contents)
     lines = []
     for label, records in rows.items():
         failed = sum(bool(record.fault) for record in records.values())
@@ -148,7 +148,7 @@ def by_level(found: Contents, kind: str) -> list[str]:
         "",
     ]
     # The builder writes the levels of a question one after the other.
-    asked = {key: about["row"] // len(names) for key, about in found.examples.items()}
+    asked = {key: about["row"] // len(names) for key, about in contents.examples.items()}
     text += [f"EM as a share at {names[-1]} beside {names[0]}, paired on the same questions:", ""]
     for label, records in rows.items():
         first, last = (
@@ -238,9 +238,9 @@ def main() -> None:
     options = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     options.add_argument("--runs", type=Path, default=Path("runs/madam"))
     options.add_argument("--out", type=Path, default=PAGE)
-    given = options.parse_args()
-    given.out.write_text(page(given.runs), encoding="utf-8")
-    print(given.out.read_text(encoding="utf-8"))
+    arguments = options.parse_args()
+    arguments.out.write_text(page(arguments.runs), encoding="utf-8")
+    print(arguments.out.read_text(encoding="utf-8"))
 
 
 if __name__ == "__main__":

@@ -113,14 +113,14 @@ def _one(kit: Kit, role: str, system: str, task: str) -> str:
 
 def _answer(reply: str) -> str:
     """What stands between "Answer:" and "Explanation:", or the first sentence."""
-    found = re.search(r"Answer:\s*(.*?)\s*(?:Explanation:|$)", reply)
-    return (found[1] if found else reply.split(". ", maxsplit=1)[0]).strip(" .'\"{}[]")
+    match = re.search(r"Answer:\s*(.*?)\s*(?:Explanation:|$)", reply)
+    return (match[1] if match else reply.split(". ", maxsplit=1)[0]).strip(" .'\"{}[]")
 
 
 def _answers(reply: str) -> list[str]:
     """The list that the aggregator gives, however it writes it."""
-    found = re.search(r"(?:All Correct )?Answers?:\s*(.*?)\s*(?:Explanation:|$)", reply)
-    listed = found[1] if found else reply
+    match = re.search(r"(?:All Correct )?Answers?:\s*(.*?)\s*(?:Explanation:|$)", reply)
+    listed = match[1] if match else reply
     quoted = re.findall(r'"([^"]+)"', listed)
     parts = quoted or re.split(r"\s*[,;]\s+", listed.strip(" .'[]{}"))
     kept: list[str] = []
@@ -220,12 +220,13 @@ def main() -> None:
     options.add_argument("--out", type=Path, default=RESULTS / "papers" / "madam_sequential.json.gz")
     options.add_argument("--model", default=None)
     options.add_argument("--journal", default="none", help="file of calls, to go on after a stop")
-    given = options.parse_args()
+    arguments = options.parse_args()
     kit = build_kit(
-        read_settings(model=given.model, journal=given.journal), say=lambda text: print(text, file=sys.stderr)
+        read_settings(model=arguments.model, journal=arguments.journal),
+        say=lambda text: print(text, file=sys.stderr),
     )
-    examples = load(f"ramdocs:{given.data}", limit=given.rows)
-    done = read_json(given.out) if given.out.exists() else []
+    examples = load(f"ramdocs:{arguments.data}", limit=arguments.rows)
+    done = read_json(arguments.out) if arguments.out.exists() else []
     measure("madam_rag", examples[-1], kit)  # loads and warms the engine; not counted
     for example in examples:
         for name in ("madam_rag", "sequential") if example.row % 2 else ("sequential", "madam_rag"):
@@ -233,13 +234,13 @@ def main() -> None:
                 continue
             record = measure(name, example, kit)
             done.append(record)
-            write_json(given.out, done)
+            write_json(arguments.out, done)
             print(
                 f"row {example.row} {name}: {record['seconds']} s, {record['answers']}",
                 file=sys.stderr,
                 flush=True,
             )
-    write_whole(beside(given.out, ".md"), summary(done))
+    write_whole(beside(arguments.out, ".md"), summary(done))
     print(summary(done))
 
 

@@ -75,37 +75,37 @@ def draw(examples: Sequence[Example], count: int = DRAWN, seed: int = SEED) -> l
     return [row for _, _, row in sorted(placed)[:count]]
 
 
-def steps(given: argparse.Namespace) -> Iterator[Step]:
+def steps(arguments: argparse.Namespace) -> Iterator[Step]:
     """The commands of the parts that are wanted, in order; the tables come last.
 
     Figure 4 is told by the reports of its sets, by level: the paper's text has no figures to stand beside.
     """
-    ramdocs, out = f"ramdocs:{given.data}", Path(given.out)
+    ramdocs, out = f"ramdocs:{arguments.data}", Path(arguments.out)
     here = ROWS.relative_to(Path.cwd()) if ROWS.is_relative_to(Path.cwd()) else ROWS
-    same = ["--rows", str(here), "--limit", str(given.rows)]
+    same = ["--rows", str(here), "--limit", str(arguments.rows)]
     folders = []
-    if "table1" in given.parts:
+    if "table1" in arguments.parts:
         folders.append(out / "ramdocs")
-        yield _run(given, ramdocs, TABLE1[0], TABLE1[1], folders[-1], same)
-    if "figure3" in given.parts:
+        yield _run(arguments, ramdocs, TABLE1[0], TABLE1[1], folders[-1], same)
+    if "figure3" in arguments.parts:
         folders.append(out / "ramdocs-figure3")
         named = ",".join(f"{label}=madam_rag" for label, _, _ in ABLATION)
         settings = [f"{label}.{set_to}" for label, set_to, _ in ABLATION]
         settings += [f"{label}.rounds={rounds}" for label, _, rounds in ABLATION]
-        yield _run(given, ramdocs, named, settings, folders[-1], same)
+        yield _run(arguments, ramdocs, named, settings, folders[-1], same)
     for part, kind in KINDS.items():
-        if part in given.parts:
+        if part in arguments.parts:
             made = out / f"{kind}.jsonl"
             yield Step(words=("eval", "build", kind, ramdocs, "--out", str(made)), makes=made)
-            first = ["--limit", str(given.questions * LEVELS)]
-            yield _run(given, f"jsonl:{made}", FIGURE4, (), out / part, first)
+            first = ["--limit", str(arguments.questions * LEVELS)]
+            yield _run(arguments, f"jsonl:{made}", FIGURE4, (), out / part, first)
             yield Step(words=("eval", "report", str(out / part)))
     if folders:
         yield Step(words=("eval", "tables", "--paper", "madam", *map(str, folders)))
 
 
 def _run(
-    given: argparse.Namespace,
+    arguments: argparse.Namespace,
     dataset: str,
     strategies: str,
     settings: Sequence[str],
@@ -115,7 +115,7 @@ def _run(
     """One evaluation; its folder is its journal, where running again goes on."""
     words = ["eval", "run", dataset, "--strategy", strategies, "--out", str(out), *rows]
     words += [word for setting in settings for word in ("--set", setting)]
-    words += ["--workers", str(given.workers), *(("--model", given.model) if given.model else ())]
+    words += ["--workers", str(arguments.workers), *(("--model", arguments.model) if arguments.model else ())]
     return Step(words=tuple(words))
 
 
@@ -150,14 +150,16 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--workers", type=int, default=8, help="questions in flight")
     parser.add_argument("--draw", action="store_true", help=f"write {ROWS.name} and end")
     parser.add_argument("--execute", action="store_true", help="run the commands, not only print them")
-    given = parser.parse_args(words)
-    if not 1 <= given.rows <= DRAWN:
-        parser.error(f"--rows {given.rows}: {ROWS.name} has {DRAWN}")
-    if given.draw:
-        ROWS.write_text("".join(f"{row}\n" for row in draw(load(f"ramdocs:{given.data}"))), encoding="utf-8")
+    arguments = parser.parse_args(words)
+    if not 1 <= arguments.rows <= DRAWN:
+        parser.error(f"--rows {arguments.rows}: {ROWS.name} has {DRAWN}")
+    if arguments.draw:
+        ROWS.write_text(
+            "".join(f"{row}\n" for row in draw(load(f"ramdocs:{arguments.data}"))), encoding="utf-8"
+        )
         return 0
-    made = list(steps(given))
-    if given.execute:
+    made = list(steps(arguments))
+    if arguments.execute:
         return execute(made, [str(Path(sys.executable).with_name("disputatio"))])
     for step in made:
         print("disputatio " + shlex.join(step.words))

@@ -90,9 +90,9 @@ def questions(data: Path) -> list[list[Material]]:
 def asked_all(built: MultiSource, split: str, kit: Kit) -> tuple[list[Example], list[Panel]]:
     """The questions of a split and what all sources say to them; on replay those that were asked alone."""
 
-    def heard(one: Example) -> Panel | None:
+    def heard(example: Example) -> Panel | None:
         try:
-            return panel(one.question, InMemory(one.passages), kit)
+            return panel(example.question, InMemory(example.passages), kit)
         except NotJournalled:
             return None
 
@@ -302,7 +302,7 @@ class Walk:
 
 def _walk(
     one: Panel,
-    held: InMemory,
+    retriever: InMemory,
     known: Mapping[str, Source],
     weights: Mapping[str, float],
     selection: str,
@@ -312,7 +312,7 @@ def _walk(
 
     The clusters are those of the panel, so that the tokens are of reading and of f_align alone.
     """
-    own = replace(kit, retriever=Among(held, frozenset(known))).with_trace(Trace())
+    own = replace(kit, retriever=Among(retriever, frozenset(known))).with_trace(Trace())
     rate = {name: 0.5 if each.reliability is None else each.reliability for name, each in known.items()}
     order = sorted(retrieve_per_source(one.question, own), key=lambda each: -rate[each.source])
     heard, rounds = _ask(one.question, order, own, KAPPA, 0.1, selection, 96)
@@ -376,10 +376,10 @@ def cost_part(
         write(out)
 
 
-def _least(heard: Sequence[SourceReply]) -> int:
+def _least(replies: Sequence[SourceReply]) -> int:
     """The calls of the paper's algorithm 1, one source after another by falling reliability, up to kappa answers."""
     calls = answered = 0
-    for each in heard:
+    for each in replies:
         if answered == KAPPA:
             break
         calls += each.asked
@@ -559,36 +559,38 @@ def main() -> None:
         "--out", type=Path, default=_OUT, help="a .json or .json.gz file; the .md stands beside it"
     )
     options.add_argument("--about", default="", help="the first paragraph of the report")
-    given = options.parse_args()
-    out: dict[str, Any] = read_json(given.out) if given.out.exists() else {}
-    out["path"] = str(given.out)
-    if given.about:
-        out["about"] = given.about
-    settings = read_settings(model=given.model, journal=given.journal, replay=given.replay or None)
+    arguments = options.parse_args()
+    out: dict[str, Any] = read_json(arguments.out) if arguments.out.exists() else {}
+    out["path"] = str(arguments.out)
+    if arguments.about:
+        out["about"] = arguments.about
+    settings = read_settings(
+        model=arguments.model, journal=arguments.journal, replay=arguments.replay or None
+    )
     kit = build_kit(settings, say=say)
-    if given.part == "report":
+    if arguments.part == "report":
         write(out)
         return
-    origins = questions(given.data)
+    origins = questions(arguments.data)
     out["model"], out["engine"] = kit.model.name, kit.model.capabilities().engine
-    if given.part in ("all", "plain", "accuracy"):
-        chosen = pick(origins, estimate=given.estimate, test=given.test, seed=SEED)
-        built = build(chosen, sources=9, adversaries=5, estimate=given.estimate, seed=SEED)
-        if given.part != "plain":
+    if arguments.part in ("all", "plain", "accuracy"):
+        chosen = pick(origins, estimate=arguments.estimate, test=arguments.test, seed=SEED)
+        built = build(chosen, sources=9, adversaries=5, estimate=arguments.estimate, seed=SEED)
+        if arguments.part != "plain":
             main_part(built, kit, out)
-        if given.part != "accuracy":
+        if arguments.part != "accuracy":
             plain_part(built, kit, out)
         write(out)
-    if given.part in ("all", "cost9"):
-        chosen = pick(origins, estimate=given.estimate, test=given.test, seed=SEED)
-        built = build(chosen, sources=9, adversaries=5, estimate=given.estimate, seed=SEED)
+    if arguments.part in ("all", "cost9"):
+        chosen = pick(origins, estimate=arguments.estimate, test=arguments.test, seed=SEED)
+        built = build(chosen, sources=9, adversaries=5, estimate=arguments.estimate, seed=SEED)
         cost_part(built, kit, out, counts=(5, 9), key="cost9")
-    if given.part in ("all", "cost"):
-        chosen = pick(origins, estimate=0, test=given.cost_questions, seed=SEED)
+    if arguments.part in ("all", "cost"):
+        chosen = pick(origins, estimate=0, test=arguments.cost_questions, seed=SEED)
         cost_part(build(chosen, sources=20, prior="beta", seed=SEED), kit, out, counts=(5, 10, 20))
         write(out)
-    if given.part in ("all", "texts"):
-        texts_part(pick(origins, estimate=0, test=given.texts_questions, seed=SEED + 1), kit, out)
+    if arguments.part in ("all", "texts"):
+        texts_part(pick(origins, estimate=0, test=arguments.texts_questions, seed=SEED + 1), kit, out)
         write(out)
 
 

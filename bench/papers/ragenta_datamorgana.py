@@ -328,31 +328,31 @@ def main() -> int:
     parser.add_argument("--journal", default="none")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--about", default="", help="the first paragraph of the report")
-    given = parser.parse_args()
-    cast = dict(one.split("=", 1) for one in given.role)
-    settings = read_settings(model=given.model, role=cast or None, journal=given.journal)
-    index = Index.open(given.index, create=False)
+    arguments = parser.parse_args()
+    cast = dict(one.split("=", 1) for one in arguments.role)
+    settings = read_settings(model=arguments.model, role=cast or None, journal=arguments.journal)
+    index = Index.open(arguments.index, create=False)
     searched: Retriever = index
     kit = replace(build_kit(settings, say=say), retriever=searched)
-    examples = load(f"datamorgana:{given.data / 'questions_500.jsonl'}")
+    examples = load(f"datamorgana:{arguments.data / 'questions_500.jsonl'}")
     # One order for a seed: a longer run goes on with the questions of a shorter one.
-    chosen = random.Random(given.seed).sample(examples, len(examples))[: given.limit]
-    lines = given.out.read_text("utf-8").splitlines() if given.out.exists() else []
+    chosen = random.Random(arguments.seed).sample(examples, len(examples))[: arguments.limit]
+    lines = arguments.out.read_text("utf-8").splitlines() if arguments.out.exists() else []
     records: list[dict[str, Any]] = [json.loads(line) for line in lines]
     done = {(one["row"], one["strategy"]) for one in records if not one.get("fault")}
     records = [one for one in records if not one.get("fault")]
     for n, example in enumerate(chosen, 1):
-        turn = [*STRATEGIES, *(["sequential"] if n <= given.sequential else [])]
+        turn = [*STRATEGIES, *(["sequential"] if n <= arguments.sequential else [])]
         for name in turn if n % 2 else turn[::-1]:
             if (example.row, name) in done:
                 continue
-            record = measure(name, example, kit, index, given.k)
+            record = measure(name, example, kit, index, arguments.k)
             records.append(record)
-            with given.out.open("a", encoding="utf-8") as file:
+            with arguments.out.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(record, ensure_ascii=False) + "\n")
             say(f"{n}/{len(chosen)} {name}: {record.get('fault') or record['seconds']}")
-    text = report(records, kit.model.name, given.about)
-    given.out.with_suffix(".md").write_text(text, encoding="utf-8")
+    text = report(records, kit.model.name, arguments.about)
+    arguments.out.with_suffix(".md").write_text(text, encoding="utf-8")
     print(text)
     return 0
 

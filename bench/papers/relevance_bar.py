@@ -29,10 +29,10 @@ def main() -> None:
     parser.add_argument("--sources", type=int, default=9)
     parser.add_argument("--others", type=int, default=60, help="passages on other questions a source")
     parser.add_argument("--seed", type=int, default=0)
-    given = parser.parse_args()
-    rows = [json.loads(line) for line in given.file.read_text(encoding="utf-8").splitlines()]
-    dice = random.Random(given.seed)
-    asked = dice.sample(range(len(rows)), min(given.questions, len(rows)))
+    arguments = parser.parse_args()
+    rows = [json.loads(line) for line in arguments.file.read_text(encoding="utf-8").splitlines()]
+    dice = random.Random(arguments.seed)
+    asked = dice.sample(range(len(rows)), min(arguments.questions, len(rows)))
     print(
         "| coverage | sources that have a passage | of them passed over | that have none | of them spared |"
     )
@@ -40,7 +40,7 @@ def main() -> None:
     for coverage in (0.2, 0.4, 0.6, 0.8):
         counts = {True: [0, 0], False: [0, 0]}
         for number in asked:
-            passages, having = _sources(rows, number, coverage, given.sources, given.others, dice)
+            passages, having = _sources(rows, number, coverage, arguments.sources, arguments.others, dice)
             kit = Kit(model=Scripted([]), retriever=InMemory(passages))
             held = {
                 one.source: one.relevant for one in retrieve_per_source(rows[number]["cleaned_question"], kit)

@@ -69,18 +69,18 @@ def main() -> None:
     parser.add_argument("--trials", type=int, default=10)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--choose", action="store_true", help="only show how `common` was chosen")
-    asked = parser.parse_args()
-    if asked.choose:
-        print(choose(asked.trials, asked.seed), end="")
+    arguments = parser.parse_args()
+    if arguments.choose:
+        print(choose(arguments.trials, arguments.seed), end="")
         return
     began = time.perf_counter()
-    outcomes = list(simulate(trials=asked.trials, seed=asked.seed))
-    print(f"NQ, Llama3-8B, tau 0.1, {asked.trials} trials, common = {COMMON}\n")
+    outcomes = list(simulate(trials=arguments.trials, seed=arguments.seed))
+    print(f"NQ, Llama3-8B, tau 0.1, {arguments.trials} trials, common = {COMMON}\n")
     print(table(outcomes))
     print(verdicts(outcomes))
-    [beta] = simulate(prior=PRIORS[0], trials=asked.trials, seed=asked.seed)
+    [beta] = simulate(prior=PRIORS[0], trials=arguments.trials, seed=arguments.seed)
     print(f"Beta(3, 2) prior, 9 sources (the paper shows this in a figure only)\n\n{table([beta])}")
-    print(f"How `common` was chosen: mean distance from the paper's rows\n\n{choose(3, asked.seed)}")
+    print(f"How `common` was chosen: mean distance from the paper's rows\n\n{choose(3, arguments.seed)}")
     print(f"Seconds for all of it, on one core: {time.perf_counter() - began:.1f}")
 
 

@@ -46,20 +46,20 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=5_000)
     parser.add_argument("--kappa", type=int, default=4)
     parser.add_argument("--seed", type=int, default=0)
-    given = parser.parse_args()
-    dice = random.Random(given.seed)
+    arguments = parser.parse_args()
+    dice = random.Random(arguments.seed)
     print("| sources | share that answers | calls one by one |", end="")
     print("".join(f" {name}: calls | rounds |" for name in POLICIES))
     print("|---|---|---|" + "---|---|" * len(POLICIES))
     for sources in (5, 10, 20, 100):
         for share in (0.3, 0.6, 0.8, 1.0):
-            drawn = [[dice.random() < share for _ in range(sources)] for _ in range(given.draws)]
-            least = sum(_one_by_one(one, given.kappa) for one in drawn) / given.draws
+            drawn = [[dice.random() < share for _ in range(sources)] for _ in range(arguments.draws)]
+            least = sum(_one_by_one(one, arguments.kappa) for one in drawn) / arguments.draws
             row = f"| {sources} | {share} | {least:.2f} |"
             for size in POLICIES.values():
-                done = [walk(size, one, given.kappa) for one in drawn]
-                calls = sum(one for one, _ in done) / given.draws
-                rounds = sum(one for _, one in done) / given.draws
+                done = [walk(size, one, arguments.kappa) for one in drawn]
+                calls = sum(one for one, _ in done) / arguments.draws
+                rounds = sum(one for _, one in done) / arguments.draws
                 row += f" +{calls / least - 1:.1%} | {rounds:.2f} |"
             print(row)
 

@@ -136,7 +136,7 @@ def main() -> None:
     )
     parser.add_argument("--trials", type=int, default=10)
     parser.add_argument("--seed", type=int, default=0)
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     began = time.perf_counter()
     for number, way in enumerate(WAYS):
         print(
@@ -145,13 +145,13 @@ def main() -> None:
         for liars in range(1, 8):
             found = np.array(
                 [
-                    trial(np.random.default_rng([asked.seed, number, liars, each]), way, liars)
-                    for each in range(asked.trials)
+                    trial(np.random.default_rng([arguments.seed, number, liars, each]), way, liars)
+                    for each in range(arguments.trials)
                 ]
             )
             print(f"| {liars} | {' | '.join(f'{one:.3f}' for one in found.mean(axis=0))} |", flush=True)
         print()
-    print(sybils(asked.seed))
+    print(sybils(arguments.seed))
     print(f"Seconds for all of it: {time.perf_counter() - began:.0f}")
 
 

@@ -148,17 +148,17 @@ def conflictnq(data: Path, *, questions: int, seed: int) -> Chosen:
     )
 
 
-def _row(one: Material, number: int) -> Row | None:
+def _row(material: Material, number: int) -> Row | None:
     """A question with its real passage and three fabricated ones; None where they do not bear what they should."""
-    lies = [lie for lie in one.lies if len(set(lie.texts)) >= TEXTS]
-    real = tuple(text[:CHARACTERS] for text in one.factual[:1])
-    if not lies or not real or not bears_any(real[0], one.gold):
+    lies = [lie for lie in material.lies if len(set(lie.texts)) >= TEXTS]
+    real = tuple(text[:CHARACTERS] for text in material.factual[:1])
+    if not lies or not real or not bears_any(real[0], material.gold):
         return None
     false = tuple(text[:CHARACTERS] for text in lies[0].texts[:TEXTS])
     return Row(
         number=number,
-        question=one.question,
-        gold=one.gold,
+        question=material.question,
+        gold=material.gold,
         lie=lies[0].answer,
         whole=real,
         real=real,

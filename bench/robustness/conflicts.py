@@ -94,19 +94,19 @@ def named(given: str, seed: int) -> list[Entrant]:
 def asked_by(kit: Kit, *, alone: bool = False) -> Ask:
     """What puts examples to an entrant: several at a time, or each alone, so that its seconds are its own."""
 
-    def ask(examples: Sequence[Example], one: Entrant, label: str) -> list[Asked]:
-        do = partial(_put, kit=kit, one=one)
+    def ask(examples: Sequence[Example], entrant: Entrant, label: str) -> list[Asked]:
+        do = partial(_put, kit=kit, entrant=entrant)
         return [do(each) for each in examples] if alone else over(examples, do, label=label)
 
     return ask
 
 
-def _put(each: Example, *, kit: Kit, one: Entrant) -> Asked:
-    return put(each, kit, one.strategy, one.options)
+def _put(each: Example, *, kit: Kit, entrant: Entrant) -> Asked:
+    return put(each, kit, entrant.strategy, entrant.options)
 
 
 # --- what came of it ----------------------------------------------------------------------------
-def entered(examples: Sequence[Example], asked: Sequence[Asked], one: Entrant) -> dict[str, Any]:
+def entered(examples: Sequence[Example], asked: Sequence[Asked], entrant: Entrant) -> dict[str, Any]:
     """All that an entrant's answers in a setting come to: a column a measure, and their means.
 
     A fault has None in every column. No text of questions, passages or answers is kept.
@@ -131,10 +131,10 @@ def entered(examples: Sequence[Example], asked: Sequence[Asked], one: Entrant) -
     }
     means = estimates([columns[name] for name in (*SCORES, *COSTS)])
     return {
-        "strategy": one.strategy,
-        "options": dict(one.options),
-        "prompts": one.prompts,
-        "code": content_id("c", json.dumps(dict(one.code), sort_keys=True)),
+        "strategy": entrant.strategy,
+        "options": dict(entrant.options),
+        "prompts": entrant.prompts,
+        "code": content_id("c", json.dumps(dict(entrant.code), sort_keys=True)),
         "n": sum(a.fault == "" for a in asked),
         "failed": sum(a.fault != "" for a in asked),
         "faults": dict(sorted(Counter(a.fault.partition(":")[0] for a in asked if a.fault).items())),
@@ -344,37 +344,39 @@ def main() -> None:
         "--out", type=Path, default=_OUT, help="a .json or .json.gz file; the .md stands beside it"
     )
     options.add_argument("--about", default="", help="the first paragraph of the report")
-    given = options.parse_args()
-    players = named(given.strategies, given.seed)
+    arguments = options.parse_args()
+    players = named(arguments.strategies, arguments.seed)
     chosen = {
-        "conflictnq": conflictnq(given.data, questions=given.questions, seed=given.seed),
-        "poisonedrag": poisonedrag(given.data, questions=given.questions, seed=given.seed),
+        "conflictnq": conflictnq(arguments.data, questions=arguments.questions, seed=arguments.seed),
+        "poisonedrag": poisonedrag(arguments.data, questions=arguments.questions, seed=arguments.seed),
     }
-    settings = read_settings(model=given.model, journal=given.journal, replay=given.replay or None)
+    settings = read_settings(
+        model=arguments.model, journal=arguments.journal, replay=arguments.replay or None
+    )
     kit = build_kit(settings, say=say)
     capabilities = kit.model.capabilities()
     out: dict[str, Any] = {
         "model": kit.model.name,
         "engine": capabilities.engine,
-        "seed": given.seed,
-        "in hand": 1 if given.alone else THREADS,
-        "about": given.about,
+        "seed": arguments.seed,
+        "in hand": 1 if arguments.alone else THREADS,
+        "about": arguments.about,
         "questions": {corpus: dict(one.counts) for corpus, one in chosen.items()},
         "settings": {},
     }
-    if given.add and given.out.exists():
-        before = read_json(given.out)
+    if arguments.add and arguments.out.exists():
+        before = read_json(arguments.out)
         if any(before.get(key) != out[key] for key in ("model", "engine", "seed", "questions")):
-            raise InputError(f"{given.out}: was made with another model, seed or choice of questions")
+            raise InputError(f"{arguments.out}: was made with another model, seed or choice of questions")
         out["settings"] = before["settings"]
-        out["about"] = given.about or before["about"]
+        out["about"] = arguments.about or before["about"]
     measure(
         chosen,
-        [SETTINGS[name] for name in given.settings],
+        [SETTINGS[name] for name in arguments.settings],
         players,
-        asked_by(kit, alone=given.alone),
+        asked_by(kit, alone=arguments.alone),
         out,
-        path=given.out,
+        path=arguments.out,
     )
 
 

@@ -132,8 +132,8 @@ def evaluate(out: Path, chosen: Sequence[Entrant], in_flight: int, tell: Tell) -
         held = replace(kit, retriever=InMemory(passages))
         return ask(question, kit=held, strategy=strategy, options=options, verify=False, trace=trace)
 
-    def heard(told: Progress) -> None:
-        tell(json.dumps([told.entrant, f"x{told.row:03}", bool(told.fault)]))
+    def heard(progress: Progress) -> None:
+        tell(json.dumps([progress.entrant, f"x{progress.row:03}", bool(progress.fault)]))
 
     outcome = run(
         examples(),
@@ -435,27 +435,27 @@ def main() -> int:
     options.add_argument("--child", type=Path, help=argparse.SUPPRESS)
     options.add_argument("--pipe", type=int, help=argparse.SUPPRESS)
     options.add_argument("--in-flight", type=int, help=argparse.SUPPRESS)
-    given = options.parse_args()
-    if given.child:
+    arguments = options.parse_args()
+    if arguments.child:
         chosen = entrants(STRATEGIES, [], seeds=SEEDS)
-        evaluate(given.child, chosen, given.in_flight, lambda line: _send(given.pipe, line))
+        evaluate(arguments.child, chosen, arguments.in_flight, lambda line: _send(arguments.pipe, line))
         return 0
-    bench = Bench(given.work, given.seed)
+    bench = Bench(arguments.work, arguments.seed)
     start, before = time.monotonic(), bench.seconds
     for number in itertools.count(bench.counts["processes"]):
-        enough = bench.counts["kills"] >= given.kills
+        enough = bench.counts["kills"] >= arguments.kills
         if enough and not bench.life.seen:
             break
         # Once there are enough, the last evaluation is brought to its end.
-        bench.start_once(random.Random(f"{given.seed} {number}"), kill=not enough)
+        bench.start_once(random.Random(f"{arguments.seed} {number}"), kill=not enough)
         bench.seconds = before + time.monotonic() - start
         if number % 25 == 24:
             kills = bench.counts["kills"]
             print(f"{kills} kills, {len(bench.wrong)} wrong, {bench.seconds:.0f} s", file=sys.stderr)
     for in_flight in IN_FLIGHT:
         with contextlib.suppress(OSError):
-            shutil.rmtree(given.work / f"alone-{in_flight}")
-    given.out.write_text(bench.page(), encoding="utf-8")
+            shutil.rmtree(arguments.work / f"alone-{in_flight}")
+    arguments.out.write_text(bench.page(), encoding="utf-8")
     print(bench.page())
     return int(bool(bench.wrong))
 

@@ -780,9 +780,9 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     options.add_argument("--json", action="store_true", help="one object a case")
-    given = options.parse_args()
+    arguments = options.parse_args()
     found = list(results())
-    if given.json:
+    if arguments.json:
         print("\n".join(json.dumps(asdict(one)) for one in found))
     else:
         print(table(found))

@@ -488,18 +488,18 @@ def main() -> None:
     parser.add_argument("--longest", type=float, default=0.8, help="seconds until the kill, at most")
     parser.add_argument("--writers", type=int, default=20, help="rounds of two writers")
     parser.add_argument("--folder", type=Path)
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     warnings.simplefilter("ignore", RuntimeWarning)  # lancedb says that forks are new to it
     # Small batches and a small fan make many commits and merges of few passages.
     writer._BATCH, writer._LARGEST, transaction.FAN, transaction.SMALLEST_TIER = 16, 32, 3, 8
     warm = segment.Segment.build([Passage(text="warm", id="w", source="s")], np.ones((1, 16), np.float32))
     Searcher([warm]).search("warm", np.ones(16, np.float32))
     start = time.perf_counter()
-    with place(given.folder) as folder:
+    with place(arguments.folder) as folder:
         (folder / "docs").mkdir()
-        found = {"kills": run_kills(folder, given.kills, given.seed, given.longest)}
-        if given.writers:
-            found["two writers"] = run_two_writers(folder, given.writers)
+        found = {"kills": run_kills(folder, arguments.kills, arguments.seed, arguments.longest)}
+        if arguments.writers:
+            found["two writers"] = run_two_writers(folder, arguments.writers)
             found["full disk"] = run_full_disk(folder)
     print(json.dumps({**found, "seconds": round(time.perf_counter() - start, 1)}, indent=1))
     two, full = found.get("two writers", {}), found.get("full disk", {})

@@ -140,8 +140,8 @@ def measure(
         label="rows to estimate on",
     )
     names = sorted({passage.source for one in others for passage in one.example.passages})
-    found = estimate(votes_of(panels, names))
-    known = sources_of(found, names)
+    estimates = estimate(votes_of(panels, names))
+    known = sources_of(estimates, names)
     rated = {name for name, one in known.items() if one.reliability is not None}
     tested = {passage.source for row in rows for passage in row.example.passages}
     out |= {
@@ -176,10 +176,10 @@ def measure(
         }
         write(out)
 
-    plain, low = weighed(known, found.options), weighed(known, found.options, low=True)
+    plain, low = weighed(known, estimates.options), weighed(known, estimates.options, low=True)
     for count in levels:
         heard = over(rows, partial(_heard, count=count, kit=kit), label=f"panel, {count} poisoned")
-        fresh = {name: float(weights_of(0.5, found.options)) for one in heard for name in one.votes}
+        fresh = {name: float(weights_of(0.5, estimates.options)) for one in heard for name in one.votes}
         for label, weights in zip(VOTES, (None, {**fresh, **plain}, low), strict=True):
             enter(label, count, [one.voted(weights, {**fresh, **plain}) for one in heard])
     for label, strategy in (("concat", "concat"), ("disputation (ours)", "disputation")):
@@ -260,21 +260,21 @@ def main() -> None:
         "--out", type=Path, default=_OUT, help="a .json or .json.gz file; the .md stands beside it"
     )
     options.add_argument("--about", default="", help="the first paragraph of the report")
-    given = options.parse_args()
-    rows = read_rows(given.data)
+    arguments = options.parse_args()
+    rows = read_rows(arguments.data)
     fit = [row for row in rows if row.bearing and len(row.poison) == MOST]
-    tests = fit[: given.rows]
+    tests = fit[: arguments.rows]
     chosen = {test.example.row for test in tests}
-    others = [row for row in rows if row.example.row not in chosen][: given.estimate]
+    others = [row for row in rows if row.example.row not in chosen][: arguments.estimate]
     say(f"{len(fit)} of {len(rows)} rows will do; {len(tests)} to test, {len(others)} to estimate on")
-    kit = build_kit(read_settings(model=given.model, journal=given.journal), say=say)
+    kit = build_kit(read_settings(model=arguments.model, journal=arguments.journal), say=say)
     capabilities = kit.model.capabilities()
     out: dict[str, Any] = {
-        "path": str(given.out),
-        "about": given.about,
+        "path": str(arguments.out),
+        "about": arguments.about,
         "model": [kit.model.name, capabilities.engine],
     }
-    measure(tests, others, kit, given.levels, out)
+    measure(tests, others, kit, arguments.levels, out)
 
 
 if __name__ == "__main__":

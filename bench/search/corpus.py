@@ -364,9 +364,9 @@ def main() -> None:
     )
     parser.add_argument("--size", type=int, required=True)
     parser.add_argument("--seed", type=int, default=7)
-    told = parser.parse_args()
+    arguments = parser.parse_args()
     start = time.perf_counter()
-    corpus = open_corpus(told.work, told.size, told.seed)
+    corpus = open_corpus(arguments.work, arguments.size, arguments.seed)
     held = sum(file.stat().st_size for file in corpus.folder.iterdir())
     print(
         json.dumps(

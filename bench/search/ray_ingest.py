@@ -101,26 +101,26 @@ def vectors_of(index: Index) -> np.ndarray[Any, Any]:
     return np.array([row["vector"] for batch in index._rows("passages", ["vector"]) for row in batch])
 
 
-def differences(one: Index, other: Index) -> dict[str, Any]:
+def differences(index: Index, other: Index) -> dict[str, Any]:
     """How many rows of each table differ, and by how much vectors do at most."""
     found: dict[str, Any] = {}
     for table in _COLUMNS:
-        first, second = rows_of(one, table), rows_of(other, table)
+        first, second = rows_of(index, table), rows_of(other, table)
         unequal = sum(a != b for a, b in zip(first, second, strict=False)) + abs(len(first) - len(second))
         found[table] = {"rows": len(first), "unequal": unequal}
-    a, b = vectors_of(one), vectors_of(other)
+    a, b = vectors_of(index), vectors_of(other)
     found["least_cosine_of_vectors"] = float((a * b).sum(axis=1).min()) if a.shape == b.shape else None
     return found
 
 
-def measure(told: argparse.Namespace, work: Path) -> dict[str, Any]:
+def measure(arguments: argparse.Namespace, work: Path) -> dict[str, Any]:
     """The rounds, and what came of them."""
-    wait = told.embedder.removeprefix("wait:") if told.embedder.startswith("wait:") else ""
-    embedder = Waiting(0) if wait else OnnxEmbedder(Path(told.embedder), threads=1)
+    wait = arguments.embedder.removeprefix("wait:") if arguments.embedder.startswith("wait:") else ""
+    embedder = Waiting(0) if wait else OnnxEmbedder(Path(arguments.embedder), threads=1)
     make = partial(Waiting, float(wait)) if wait else None
     documents, tiny = work / "documents", work / "tiny"
-    write_documents(documents, told.texts, told.documents)
-    write_documents(tiny, told.texts, 8)
+    write_documents(documents, arguments.texts, arguments.documents)
+    write_documents(tiny, arguments.texts, 8)
     start = time.perf_counter()
     local = Index.open(work / "local", embedder=embedder)
     passages = local.ingest(documents).passages
@@ -131,7 +131,7 @@ def measure(told: argparse.Namespace, work: Path) -> dict[str, Any]:
         for workers in (1, 2):
             index = Index.open(work / f"warm-{workers}", embedder=embedder)
             ingest_with_ray(index, [tiny], address="local", workers=workers, embedder=make)
-        for number in range(told.rounds):
+        for number in range(arguments.rounds):
             for workers in (1, 2) if number % 2 == 0 else (2, 1):
                 index = Index.open(work / f"ray-{number}-{workers}", embedder=embedder)
                 load, busy = os.getloadavg()[0], _busy()
@@ -164,13 +164,13 @@ def measure(told: argparse.Namespace, work: Path) -> dict[str, Any]:
                 if number == 0:
                     checked.append({"workers": workers, **differences(local, index)})
     ratios = {
-        name: [_ratio(name, [one for one in rounds if one["round"] == n]) for n in range(told.rounds)]
+        name: [_ratio(name, [one for one in rounds if one["round"] == n]) for n in range(arguments.rounds)]
         for name in ("rate", "rate_between_commits")
     }
     return {
         "cores": os.cpu_count(),
         "embedder": embedder.name,
-        "documents": told.documents,
+        "documents": arguments.documents,
         "passages": passages,
         "local_seconds": round(alone, 1),
         "rounds": rounds,

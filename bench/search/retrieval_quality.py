@@ -373,23 +373,23 @@ def main() -> int:
     parser.add_argument("--tune", action="store_true")
     parser.add_argument("--trec", type=Path)
     parser.add_argument("--plot", type=Path, help="SVG of the curve over alpha (datamorgana)")
-    told = parser.parse_args()
-    embedder = open_embedder(told.embedder)
+    arguments = parser.parse_args()
+    embedder = open_embedder(arguments.embedder)
     if embedder is None:
         parser.error("dense and hybrid search need an embedder")
-    reading = read_nfcorpus if told.collection == "nfcorpus" else read_datamorgana
-    collection = reading(told.folder)
+    reading = read_nfcorpus if arguments.collection == "nfcorpus" else read_datamorgana
+    collection = reading(arguments.folder)
     index, seconds = filled(
-        told.keep / told.collection, Remembered(embedder, told.keep / "vectors"), collection
+        arguments.keep / arguments.collection, Remembered(embedder, arguments.keep / "vectors"), collection
     )
-    plain = Index.open(told.keep / told.collection, create=False)
+    plain = Index.open(arguments.keep / arguments.collection, create=False)
     passages = index.info().passages
     print(f"{len(collection.documents)} documents, {passages} passages, embedder {embedder.name}.")
     print(f"Filling the index took {seconds:.0f} s in this run.")
     told_lines = (
-        nfcorpus(collection, index, plain, tune=told.tune, trec=told.trec)
-        if told.collection == "nfcorpus"
-        else datamorgana(collection, index, plain, trec=told.trec, plot=told.plot)
+        nfcorpus(collection, index, plain, tune=arguments.tune, trec=arguments.trec)
+        if arguments.collection == "nfcorpus"
+        else datamorgana(collection, index, plain, trec=arguments.trec, plot=arguments.plot)
     )
     for line in told_lines:
         print(line, flush=True)

@@ -19,18 +19,18 @@ from bench.search.corpus import WARM
 TURNS = 60
 
 
-def adding(told: argparse.Namespace, size: int, systems: Sequence[str]) -> dict[str, Any]:
+def adding(arguments: argparse.Namespace, size: int, systems: Sequence[str]) -> dict[str, Any]:
     """By system: seconds until searchable, and the ratio of p50 by leg."""
-    return {name: _adding(told, size, name) for name in systems}
+    return {name: _adding(arguments, size, name) for name in systems}
 
 
-def _adding(told: argparse.Namespace, size: int, name: str) -> dict[str, Any]:
-    whole = search_scale.folder_of(told, size, name)
+def _adding(arguments: argparse.Namespace, size: int, name: str) -> dict[str, Any]:
+    whole = search_scale.folder_of(arguments, size, name)
     grown = whole.with_name(f"{name}-grown")
     shutil.rmtree(grown, ignore_errors=True)
     shutil.copytree(whole, grown)
     reader, writer, other = (
-        search_scale.Remote(name, told, size, folder, core=core)
+        search_scale.Remote(name, arguments, size, folder, core=core)
         for folder, core in ((grown, True), (grown, False), (whole, True))
     )
     for remote in (reader, writer, other):

@@ -161,9 +161,9 @@ def main() -> None:
     parser.add_argument("--work", type=Path, required=True, help="the folder that search_scale.py worked in")
     parser.add_argument("--results", type=Path, default=RESULTS / "search" / "search_scale.json.gz")
     parser.add_argument("--out", type=Path, default=RESULTS / "search" / "search_growth.md")
-    told = parser.parse_args()
-    text = page(read_json(told.results), told.work)
-    told.out.write_text(text, encoding="utf-8")
+    arguments = parser.parse_args()
+    text = page(read_json(arguments.results), arguments.work)
+    arguments.out.write_text(text, encoding="utf-8")
     print(text, end="")
 
 

@@ -161,13 +161,13 @@ def main() -> None:
     parser.add_argument("--size", type=int, required=True)
     parser.add_argument("--folder", type=Path, required=True, help="where this system keeps its files")
     parser.add_argument("--core", type=int, default=-1, help="run on this core alone")
-    told = parser.parse_args()
-    if told.core >= 0:
-        os.sched_setaffinity(0, {told.core})
+    arguments = parser.parse_args()
+    if arguments.core >= 0:
+        os.sched_setaffinity(0, {arguments.core})
     pipe = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
-    corpus = Corpus(told.work / str(told.size) / "corpus", told.size)
-    worker = Worker(SYSTEMS[told.system](corpus, told.folder))
+    corpus = Corpus(arguments.work / str(arguments.size) / "corpus", arguments.size)
+    worker = Worker(SYSTEMS[arguments.system](corpus, arguments.folder))
     for line in sys.stdin:
         try:
             answer = worker.answer(json.loads(line))
