@@ -70,16 +70,18 @@ class QuestionOutcome:
 
     def without(self, sources: Collection[str]) -> QuestionOutcome:
         """The same as if some sources had never been asked; clusters are numbered anew."""
-        if not any(one in sources for one in self.states) and not any(one in sources for one in self.answers):
+        if not any(name in sources for name in self.states) and not any(
+            name in sources for name in self.answers
+        ):
             return self
-        kept = {name: number for name, number in self.clusters.items() if name not in sources}
+        clusters = {name: number for name, number in self.clusters.items() if name not in sources}
         numbers: dict[int, int] = {}
-        for number in kept.values():
+        for number in clusters.values():
             numbers.setdefault(number, len(numbers))
         return replace(
             self,
-            answers={name: said for name, said in self.answers.items() if name not in sources},
-            clusters={name: numbers[number] for name, number in kept.items()},
+            answers={name: answer for name, answer in self.answers.items() if name not in sources},
+            clusters={name: numbers[number] for name, number in clusters.items()},
             winner=numbers.get(self.winner, NOBODY),
             known=numbers.get(self.known, NOBODY) if self.known >= 0 else self.known,
             states={name: state for name, state in self.states.items() if name not in sources},
@@ -128,11 +130,11 @@ def read_outcomes(path: Path) -> Outcomes:
         try:
             kind = fields.pop("kind")
             if kind == "check":
-                one = Check(**{**fields["check"], "gold": tuple(fields["check"].get("gold", ()))})
-                checks[one.id] = one
+                check = Check(**{**fields["check"], "gold": tuple(fields["check"].get("gold", ()))})
+                checks[check.id] = check
             elif kind == "outcome":
-                found = QuestionOutcome(**fields["outcome"])
-                outcomes[found.question] = found
+                question_outcome = QuestionOutcome(**fields["outcome"])
+                outcomes[question_outcome.question] = question_outcome
             elif kind == "tried":
                 tried.add(fields["spot"])
             elif kind == "owners":
@@ -144,11 +146,13 @@ def read_outcomes(path: Path) -> Outcomes:
                 half_life = fields["half_life"]
             elif kind == "removed":
                 gone = frozenset(fields["sources"])
-                outcomes = {name: one.without(gone) for name, one in outcomes.items()}
-                owners = {name: one for name, one in owners.items() if name not in gone}
+                outcomes = {
+                    name: question_outcome.without(gone) for name, question_outcome in outcomes.items()
+                }
+                owners = {name: owner for name, owner in owners.items() if name not in gone}
             elif kind == "anew":
-                for held in (checks, outcomes, tried):
-                    held.clear()
+                for by_question in (checks, outcomes, tried):
+                    by_question.clear()
             else:
                 raise ValueError(kind)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -193,13 +197,13 @@ class CalibrationLog:
                     os.truncate(self._path / NAME, end)  # no half a line before the next one
                 raise
 
-    def check(self, one: Check) -> None:
+    def check(self, question: Check) -> None:
         """Note a question."""
-        self.note("check", check={name: value for name, value in asdict(one).items() if value})
+        self.note("check", check={name: value for name, value in asdict(question).items() if value})
 
-    def outcome(self, one: QuestionOutcome) -> None:
+    def outcome(self, question_outcome: QuestionOutcome) -> None:
         """Note what the sources said to a question."""
-        self.note("outcome", outcome=asdict(one))
+        self.note("outcome", outcome=asdict(question_outcome))
 
 
 @contextmanager
@@ -265,17 +269,17 @@ def _damaged(path: Path, number: int) -> StoreError:
     )
 
 
-def _line(told: Mapping[str, Any]) -> bytes:
-    words = json.dumps(told, separators=(",", ":"))  # half a character stays JSON
+def _line(entry: Mapping[str, Any]) -> bytes:
+    words = json.dumps(entry, separators=(",", ":"))  # half a character stays JSON
     return f'["{_sum(words)}",{words}]\n'.encode()
 
 
 def _checked(line: bytes) -> dict[str, Any]:
     text = line.decode("ascii")
-    checksum, told = json.loads(text)
+    checksum, entry = json.loads(text)
     if checksum != _sum(text[len(checksum) + 4 : -1]):
         raise ValueError("its bytes have changed")
-    return dict(told)
+    return dict(entry)
 
 
 def _sum(words: str) -> str:

@@ -49,17 +49,17 @@ class InMemory:
 
         `reliabilities` has the probability of being right of each source, for `min_reliability`.
         """
-        kept: dict[str, Passage] = {}
+        by_id: dict[str, Passage] = {}
         self._divided = False
         for number, caller_passage in enumerate(passages, start=1):
             if not caller_passage.text.strip():
                 raise InputError(f"passage {number}: has no text")
             passage = _named(as_stated(caller_passage))
-            twin = kept.setdefault(passage.id, passage)
+            twin = by_id.setdefault(passage.id, passage)
             if (twin.source, twin.text) != (passage.source, passage.text):
                 raise InputError(f"passage {number}: the id {passage.id!r} stands for another text already")
         self._passages: list[Passage] = []
-        for passage in kept.values():
+        for passage in by_id.values():
             parts = _parts(passage)
             self._divided = self._divided or len(parts) > 1
             self._passages += parts
@@ -104,8 +104,8 @@ class InMemory:
             query, vector, replace(search, k=MOST if search.k is None else search.k), reranker=reranker
         )
         if in_order:
-            place = {passage.id: row for row, passage in enumerate(self._passages)}
-            hits.sort(key=lambda hit: place[hit.passage.id])
+            row_of = {passage.id: row for row, passage in enumerate(self._passages)}
+            hits.sort(key=lambda hit: row_of[hit.passage.id])
         return hits
 
     def _searcher(self, *, dense: bool) -> Searcher:
@@ -134,8 +134,8 @@ def _named(passage: Passage) -> Passage:
 def _parts(passage: Passage) -> list[Passage]:
     """A long passage divided; a short one as it is."""
     if count_words(passage.text) <= LONG:
-        whole = passage.document or passage.start or passage.end
-        return [passage if whole else replace(passage, end=len(passage.text))]
+        has_span = passage.document or passage.start or passage.end
+        return [passage if has_span else replace(passage, end=len(passage.text))]
     return [
         replace(
             passage,

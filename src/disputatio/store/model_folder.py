@@ -218,10 +218,10 @@ def _longest(folder: Path) -> int | None:
 
 def _name(folder: Path) -> str:
     """The model's name: that of the folder, or of the repository for a folder of a hub's own cache."""
-    place = folder.resolve()
-    if place.parent.name == "snapshots" and place.parent.parent.name.startswith("models--"):
-        return place.parent.parent.name.removeprefix("models--").replace("--", "/")
-    return folder.name or place.name
+    resolved = folder.resolve()
+    if resolved.parent.name == "snapshots" and resolved.parent.parent.name.startswith("models--"):
+        return resolved.parent.parent.name.removeprefix("models--").replace("--", "/")
+    return folder.name or resolved.name
 
 
 def _validated(values: Mapping[str, Any], folder: Path) -> EmbedderSettings:

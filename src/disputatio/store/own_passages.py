@@ -115,13 +115,13 @@ def _limited(hits: Sequence[Hit], wanted: Search) -> list[Hit]:
     if wanted.per_source is None:
         return list(hits[: wanted.k])
     taken: dict[str, int] = {}
-    kept = []
+    passages = []
     for hit in hits:
         source = hit.passage.source
         taken[source] = taken.get(source, 0) + 1
         if taken[source] <= wanted.per_source:
-            kept.append(hit)
-    return kept
+            passages.append(hit)
+    return passages
 
 
 def _passage(item: object, where: str) -> Passage:
@@ -160,5 +160,5 @@ def _score(item: object) -> float | None:
     return float(score) if isinstance(score, int | float) and not isinstance(score, bool) else None
 
 
-def _a(thing: object) -> str:
-    return f"one {type(thing).__name__}" if isinstance(thing, str | Mapping) else type(thing).__name__
+def _a(value: object) -> str:
+    return f"one {type(value).__name__}" if isinstance(value, str | Mapping) else type(value).__name__

@@ -62,8 +62,8 @@ def write_estimates(path: Path, estimates: Mapping[str, Source], states: Mapping
         sources[name] = {**fields, "state": states[name]} if name in states else fields
         _source(name, fields)
     with reported(path, "writing to the index"):
-        whole = {"sources": sources, "checksum": _checksum(sources)}
-        raw = json.dumps(whole, indent=1).encode()  # half a character stays JSON
+        body = {"sources": sources, "checksum": _checksum(sources)}
+        raw = json.dumps(body, indent=1).encode()  # half a character stays JSON
         replace_file(path / NAME, raw)
 
 

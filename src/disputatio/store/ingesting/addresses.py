@@ -140,7 +140,7 @@ def read_address(url: str, *, ports: Collection[int] = PORTS) -> Address:
         raise _refusal(url, "names no host")
     host, port = _host_and_port(url, parts[2], scheme)
     if port not in ports:
-        allowed = " and ".join(str(one) for one in sorted(ports))
+        allowed = " and ".join(str(port) for port in sorted(ports))
         raise _refusal(url, f"asks for port {port} (allowed: {allowed})")
     literal: IPv4Address | IPv6Address | None = None
     if host.startswith("["):
@@ -215,7 +215,7 @@ def is_private(text: str) -> bool:
     return bool(check_ip(text)) and not check_ip(text, allow_private=True)
 
 
-def same_site(one: str, other: str) -> bool:
+def same_site(first: str, other: str) -> bool:
     """Whether two URLs are of one registrable domain (public suffix list with private suffixes).
 
     Hosts outside the list (addresses, reserved names) are one site only when they are equal.
@@ -223,7 +223,7 @@ def same_site(one: str, other: str) -> bool:
     >>> same_site("https://www.bbc.co.uk/a", "http://bbc.co.uk"), same_site("https://a.co.uk", "https://b.co.uk")
     (True, False)
     """
-    return site(one) == site(other) != ""
+    return site(first) == site(other) != ""
 
 
 def site(url: str) -> str:
@@ -268,12 +268,12 @@ def _port_of(scheme: str) -> int:
 def _host_and_port(url: str, authority: str, scheme: str) -> tuple[str, int]:
     if "@" in authority:
         raise _refusal(url, "has a user name or password in it")
-    found = re.fullmatch(r"(\[[^\]]*\]|[^:\[\]]*)(?::(\d{0,5}))?", authority, re.ASCII)
-    if found is None or not found[1]:
+    match = re.fullmatch(r"(\[[^\]]*\]|[^:\[\]]*)(?::(\d{0,5}))?", authority, re.ASCII)
+    if match is None or not match[1]:
         raise _refusal(
-            url, "has a host and port that cannot be told apart" if found is None else "names no host"
+            url, "has a host and port that cannot be told apart" if match is None else "names no host"
         )
-    return found[1], int(found[2]) if found[2] else _port_of(scheme)
+    return match[1], int(match[2]) if match[2] else _port_of(scheme)
 
 
 def _name(url: str, host: str) -> str:

@@ -51,9 +51,9 @@ def main() -> None:
     bounds = _Bounds()
     sys.addaudithook(_forbid)
     while (request := _next(parent)) is not None:
-        asked, file = request
+        task, file = request
         with file:
-            worn = _answer(parent, asked, file, bounds)
+            worn = _answer(parent, task, file, bounds)
         if worn:
             return
 
@@ -129,18 +129,18 @@ def _address_space() -> int:
 def _peak() -> int:
     """The most bytes of address space that were in use at a time; 0 where the system does not tell."""
     try:
-        found = re.search(rb"VmPeak:\s+(\d+) kB", Path("/proc/self/status").read_bytes())
+        match = re.search(rb"VmPeak:\s+(\d+) kB", Path("/proc/self/status").read_bytes())
     except OSError:
         return 0
-    return int(found[1]) << 10 if found else 0
+    return int(match[1]) << 10 if match else 0
 
 
 def _next(parent: socket.socket) -> tuple[dict[str, Any], BinaryIO] | None:
     """The next request and its file; None when the parent is gone."""
     line, fds = b"", []
     while not line.endswith(b"\n"):
-        data, found, _, _ = socket.recv_fds(parent, _LONGEST_REQUEST, 1)
-        fds += found
+        data, descriptors, _, _ = socket.recv_fds(parent, _LONGEST_REQUEST, 1)
+        fds += descriptors
         line += data
         if not data:
             return None
@@ -148,23 +148,23 @@ def _next(parent: socket.socket) -> tuple[dict[str, Any], BinaryIO] | None:
     return json.loads(line), os.fdopen(fds[0], "rb")
 
 
-def _answer(parent: socket.socket, asked: dict[str, Any], file: BinaryIO, bounds: _Bounds) -> bool:
+def _answer(parent: socket.socket, task: dict[str, Any], file: BinaryIO, bounds: _Bounds) -> bool:
     """Send the parts of one file; whether the child is to end after it."""
     spent = False
-    kind = str(asked["kind"])
+    kind = str(task["kind"])
     try:
         bounds.renew(_LOADING)
         bounds.load(kind)
-        if asked.get("member"):
-            bounds.load(kind_of(str(asked["name"]), b""))
+        if task.get("member"):
+            bounds.load(kind_of(str(task["name"]), b""))
         _send(parent, {"ready": True})
-        bounds.bind(int(asked["megabytes"]), float(asked["seconds"]))
-        columns = {str(field): str(column) for field, column in dict(asked.get("columns") or {}).items()}
-        for part in _parts(kind, str(asked["name"]), asked.get("member") or [], columns, file):
+        bounds.bind(int(task["megabytes"]), float(task["seconds"]))
+        columns = {str(field): str(column) for field, column in dict(task.get("columns") or {}).items()}
+        for part in _parts(kind, str(task["name"]), task.get("member") or [], columns, file):
             _send(parent, part)
-            bounds.renew(float(asked["seconds"]))
+            bounds.renew(float(task["seconds"]))
     except MemoryError:
-        refusal: ParsedPart | None = {"refused": f"takes more than {asked['megabytes']} MB of memory to read"}
+        refusal: ParsedPart | None = {"refused": f"takes more than {task['megabytes']} MB of memory to read"}
         spent = True
     except BrokenPipeError:
         return True
@@ -173,7 +173,7 @@ def _answer(parent: socket.socket, asked: dict[str, Any], file: BinaryIO, bounds
     except Exception as error:  # noqa: BLE001  (whatever a parser raises is the file's fault)
         refusal = {"refused": _broken(kind, error)}
         if spent := bounds.were_met():  # libraries in C have many words for it
-            refusal = {"refused": f"takes more than {asked['megabytes']} MB of memory to read"}
+            refusal = {"refused": f"takes more than {task['megabytes']} MB of memory to read"}
     else:
         refusal = None
     spent = bounds.release() or spent

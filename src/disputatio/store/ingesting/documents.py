@@ -105,7 +105,7 @@ def document_of(
     {'year': '2010', 'hidden': '1'}
     """
     where = f"{path}:{row}" if row else path
-    told: dict[str, str] = {}
+    stated: dict[str, str] = {}
     metadata: dict[str, str] = {}
     left_out: list[str] = []
     for name, value in fields.items():
@@ -118,12 +118,12 @@ def document_of(
         words, removed = cleaned(_as_text(value))
         hidden += removed
         if name in FIELDS:
-            told[name] = _field(name, value, words, where)
+            stated[name] = _field(name, value, words, where)
         elif len(words) > _LONGEST_VALUE or len(metadata) >= _MOST_FIELDS:
             left_out.append(cleaned(name)[0][:100])
         elif words:
             metadata[cleaned(name)[0][:100]] = words
-    if row and not told.get("text", "").strip():
+    if row and not stated.get("text", "").strip():
         raise IngestError(where, "has no text")
     if left_out:
         metadata["left_out"] = ", ".join(left_out[:_MOST_FIELDS])
@@ -131,8 +131,8 @@ def document_of(
         metadata["pages"] = ",".join(map(str, pages))
     if hidden:
         metadata["hidden"] = str(hidden)
-    origin = _origin(fields.get("date_origin", "stated")) if told.get("date") else ""
-    return Document(**{"text": "", **told}, date_origin=origin, path=path, row=row, metadata=metadata)
+    origin = _origin(fields.get("date_origin", "stated")) if stated.get("date") else ""
+    return Document(**{"text": "", **stated}, date_origin=origin, path=path, row=row, metadata=metadata)
 
 
 def _origin(name: object) -> DateOrigin:
@@ -180,8 +180,8 @@ def passage_metadata(document: Document, start: int, end: int) -> dict[str, str]
     first, last = page_of(document, start), page_of(document, max(start, end - 1))
     if not first:
         return dict(document.metadata)
-    own = {name: value for name, value in document.metadata.items() if name != "pages"}
-    return {**own, "page": first if first == last else f"{first}-{last}"}
+    metadata = {name: value for name, value in document.metadata.items() if name != "pages"}
+    return {**metadata, "page": first if first == last else f"{first}-{last}"}
 
 
 @functools.lru_cache(maxsize=16)

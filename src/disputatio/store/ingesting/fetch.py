@@ -124,20 +124,20 @@ def fetch(
     """
     clock = Clock(limits)
     resolve, connect = resolve or resolve_name, connect or connect_to
-    asked = address = read_address(url, ports=ports)
+    requested = address = read_address(url, ports=ports)
     private = allow_private
     for _ in range(limits.redirects + 1):
         check_name(address, allow_private=private)
         try:
             pinned = _checked(address, private, resolve, clock)
-            private = private and all(is_private(one) for one in pinned)
-            found = _get(address, pinned, connect, tls, clock)
+            private = private and all(is_private(pinned_address) for pinned_address in pinned)
+            response = _get(address, pinned, connect, tls, clock)
         except Late as late:
             raise IngestError(shown(address.url), str(late)) from late
-        if isinstance(found, Fetched):
-            return replace(found, asked=asked.url)
-        address = read_redirect(address, found, ports=ports)
-    raise IngestError(shown(asked.url), f"redirects more than {limits.redirects} times")
+        if isinstance(response, Fetched):
+            return replace(response, asked=requested.url)
+        address = read_redirect(address, response, ports=ports)
+    raise IngestError(shown(requested.url), f"redirects more than {limits.redirects} times")
 
 
 def read_url(
@@ -176,7 +176,9 @@ def read_url(
         file.write_bytes(_in_utf8(fetched))
         try:
             reading = read(file, "")
-            documents = [_attributed(one, fetched, str(file)) for one in reading.documents]  # may read on
+            documents = [
+                _attributed(document, fetched, str(file)) for document in reading.documents
+            ]  # may read on
         except IngestError as error:
             raise _renamed(error, file, fetched.asked) from error
     refused = tuple(_renamed(error, file, fetched.asked) for error in reading.refused)
@@ -235,18 +237,18 @@ def _checked(address: Address, private: bool, resolve: Resolve, clock: Clock) ->
     """The addresses of a host, resolved once; refused as a whole when one of them is not public."""
     clock.hop()
     if address.literal is not None:
-        found = [str(address.literal)]
+        addresses = [str(address.literal)]
     else:
         try:
-            found = list(dict.fromkeys(clock.within(lambda: resolve(address.host, address.port))))
+            addresses = list(dict.fromkeys(clock.within(lambda: resolve(address.host, address.port))))
         except (OSError, UnicodeError) as error:
             raise IngestError(shown(address.url), "names a host that is not found") from error
-    if not found:
+    if not addresses:
         raise IngestError(shown(address.url), "names a host that is not found")
-    for ip in found:
+    for ip in addresses:
         if wrong := check_ip(ip, allow_private=private):
             raise IngestError(shown(address.url), f"is not fetched: {wrong}")
-    return found
+    return addresses
 
 
 def _get(
@@ -292,11 +294,11 @@ def _headers(address: Address) -> list[tuple[str, str]]:
 
 
 def _location(response: http.client.HTTPResponse, url: str) -> str:
-    found = response.headers.get_all("Location") or []
-    if len(found) != 1:
-        raise IngestError(url, f"redirects with {len(found)} addresses")
+    locations = response.headers.get_all("Location") or []
+    if len(locations) != 1:
+        raise IngestError(url, f"redirects with {len(locations)} addresses")
     try:  # headers come as Latin-1; addresses in them are UTF-8 where they are not ASCII
-        return str(found[0]).strip(" \t").encode("latin-1").decode("utf-8")
+        return str(locations[0]).strip(" \t").encode("latin-1").decode("utf-8")
     except UnicodeError as error:
         raise IngestError(url, "redirects to an address that is not UTF-8") from error
 

@@ -66,11 +66,11 @@ def find_files(
         return [(root, "")]
     search = _Search(exclude=exclude)
     if not os.path.lexists(root):
-        found = search.matches(root)
+        matches = search.matches(root)
     elif root.is_dir():
-        found = search.walk(root, root)
+        matches = search.walk(root, root)
     elif root.exists():
-        found = [root] if search.wants(root, root.parent, named=True) else []
+        matches = [root] if search.wants(root, root.parent, named=True) else []
     else:
         raise IngestError(shown(root), "is a link to nothing")
     if search.passed and refused is None:
@@ -80,7 +80,7 @@ def find_files(
     if left_out is not None:
         left_out.update(search.left_out)
     base = root if root.is_dir() else _fixed(root)
-    return [(path, _top(path, base)) for path in found]
+    return [(path, _top(path, base)) for path in matches]
 
 
 def _top(path: Path, base: Path) -> str:
@@ -130,25 +130,25 @@ class _Search:
             raise IngestError(shown(pattern), "there is no such file or folder")
         base = _fixed(pattern)
         inside = base.resolve()
-        found: dict[Path, None] = {}
+        files: dict[Path, None] = {}
         for name in sorted(glob.iglob(str(pattern), recursive=True)):  # noqa: PTH207  (a whole pattern, also an absolute one)
             path = Path(name)
             if path.is_dir():
-                found |= dict.fromkeys(
+                files |= dict.fromkeys(
                     self.walk(path, base) if path == base or self.enters(path, base) else ()
                 )
             elif _stays(path, inside, base, self.passed) and self.wants(path, base, named=True):
-                found[path] = None
-        if not found and not self.passed and not self.left_out:
+                files[path] = None
+        if not files and not self.passed and not self.left_out:
             raise IngestError(shown(pattern), "no file matches")
-        return list(found)
+        return list(files)
 
     def walk(self, root: Path, base: Path) -> list[Path]:
         """The files under a folder, in order of their parts; each real folder once."""
         inside = base.resolve()
         if not _stays(root, inside, base, self.passed):
             return []
-        found: list[Path] = []
+        files: list[Path] = []
         seen: set[tuple[int, int]] = set()
         linked: list[Path] = []  # folders behind links wait, so that their own place comes first
         waiting = [root]
@@ -173,10 +173,10 @@ class _Search:
                 if entry.is_symlink() and not _stays(path, inside, base, self.passed):
                     continue
                 if not entry.is_dir():
-                    found += [path] if self.wants(path, base, named=False) else []
+                    files += [path] if self.wants(path, base, named=False) else []
                 elif self.enters(path, base):
                     (linked if entry.is_symlink() else waiting).append(path)
-        return sorted(found, key=lambda path: path.parts)
+        return sorted(files, key=lambda path: path.parts)
 
 
 def _stays(path: Path, inside: Path, base: Path, passed: list[IngestError]) -> bool:

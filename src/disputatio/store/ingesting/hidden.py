@@ -130,20 +130,20 @@ def _is_hidden(element: Any, hiding: frozenset[str], *, grounded: bool) -> bool:
     colour = get("color") if element.tag == "font" else None
     if not style and not colour:
         return False
-    told = _declarations(style or "")
-    if hides(told):
+    declarations = _declarations(style or "")
+    if hides(declarations):
         return True
-    ink = _colour(told.get("color", colour or ""))
-    return bool(ink) and ink == _ground(element, told, grounded=grounded)
+    ink = _colour(declarations.get("color", colour or ""))
+    return bool(ink) and ink == _ground(element, declarations, grounded=grounded)
 
 
-def hides(told: dict[str, str]) -> bool:
+def hides(declarations: dict[str, str]) -> bool:
     """Whether the declarations of a style hide what they are for.
 
     >>> hides({"display": "none"}), hides({"font-size": "0.5px"}), hides({"left": "-5px"})
     (True, True, False)
     """
-    get = told.get
+    get = declarations.get
     away = get("position", "") in ("absolute", "fixed", "relative")
     no_room = any(_is_nil(get(name, "")) for name in ("height", "width", "max-height", "max-width"))
     return (
@@ -163,12 +163,12 @@ def hides(told: dict[str, str]) -> bool:
 
 
 def _declarations(style: str) -> dict[str, str]:
-    told = {}
+    declarations = {}
     for part in _CSS_COMMENT.sub("", style[:10_000]).lower().split(";"):
         name, colon, value = part.partition(":")
         if colon:
-            told[name.strip()] = value.replace("!important", "").strip()
-    return told
+            declarations[name.strip()] = value.replace("!important", "").strip()
+    return declarations
 
 
 def _is_nil(value: str, least: float = 0.0, percent: float = 0.01) -> bool:
@@ -203,9 +203,9 @@ def _colour(value: str) -> str:
     return _COLOURS.get(value, "")
 
 
-def _ground(element: Any, told: dict[str, str], *, grounded: bool) -> str:
+def _ground(element: Any, declarations: dict[str, str], *, grounded: bool) -> str:
     """The colour behind an element, as far as inline styles tell; white where nothing says otherwise."""
-    styles = [told]
+    styles = [declarations]
     styles += [_declarations(above.get("style") or "") for above in _above(element)]
     plain = [element.get("bgcolor"), *(above.get("bgcolor") for above in _above(element))]
     for style, attribute in zip(styles, plain, strict=True):
@@ -244,10 +244,10 @@ def _hiding_selectors(tree: Any) -> tuple[frozenset[str], bool]:
 
 def _outermost(css: str) -> str:
     """A style sheet without the blocks of at-rules."""
-    kept, depth, at_rule, start = [], 0, False, 0
+    visible, depth, at_rule, start = [], 0, False, 0
     for mark in re.finditer(r"[@{}]", css):
         if mark[0] == "@" and depth == 0 and not at_rule:
-            kept.append(css[start : mark.start()])
+            visible.append(css[start : mark.start()])
             at_rule = True
         elif mark[0] == "{":
             depth += 1
@@ -255,4 +255,4 @@ def _outermost(css: str) -> str:
             depth = max(0, depth - 1)
             if at_rule and depth == 0:
                 at_rule, start = False, mark.end()
-    return "".join(kept) + ("" if at_rule else css[start:])
+    return "".join(visible) + ("" if at_rule else css[start:])

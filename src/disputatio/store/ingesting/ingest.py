@@ -77,8 +77,8 @@ def find_all(paths: Sequence[str | Path], run: Run, options: ReadOptions = DEFAU
     files: dict[Path, str] = {}
     for root in paths:
         try:
-            found = find_files(Path(root), run.refused, exclude=options.exclude, left_out=run.left_out)
-            for path, folder in found:
+            search = find_files(Path(root), run.refused, exclude=options.exclude, left_out=run.left_out)
+            for path, folder in search:
                 files.setdefault(path, folder)
         except IngestError as error:
             run.refused.append(error)

@@ -45,7 +45,7 @@ def ingest_urls(
     check_options(options)
     start = time.perf_counter()
     run, counts = Run(), Counter[str]()
-    held: list[tuple[str, Sequence[Document]]] = []
+    batch: list[tuple[str, Sequence[Document]]] = []
     with open_reader(options) as read:
         for number, url in enumerate(urls, start=1):
             try:
@@ -58,12 +58,15 @@ def ingest_urls(
                     resolve=resolve,
                     connect=connect,
                 )
-                held.append(_held(reading, run))
+                batch.append(_held(reading, run))
             except IngestError as error:
                 run.refused.append(error)
-            if number == len(urls) or sum(len(one.text) for _, found in held for one in found) > _HELD:
-                counts += _put(index, held, run, options.source_by)
-                held = []
+            if (
+                number == len(urls)
+                or sum(len(document.text) for _, url_documents in batch for document in url_documents) > _HELD
+            ):
+                counts += _put(index, batch, run, options.source_by)
+                batch = []
             if progress is not None:
                 progress(number, len(urls))
     return summary_of(counts, start, run)
@@ -76,13 +79,13 @@ def _held(reading: Reading, run: Run) -> tuple[str, Sequence[Document]]:
 
 
 def _put(
-    index: Index, held: Sequence[tuple[str, Sequence[Document]]], run: Run, source_by: str | None
+    index: Index, batch: Sequence[tuple[str, Sequence[Document]]], run: Run, source_by: str | None
 ) -> Counter[str]:
     """Put what addresses gave, each as all that the index holds of it."""
-    if not held:
+    if not batch:
         return Counter()
     with index.writer() as writer:
-        for url, documents in held:
+        for url, documents in batch:
             writer.put(url, run.prepared(documents, url, source_by))
         writer.finish()
     return writer.counts

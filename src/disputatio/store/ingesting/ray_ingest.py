@@ -122,11 +122,11 @@ def _put(
     told: Callable[[], None],
 ) -> None:
     """Put what came of each file, in their order; `told` is called after each."""
-    for number, own in itertools.groupby(rows, key=lambda row: row.number):
+    for number, own_rows in itertools.groupby(rows, key=lambda row: row.number):
         file = file_key(files[number][0])
         end: list[Any] = []
         try:
-            documents = writer.put(file, _documents(own, file, dimension, run, end))
+            documents = writer.put(file, _documents(own_rows, file, dimension, run, end))
             if end and end[0] is not None:
                 writer.remember(ray_worker.fingerprint_of(end[0], documents))
         except IngestError as error:
@@ -171,10 +171,10 @@ def _job(
     context.enable_progress_bars = False
     context.execution_options.preserve_order = True
     context.target_max_block_size, context.target_min_block_size = _BLOCK, 1
-    tasks = [pa.Table.from_pylist(one) for one in _tasks(files)]
+    tasks = [pa.Table.from_pylist(task_rows) for task_rows in _tasks(files)]
     readers = workers if make is None else max(1, workers // 8)
-    here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
-    attempts = ray.remote(num_cpus=0, scheduling_strategy=here)(ray_worker.Attempts).remote()
+    this_node = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
+    attempts = ray.remote(num_cpus=0, scheduling_strategy=this_node)(ray_worker.Attempts).remote()
     rows = ray.data.from_arrow(tasks).map_batches(
         ray_worker.ReadFiles,
         fn_constructor_args=(attempts, options, str(Path.cwd())),
@@ -202,14 +202,14 @@ def _tasks(files: Sequence[tuple[Path, str]]) -> Iterator[list[dict[str, Any]]]:
     size = 0
     for number, (path, folder) in enumerate(files):
         try:
-            own = path.stat().st_size
+            file_size = path.stat().st_size
         except OSError:  # the reader will say what is wrong with it
-            own = 0
-        if task and (len(task) >= _FILES or size + own > _BYTES):
+            file_size = 0
+        if task and (len(task) >= _FILES or size + file_size > _BYTES):
             yield task
             task, size = [], 0
         task.append({"number": number, "path": os.fsencode(path), "folder": folder})  # it may be no UTF-8
-        size += own
+        size += file_size
     if task:
         yield task
 
@@ -243,8 +243,8 @@ def _cluster(address: str, workers: int | None) -> Iterator[int]:
         raise MissingDependency(error.name or "ray", "scale") from error
 
     quiet = {"logging_level": logging.ERROR, "log_to_driver": False, "configure_logging": False}
-    with contextlib.ExitStack() as held:
-        held.enter_context(warnings.catch_warnings())
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(warnings.catch_warnings())
         # Of Ray about itself; and of lancedb about children that become Ray's programs at once.
         warnings.filterwarnings("ignore", module=r"ray\.|lancedb\.")
         count = workers or os.cpu_count() or 1
@@ -256,12 +256,12 @@ def _cluster(address: str, workers: int | None) -> Iterator[int]:
                     "num_cpus": count + 1,  # one for the readers: these figures bind nothing
                     "include_dashboard": False,
                     "object_store_memory": _STORE,
-                    "_temp_dir": held.enter_context(folder),
+                    "_temp_dir": stack.enter_context(folder),
                     "_node_ip_address": "127.0.0.1",
                 }
             else:
                 _knock(address)
-            held.callback(ray.shutdown)
+            stack.callback(ray.shutdown)
             try:
                 with _muted():
                     ray.init(**settings, **quiet)
@@ -272,11 +272,11 @@ def _cluster(address: str, workers: int | None) -> Iterator[int]:
 
 def _knock(address: str) -> None:
     """Raise `StoreError` when nothing answers at HOST:PORT: Ray itself would try for minutes."""
-    told = re.fullmatch(r"(?:ray://)?\[?([^\[\]/\s]+)\]?:(\d{1,5})", address)
-    if told is None:
+    match = re.fullmatch(r"(?:ray://)?\[?([^\[\]/\s]+)\]?:(\d{1,5})", address)
+    if match is None:
         return
     try:
-        socket.create_connection((told[1], int(told[2])), timeout=_ANSWERING).close()
+        socket.create_connection((match[1], int(match[2])), timeout=_ANSWERING).close()
     except (OSError, OverflowError, UnicodeError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise StoreError(f"{address}: no Ray cluster could be had: {reason.lower()}") from error
@@ -286,13 +286,13 @@ def _knock(address: str) -> None:
 def _muted() -> Iterator[None]:
     """A while without stderr: Ray's first line there is written before it knows how quiet to be."""
     sys.stderr.flush()
-    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    stderr_copy, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     try:
         os.dup2(nowhere, 2)
         yield
     finally:
-        os.dup2(kept, 2)
-        os.close(kept)
+        os.dup2(stderr_copy, 2)
+        os.close(stderr_copy)
         os.close(nowhere)
 
 
@@ -313,8 +313,8 @@ def _reason(error: BaseException) -> str:
     >>> _reason(ValueError("ray::Task()\ndisputatio.errors.StoreError: a.md: is bad\nray.exceptions.User: x"))
     'a.md: is bad'
     """
-    told = _RAISED.findall(str(error))
-    ours = [line for kind, line in told if kind.startswith("disputatio.")]
-    others = [f"{kind}: {line}" for kind, line in told]
+    raised = _RAISED.findall(str(error))
+    ours = [line for kind, line in raised if kind.startswith("disputatio.")]
+    others = [f"{kind}: {line}" for kind, line in raised]
     lines = [*str(error).strip().splitlines(), type(error).__name__][:1]
     return (ours[-1:] or others[-1:] or lines)[0][:200]

@@ -71,16 +71,16 @@ def rows_of(table: pa.Table) -> Iterator[Row]:
         yield from (Row(**row) for row in batch.to_pylist())
 
 
-def row_of(number: int, one: Prepared) -> Row:
+def row_of(number: int, prepared: Prepared) -> Row:
     """A document as it travels: its passages as spans of its text."""
     return Row(
         number=number,
         kind=DOCUMENT,
-        body=json.dumps(asdict(one.document)),
-        metadata=one.metadata,
-        ids=[passage.id for passage in one.passages],
-        starts=[passage.start for passage in one.passages],
-        ends=[passage.end for passage in one.passages],
+        body=json.dumps(asdict(prepared.document)),
+        metadata=prepared.metadata,
+        ids=[passage.id for passage in prepared.passages],
+        starts=[passage.start for passage in prepared.passages],
+        ends=[passage.end for passage in prepared.passages],
     )
 
 
@@ -152,8 +152,8 @@ class ReadFiles:
         try:
             reading = self._read(path, folder)
             try:
-                for one in run.prepared(reading.documents, file_key(path), self._options.source_by):
-                    yield row_of(number, one)
+                for prepared in run.prepared(reading.documents, file_key(path), self._options.source_by):
+                    yield row_of(number, prepared)
             finally:
                 run.note(reading)
         except IngestError as error:
@@ -185,27 +185,27 @@ class EmbedPassages:
         texts: list[str] = []
         for row in rows:
             if row.kind == DOCUMENT:
-                told = json.loads(row.body)
+                fields = json.loads(row.body)
                 if not texts:
-                    _begin(self._attempts, f"embed {told['row']}", told["path"])
+                    _begin(self._attempts, f"embed {fields['row']}", fields["path"])
                 spans = zip(row.starts, row.ends, strict=True)
-                texts += [searched_text(told["title"], told["text"][start:end]) for start, end in spans]
+                texts += [searched_text(fields["title"], fields["text"][start:end]) for start, end in spans]
         if not texts:
             return table
         vectors, at, done = self._embedder.embed(texts), 0, []
         for row in rows:
             if row.kind == DOCUMENT:
-                own = vectors[at : at + len(row.ids)]
+                row_vectors = vectors[at : at + len(row.ids)]
                 at += len(row.ids)
-                done.append(asdict(replace(row, vectors=own.tobytes())))
+                done.append(asdict(replace(row, vectors=row_vectors.tobytes())))
             else:
                 done.append(asdict(row))
         return pa.Table.from_pylist(done, schema=schema())
 
 
-def fingerprint_of(told: Mapping[str, Any], documents: int) -> Fingerprint:
+def fingerprint_of(fields: Mapping[str, Any], documents: int) -> Fingerprint:
     """The fingerprint in the row that ends a file."""
-    return Fingerprint(**{**told, "documents": documents})
+    return Fingerprint(**{**fields, "documents": documents})
 
 
 def _told(number: int, kind: str, body: list[Any]) -> Row:

@@ -78,10 +78,10 @@ def open_reader(
             name = shown(path)
             task = _Task(name, sandbox, options)
             if str(path) == STDIN:
-                found = _from_stdin(stdin or sys.stdin.buffer, task)
+                parts = _from_stdin(stdin or sys.stdin.buffer, task)
             else:
-                found = _from_file(path, task)
-            return _reading(_placed(found, folder, task.refused), task)
+                parts = _from_file(path, task)
+            return _reading(_placed(parts, folder, task.refused), task)
 
         yield read
 

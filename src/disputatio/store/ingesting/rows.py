@@ -101,7 +101,7 @@ def front_matter(text: str, *, certain: bool = False) -> tuple[dict[str, object]
         elif not certain:
             return {}, text
     values.pop("text", None)
-    fields = {name: ", ".join(filter(None, found)) for name, found in values.items()}
+    fields = {name: ", ".join(filter(None, texts)) for name, texts in values.items()}
     return (dict(fields), text[front.end() :]) if fields else ({}, text)
 
 

@@ -164,8 +164,8 @@ class Sandbox:
                 at = len(data)
                 if at > _LARGEST_ANSWER:
                     raise ValueError(f"longer than {_LARGEST_ANSWER >> 20} MB")
-                left = deadline - time.monotonic()
-                if left <= 0 or not ready.select(left):
+                seconds_left = deadline - time.monotonic()
+                if seconds_left <= 0 or not ready.select(seconds_left):
                     raise TimeoutError
                 part = line.recv(1 << 20)
                 if not part:
@@ -208,17 +208,17 @@ def _checked(answer: bytes) -> ParsedPart:
         raise ValueError("no part")
     checks = {
         "document": lambda value: (
-            isinstance(value, dict) and all(isinstance(one, str) for one in value.values())
+            isinstance(value, dict) and all(isinstance(item, str) for item in value.values())
         ),
         "hidden": lambda value: type(value) is int and value >= 0,
         "pages": lambda value: (
-            isinstance(value, list) and all(type(one) is int and one >= 0 for one in value)
+            isinstance(value, list) and all(type(item) is int and item >= 0 for item in value)
         ),
         "name": lambda value: isinstance(value, str) and len(value) <= 2_000,
         "rows": lambda value: _are_rows(value, dict),
         "bad": lambda value: _are_rows(value, str),
         "member": lambda value: (
-            isinstance(value, list) and all(type(one) is int and one >= 0 for one in value)
+            isinstance(value, list) and all(type(item) is int and item >= 0 for item in value)
         ),
         "refused": lambda value: isinstance(value, str) and 0 < len(value) <= 1_000,
         "ready": lambda value: value is True,

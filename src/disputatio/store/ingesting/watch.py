@@ -53,13 +53,13 @@ def watch(
     roots = [_Root(Path(path), index.path, options) for path in paths]
     if not roots:
         raise InputError("name a file or a folder to watch")
-    told: frozenset[tuple[str, str]] = frozenset()
+    reported: frozenset[tuple[str, str]] = frozenset()
     waiting: set[Path] = set()
     due, first = list(roots), True
     with _Watcher(roots) as watcher:
         while not stop.is_set():
             changed = watcher.changes(0 if first else debounce, stop, wait=not due)
-            due = [one for one in roots if one in due or any(one.holds(path) for path in changed)]
+            due = [root for root in roots if root in due or any(root.holds(path) for path in changed)]
             waiting |= changed
             if not due:
                 continue
@@ -69,9 +69,15 @@ def watch(
                 stop.wait(retry)
                 continue
             now = frozenset(summary.refused)
-            news = [one for one in summary.refused if one not in told or _is_of(one[0], waiting)]
-            others = {one for one in told if not any(root.holds(Path(one[0])) for root in due)}
-            told, summary = now | others, replace(summary, refused=tuple(news))
+            news = [
+                refusal
+                for refusal in summary.refused
+                if refusal not in reported or _is_of(refusal[0], waiting)
+            ]
+            others = {
+                refusal for refusal in reported if not any(root.holds(Path(refusal[0])) for root in due)
+            }
+            reported, summary = now | others, replace(summary, refused=tuple(news))
             if first or summary.added or summary.replaced or summary.removed or summary.refused:
                 on_summary(summary)
             due, first, waiting = [], False, set()
@@ -113,10 +119,10 @@ class _Root:
 
     def _files(self) -> dict[str, Path]:
         try:
-            found = [path.resolve() for path, _ in find_files(self.path, [], exclude=self._exclude)]
+            files = [path.resolve() for path, _ in find_files(self.path, [], exclude=self._exclude)]
         except IngestError:
             return {}
-        return {shown(path): path for path in found}
+        return {shown(path): path for path in files}
 
 
 def _is_gone(path: Path) -> bool:
@@ -149,7 +155,10 @@ def _ingest(index: Index, due: Sequence[_Root], options: ReadOptions) -> IngestS
 
 def _is_of(name: str, paths: Collection[Path]) -> bool:
     """Whether a refusal's name (a file, or a row or member of it) is that of one of the paths."""
-    return any(name == (one := shown(path)) or name.startswith((f"{one}:", f"{one}/")) for path in paths)
+    return any(
+        name == (shown_path := shown(path)) or name.startswith((f"{shown_path}:", f"{shown_path}/"))
+        for path in paths
+    )
 
 
 class _Watcher:
@@ -159,7 +168,7 @@ class _Watcher:
         folders = {root.base for root in roots if root.is_folder}
         # A file is watched through its folder: editors put a new file in the old one's place.
         parents = {root.base.parent for root in roots if not root.is_folder}
-        self._sets = [(one, recursive) for one, recursive in ((folders, True), (parents, False)) if one]
+        self._sets = [(paths, recursive) for paths, recursive in ((folders, True), (parents, False)) if paths]
         self._news: queue.Queue[set[Path] | Exception] = queue.Queue()
         self._stop = threading.Event()
         self._threads: list[threading.Thread] = []
@@ -185,16 +194,16 @@ class _Watcher:
 
         Raises `InputError` when the paths cannot be watched (any longer).
         """
-        found: set[Path] = set()
-        while wait and not found and not stop.is_set():
-            found |= self._next(_TICK)
+        folders: set[Path] = set()
+        while wait and not folders and not stop.is_set():
+            folders |= self._next(_TICK)
         last = start = time.monotonic()
         while not stop.is_set() and time.monotonic() < min(last + debounce, start + 10 * debounce):
             more = self._next(min(_TICK, debounce))
-            found |= more
+            folders |= more
             if more:
                 last = time.monotonic()
-        return found
+        return folders
 
     def _next(self, seconds: float) -> set[Path]:
         try:

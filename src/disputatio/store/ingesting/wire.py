@@ -205,4 +205,4 @@ def connect_to(ip: str, port: int, seconds: float) -> socket.socket:
 
 def resolve_name(host: str, port: int) -> list[str]:
     """The addresses of a name by the system's resolver; raises `OSError`."""
-    return [str(found[4][0]) for found in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
+    return [str(entry[4][0]) for entry in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]

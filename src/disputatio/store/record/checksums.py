@@ -47,14 +47,14 @@ def immutable_files(path: Path, tables: Collection[str]) -> Iterator[str]:
     """The files of the tables that never change, relative to the index."""
     for table in tables:
         for folder in _FOLDERS:
-            place = f"{table}.lance/{folder}"
+            table_folder = f"{table}.lance/{folder}"
             try:
-                with os.scandir(path / place) as entries:
+                with os.scandir(path / table_folder) as entries:
                     names = [entry.name for entry in entries]
             except FileNotFoundError:
                 continue
             # The hint of the newest version is rewritten; it is a hint only.
-            yield from (f"{place}/{name}" for name in names if not name.endswith((".json", ".tmp")))
+            yield from (f"{table_folder}/{name}" for name in names if not name.endswith((".json", ".tmp")))
 
 
 def read_checksums(path: Path) -> tuple[dict[str, Entry], int]:

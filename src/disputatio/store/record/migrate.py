@@ -87,15 +87,15 @@ def migrate_first(path: Path) -> str:
         for name in NAMES:
             make_table(path, names[name], schema(name, dimension))
         # A row of documents without passages was left by a kill.
-        whole = set(passages.search().select(["document"]).to_arrow()["document"].to_pylist())
+        document_ids = set(passages.search().select(["document"]).to_arrow()["document"].to_pylist())
     tables = Tables(path, names, dimension)
     start = Manifest(number=1, embedder=embedder, dimension=dimension, **tables.versions())
     transaction = Transaction(path, start, tables)
-    kept = (
-        [{**row, "file": row["path"]} for row in batch.to_pylist() if row["id"] in whole]
+    remaining = (
+        [{**row, "file": row["path"]} for row in batch.to_pylist() if row["id"] in document_ids]
         for batch in documents.search().to_batches(4096)
     )
-    return _moved(transaction, kept, passages.search().to_batches(_ROWS), since=1)
+    return _moved(transaction, remaining, passages.search().to_batches(_ROWS), since=1)
 
 
 def migrate_second(path: Path) -> str:
@@ -196,20 +196,20 @@ def _origin_of(row: Mapping[str, Any]) -> DateOrigin:
     >>> [_origin_of({**about, "path": path}) for path in ("a.md", "a.pdf", "a.html", "m.eml/a.pdf")]
     ['stated', 'file', '', '']
     """
-    place = str(row["path"])
-    path = PurePath(place)
+    path_text = str(row["path"])
+    path = PurePath(path_text)
     suffix = path.suffix.lower()
     if not row["date"]:
         return ""
-    if row["row"] or not place or place.startswith("passage:"):
+    if row["row"] or not path_text or path_text.startswith("passage:"):
         return "stated"  # a column, or the caller's own word
-    if place.startswith(("http://", "https://")):
+    if path_text.startswith(("http://", "https://")):
         return "file" if suffix in _DATED_BY_FILE else ""  # or the server's Last-Modified
     if suffix in _DATED_BY_FILE:
         attached = any(part.lower().endswith(".eml") for part in path.parts[:-1])
         return "" if attached else "file"
     paged = "pages" in json.loads(row["metadata"])  # a PDF by another name
-    return "stated" if not paged and (suffix in _STATING or place == "-") else ""
+    return "stated" if not paged and (suffix in _STATING or path_text == "-") else ""
 
 
 def _verified(path: Path, row: dict[str, Any], fields: Iterable[str], vector: bytes = b"") -> dict[str, Any]:

@@ -135,11 +135,11 @@ def repair_rows(path: Path, findings: Findings, place: str) -> list[LostDocument
         _take_out(tables, list(good.lost))
         lost = [*good.lost.values(), *_forget_files(tables)]
         transaction = Transaction(path, manifest, tables)
-        kept = [transaction.without(entry, good.lost) if good.lost else entry for entry, _, _ in segments]
+        entries = [transaction.without(entry, good.lost) if good.lost else entry for entry, _, _ in segments]
         rebuilt = _missing_segments(transaction, segments)
         transaction.adopt(
             tables,
-            [entry for entry in (*kept, *rebuilt) if entry.live],
+            [entry for entry in (*entries, *rebuilt) if entry.live],
             embedder=manifest.embedder,
             dimension=manifest.dimension,
         )
@@ -186,15 +186,15 @@ def _put(
 ) -> None:
     """Write the passages that are not there yet and whose document is; the documents of others are lost."""
     wanted = []
-    for place, passage in enumerate(passages):
+    for number, passage in enumerate(passages):
         if passage.document not in good.documents:
             _lose(good, passage)
         elif passage.id not in good.passages:
             good.passages.add(passage.id)
             good.visible[passage.document] += _visible(passage.text)
-            wanted.append(place)
+            wanted.append(number)
     if wanted:
-        missing = [passages[place] for place in wanted]
+        missing = [passages[number] for number in wanted]
         metadata = [metadata_json(passage.metadata) for passage in missing]
         tables.add([], missing, metadata, None if vectors is None else vectors[wanted])
 
@@ -297,13 +297,13 @@ def _names(name: str) -> Iterator[str]:
         number += 1
 
 
-def _quarantine(path: Path, place: str, name: str) -> None:
+def _quarantine(path: Path, folder: str, name: str) -> None:
     """Keep a file, or all of a folder, in the quarantine.
 
     Files of a folder never change, so that a second name keeps them; a single file may be replaced
     or written to, and is copied.
     """
-    source, target = path / name, path / place / name
+    source, target = path / name, path / folder / name
     if source.is_dir():
         shutil.copytree(source, target, copy_function=_link, dirs_exist_ok=True)
     elif source.exists():
@@ -320,13 +320,13 @@ def _link(source: str, target: str) -> None:
         shutil.copy2(source, target)
 
 
-def write_list(path: Path, place: str, findings: Findings, lost: Sequence[LostDocument]) -> None:
+def write_list(path: Path, folder: str, findings: Findings, lost: Sequence[LostDocument]) -> None:
     """Add to the list of what was quarantined, and why."""
     when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     entries = [asdict(entry) for entry in findings.damaged] + [asdict(entry) for entry in lost]
     with reported(path, "writing to the index"), (path / QUARANTINE / "list.jsonl").open("ab") as out:
         for entry in entries:
-            out.write(json.dumps({"when": when, "place": place, **entry}).encode() + b"\n")
+            out.write(json.dumps({"when": when, "place": folder, **entry}).encode() + b"\n")
         out.flush()
         os.fsync(out.fileno())
 

@@ -111,8 +111,8 @@ def _salvage(path: Path, version: TableVersion, first: int, size: int, part: Pat
         for at in range(first, end, size):
             stop = min(end, at + size)
             batches = [batch.cast(columns) for batch in _range(table, at, stop)]
-            whole = pa.Table.from_batches(batches, columns).combine_chunks().to_batches()
-            for whole_or_empty in whole or [pa.RecordBatch.from_pylist([], schema=columns)]:
+            merged = pa.Table.from_batches(batches, columns).combine_chunks().to_batches()
+            for whole_or_empty in merged or [pa.RecordBatch.from_pylist([], schema=columns)]:
                 out.write_batch(whole_or_empty, custom_metadata={_NEXT: b"%d" % stop})
             raw.flush()
 

@@ -192,10 +192,10 @@ class Tables:
     def needs_merging(self) -> bool:
         """Whether there are many small files."""
         with reported(self._path, "reading the index"):
-            each: list[int] = [
+            row_counts: list[int] = [
                 table.stats()["fragment_stats"]["num_small_fragments"] for _, table in self._each()
             ]
-        return max(each) > _SMALL_FRAGMENTS
+        return max(row_counts) > _SMALL_FRAGMENTS
 
     def merge_files(self) -> None:
         """Small files merged; every older version stays, since the manifest still names one."""

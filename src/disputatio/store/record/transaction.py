@@ -178,11 +178,11 @@ class Transaction:
         """Put one segment in the place of several; what is found stays the same."""
         names = {entry.name for entry in group}
         entry = self.joined(group)
-        place = [entry.name for entry in self.manifest.segments].index(group[0].name)
-        kept = [entry for entry in self.manifest.segments if entry.name not in names]
+        position = [entry.name for entry in self.manifest.segments].index(group[0].name)
+        others = [entry for entry in self.manifest.segments if entry.name not in names]
         if entry.rows:
-            kept.insert(place, entry)
-        self.put_in_force(after(self.manifest, segments=tuple(kept)))
+            others.insert(position, entry)
+        self.put_in_force(after(self.manifest, segments=tuple(others)))
 
     def joined(self, group: Sequence[SegmentEntry]) -> SegmentEntry:
         """One segment of the live rows of several, written to the disk and not in force."""

@@ -260,10 +260,12 @@ class Writer:
         if not self._documents:
             return
         if not all(self._queued.values()):
-            kept = [place for place, passage in enumerate(self._passages) if self._queued[passage.document]]
-            self._passages = [self._passages[place] for place in kept]
-            self._metadata = [self._metadata[place] for place in kept]
-            self._vectors = [self._vectors[place] for place in kept]
+            queued = [
+                number for number, passage in enumerate(self._passages) if self._queued[passage.document]
+            ]
+            self._passages = [self._passages[number] for number in queued]
+            self._metadata = [self._metadata[number] for number in queued]
+            self._vectors = [self._vectors[number] for number in queued]
         self._check_ids()
         self.transaction.add(self._documents, self._passages, self._metadata, self._embedded())
         self._uncommitted += len(self._passages)
@@ -287,16 +289,16 @@ class Writer:
         import numpy as np
 
         start = time.perf_counter()
-        without = [place for place, vector in enumerate(self._vectors) if vector is None]
+        without = [number for number, vector in enumerate(self._vectors) if vector is None]
         embedded = self._embedder.embed(
-            [searched_text(self._passages[place].title, self._passages[place].text) for place in without]
+            [searched_text(self._passages[number].title, self._passages[number].text) for number in without]
         )
         if len(without) == len(self._passages):
             vectors = embedded
         else:
             vectors = np.zeros((len(self._passages), self._embedder.dimension), dtype=np.float32)
-            with_vectors = [place for place, vector in enumerate(self._vectors) if vector is not None]
-            vectors[with_vectors] = [self._vectors[place] for place in with_vectors]
+            with_vectors = [number for number, vector in enumerate(self._vectors) if vector is not None]
+            vectors[with_vectors] = [self._vectors[number] for number in with_vectors]
             if without:
                 vectors[without] = embedded
         if without:

@@ -140,9 +140,9 @@ def settings_of(collection: str, metadata: Mapping[str, Any] | None) -> Settings
 def check(collection: str, settings: Settings, wanted: Mapping[str, Any], embedder: str) -> None:
     """Raise `StoreError` where a collection's settings are not those that are wanted."""
     if embedder != settings.embedder:
-        made = f"the embedder {settings.embedder}" if settings.embedder else "no embedder"
+        made_with = f"the embedder {settings.embedder}" if settings.embedder else "no embedder"
         raise StoreError(
-            f"{collection}: was made with {made}, not with {embedder or 'none'}; open it with its own, "
+            f"{collection}: was made with {made_with}, not with {embedder or 'none'}; open it with its own, "
             "or add the passages to a new collection"
         )
     for name, value in wanted.items():

@@ -56,17 +56,17 @@ def ranked(candidates: Mapping[str, Candidate], search: Search, *, dense: bool) 
         for scorer in ("sparse", "dense")
     )
     ranking = fuse(bm25, cosine if dense else None, np.arange(len(ids)), search.alpha, search.fusion)
-    kept: NDArray[np.int64] = np.arange(min(DEFAULT_K if search.k is None else search.k, len(ids)))
+    best: NDArray[np.int64] = np.arange(min(DEFAULT_K if search.k is None else search.k, len(ids)))
     if search.per_source is not None:
         names = [candidates[ids[row]].source for row in ranking.rows.tolist()]
-        kept = best_per_group(ranking.scores, _numbers(names), search.per_source)
+        best = best_per_group(ranking.scores, _numbers(names), search.per_source)
     winners = []
-    for place in kept.tolist():
-        row = int(ranking.rows[place])
-        scores = {"sparse": float(ranking.sparse[place]), "bm25": float(bm25[row])}
+    for number in best.tolist():
+        row = int(ranking.rows[number])
+        scores = {"sparse": float(ranking.sparse[number]), "bm25": float(bm25[row])}
         if ranking.dense is not None:
-            scores |= {"dense": float(ranking.dense[place]), "cosine": float(cosine[row])}
-        winners.append(RankedPoint(ids[row], float(ranking.scores[place]), scores))
+            scores |= {"dense": float(ranking.dense[number]), "cosine": float(cosine[row])}
+        winners.append(RankedPoint(ids[row], float(ranking.scores[number]), scores))
     return winners
 
 
@@ -81,8 +81,8 @@ def best_reranked(reranker: Reranker, query: str, hits: Sequence[Hit], search: S
     if search.per_source is None:
         return ordered[: DEFAULT_K if search.k is None else search.k]
     falling = -np.arange(len(ordered), dtype=np.float32)
-    kept = best_per_group(falling, _numbers([hit.passage.source for hit in ordered]), search.per_source)
-    return [ordered[place] for place in kept.tolist()]
+    best = best_per_group(falling, _numbers([hit.passage.source for hit in ordered]), search.per_source)
+    return [ordered[number] for number in best.tolist()]
 
 
 def with_duplicates_marked(hits: Sequence[Hit], stemming: str) -> list[Hit]:

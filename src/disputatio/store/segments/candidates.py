@@ -246,12 +246,12 @@ def _filled(scores: Floats, rows: Rows, scored: ScoredRows) -> Rows:
     """Fill in the scores that a scorer has given; the places in `rows` of the others."""
     scored_rows, given_scores = scored
     places = np.searchsorted(rows, scored_rows)
-    here = places < 0
+    has_score = places < 0
     if rows.size:
-        here = (places < rows.size) & (rows[np.minimum(places, rows.size - 1)] == scored_rows)
-    scores[places[here]] = given_scores[here]
+        has_score = (places < rows.size) & (rows[np.minimum(places, rows.size - 1)] == scored_rows)
+    scores[places[has_score]] = given_scores[has_score]
     missing = np.ones(rows.size, dtype=np.bool_)
-    missing[places[here]] = False
+    missing[places[has_score]] = False
     return np.flatnonzero(missing)
 
 
@@ -262,9 +262,9 @@ def _by_segment(scope: Scope, rows: Rows, places: Rows) -> list[tuple[int, Segme
     parts = []
     edges = np.searchsorted(rows[places], scope.firsts)
     for number, segment in enumerate(scope.segments):
-        here = places[edges[number] : edges[number + 1]]
-        if here.size:
-            parts.append((number, segment, here, rows[here] - scope.firsts[number]))
+        in_segment = places[edges[number] : edges[number + 1]]
+        if in_segment.size:
+            parts.append((number, segment, in_segment, rows[in_segment] - scope.firsts[number]))
     return parts
 
 

@@ -177,8 +177,8 @@ def candidates(
 def cut(ranking: Ranking, k: int, groups: NDArray[np.integer] | None, per_group: int | None) -> Ranking:
     """The best `k` of a ranking, or the best `per_group` of each group that its rows are of."""
     if groups is None or per_group is None:
-        kept = np.arange(min(k, ranking.rows.size))
+        best = np.arange(min(k, ranking.rows.size))
     else:
-        kept = first_of_groups(groups[ranking.rows], per_group)
-    dense = None if ranking.dense is None else ranking.dense[kept]
-    return Ranking(ranking.rows[kept], ranking.scores[kept], ranking.sparse[kept], dense)
+        best = first_of_groups(groups[ranking.rows], per_group)
+    dense = None if ranking.dense is None else ranking.dense[best]
+    return Ranking(ranking.rows[best], ranking.scores[best], ranking.sparse[best], dense)

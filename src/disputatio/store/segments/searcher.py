@@ -137,11 +137,11 @@ class Searcher:
         hits, rows = self.fetch(ranked), ranked.rows
         if reranker is not None and hits:
             hits, order = reranked(reranker, query, hits)
-            kept = np.arange(min(k, len(hits)))
+            best = np.arange(min(k, len(hits)))
             if search.per_source is not None:
                 falling = -np.arange(len(hits), dtype=np.float32)
-                kept = best_per_group(falling, ranked.sources[order], search.per_source)
-            hits, rows = [hits[place] for place in kept.tolist()], rows[order][kept]
+                best = best_per_group(falling, ranked.sources[order], search.per_source)
+            hits, rows = [hits[number] for number in best.tolist()], rows[order][best]
         return self._with_duplicates_marked(hits, rows)
 
     def rank(
@@ -186,8 +186,8 @@ class Searcher:
             ]
         passages: list[Passage] = [_NOBODY] * ranked.rows.size
         for segment, places, segment_rows in self._by_segment(ranked.rows):
-            for place, passage in zip(places.tolist(), segment.passages(segment_rows), strict=True):
-                passages[place] = passage
+            for number, passage in zip(places.tolist(), segment.passages(segment_rows), strict=True):
+                passages[number] = passage
         hits = []
         for passage, score, scores in zip(passages, ranked.scores.tolist(), by_scorer, strict=True):
             hit = _new(Hit)  # filled without its __init__: a long answer has thousands
@@ -271,9 +271,9 @@ class Searcher:
         sketches = np.zeros((len(hits), minhash.BINS), dtype=np.uint8)
         for segment, places, segment_rows in self._by_segment(rows):
             sketches[places] = segment.sketches[segment_rows]
-        for place, better in enumerate(minhash.repeats(sketches)):
+        for number, better in enumerate(minhash.repeats(sketches)):
             if better >= 0:
-                hits[place] = replace(hits[place], duplicate_of=hits[better].passage.id)
+                hits[number] = replace(hits[number], duplicate_of=hits[better].passage.id)
         return hits
 
 
@@ -294,10 +294,10 @@ def reranked(reranker: Reranker, query: str, hits: Sequence[Hit]) -> tuple[list[
     order = np.argsort(-scores, kind="stable")
     ordered = [
         replace(
-            hits[place],
-            score=float(scores[place]),
-            scores={**hits[place].scores, "fused": hits[place].score},
+            hits[number],
+            score=float(scores[number]),
+            scores={**hits[number].scores, "fused": hits[number].score},
         )
-        for place in order.tolist()
+        for number in order.tolist()
     ]
     return ordered, order

@@ -81,6 +81,10 @@ def parser(kind: str, name: str, columns: Mapping[str, str] = NO_COLUMNS) -> Par
     module, packages = KINDS[kind]
     for package in packages:
         importlib.import_module(package)
-    found = importlib.import_module(f"{__name__}.{module}")
-    made: Parser = found.parser_of(kind, name, columns) if hasattr(found, "parser_of") else found.parse
-    return made
+    parser_module = importlib.import_module(f"{__name__}.{module}")
+    parser: Parser = (
+        parser_module.parser_of(kind, name, columns)
+        if hasattr(parser_module, "parser_of")
+        else parser_module.parse
+    )
+    return parser

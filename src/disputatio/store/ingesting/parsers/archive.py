@@ -59,8 +59,8 @@ def _nested(archive: zipfile.ZipFile, place: int, name: str) -> Iterator[ParsedP
     """The members of an archive in the archive; one that is broken is refused by its own name."""
     try:
         with _archive(_unpacked(archive, place)) as inner:
-            for number, inner_name, found in _members(inner):
-                reason = found
+            for number, inner_name, member_reason in _members(inner):
+                reason = member_reason
                 if not reason and inner_name.lower().endswith(".zip"):
                     reason = "is an archive within an archive within an archive: unpack it first"
                 part: ParsedPart = {"refused": reason} if reason else {"member": [place, number]}
@@ -152,11 +152,11 @@ def _overlapping(archive: zipfile.ZipFile) -> set[int]:
     """Members whose packed bytes reach into those of the next one."""
     infos = archive.infolist()
     order = sorted(range(len(infos)), key=lambda place: infos[place].header_offset)
-    found: set[int] = set()
+    visited: set[int] = set()
     end = -1
     for place in order:
         info = infos[place]
         if info.header_offset < end:
-            found.add(place)
+            visited.add(place)
         end = max(end, info.header_offset + 30 + info.compress_size)
-    return found
+    return visited

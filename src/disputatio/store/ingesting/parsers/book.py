@@ -24,11 +24,13 @@ def parse(file: BinaryIO) -> Iterator[ParsedPart]:
     checked_package(file)
     with zipfile.ZipFile(file) as book:
         root = _xml(book, "META-INF/container.xml")
-        place = next((str(one.get("full-path") or "") for one in root.iter("{*}rootfile")), "")
-        package = _xml(book, place)
+        package_path = next(
+            (str(rootfile.get("full-path") or "") for rootfile in root.iter("{*}rootfile")), ""
+        )
+        package = _xml(book, package_path)
         locked = _locked(book)
         items = {str(item.get("id")): item for item in package.iter("{*}item")}
-        folder = posixpath.dirname(place)
+        folder = posixpath.dirname(package_path)
         texts: list[str] = []
         hidden = size = 0
         for number, reference in enumerate(package.iter("{*}itemref")):
@@ -78,13 +80,13 @@ def _locked(book: zipfile.ZipFile) -> set[str]:
     if "META-INF/encryption.xml" not in book.namelist():
         return set()
     references = _xml(book, "META-INF/encryption.xml").iter("{*}CipherReference")
-    return {unquote(str(one.get("URI") or "")) for one in references}
+    return {unquote(str(reference.get("URI") or "")) for reference in references}
 
 
 def _said(package: Any, element: str) -> str:
     """The first such element of Dublin Core in the book's record."""
-    for one in package.iter(f"{{http://purl.org/dc/elements/1.1/}}{element}"):
-        words = " ".join("".join(one.itertext()).split())
+    for node in package.iter(f"{{http://purl.org/dc/elements/1.1/}}{element}"):
+        words = " ".join("".join(node.itertext()).split())
         if words:
             return words[:1000] if element != "date" else words[:10]
     return ""

@@ -58,17 +58,17 @@ def _rows(table: Any, fields: Mapping[str, str]) -> Iterator[Row]:
     number = 0
     for group in range(table.num_row_groups):
         about = table.metadata.row_group(group)
-        each = max(1, about.total_byte_size // max(1, about.num_rows))
-        batch_rows = max(1, min(1024, _BATCH_BYTES // each))
+        row_bytes = max(1, about.total_byte_size // max(1, about.num_rows))
+        batch_rows = max(1, min(1024, _BATCH_BYTES // row_bytes))
         batches = table.iter_batches(
             batch_size=batch_rows, row_groups=[group], columns=list(fields), use_threads=False
         )
         for batch in batches:
-            columns = [_whole(batch.column(place)) for place in range(batch.num_columns)]
-            for place in range(batch.num_rows):
+            columns = [_whole(batch.column(column)) for column in range(batch.num_columns)]
+            for row in range(batch.num_rows):
                 number += 1
                 values = {
-                    name: column[place].as_py()
+                    name: column[row].as_py()
                     for name, column in zip(batch.schema.names, columns, strict=True)
                 }
                 yield number, _fields(values, fields)

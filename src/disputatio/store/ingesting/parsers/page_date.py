@@ -88,12 +88,12 @@ def iso_day(words: str) -> str:
     words = " ".join(words[:_LONGEST].split())
     if re.fullmatch(r"\d{4}", words):
         return words
-    if found := _DAY.match(words):
-        return _checked(found[1], found[2], found[3])
-    if found := _NAMED.search(words.lower()):
-        month = found[2] or found[3]
+    if match := _DAY.match(words):
+        return _checked(match[1], match[2], match[3])
+    if match := _NAMED.search(words.lower()):
+        month = match[2] or match[3]
         if month in _MONTHS:
-            return _checked(found[5], str(_MONTHS.index(month) + 1), found[1] or found[4])
+            return _checked(match[5], str(_MONTHS.index(month) + 1), match[1] or match[4])
     try:
         return parsedate_to_datetime(words).date().isoformat()
     except (ValueError, TypeError, IndexError, OverflowError):

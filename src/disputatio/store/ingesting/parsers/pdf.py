@@ -61,7 +61,7 @@ def _page(page: PageObject, reader: PdfReader) -> tuple[str, int]:
     from pypdf.generic import ContentStream, NameObject
 
     stream = ContentStream(contents, reader)
-    kept, modes = [], [0]
+    visible, modes = [], [0]
     for operands, operator in stream.operations:
         if operator == b"q":
             modes.append(modes[-1])
@@ -70,8 +70,8 @@ def _page(page: PageObject, reader: PdfReader) -> tuple[str, int]:
         elif operator == b"Tr" and operands:
             modes[-1] = int(operands[0])
         if not (operator in _SHOWING and modes[-1] in (3, 7)):
-            kept.append((operands, operator))
-    stream.operations = kept
+            visible.append((operands, operator))
+    stream.operations = visible
     page[NameObject("/Contents")] = stream
     seen = page.extract_text()
     return seen, max(0, len("".join(words.split())) - len("".join(seen.split())))
@@ -88,11 +88,11 @@ def _about(reader: PdfReader) -> dict[str, str]:
     try:
         about = reader.metadata
         title = str(about.title or "").strip() if about else ""
-        made = about.creation_date if about else None
+        created = about.creation_date if about else None
     except Exception:  # noqa: BLE001  (a broken record is no reason to lose the text)
         return {}
     return {
         "title": title[:1000],
-        "date": made.date().isoformat() if isinstance(made, datetime.datetime) else "",
+        "date": created.date().isoformat() if isinstance(created, datetime.datetime) else "",
         "date_origin": "file",
     }

@@ -50,12 +50,12 @@ def _parse(file: BinaryIO, columns: Mapping[str, str]) -> Iterator[ParsedPart]:
         sheet = workbook.get_sheet_by_name(name)
         marks = unseen.get(name, _Unseen())
         first = (sheet.start or (0, 0))[1] + 1
-        place = name.replace("/", "_")[:200]
+        sheet_name = name.replace("/", "_")[:200]
         try:
             for part in in_parts(_rows(sheet, first, marks, columns)):
-                yield {**part, "name": place}
+                yield {**part, "name": sheet_name}
         except Unreadable as error:
-            yield {"refused": str(error)[:1000], "name": place}
+            yield {"refused": str(error)[:1000], "name": sheet_name}
         hidden += len(marks.rows) + len(marks.columns)
     if hidden:
         yield {"left_out": HIDDEN, "count": hidden}
@@ -108,11 +108,11 @@ def _unseen(file: BinaryIO) -> dict[str, _Unseen]:
     """What is hidden in each sheet, by the sheet's name."""
     from lxml import etree
 
-    found: dict[str, _Unseen] = {}
+    unseen: dict[str, _Unseen] = {}
     with zipfile.ZipFile(file) as package:
         members = set(package.namelist())
         if not {"xl/workbook.xml", "xl/_rels/workbook.xml.rels"} <= members:
-            return found
+            return unseen
         strict = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False)
         links = etree.fromstring(package.read("xl/_rels/workbook.xml.rels"), parser=strict)
         targets = {link.get("Id"): str(link.get("Target") or "") for link in links}
@@ -122,8 +122,8 @@ def _unseen(file: BinaryIO) -> dict[str, _Unseen]:
             member = posixpath.normpath(posixpath.join("/xl", target)).lstrip("/")
             if member in members:
                 with package.open(member) as content:
-                    found[str(sheet.get("name") or "")] = _marks(content)
-    return found
+                    unseen[str(sheet.get("name") or "")] = _marks(content)
+    return unseen
 
 
 def _marks(content: Any) -> _Unseen:

@@ -90,7 +90,7 @@ class _Shown:
                 continue  # of a table within a cell, whose words are in that cell
             cells = []
             for cell in row.iterchildren(_W + "tc", _W + "sdt"):
-                words = (self.paragraph(one, in_table=True) for one in cell.iter(_W + "p"))
+                words = (self.paragraph(paragraph, in_table=True) for paragraph in cell.iter(_W + "p"))
                 cells.append(" ".join(" ".join(words).split()))
             if any(cells):
                 rows.append(" | ".join(cells))
@@ -107,7 +107,8 @@ class _Shown:
                 continue
             if element.tag == _W + "r":
                 text = "".join(
-                    (one.text or "") if one.tag == _W + "t" else _SPACE.get(one.tag, "") for one in element
+                    (child.text or "") if child.tag == _W + "t" else _SPACE.get(child.tag, "")
+                    for child in element
                 )
                 if hidden or self._vanishes(element.find(_W + "rPr"), in_table=in_table):
                     self.hidden += len(text)
