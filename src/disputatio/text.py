@@ -1,7 +1,7 @@
 """Pure functions on strings: normal forms, sentences, fences, and finding a quote.
 
 Nothing here knows models or stores. `squad_normalise` is for the metrics of data sets and `bare_words` for
-rough overlap of texts; whether two answers say the same is told by `values`.
+rough overlap of texts; `values` decides whether two answers are the same.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _UNKNOWN = {
 
 
 class _Characters(dict[int, str]):
-    """What each character becomes in `str.translate`, worked out when it first occurs."""
+    """A table for `str.translate` that computes the replacement of a character on first use."""
 
     def __init__(self, becomes: Callable[[str], str]) -> None:
         self._becomes = becomes
@@ -81,10 +81,10 @@ _SHOWN = _Characters(_shown)
 
 
 def squad_normalise(text: str) -> str:
-    """The form in which SQuAD's metrics compare answers: lower case, no articles, no punctuation.
+    """Text as SQuAD's metrics compare it: lower case, without articles and punctuation.
 
     Rajpurkar et al. 2016, arXiv 1606.05250, extended to any script by Unicode classes. It loses signs,
-    decimal points and the marks of names: it is for scores that papers define so, never for a decision.
+    decimal points and the marks of names. It is for scores that papers define this way, never for a decision.
 
     >>> squad_normalise("The  Broken-Bow, Nebraska!")
     'broken bow nebraska'
@@ -102,7 +102,7 @@ def squad_normalise(text: str) -> str:
 
 
 def squad_contains(text: str, part: str) -> bool:
-    """Whether the words of `part` stand in `text`, whole and in order, both as SQuAD's metrics compare them.
+    """Whether `text` has the words of `part`, whole and in order, both normalised as in SQuAD's metrics.
 
     >>> squad_contains("Born in Kansas City.", "kansas"), squad_contains("Arkansas", "Kansas")
     (True, False)
@@ -114,7 +114,7 @@ def squad_contains(text: str, part: str) -> bool:
 
 
 def bare_words(text: str) -> list[str]:
-    """The words of a text without case, articles and punctuation, for how much texts roughly have in common.
+    """The words of a text without case, articles and punctuation, for rough overlap of texts.
 
     >>> bare_words("The ferry crossed in 1887.")
     ['ferry', 'crossed', 'in', '1887']
@@ -123,7 +123,7 @@ def bare_words(text: str) -> list[str]:
 
 
 def is_unknown(answer: str) -> bool:
-    """Whether an answer says that there is none.
+    """Whether an answer means that there is no answer.
 
     >>> is_unknown("Unknown."), is_unknown("I don't know"), is_unknown("1963")
     (True, True, False)
@@ -134,7 +134,7 @@ def is_unknown(answer: str) -> bool:
 
 
 def stem(word: str) -> str:
-    """A word without its ending, roughly: its first five letters; a figure stays whole.
+    """A rough stem: a word's first five letters; a word with a digit stays whole.
 
     >>> stem("footballer") == stem("football"), stem("1921a")
     (True, '1921a')
@@ -222,10 +222,10 @@ def fence(label: str, text: str) -> str:
 
 
 def find_quote(text: str, quote: str) -> tuple[int, int] | None:
-    """Where `quote` stands in `text`, as offsets; case, white space and quote marks may differ.
+    """The offsets of `quote` in `text`; case, white space and quote marks may differ.
 
-    The span returned is always verbatim text of the passage, and cuts no word and no figure in
-    two: "5" is no quote of "-5", nor "C" of "C++". None when it is not there.
+    The span is always verbatim text and never cuts a word or a figure: "5" is no quote of "-5", nor "C" of
+    "C++". None if the text does not have the quote.
 
     >>> text = "There were 3,559  people\\nin 2010."
     >>> a, b = find_quote(text, "3,559 people in 2010") or (0, 0)
@@ -248,7 +248,7 @@ def find_quote(text: str, quote: str) -> tuple[int, int] | None:
 
 
 def _cuts(text: str, at: int) -> bool:
-    """Whether a word goes on over the place `at`; a combining mark belongs to what it follows."""
+    """Whether the offset `at` is inside a word; a combining mark belongs to the character before it."""
     if not 0 < at < len(text):
         return False
     before, after = text[at - 1], text[at]
@@ -265,7 +265,7 @@ def _occurrences(text: str, part: str) -> Iterable[int]:
 
 
 def _fold(text: str) -> tuple[str, Sequence[int]]:
-    """`text` in the form quotes are compared in, and for each of its characters where it was."""
+    """`text` as quotes are compared, and the original offset of each of its characters."""
     folded: list[str] = []
     origin: list[int] = []
     for index, char in enumerate(text):

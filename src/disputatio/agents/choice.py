@@ -1,7 +1,7 @@
-"""How likely a model holds each of some words to be: from its log-probabilities, or from sampled votes.
+"""The probability that a model gives to each option: from its log-probabilities, or from sampled votes.
 
-Log-probabilities are taken by `Kit.choose`, with the chat template that generation uses. A model that
-gives none is an error that says what to do, or votes: it is asked so many times at temperature 1.
+`Kit.choose` takes log-probabilities with the chat template that generation uses. A model that gives none is an
+error that says what to do; or the model votes: it is sampled several times at temperature 1.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from disputatio.kit import Kit
 from disputatio.trace import total_usage
 from disputatio.types import Choice, Completion, Prompt, Sampling, Usage
 
-_HALF = 0.5  # what every option starts with, so that no log is infinite (Krichevsky and Trofimov 1981)
+_HALF = 0.5  # added to every option's count, so that no log is infinite (Krichevsky and Trofimov 1981)
 _ROOM = 24  # tokens of a vote: one word in one JSON object
 
 VOTE_TASK = """\
@@ -26,11 +26,11 @@ Write that one word as one JSON object: "word": {words}."""
 def choose(
     role: str, prompts: Sequence[Prompt], options: Sequence[str], kit: Kit, *, votes: int = 0
 ) -> list[Choice]:
-    """log P of each option for each prompt: the model's own, or with `votes` by so many sampled replies.
+    """log P of each option for each prompt: from the model, or from `votes` sampled replies.
 
-    A vote is a whole reply, one JSON object that holds one of the options; another is void and counts
-    for none. Raises `NoLogprobs`, with what to do, where the model gives none and `votes` is 0;
-    `ReplyError` where every vote on a prompt is void: that is a failure, not an even chance.
+    A vote is a complete reply, one JSON object with one of the options; any other reply is void. Raises
+    `NoLogprobs`, with what to do, if the model gives none and `votes` is 0; `ReplyError` if every vote on a
+    prompt is void: that is a failure, not an even chance.
     """
     if votes > 0:
         return _voted(role, prompts, options, kit, votes)
@@ -46,7 +46,7 @@ def choose(
 
 
 def shares(choice: Choice) -> tuple[float, ...]:
-    """The probabilities of the options when only they are possible; they sum to 1.
+    """The probabilities of the options, normalised to sum to 1.
 
     >>> shares(Choice(options=("Yes", "No"), logprobs=(-1.0, -1.0), bounded=(False, False), usage=Usage()))
     (0.5, 0.5)
@@ -59,7 +59,7 @@ def shares(choice: Choice) -> tuple[float, ...]:
 def _voted(
     role: str, prompts: Sequence[Prompt], options: Sequence[str], kit: Kit, votes: int
 ) -> list[Choice]:
-    """One batch a vote, each with a seed of its own."""
+    """One batch for each vote, each with its own seed."""
     task = VOTE_TASK.format(words=" or ".join(f'"{option}"' for option in options))
     vote_prompts = [_followed_by(prompt, task) for prompt in prompts]
     schema = {
@@ -97,13 +97,13 @@ def _voted(
 
 
 def _followed_by(prompt: Prompt, task: str) -> Prompt:
-    """The prompt with one more line in its last turn."""
+    """The prompt with one more line in its last message."""
     *before, last = prompt.messages
     return Prompt(messages=(*before, replace(last, content=f"{last.content}\n{task}")))
 
 
 def _vote(completion: Completion, options: Sequence[str]) -> int | None:
-    """Which option a whole reply names, None where it breaks its contract."""
+    """The number of the option that a complete reply names; None if the reply is void."""
     if completion.finish_reason != "stop":
         return None
     try:

@@ -16,9 +16,9 @@ EXPLAIN_TASK = "{term}"
 
 
 def explained(term: str, kit: Kit, role: str, *, max_tokens: int = 64) -> str:
-    """What to search for: a textbook's explanation of a term from what the model knows, else the term itself.
+    """A search query for a term: the model's explanation of it, else the term itself.
 
-    The query of AC-RAG (Zhang et al. 2025, arXiv 2509.14750); it is never shown, so it may be cut short.
+    This is the query of AC-RAG (Zhang et al. 2025, arXiv 2509.14750); it is never shown, so it may be cut short.
     """
     prompt = chat(EXPLAIN_SYSTEM, EXPLAIN_TASK.format(term=term))
     (completion,) = kit.complete(role, [prompt], Sampling(max_tokens=max_tokens))

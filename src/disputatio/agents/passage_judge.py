@@ -1,8 +1,8 @@
-"""Triplets: a question, a passage, and what an agent answers from it alone; and a judge's word on all three.
+"""Triplets of a question, a passage and an answer from it alone, each scored by a judge.
 
-The first two agents of MAIN-RAG (Chang et al. 2024, arXiv 2501.00332) and RAGentA (Besrour et al. 2025, arXiv
-2506.16988). The judge goes on in the predictor's own conversation, so that the engine has read the
-passage already; log-probabilities are taken with the chat template, as `Kit.choose` does.
+These are the first two agents of MAIN-RAG (Chang et al. 2024, arXiv 2501.00332) and RAGentA (Besrour et al. 2025,
+arXiv 2506.16988). The judge continues the predictor's conversation, so that the engine has read the passage
+already; log-probabilities are taken with the chat template, as `Kit.choose` does.
 """
 
 from __future__ import annotations
@@ -58,9 +58,9 @@ PREDICTOR_SCHEMA: Mapping[str, Any] = {
 class Triplet:
     """A question, a passage, and the reply of the agent that read it alone.
 
-    `statements` are the statements of its answer that the passage bears out, with the places where it does, found
-    by code; `reply.answer` holds these alone. `score` is log P(Yes) - log P(No) of the judge; None where
-    there was nothing to judge because the agent failed.
+    `statements` are those statements of its answer that the passage supports, with citations found by code;
+    `reply.answer` has these alone. `score` is log P(Yes) - log P(No) of the judge; None if the agent's reply
+    was unusable, so that there was nothing to judge.
     """
 
     question: str
@@ -71,17 +71,17 @@ class Triplet:
 
     @property
     def evidence(self) -> tuple[Citation, ...]:
-        """The places in the passage that the answer rests on, each once."""
+        """The citations that the answer rests on, each once."""
         return tuple(dict.fromkeys(citation for claim in self.statements for citation in claim.citations))
 
 
 def predict(
     questions: Sequence[tuple[str, Passage]], kit: Kit, *, turn: int = 1, max_tokens: int = 200
 ) -> list[Triplet]:
-    """What each passage alone answers to its question; all in one batch.
+    """The answer of each passage alone to its question; all in one batch.
 
-    An agent that breaks its contract has a fault in place of an answer; small models add what they believe to
-    what they read, so statements that the passage does not bear out are left out of an answer.
+    An unusable reply gives a fault instead of an answer. Small models add their own beliefs to what they read, so
+    statements that the passage does not support are left out of an answer.
     """
     prompts = [predictor_prompt(question, passage) for question, passage in questions]
     completions = kit.complete(
@@ -114,23 +114,23 @@ def predict(
 
 
 def predictor_prompt(question: str, passage: Passage) -> Prompt:
-    """The prompt of an agent that reads one passage and no other; its beginning is the judge's too."""
+    """The prompt of an agent that reads one passage and no other; the judge's prompt begins with it."""
     return chat(PREDICTOR_SYSTEM, PREDICTOR_TASK.format(passage=shown(passage), question=one_line(question)))
 
 
 def judge_prompt(triplet: Triplet) -> Prompt:
-    """The judge's prompt: the predictor's conversation, its own reply, and what is asked now."""
+    """The judge's prompt: the predictor's conversation, its reply, and the judge's task."""
     before = predictor_prompt(triplet.question, triplet.passage).messages
     reply = Message(role="assistant", content=neutralise(triplet.reply.raw))
     return Prompt(messages=(*before, reply, Message(role="user", content=JUDGE_TASK)))
 
 
 def judge(triplets: Sequence[Triplet], kit: Kit, *, votes: int = 0) -> list[Triplet]:
-    """The triplets with log P(Yes) - log P(No) for "relevant and supportive"; one batch, or one a vote.
+    """The triplets with log P(Yes) - log P(No) for "relevant and supportive"; one batch, or one for each vote.
 
-    A triplet whose agent failed is not judged and has no score: a failure is not a middling passage. Raises
-    `NoLogprobs` where the judge's model gives no log-probabilities and `votes` is 0, `ReplyError` where no
-    vote on a passage could be read.
+    A triplet whose agent failed is not judged and has no score: a failure is not a mediocre passage. Raises
+    `NoLogprobs` if the judge's model gives no log-probabilities and `votes` is 0, `ReplyError` if no vote on a
+    passage is readable.
     """
     judgeable = [n for n, triplet in enumerate(triplets) if not triplet.reply.fault]
     prompts = [judge_prompt(triplets[n]) for n in judgeable]
@@ -144,8 +144,8 @@ def judge(triplets: Sequence[Triplet], kit: Kit, *, votes: int = 0) -> list[Trip
 def keep(triplets: Sequence[Triplet], n: float) -> list[Triplet]:
     """The triplets whose score is at least the mean less `n` standard deviations, by falling score.
 
-    MAIN-RAG's adaptive threshold; the deviation is that of all scores. What was not scored is not kept.
-    By construction some are kept even where none is relevant.
+    This is MAIN-RAG's adaptive threshold, with the deviation of all scores. Triplets without a score are dropped.
+    By construction some are kept even if none is relevant.
     """
     scored = [(triplet, triplet.score) for triplet in triplets if triplet.score is not None]
     if not scored:
@@ -165,11 +165,11 @@ def threshold(scores: Sequence[float], n: float) -> float:
 
 
 def borne_out(question: str, passage: Passage, answer: str) -> tuple[Claim, ...]:
-    """The statements of an answer that a passage bears out, each with the place where it does.
+    """The statements of an answer that a passage supports, each with a citation.
 
-    That is the sentence, else the two neighbours, with most of a statement's words among those that have
-    all its figures and half of its words, under the passage's title if need be. Code finds the place, so
-    that the agent need not write quotes. For a bare yes or no the question's words are looked for.
+    The citation is the sentence, else the two neighbouring sentences, with most words of the statement, among
+    those with all its figures and half of its words; the passage's title counts too. Code finds it, so that the
+    agent need not write quotes. For a bare yes or no the question's words are searched for.
     """
     spans = sentences(passage.text)
     pairs = [(first[0], second[1]) for first, second in pairwise(spans)]
@@ -192,7 +192,7 @@ def borne_out(question: str, passage: Passage, answer: str) -> tuple[Claim, ...]
 
 
 def _in_common(text: str, statement: str) -> int:
-    """How many words of a statement stand in a text."""
+    """How many words of a statement are in a text."""
     stems = {stem(word) for word in bare_words(text)}
     return sum(stem(word) in stems for word in bare_words(statement))
 

@@ -48,7 +48,7 @@ def reader_prompt(question: str, passage: Passage) -> Prompt:
 
 
 def read(question: str, passages: Sequence[Passage], kit: Kit, *, max_tokens: int = 160) -> list[Reply]:
-    """One isolated reply a passage, all in one batch; an agent that breaks its contract abstains."""
+    """One isolated reply for each passage, all in one batch; an unusable reply abstains."""
     prompts = [reader_prompt(question, passage) for passage in passages]
     sampling = Sampling(max_tokens=max_tokens, schema=READER_SCHEMA)
     done = kit.complete("reader", prompts, sampling, passages=[[passage] for passage in passages])
@@ -58,13 +58,13 @@ def read(question: str, passages: Sequence[Passage], kit: Kit, *, max_tokens: in
 
 
 def ground(question: str, reply: Reply, passage: Passage) -> Reply:
-    """The reply, without an answer that its passage does not bear or that echoes the question."""
-    good = stands_in(passage, reply.answer) and not echoes(question, reply.answer)
-    return reply if good else replace(reply, answer="", explanation="")
+    """The reply, without an answer that its passage does not have or that echoes the question."""
+    is_grounded = stands_in(passage, reply.answer) and not echoes(question, reply.answer)
+    return reply if is_grounded else replace(reply, answer="", explanation="")
 
 
 def parse_reply(completion: Completion, passage_id: str, turn: int) -> Reply:
-    """A reader's word as a reply; abstains where it declines, with `fault` where it is unusable."""
+    """The parsed reply of a reader; it abstains if the agent declines, and has a `fault` if it is unusable."""
     try:
         fields = parse_object(completion, READER_SCHEMA)
     except ReplyError as error:

@@ -1,4 +1,4 @@
-"""What every agent's reply goes through: strict parsing, and whether an answer stands in its passage."""
+"""Shared steps for every agent's reply: strict parsing, and whether an answer is in its passage."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from disputatio.text import fence
 from disputatio.types import Abstention, Completion, Passage, Reply
 from disputatio.values import bears, states
 
-MOST_CHARACTERS = 8_000  # a longer reply is not one
+MOST_CHARACTERS = 8_000  # a longer reply is unusable
 
 
 def shown(passage: Passage) -> str:
-    """What an agent sees of a passage: its text in a fence, under its title and stated date if it has any."""
+    """A passage as an agent reads it: its text in a fence, after its title and stated date if it has any."""
     head = [f"Title: {passage.title}"] if passage.title else []
     head += [f"Date: {date}"] if (date := stated_date(passage)) else []
     return fence("passage", "\n".join([*head, passage.text]))
 
 
 def echoes(question: str, answer: str) -> bool:
-    """Whether an answer only repeats words of the question, which offers no choice.
+    """Whether an answer only repeats words of the question, unless the question offers a choice.
 
     >>> echoes("Where is Costa Maya?", "Costa Maya"), echoes("Is it red or blue?", "blue")
     (True, False)
@@ -37,12 +37,12 @@ def stands_in(passage: Passage, answer: str) -> bool:
 
 
 def why_none(replies: Sequence[Reply]) -> Abstention:
-    """Why no agent has an answer: a fault when every reply was broken, else no evidence."""
+    """Why no agent has an answer: a fault if every reply was unusable, else no evidence."""
     return "fault" if replies and all(reply.fault for reply in replies) else "no_evidence"
 
 
 def parse_object(completion: Completion, schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The one JSON object that a reply must be; raises `ReplyError` with the reason.
+    """The JSON object that a reply must be; raises `ReplyError` with the reason.
 
     >>> from disputatio.types import Usage
     >>> reply = Completion(text='{"year": "1921"}', finish_reason="stop", usage=Usage())
@@ -75,7 +75,7 @@ def _no_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _breach(value: object, schema: Mapping[str, Any], where: str = "the reply") -> str:
-    """What in `value` breaks the schema, or nothing; the part of JSON Schema that agents use."""
+    """How `value` breaks the schema, empty if it does not; for the part of JSON Schema that agents use."""
     if "enum" in schema:
         return "" if value in schema["enum"] else f"{where} is none of {schema['enum']}"
     kind = schema["type"]

@@ -1,4 +1,4 @@
-"""One prompt that holds everything: all passages, or none (the model's own memory)."""
+"""Agents with a single prompt: with all passages, or without any (from the model's memory)."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ _EXPLANATION_OPEN = re.compile(r'\]\s*,\s*"explanation"\s*:\s*"')
 
 
 def recalled(question: str, kit: Kit, *, max_tokens: int = 192) -> tuple[tuple[str, ...], str]:
-    """All answers that the model knows without any passage, and its explanation; raises `ReplyError`."""
+    """All answers that the model knows without passages, and its explanation; raises `ReplyError`."""
     prompt = chat(CLOSED_SYSTEM, CLOSED_TASK.format(question=one_line(question)))
     return ask_answers("answerer", prompt, kit, max_tokens=max_tokens)
 
@@ -80,8 +80,8 @@ def together_prompt(question: str, passages: Sequence[Passage]) -> Prompt:
 def ask_answers(role: str, prompt: Prompt, kit: Kit, *, max_tokens: int) -> tuple[tuple[str, ...], str]:
     """All answers and an explanation from one agent.
 
-    Of a reply that was cut off, what stood whole before the cut is taken. One that is unusable all the same is
-    asked for once more without an explanation. Raises `ReplyError` when that is unusable too.
+    Of a reply that was cut off, the complete part is used. If the reply is still unusable, the agent is asked once
+    more without an explanation. Raises `ReplyError` if that reply is unusable too.
     """
     (completion,) = kit.complete(role, [prompt], Sampling(max_tokens=max_tokens, schema=ANSWERS_SCHEMA))
     for readable in (completion, before_cut(completion)):
@@ -95,16 +95,16 @@ def ask_answers(role: str, prompt: Prompt, kit: Kit, *, max_tokens: int) -> tupl
 
 
 def parse_answers(completion: Completion) -> tuple[tuple[str, ...], str]:
-    """The answers and the explanation of an agent that gives all answers; raises `ReplyError`."""
+    """The answers and the explanation in an agent's reply; raises `ReplyError`."""
     fields = parse_object(completion, ANSWERS_SCHEMA)
     return _distinct(fields["answers"]), fields["explanation"].strip()
 
 
 def before_cut(completion: Completion) -> Completion | None:
-    """A reply with answers as if it had ended where it was still whole; None where no answer was, or none was cut.
+    """The complete part of a reply that was cut off; None if it was not cut off or has no answers.
 
-    Small models fall into loops: in an explanation without end, or in the last answer that the schema
-    admits. What they said before is as it was meant, and asking again would repeat the loop.
+    Small models fall into loops: in an endless explanation, or in the last answer that the schema allows. The part
+    before the loop is usable, and asking again would repeat the loop.
 
     >>> from disputatio.types import Usage
     >>> text = '{"answers": ["1921", "1948"], "explanation": "Two bridges. The one in Dun'
@@ -132,5 +132,5 @@ def before_cut(completion: Completion) -> Completion | None:
 
 
 def _distinct(answers: Sequence[str]) -> tuple[str, ...]:
-    """Answers without those that say there is none, and each once."""
+    """The known answers, each once."""
     return distinct([answer.strip() for answer in answers if not is_unknown(answer)])

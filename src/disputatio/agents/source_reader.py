@@ -44,7 +44,7 @@ SOURCE_SCHEMA: Mapping[str, Any] = {
 
 
 def source_prompt(question: str, passages: Sequence[Passage]) -> Prompt:
-    """The prompt of an agent that reads what one source says and no other."""
+    """The prompt of an agent that reads the passages of one source and no other."""
     passages_shown = "\n\n".join(map(shown, passages))
     return chat(SOURCE_SYSTEM, SOURCE_TASK.format(question=one_line(question), passages=passages_shown))
 
@@ -52,9 +52,9 @@ def source_prompt(question: str, passages: Sequence[Passage]) -> Prompt:
 def read_sources(
     question: str, shelves: Sequence[Sequence[Passage]], kit: Kit, *, max_tokens: int = 96
 ) -> list[Reply]:
-    """One reply a source from its passages alone, in keywords (RA-RAG, Hwang et al. 2024), all in one batch.
+    """One reply for each source from its passages alone, in keywords (RA-RAG, Hwang et al. 2024); one batch.
 
-    An agent that breaks its contract abstains.
+    An unusable reply abstains.
     """
     prompts = [source_prompt(question, shelf) for shelf in shelves]
     sampling = Sampling(max_tokens=max_tokens, schema=SOURCE_SCHEMA)
@@ -66,7 +66,7 @@ def read_sources(
 
 
 def parse_source_reply(completion: Completion, passages: tuple[str, ...]) -> Reply:
-    """The word of a source's agent as a reply; abstains where it declines, with `fault` where it is unusable."""
+    """The parsed reply of a source's agent; it abstains if it declines, and has a `fault` if it is unusable."""
     try:
         fields = parse_object(completion, SOURCE_SCHEMA)
     except ReplyError as error:
