@@ -136,12 +136,12 @@ def test_the_raw_log_probabilities_are_in_the_trace_so_that_thresholds_can_be_sw
     trace = Trace()
     kit = Kit(model=Model(unknown=0.9, sure=[0.001, 0.9]), retriever=InMemory(PASSAGES))
     ask(QUESTION, kit=kit, strategy="ac_rag", verify=False, trace=trace)
-    found = [
+    outcomes = [
         (event["event"], round(math.exp(event["logprobs"][0]), 3))
         for event in trace.events
         if "logprobs" in event
     ]
-    assert found == [("pre_check", 0.9), ("post_check", 0.001), ("post_check", 0.9), ("picked", 0.2)]
+    assert outcomes == [("pre_check", 0.9), ("post_check", 0.001), ("post_check", 0.9), ("picked", 0.2)]
 
 
 def test_an_infinite_threshold_leaves_the_trace_valid_json(tmp_path: Path) -> None:
@@ -162,9 +162,9 @@ def test_detector_and_resolver_may_be_two_models() -> None:
     )
     ac_rag(QUESTION, kit)
     assert {call.text.split(".")[0] for call in detector.calls} == {
-        one.split(".")[0] for one in (PRE_CHECK_SYSTEM, DISSECT_SYSTEM, POST_CHECK_SYSTEM)
+        system.split(".")[0] for system in (PRE_CHECK_SYSTEM, DISSECT_SYSTEM, POST_CHECK_SYSTEM)
     }
-    assert not any(resolver.asked(one) for one in (PRE_CHECK_SYSTEM, DISSECT_SYSTEM, POST_CHECK_SYSTEM))
+    assert not any(resolver.asked(system) for system in (PRE_CHECK_SYSTEM, DISSECT_SYSTEM, POST_CHECK_SYSTEM))
     assert resolver.asked(EXPLAIN_SYSTEM) and resolver.asked(SUMMARY_SYSTEM)
 
 
@@ -172,7 +172,7 @@ def test_detector_and_resolver_may_be_two_models() -> None:
 def test_one_model_can_play_both_roles(models: str) -> None:
     cast = {"detector": Model("detector"), "resolver": Model("resolver")}
     ac_rag(QUESTION, Kit(model=Model("x"), roles=cast, retriever=InMemory(PASSAGES)), models=models)  # type: ignore[arg-type]
-    assert [name for name, one in cast.items() if one.calls] == [models]
+    assert [name for name, model in cast.items() if model.calls] == [models]
 
 
 # --- what is looked up -----------------------------------------------------------------------------
@@ -269,14 +269,14 @@ def test_without_summaries_the_passages_themselves_are_remembered() -> None:
 # --- what comes back -------------------------------------------------------------------------------
 def test_the_memory_is_handed_on_as_claims_whose_citations_stand_in_their_passages() -> None:
     answer = answered(Model())
-    told = {claim.text: claim.citations for claim in answer.claims}
-    assert told["Movement increases callus formation."][0].quote == CALLUS.removesuffix(
+    citations_of = {claim.text: claim.citations for claim in answer.claims}
+    assert citations_of["Movement increases callus formation."][0].quote == CALLUS.removesuffix(
         " Plates are of steel."
     )
     # The quote was made up, so our code cites the sentence that is nearest to what was said.
-    assert told["Little callus forms when held still."][0].quote == RIGID
+    assert citations_of["Little callus forms when held still."][0].quote == RIGID
     texts = {passage.id: passage.text for passage in PASSAGES}
-    for citations in told.values():
+    for citations in citations_of.values():
         for citation in citations:
             assert texts[citation.passage][citation.start : citation.end] == citation.quote
     assert [reply.explanation for reply in answer.replies[:2]] == [

@@ -90,12 +90,12 @@ class Weigher(Scripted):
 
 def documents_of(text: str) -> Documents:
     """The documents of a prompt, by their names."""
-    found = re.findall(
+    documents = re.findall(
         r"^Document (d\w{3}), (?:memory|retrieved):\n<passage (\w{6})>\n(.*?)\n?</passage \2>$",
         text,
         re.DOTALL | re.MULTILINE,
     )
-    return {name: body for name, _, body in found}
+    return {name: body for name, _, body in documents}
 
 
 def answered(model: Scripted, passages: Sequence[Passage] = PASSAGES, **options: Any) -> Answer:
@@ -130,9 +130,12 @@ def test_a_consolidation_that_changes_nothing_is_the_last_one() -> None:
 def test_all_prompts_over_the_documents_begin_alike() -> None:
     model = Weigher(selecting("1921"))
     answered(model, rounds=3)
-    told = [call.prompt.messages for call in model.calls[1:]]
-    head = told[0][1].content.split("Put the documents in order")[0]
-    assert all(one[0] == told[0][0] and one[1].content.startswith(head) for one in told)
+    messages = [call.prompt.messages for call in model.calls[1:]]
+    head = messages[0][1].content.split("Put the documents in order")[0]
+    assert all(
+        message_pair[0] == messages[0][0] and message_pair[1].content.startswith(head)
+        for message_pair in messages
+    )
     assert head.endswith(f"Question: {QUESTION}\n\n")
 
 
@@ -149,8 +152,10 @@ def test_memory_and_passages_are_told_apart_by_code_and_those_that_agree_form_on
 
 def test_a_document_is_in_no_group_whose_summary_its_words_do_not_bear() -> None:
     def all_alike(documents: Documents) -> str:
-        told = json.loads(grouping({"1975": list(documents), "1666": list(documents)}))["groups"]
-        return json.dumps({"groups": [*told, *told, {"summary": "unknown", "documents": list(documents)}]})
+        groups = json.loads(grouping({"1975": list(documents), "1666": list(documents)}))["groups"]
+        return json.dumps(
+            {"groups": [*groups, *groups, {"summary": "unknown", "documents": list(documents)}]}
+        )
 
     model = Weigher(selecting("1975"), consolidated=all_alike)
     answered(model)
@@ -234,8 +239,8 @@ def test_documents_that_do_not_exist_leave_those_in_whose_words_the_answer_is() 
 def test_no_name_of_a_document_reaches_the_reader() -> None:
     def final(documents: Documents) -> str:
         first, second, third, *_ = documents
-        told = f"Document {second} and {third} say 1921, {first} too."
-        return json.dumps({"candidates": [], "answers": ["1921"], "explanation": told})
+        summary = f"Document {second} and {third} say 1921, {first} too."
+        return json.dumps({"candidates": [], "answers": ["1921"], "explanation": summary})
 
     answer = audited(Weigher(final, memory=remembered("It was opened in 1921.")))
     assert answer.explanation == "a.example and b.example say 1921, memory too."

@@ -114,15 +114,15 @@ def test_what_the_second_search_finds_is_graded_like_the_first_and_nothing_comes
 
 
 def test_a_search_of_the_users_own_takes_the_place_of_the_index() -> None:
-    asked: list[tuple[str, int]] = []
+    searches: list[tuple[str, int]] = []
 
     def web(query: str, k: int) -> list[Passage]:
-        asked.append((query, k))
+        searches.append((query, k))
         return [Passage(text=GOOD, source="web.example")]
 
     kit = Kit(model=Desk({"1887": 0.95}), retriever=InMemory([passage("a", WRONG)]), elsewhere=web)
     answer = ask(QUESTION, kit=kit, strategy="crag", options={"k": 3}, verify=False)
-    assert asked == [("ferry maiden voyage", 3)]
+    assert searches == [("ferry maiden voyage", 3)]
     assert answer.answers == ("1887",)
     (claim,) = answer.claims
     (cited,) = claim.citations
@@ -163,8 +163,8 @@ def test_a_reranker_in_the_kit_grades_in_place_of_the_model() -> None:
 
 
 def test_strips_cover_the_passage_and_are_put_together_again_in_its_order() -> None:
-    whole = passage("a", GOOD)
-    strips = decomposed(whole, 2)
+    long_passage = passage("a", GOOD)
+    strips = decomposed(long_passage, 2)
     assert [GOOD[strip.start : strip.end] for strip in strips] == [
         "The ferry first crossed in 1887. Mayor Ola Brandt was aboard.",
         "Gulls nest on the pier. Tea was served.",

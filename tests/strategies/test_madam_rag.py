@@ -92,8 +92,8 @@ def test_later_agents_are_told_of_the_last_round_alone() -> None:
     model = Panel(moving, [concluded("1948", explanation=f"In round {n}.") for n in (1, 2, 3)])
     debate(model)
     later = model.prompts("reader")[3:]
-    assert all("In round 1." in one for one in later[:3])
-    assert all("In round 2." in one and "In round 1." not in one for one in later[3:])
+    assert all("In round 1." in prompt for prompt in later[:3])
+    assert all("In round 2." in prompt and "In round 1." not in prompt for prompt in later[3:])
     assert len(later) == 6
 
 
@@ -101,9 +101,9 @@ def test_agents_can_be_told_the_others_replies_and_never_their_own() -> None:
     model = Panel(STEADY, [concluded("1921", explanation="Weighed by the aggregator.")])
     debate(model, history="peers")
     later = model.prompts("reader")[3:]
-    for prompt, own in zip(later, ("alpha", "beta", "gamma"), strict=True):
-        told = {report["explanation"].split()[0] for report in reports(prompt)}
-        assert told == {"alpha", "beta", "gamma"} - {own}
+    for prompt, own_passage in zip(later, ("alpha", "beta", "gamma"), strict=True):
+        reporters = {report["explanation"].split()[0] for report in reports(prompt)}
+        assert reporters == {"alpha", "beta", "gamma"} - {own_passage}
         assert "Weighed by the aggregator" not in prompt
 
 
@@ -171,7 +171,7 @@ def order_of(seed: int) -> list[str]:
     debate(model, rounds=1, shuffle_seed=seed)
     agent_reports = reports(model.prompts("aggregator")[0])
     assert [entrant["agent"] for entrant in agent_reports] == [1, 2, 3]
-    return [one["answer"] for one in agent_reports]
+    return [report["answer"] for report in agent_reports]
 
 
 def test_the_order_of_the_reports_is_the_seeds() -> None:
@@ -194,7 +194,7 @@ def test_without_an_aggregator_every_distinct_answer_is_kept() -> None:
     answer = debate(model, aggregator=False)
     assert model.batches == [("reader", 3), ("reader", 3)]
     assert len(answer.answers) == 2
-    assert {re.sub(r"\D", "", one) for one in answer.answers} == {"1921", "1948"}
+    assert {re.sub(r"\D", "", text) for text in answer.answers} == {"1921", "1948"}
     assert {"alpha", "beta", "gamma"} <= set(answer.explanation.split())
     assert all("; ".join(answer.answers) in prompt for prompt in model.prompts("reader")[3:])
 
@@ -212,9 +212,9 @@ def test_a_bound_agent_abstains_where_its_answer_is_not_in_its_passage() -> None
 def test_a_bound_agent_is_asked_again_only_where_an_answer_that_it_heard_is_in_its_passage() -> None:
     model = Panel(STEADY, [concluded("1921")])
     debate(model, bound=True)
-    [*_, asked] = model.prompts("reader")
+    [*_, last_prompt] = model.prompts("reader")
     assert model.batches == [("reader", 3), ("aggregator", 1), ("reader", 1)]
-    assert GAMMA.text in asked, "1921 stands in the third passage"
+    assert GAMMA.text in last_prompt, "1921 stands in the third passage"
 
 
 def test_a_bound_agent_may_change_to_what_its_passage_says_and_to_nothing_else() -> None:
@@ -254,7 +254,7 @@ def test_an_agent_that_breaks_its_contract_abstains_for_that_round_and_is_no_agr
     answer = debate(model)
     assert answer.rounds == 3, "a broken reply is not a kept answer"
     second = reports(model.prompts("aggregator")[1])
-    assert sorted(one["answer"] for one in second) == ["1921", "1975", "unknown"]
+    assert sorted(report["answer"] for report in second) == ["1921", "1975", "unknown"]
     assert answer.replies[1].answer == "1948", "the agent is back in the round after"
 
 

@@ -47,9 +47,9 @@ def test_it_is_three_batches_and_the_best_passage_is_read_first() -> None:
     desk = Reading(LINES, relevant={"Berg": 0.7, "plaque": 0.95, "Fish": 0.05})
     answer = answered(desk, [TOWER, FISH, OTHER])
     assert [size for _, size in desk.batches] == [3, 3, 1]
-    [told] = desk.read()
-    assert told.index("plaque") < told.index("Berg")
-    assert "Fish" not in told
+    [prompt] = desk.read()
+    assert prompt.index("plaque") < prompt.index("Berg")
+    assert "Fish" not in prompt
     assert (answer.answers, [passage.id for passage in answer.passages]) == (("1890",), ["o", "t"])
 
 

@@ -25,7 +25,7 @@ def test_all_agents_are_one_batch_and_none_sees_another_passage() -> None:
     _, model = vote(said("1921"), said("1948"), said("1921"))
     assert model.batches == [("reader", 3)]
     for prompt, name in zip(model.prompts("reader"), NAMES, strict=False):
-        assert [one for one in NAMES if one in prompt] == [name]
+        assert [name for name in NAMES if name in prompt] == [name]
 
 
 def test_the_most_frequent_answer_wins_as_it_was_first_worded() -> None:
@@ -90,10 +90,10 @@ def test_reliabilities_do_not_weigh() -> None:
 
 def test_passages_have_the_votes_where_no_source_has_several_or_where_it_is_asked_for() -> None:
     model = Panel({"Alpha": [said("1")], "Beta": [said("2")], "Gamma": [said("2")]})
-    alone = [Passage(id=one, source=one, text=f"{one}: a passage.") for one in ("Alpha", "Beta", "Gamma")]
+    alone = [Passage(id=name, source=name, text=f"{name}: a passage.") for name in ("Alpha", "Beta", "Gamma")]
     assert majority_vote("When?", kit(model, alone)).answers == ("2",)
     assert model.batches == [("reader", 3)]
-    together = [Passage(id=one.id, source="one", text=one.text) for one in alone]
+    together = [Passage(id=passage.id, source="one", text=passage.text) for passage in alone]
     assert majority_vote("When?", kit(model, together), voters="passages").answers == ("2",)
     assert majority_vote("When?", kit(model, together), k=3).answers == ("2",)
 

@@ -64,20 +64,22 @@ def test_an_answer_that_its_passages_do_not_bear_out_has_no_vote() -> None:
 
 @pytest.mark.parametrize("shelves", [[], [[Passage(id="z", source="z", text="Recipes: bread, soup.")]]])
 def test_nothing_on_the_question_is_no_evidence(shelves: Sequence[Sequence[Passage]]) -> None:
-    told = [
+    passages = [
         [
-            Passage(id=one.id, source=one.source, text=one.text, metadata={"true_reliability": "1"})
-            for one in shelf
+            Passage(
+                id=passage.id, source=passage.source, text=passage.text, metadata={"true_reliability": "1"}
+            )
+            for passage in shelf
         ]
         for shelf in shelves
     ]
-    answer = oracle(QUESTION, kit(Reader(), told))
+    answer = oracle(QUESTION, kit(Reader(), passages))
     assert (answer.answers, answer.abstained, answer.replies) == ((), "no_evidence", ())
 
 
-@pytest.mark.parametrize("told", [{}, {"true_reliability": "high"}, {"true_reliability": "-0.1"}])
-def test_a_source_whose_truth_is_not_given_is_named(told: dict[str, str]) -> None:
-    shelves = [*world(a=0.9), source("b", LIE, metadata=told)]
+@pytest.mark.parametrize("metadata", [{}, {"true_reliability": "high"}, {"true_reliability": "-0.1"}])
+def test_a_source_whose_truth_is_not_given_is_named(metadata: dict[str, str]) -> None:
+    shelves = [*world(a=0.9), source("b", LIE, metadata=metadata)]
     with pytest.raises(
         InputError, match=r"oracle: passage b.* of 'b' carries no true_reliability in \[0, 1\] in its"
     ):

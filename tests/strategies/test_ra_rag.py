@@ -98,10 +98,10 @@ def test_the_oracle_reads_the_truth_that_passages_carry() -> None:
     assert asked(Reader(), shelves, rated(a=0.9, b=0.9, c=0.1), weights="oracle").answers == (TRUE,)
 
 
-@pytest.mark.parametrize("told", [{}, {"true_reliability": "high"}, {"true_reliability": "1.5"}])
-def test_an_oracle_without_the_truth_names_passage_and_source(told: dict[str, str]) -> None:
+@pytest.mark.parametrize("metadata", [{}, {"true_reliability": "high"}, {"true_reliability": "1.5"}])
+def test_an_oracle_without_the_truth_names_passage_and_source(metadata: dict[str, str]) -> None:
     with pytest.raises(InputError, match="passage a of 'a' carries no true_reliability"):
-        asked(Reader(), [source("a", TRUE, metadata=told)[:1]], weights="oracle")
+        asked(Reader(), [source("a", TRUE, metadata=metadata)[:1]], weights="oracle")
 
 
 def test_an_answer_that_its_passages_do_not_bear_out_counts_as_none() -> None:
@@ -164,10 +164,10 @@ def test_speculative_batches_ask_few_more_than_one_after_the_other_in_few_rounds
     for _ in range(trials):
         answers = [dice.random() < share for _ in range(sources)]
         least += next((n for n in range(1, sources + 1) if sum(answers[:n]) == kappa), sources)
-        at = found = 0
-        while at < sources and found < kappa:
-            at = min(at + batch_size(kappa - found, at, found), sources)
-            found = sum(answers[:at])
+        at = answer_count = 0
+        while at < sources and answer_count < kappa:
+            at = min(at + batch_size(kappa - answer_count, at, answer_count), sources)
+            answer_count = sum(answers[:at])
             rounds += 1
         asked_ += at
     assert asked_ <= 1.15 * least
@@ -199,8 +199,10 @@ def test_copies_do_not_use_up_the_places_of_others() -> None:
     shelves = [source(f"copy{n}", LIE) for n in range(6)] + [source("b", TRUE), source("c", TRUE)]
     known = rated(**{f"copy{n}": 0.9 for n in range(6)}, b=0.8, c=0.8)
     known = {
-        name: Source(name=name, reliability=one.reliability, low=one.low, group="g" if "copy" in name else "")
-        for name, one in known.items()
+        name: Source(
+            name=name, reliability=estimate.reliability, low=estimate.low, group="g" if "copy" in name else ""
+        )
+        for name, estimate in known.items()
     }
     model = Reader()
     assert asked(model, shelves, known, kappa=3, independent=True).answers == (TRUE,)
@@ -240,10 +242,10 @@ def test_when_nobody_knows_there_is_no_evidence_and_nothing_is_certified(selecti
 
 
 def test_passages_without_a_source_are_a_source_each() -> None:
-    told = [LIE, TRUE, TRUE, TRUE, TRUE]
+    claims = [LIE, TRUE, TRUE, TRUE, TRUE]
     loose = [
-        Passage(id=f"p{n}", text=f"Log of p{n}. Quillhaven lighthouse, designed by {one}.")
-        for n, one in enumerate(told)
+        Passage(id=f"p{n}", text=f"Log of p{n}. Quillhaven lighthouse, designed by {designer}.")
+        for n, designer in enumerate(claims)
     ]
     answer = asked(Reader(), [loose], selection="all")
     assert answer.answers == (TRUE,)

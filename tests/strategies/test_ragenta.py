@@ -74,7 +74,7 @@ def must_resolve(answer: Answer) -> None:
     for cited_claim in cited:
         assert texts[cited_claim.passage][cited_claim.start : cited_claim.end] == cited_claim.quote
         assert cited_claim.quote
-    marks = [int(one) for one in re.findall(r"\[(\d+)\]", answer.text)]
+    marks = [int(number) for number in re.findall(r"\[(\d+)\]", answer.text)]
     assert marks == [cited_claim.n for cited_claim in cited]
     assert set(marks) == set(range(1, len(set(marks)) + 1))
 
@@ -124,9 +124,9 @@ def test_predictor_and_judge_of_a_passage_share_their_prompt_and_nobody_else_rea
         assert judge.messages[: len(predictor.messages)] == predictor.messages
         assert [message.role for message in judge.messages] == ["system", "user", "assistant", "user"]
     others = [*desk.prompts("answerer"), *desk.prompts("reviser")]
-    told = "\n".join(message.content for other in others for message in other.messages)
-    assert "Snow falls" not in told
-    assert "blanket" not in told
+    later_text = "\n".join(message.content for other in others for message in other.messages)
+    assert "Snow falls" not in later_text
+    assert "blanket" not in later_text
 
 
 def test_evidence_is_ordered_by_the_judges_score() -> None:
@@ -157,8 +157,8 @@ def test_ids_of_evidence_are_opaque_and_an_invented_one_cites_nothing_else() -> 
 
 def test_a_claim_of_two_facts_is_divided_and_each_keeps_the_quotes_of_its_marks() -> None:
     def final(evidence: Evidence) -> str:
-        one, two, three = evidence
-        text = f"The peak is rather tall [{one}][{two}], and it has two owners [{three}]."
+        first, second, third = evidence
+        text = f"The peak is rather tall [{first}][{second}], and it has two owners [{third}]."
         return stated((text, []))
 
     answer = answered(Desk(LINES, final=final), Shelf([HEIGHT, SURVEY, NEPAL]), rounds=0)
@@ -217,8 +217,8 @@ def test_follow_up_passages_are_judged_and_what_the_judge_rejects_is_not_merged(
     desk = Desk(LINES, revisions=[GAP], relevant={"border": 0.9, "plains": 0.1})
     answer = answered(desk, Shelf([HEIGHT], [NEPAL, PLAIN]))
     judged = [passage_of("\n".join(m.content for m in prompt.messages)) for prompt in desk.prompts("judge")]
-    assert any("border" in one for one in judged)
-    assert any("plains" in one for one in judged)
+    assert any("border" in prompt for prompt in judged)
+    assert any("plains" in prompt for prompt in judged)
     assert {citation.passage for claim in answer.claims for citation in claim.citations} == {"h", "n"}
 
 
@@ -385,8 +385,8 @@ def test_sampled_votes_take_the_place_of_log_probabilities() -> None:
 # --- what is answered ---------------------------------------------------------------------------
 def test_short_answers_are_those_that_a_cited_claim_states() -> None:
     def final(evidence: Evidence) -> str:
-        told = json.loads(citing_all(evidence))
-        return json.dumps({**told, "answers": ["8,849 m", "Nepal", "Peru"]})
+        claim_fields = json.loads(citing_all(evidence))
+        return json.dumps({**claim_fields, "answers": ["8,849 m", "Nepal", "Peru"]})
 
     answer = answered(Desk(LINES, final=final), Shelf([HEIGHT, NEPAL]), rounds=0)
     assert answer.answers == ("8,849 m", "Nepal")
@@ -416,8 +416,8 @@ def test_a_broken_predictor_everywhere_is_a_fault() -> None:
 
 
 def test_what_an_agent_adds_to_its_passage_is_left_out() -> None:
-    said = found("Everest was named by John Smith in 1887. Everest is 8,849 m high.")
-    desk = Desk({"Snow": said}, final=lambda _: "not JSON")
+    two_statements = found("Everest was named by John Smith in 1887. Everest is 8,849 m high.")
+    desk = Desk({"Snow": two_statements}, final=lambda _: "not JSON")
     answer = answered(desk, Shelf([HEIGHT]), rounds=0)
     assert answer.text == "Everest is 8,849 m high [1]."
     assert answer.replies[0].answer == "Everest is 8,849 m high."

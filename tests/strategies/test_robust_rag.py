@@ -61,17 +61,17 @@ def test_a_keyword_that_too_few_tell_does_not_reach_the_answer() -> None:
 
 
 def test_an_answer_is_worded_as_it_was_told() -> None:
-    given = passages("Vasmer", "Ingrid Vasmer", "Mrs Vasmer")
-    assert answered(given).answers == ("Vasmer",)
+    read_passages = passages("Vasmer", "Ingrid Vasmer", "Mrs Vasmer")
+    assert answered(read_passages).answers == ("Vasmer",)
 
 
 def test_several_phrases_are_put_to_the_aggregator_as_keywords_alone() -> None:
     model = Readers(concluded(TRUE, "Somebody Else"))
     answer = answered(passages(TRUE, TRUE, TRUE, LIE, LIE, LIE), model)
     assert answer.answers == (TRUE,)
-    told = model.calls[-1].prompt.messages[-1].content
-    assert "barnaby croll, ingrid vasmer" in told
-    assert "Entry" not in told
+    prompt_text = model.calls[-1].prompt.messages[-1].content
+    assert "barnaby croll, ingrid vasmer" in prompt_text
+    assert "Entry" not in prompt_text
 
 
 def test_the_aggregator_reads_the_same_whatever_else_was_told() -> None:
@@ -95,9 +95,9 @@ def test_where_no_keyword_is_told_enough_it_abstains_and_certifies_nothing(
 
 
 def test_the_threshold_may_be_the_smaller_of_the_two_as_in_the_released_code() -> None:
-    given = passages(TRUE, TRUE, "", "", "")
-    assert answered(given).answers == ()
-    assert answered(given, threshold="min").answers == (TRUE,)
+    read_passages = passages(TRUE, TRUE, "", "", "")
+    assert answered(read_passages).answers == ()
+    assert answered(read_passages, threshold="min").answers == (TRUE,)
 
 
 @pytest.mark.parametrize("options", [{"alpha": 1.5}, {"alpha": -0.1}, {"beta": 0}])
@@ -115,19 +115,19 @@ def test_no_corruption_of_so_many_passages_changes_the_answer() -> None:
     assert k == 3
     for which in itertools.combinations(range(len(honest)), k):
         for lies in itertools.product([LIE, "Ingrid Croll", ""], repeat=k):
-            told = [*honest]
+            tampered = [*honest]
             for at, lie in zip(which, lies, strict=True):
-                told[at] = lie
-            assert answered(passages(*told), alpha=0.5).answers == (TRUE,)
+                tampered[at] = lie
+            assert answered(passages(*tampered), alpha=0.5).answers == (TRUE,)
 
 
 def test_the_certificate_counts_owners_that_hold_more_passages_than_it_survives() -> None:
     answer = answered(passages(TRUE, TRUE, TRUE, TRUE, TRUE))
     assert answer.certificate is not None
     assert (answer.certificate.corrupted, answer.certificate.owners, answer.certificate.voters) == (2, 3, 5)
-    one = answered(passages(TRUE, TRUE, TRUE, TRUE, TRUE, owner="Mill")).certificate
-    assert one is not None
-    assert (one.owners, one.names) == (1, ("Mill",))
+    certificate = answered(passages(TRUE, TRUE, TRUE, TRUE, TRUE, owner="Mill")).certificate
+    assert certificate is not None
+    assert (certificate.owners, certificate.names) == (1, ("Mill",))
 
 
 # --- decoding -----------------------------------------------------------------------------------

@@ -58,8 +58,8 @@ class Critic(Scripted):
     def _odds(self, text: str) -> Odds:
         if text.startswith(RETRIEVE_SYSTEM):
             return {"Yes": self.retrieve, "No": 1 - self.retrieve}
-        said = json.loads(text.rsplit("\n", maxsplit=2)[-2])["answer"]
-        relevant, support, use = self.critique[said]
+        answer = json.loads(text.rsplit("\n", maxsplit=2)[-2])["answer"]
+        relevant, support, use = self.critique[answer]
         if text.endswith(RELEVANT_TASK):
             return {"Yes": relevant, "No": 1 - relevant}
         if text.endswith(SUPPORT_TASK):
@@ -201,7 +201,7 @@ def test_the_critic_goes_on_in_the_conversation_that_read_the_passage() -> None:
     answered(model, threshold=-math.inf)
     readers = {call.prompt.messages for call in model.calls if call.sampling}
     judged = [call.prompt.messages for call in model.calls if call.options]
-    assert all(one[:2] in readers for one in judged)
+    assert all(prompt[:2] in readers for prompt in judged)
 
 
 def test_a_model_without_log_probabilities_is_a_clear_error_or_votes() -> None:

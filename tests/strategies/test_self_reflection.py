@@ -157,10 +157,10 @@ def test_hostile_passages_stay_within_their_fences_in_every_round() -> None:
     )
     self_reflection("When?", Kit(model=model, retriever=kit(model, HOSTILE).retriever))
     for call in model.calls:
-        told = call.prompt.messages[1].content
-        fenced = re.findall(r"<passage (\w{6})>\n(.*?)\n</passage \1>", told, re.DOTALL)
+        task = call.prompt.messages[1].content
+        fenced = re.findall(r"<passage (\w{6})>\n(.*?)\n</passage \1>", task, re.DOTALL)
         assert len(fenced) == len(HOSTILE)
-        outside = re.sub(r"<passage (\w{6})>\n.*?\n</passage \1>", "", told, flags=re.DOTALL)
+        outside = re.sub(r"<passage (\w{6})>\n.*?\n</passage \1>", "", task, flags=re.DOTALL)
         assert outside.strip() == "Question: When?"
         assert not any(token in call.text for token in ("<|im_end|>", "<|im_start|>", "[INST]"))
 

@@ -45,7 +45,7 @@ def passage(name: str, text: str, title: str = "") -> Passage:
 
 def tokens(text: str, chance: float) -> tuple[Token, ...]:
     """The words of a text as tokens, each of one probability."""
-    return tuple(Token(text=one, logprob=math.log(chance)) for one in text.split())
+    return tuple(Token(text=word, logprob=math.log(chance)) for word in text.split())
 
 
 class Desk(Scripted):
@@ -103,7 +103,7 @@ class Desk(Scripted):
 
 
 def _by_word(odds: Mapping[str, Any], text: str, usual: float) -> Any:
-    return next((one for word, one in odds.items() if word in text), usual)
+    return next((odds_of_word for word, odds_of_word in odds.items() if word in text), usual)
 
 
 def _only(schema: Mapping[str, Any]) -> dict[str, str]:
@@ -249,8 +249,8 @@ def test_the_verifier_sees_the_draft_and_the_question_and_no_passage() -> None:
     assert model.batches == [("drafter", 2), ("verifier", 1), ("verifier", 1)]
     prompts = model.prompts("verifier")
     assert len(prompts) == 2  # the choices; the repetitions are counted above
-    assert all(QUESTION in one and "It first crossed then." in one for one in prompts)
-    assert not any("<passage" in one or EARLY in one for one in prompts)
+    assert all(QUESTION in prompt and "It first crossed then." in prompt for prompt in prompts)
+    assert not any("<passage" in prompt or EARLY in prompt for prompt in prompts)
 
 
 def test_an_engine_without_log_probabilities_of_its_words_is_weighed_by_reflection_alone() -> None:
@@ -265,11 +265,15 @@ def test_a_verifier_that_writes_other_words_than_the_schema_admits_tells_nothing
     class Free(Desk):
         def complete(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
             done = super().complete(prompts, sampling)
-            return [replace(one, text="Well.") for one in done] if role_of(prompts[0]) == "verifier" else done
+            return (
+                [replace(completion, text="Well.") for completion in done]
+                if role_of(prompts[0]) == "verifier"
+                else done
+            )
 
     model = Free(BOTH, fluency={}, consistency={"1887": 0.9, "1901": 0.1}, reflection={"1901": 0.6})
     answer, trace = answered(model, [EARLY, LATE], clusters=1)
-    assert [one["consistency"] for one in noted(trace, "verified")["drafts"]] == [None, None]
+    assert [draft["consistency"] for draft in noted(trace, "verified")["drafts"]] == [None, None]
     assert answer.answers == ("1901",)
 
 

@@ -16,24 +16,24 @@ SAID = [frozenset(some) for n in range(3) for some in itertools.combinations(WOR
 FORGED = [frozenset(some) for n in range(4) for some in itertools.combinations((*WORDS, "forged"), n)]
 
 
-def corrupted(told: Sequence[Collection[str]], k: int) -> Iterator[list[Collection[str]]]:
+def corrupted(replies: Sequence[Collection[str]], k: int) -> Iterator[list[Collection[str]]]:
     """All that `told` can become when k passages say anything."""
-    for which in itertools.combinations(range(len(told)), k):
+    for which in itertools.combinations(range(len(replies)), k):
         for lies in itertools.product(FORGED, repeat=k):
-            after = list(told)
+            after = list(replies)
             for at, lie in zip(which, lies, strict=True):
                 after[at] = lie
             yield after
 
 
-def by_trying(told: Sequence[Collection[str]], alpha: float, beta: int, mark: Mark, most: int) -> int:
+def by_trying(replies: Sequence[Collection[str]], alpha: float, beta: int, mark: Mark, most: int) -> int:
     """The largest k up to `most` that no corruption of k passages defeats."""
-    words = kept(told, alpha, beta, mark)
+    words = kept(replies, alpha, beta, mark)
     if not words:
         return -1
     k = 0
-    while k < min(most, len(told)):
-        if any(kept(after, alpha, beta, mark) != words for after in corrupted(told, k + 1)):
+    while k < min(most, len(replies)):
+        if any(kept(after, alpha, beta, mark) != words for after in corrupted(replies, k + 1)):
             break
         k += 1
     return k
@@ -47,9 +47,9 @@ def by_trying(told: Sequence[Collection[str]], alpha: float, beta: int, mark: Ma
     st.sampled_from(["max", "min"]),
 )
 def test_the_certificate_is_what_trying_every_corruption_finds(
-    told: list[frozenset[str]], alpha: float, beta: int, mark: Mark
+    replies: list[frozenset[str]], alpha: float, beta: int, mark: Mark
 ) -> None:
-    assert min(survives(told, alpha, beta, mark), 2) == by_trying(told, alpha, beta, mark, 2)
+    assert min(survives(replies, alpha, beta, mark), 2) == by_trying(replies, alpha, beta, mark, 2)
 
 
 def test_liars_who_can_lift_a_word_of_their_own_end_the_certificate() -> None:

@@ -70,8 +70,8 @@ def test_clusters_hold_every_row_once_and_copies_together(
     groups = clustered(np.array(rows), k, seed)
     assert sorted(n for group in groups for n in group) == list(range(len(rows)))
     assert 1 <= len(groups) <= min(k, len(set(rows)))
-    place = {n: at for at, group in enumerate(groups) for n in group}
-    assert all(place[a] == place[b] for a in place for b in place if rows[a] == rows[b])
+    group_of = {n: at for at, group in enumerate(groups) for n in group}
+    assert all(group_of[a] == group_of[b] for a in group_of for b in group_of if rows[a] == rows[b])
 
 
 @settings(max_examples=60, deadline=None)
@@ -83,7 +83,7 @@ def test_subsets_are_different_take_one_of_each_cluster_and_are_as_many_as_can_b
     groups = [list(range(end - size, end)) for end, size in zip(ends, sizes, strict=True)]
     drawn = subsets(groups, most, seed)
     assert len(set(drawn)) == len(drawn) == min(most, int(np.prod(sizes)))
-    assert all(sum(n in group for n in one) == 1 for one in drawn for group in groups)
+    assert all(sum(n in group for n in subset) == 1 for subset in drawn for group in groups)
     assert drawn == subsets(groups, most, seed)
 
 
