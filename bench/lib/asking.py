@@ -175,10 +175,10 @@ def panel(question: str, retriever: Retriever, kit: Kit, *, tau: float = 0.1) ->
 def votes_of(panels: Sequence[Panel], names: Sequence[str]) -> NDArray[np.int32]:
     """The votes (questions, sources), the clusters of each question numbered as these sources met them."""
     votes = np.full((len(panels), len(names)), -1, dtype=np.int32)
-    for row, one in enumerate(panels):
+    for row, poll in enumerate(panels):
         numbers: dict[int, int] = {}
         for column, name in enumerate(names):
-            vote = one.votes.get(name, -1)
+            vote = poll.votes.get(name, -1)
             if vote >= 0:
                 votes[row, column] = numbers.setdefault(vote, len(numbers))
     return votes

@@ -42,15 +42,15 @@ def lines(
             f'<text x="{x:.1f}" y="{HEIGHT - BOTTOM + 14}" text-anchor="middle">{html.escape(tick)}</text>'
         )
     drawn = 0
-    for own, side in ((series, "left"), (right or {}, "right")):
-        low, high = _range([value for points in own.values() for value in points if value is not None])
+    for curves, side in ((series, "left"), (right or {}, "right")):
+        low, high = _range([value for points in curves.values() for value in points if value is not None])
         for step in range(5):
             value = low + (high - low) * step / 4
             x, anchor = (LEFT - 5, "end") if side == "left" else (WIDTH - RIGHT + 5, "start")
-            if own:
+            if curves:
                 y = _y(value, low, high)
                 body.append(f'<text x="{x}" y="{y + 4:.1f}" text-anchor="{anchor}">{value:.2f}</text>')
-        for name, points in own.items():
+        for name, points in curves.items():
             colour = COLOURS[drawn % len(COLOURS)]
             dashes = ' stroke-dasharray="5 3"' if side == "right" else ""
             places = [

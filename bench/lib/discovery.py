@@ -96,18 +96,18 @@ def discover(
     """
     if strength <= 0 or iterations < 1:
         raise InputError("strength must be above 0 and iterations at least 1")
-    heard = FlatVotes.of(votes)
+    flat = FlatVotes.of(votes)
     size = distinct(votes, cap) if options is None else options
-    claims = _laid_out(heard, entails, values, size, pinned(known, heard.questions))
+    claims = _laid_out(flat, entails, values, size, pinned(known, flat.questions))
     relation = None if entails is None else np.asarray(entails, dtype=np.int64).reshape(-1, 3)
-    group = np.arange(heard.sources, dtype=np.int32)
+    group = np.arange(flat.sources, dtype=np.int32)
     ties = Dependence(
         group=group, origin=alone(group), pairs=np.zeros((0, 2), np.int64), probability=np.zeros(0)
     )
-    part = np.ones(len(heard.slot))
+    part = np.ones(len(flat.slot))
     # Faithful copies agree so well that they would be believed: they are looked for before anybody is.
     solution = _maximised(claims, part, strength, 1 if copies else iterations)
-    for _ in range(ROUNDS if copies and heard.slot.size else 0):
+    for _ in range(ROUNDS if copies and flat.slot.size else 0):
         stand = standing(votes, solution.winners, relation)
         right, wrong = (stand == RIGHT).sum(axis=0), (stand == WRONG).sum(axis=0)
         accuracy = (right + 1) / (right + wrong + 2)
@@ -116,9 +116,9 @@ def discover(
         ties = new
         if same and solution.rounds > 1:
             break
-        part = shared_votes(ties.group, votes)[heard.question, heard.source]
+        part = shared_votes(ties.group, votes)[flat.question, flat.source]
         solution = _maximised(claims, part, strength, iterations)
-    answered = _summed(heard.source, part * claims.tells, heard.sources)
+    answered = _summed(flat.source, part * claims.tells, flat.sources)
     right = 1 - solution.shares[:, 2]
     counted = np.clip((right * (answered + strength) - solution.prior_right * strength), 0, answered)
     _, low, high = posterior(counted, answered, mean=solution.prior_right, strength=strength)
@@ -224,10 +224,10 @@ def _maximised(claims: _Claims, part: Floats, strength: float, iterations: int) 
         exact = _summed(votes.source, counts * of_claim, votes.sources)
         either = _summed(votes.source, counts * np.minimum(belief + above, 1)[votes.slot], votes.sources)
         answered = _summed(votes.source, counts, votes.sources)
-        held = np.stack([exact, np.maximum(either - exact, 0), np.maximum(answered - either, 0)], axis=1)
-        if held.sum() > 0:
-            mean = held.sum(axis=0) / held.sum()
-        new = held + strength * mean + _LEAST
+        spread = np.stack([exact, np.maximum(either - exact, 0), np.maximum(answered - either, 0)], axis=1)
+        if spread.sum() > 0:
+            mean = spread.sum(axis=0) / spread.sum()
+        new = spread + strength * mean + _LEAST
         new /= new.sum(axis=1, keepdims=True)
         if claims.number is not None:
             wrong = _summed(claims.number, count * np.maximum(1 - belief - above, 0), values) + ERRORS

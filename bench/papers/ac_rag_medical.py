@@ -154,8 +154,8 @@ def walked(
     return Walk(
         question=example.id,
         pre=checks["pre_check"][0]["logprobs"][0],
-        post=tuple(one["logprobs"][0] for one in checks["post_check"]),
-        right=tuple(one or 0.0 for one in right),
+        post=tuple(check["logprobs"][0] for check in checks["post_check"]),
+        right=tuple(score or 0.0 for score in right),
         arms={label: scored(example, ask(options)) for label, options in arms.items()},
         calls=usage.calls,
         tokens=usage.prompt_tokens + usage.completion_tokens,
@@ -167,12 +167,12 @@ def swept(paths: Sequence[Walk]) -> dict[str, Any]:
     """Figure 3: accuracy and direct answers by delta1, and of what retrieves accuracy and rounds by delta4."""
     first, second = [], []
     for delta in SWEEP:
-        found = [decided(path, delta, DELTA4) for path in paths]
-        first.append({"delta": str(delta), **rates(found)})
+        decisions = [decided(path, delta, DELTA4) for path in paths]
+        first.append({"delta": str(delta), **rates(decisions)})
     retrieved = [path for path in paths if path.pre > DELTA1]
     for delta in (*SWEEP[:-1], math.inf):
-        found = [decided(one, -math.inf, delta) for one in retrieved]
-        second.append({"delta": str(delta), **rates(found)})
+        decisions = [decided(path, -math.inf, delta) for path in retrieved]
+        second.append({"delta": str(delta), **rates(decisions)})
     return {"delta1": first, "delta4": second}
 
 
@@ -180,9 +180,9 @@ def rates(decisions: Sequence[Decided]) -> dict[str, float | None]:
     """Accuracy, direct-answer rate, RA rate and Iters."""
     if not decisions:
         return {"accuracy": None, "direct": None, "ra": None, "iters": None}
-    rounds = [one.rounds for one in decisions if one.rounds]
+    rounds = [decision.rounds for decision in decisions if decision.rounds]
     return {
-        "accuracy": sum(one.right for one in decisions) / len(decisions),
+        "accuracy": sum(decision.right for decision in decisions) / len(decisions),
         "direct": 1 - len(rounds) / len(decisions),
         "ra": len(rounds) / len(decisions),
         "iters": sum(rounds) / len(rounds) if rounds else None,
@@ -194,7 +194,7 @@ def entered(name: str, paths: Sequence[Walk], faults: Sequence[str], arms: Seque
     ours = [decided(path, DELTA1, DELTA4) for path in paths]
     columns: dict[str, list[float | None]] = {
         "no retrieval": [path.right[0] for path in paths],
-        "ac_rag": [one.right for one in ours],
+        "ac_rag": [decision.right for decision in ours],
         **{label: [path.arms[label] for path in paths] for label in arms},
     }
     wrong = [not path.right[0] for path in paths]
@@ -238,9 +238,9 @@ def measure(
     def one(example: Example) -> Walk | str:
         return walked(example, kit, index or InMemory(example.passages), arms)
 
-    found = over(examples, one, label=name)
-    paths = [each for each in found if isinstance(each, Walk)]
-    return entered(name, paths, [each for each in found if isinstance(each, str)], tuple(arms))
+    walks = over(examples, one, label=name)
+    paths = [each for each in walks if isinstance(each, Walk)]
+    return entered(name, paths, [each for each in walks if isinstance(each, str)], tuple(arms))
 
 
 # --- what is asked ------------------------------------------------------------------------------
@@ -294,7 +294,7 @@ def report(out: Mapping[str, Any], folder: str) -> str:
     text += [
         table(
             ["set", "n", "failed", *labels],
-            [[one["name"], one["n"], one["failed"], *(told(one["scores"][label]) for label in labels)] for one in out["sets"]],
+            [[part["name"], part["n"], part["failed"], *(told(part["scores"][label]) for label in labels)] for part in out["sets"]],
         ),
         "",
         f"## ac_rag at δ1 = {DELTA1:g}, δ4 = {DELTA4:g}, N = {ROUNDS}",
@@ -302,9 +302,9 @@ def report(out: Mapping[str, Any], folder: str) -> str:
         table(
             ["set", "direct-answer rate", "RA rate", "Iters", "calls", "tokens", "model seconds"],
             [
-                [one["name"], _figure(one["direct"]), _figure(one["ra"]), _figure(one["iters"]),
-                 f"{one['calls']:.1f}", f"{one['tokens']:.0f}", f"{one['seconds']:.1f}"]
-                for one in out["sets"]
+                [part["name"], _figure(part["direct"]), _figure(part["ra"]), _figure(part["iters"]),
+                 f"{part['calls']:.1f}", f"{part['tokens']:.0f}", f"{part['seconds']:.1f}"]
+                for part in out["sets"]
             ],
         ),
         "",
@@ -316,26 +316,26 @@ def report(out: Mapping[str, Any], folder: str) -> str:
         table(
             ["set", "direct answer wrong", "retrieval changes it for the better", "n changed", *(f"retrieves at δ1 = {delta:g}" for delta in SWEEP[1:-1])],
             [
-                [one["name"], _figure(one["auc"]["direct answer wrong"]), _figure(one["auc"]["retrieval changes it for the better"]),
-                 one["auc"]["n changed"], *(_figure(one["retrieves"][str(delta)]) for delta in SWEEP[1:-1])]
-                for one in out["sets"]
+                [part["name"], _figure(part["auc"]["direct answer wrong"]), _figure(part["auc"]["retrieval changes it for the better"]),
+                 part["auc"]["n changed"], *(_figure(part["retrieves"][str(delta)]) for delta in SWEEP[1:-1])]
+                for part in out["sets"]
             ],
         ),
         "",
         "## Paired differences of accuracy",
         "",
     ]  # fmt: skip
-    for one in out["sets"]:
-        ours = one["scores"]["ac_rag"]
+    for section in out["sets"]:
+        ours = section["scores"]["ac_rag"]
         text += [
-            f"- {one['name']}, ac_rag − {label}: {against(ours, other)}"
-            for label, other in one["scores"].items()
+            f"- {section['name']}, ac_rag − {label}: {against(ours, other)}"
+            for label, other in section["scores"].items()
             if label != "ac_rag"
         ]
-    for one in out["sets"]:
-        text += ["", f"## Thresholds: {one['name']}", ""]
+    for section in out["sets"]:
+        text += ["", f"## Thresholds: {section['name']}", ""]
         for which, last in (("delta1", "direct"), ("delta4", "iters")):
-            rows = one["sweep"][which]
+            rows = section["sweep"][which]
             text += [
                 table(
                     [
@@ -346,9 +346,9 @@ def report(out: Mapping[str, Any], folder: str) -> str:
                 ),
                 "",
             ]
-        text += [f"![accuracy and direct answers by δ1]({folder}/{one['name']}_delta1.svg)"]
-        text += [f"![accuracy and rounds by δ4]({folder}/{one['name']}_delta4.svg)"]
-        text += [f"- fault: {fault}" for fault in one["faults"]]
+        text += [f"![accuracy and direct answers by δ1]({folder}/{section['name']}_delta1.svg)"]
+        text += [f"![accuracy and rounds by δ4]({folder}/{section['name']}_delta4.svg)"]
+        text += [f"- fault: {fault}" for fault in section["faults"]]
     return "\n".join(text).rstrip() + "\n"
 
 
@@ -380,7 +380,7 @@ def main() -> None:
     )
     options.add_argument("--about", default="", help="the first paragraph of the report")
     arguments = options.parse_args()
-    roles = dict(one.split("=", 1) for one in arguments.role)
+    roles = dict(setting.split("=", 1) for setting in arguments.role)
     settings = read_settings(model=arguments.model, journal=arguments.journal, role=roles or None)
     kit = build_kit(settings, say=say)
     index = opened(arguments.index, arguments.data)
@@ -405,8 +405,8 @@ def main() -> None:
         else:
             examples, most = load(f"mirage:{arguments.data / 'mirage/benchmark.json'}#{name}"), arguments.each
         chosen = sampled(examples, most if arguments.limit is None else min(most, arguments.limit))
-        own = None if name == "retrievalqa" else index
-        out["sets"].append(measure(name, chosen, kit, own, arms))
+        retriever = None if name == "retrievalqa" else index
+        out["sets"].append(measure(name, chosen, kit, retriever, arms))
         write(out, arguments.out)
         say(f"{name}: {len(chosen)} questions written to {arguments.out}")
 

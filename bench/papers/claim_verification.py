@@ -53,15 +53,15 @@ def main() -> None:
     parser.add_argument("--plot", type=Path, help="SVG of the calibration")
     arguments = parser.parse_args()
     usable = [
-        one
-        for one in load(f"expertqa:{arguments.file}")
-        if one.passages and one.metadata["support"] in LABELS and bare(one.metadata["claim"])
+        claim
+        for claim in load(f"expertqa:{arguments.file}")
+        if claim.passages and claim.metadata["support"] in LABELS and bare(claim.metadata["claim"])
     ]
     claims = drawn(usable, arguments.claims, arguments.seed)
     print("# Claim verification on ExpertQA\n")
     print("`python -m bench.papers.claim_verification claim_judgements.jsonl`\n")
-    told = Counter(claim.metadata["support"] for claim in claims)
-    words = ", ".join(f"{label} {told[label]}" for label in LABELS)
+    supports = Counter(claim.metadata["support"] for claim in claims)
+    words = ", ".join(f"{label} {supports[label]}" for label in LABELS)
     print(f"{len(claims)} of {len(usable)} claims with evidence in words, seed {arguments.seed}: {words}.\n")
     plots: dict[str, list[Scored]] = {}
     for name, score in judges(arguments.model, arguments.journal, arguments.onnx):
@@ -80,7 +80,7 @@ def judges(
     model: str | None, journal: str, folders: Sequence[Path]
 ) -> list[tuple[str, Callable[[Sequence[Example]], list[float]]]]:
     """The judges by name: each gives a probability of support for every claim."""
-    found: list[tuple[str, Callable[[Sequence[Example]], list[float]]]] = []
+    scorers: list[tuple[str, Callable[[Sequence[Example]], list[float]]]] = []
     if model != "none":
         kit = build_kit(read_settings(model=model, journal=journal), say=say)
 
@@ -91,10 +91,10 @@ def judges(
             ]
             return list(ModelJudge(kit.with_trace(Trace())).entails(pairs))
 
-        found.append((f"{kit.cast('judge').name}", asked))
+        scorers.append((f"{kit.cast('judge').name}", asked))
     for folder in folders:
-        found.append((f"onnx:{folder.name}", one_by_one(CrossEncoder(folder))))
-    return found
+        scorers.append((f"onnx:{folder.name}", one_by_one(CrossEncoder(folder))))
+    return scorers
 
 
 def one_by_one(judge: Entailment) -> Callable[[Sequence[Example]], list[float]]:
@@ -120,8 +120,8 @@ def score_all(
         except DisputatioError as error:
             raise SystemExit(f"{name}, claim {at + 1} and on: {error}") from error
         scored += [
-            (value, LABELS[one.metadata["support"]], one.metadata["support"])
-            for value, one in zip(scores, some, strict=True)
+            (value, LABELS[claim.metadata["support"]], claim.metadata["support"])
+            for value, claim in zip(scores, some, strict=True)
         ]
         say(f"{len(scored)}/{len(claims)} {name}")
     return scored
@@ -129,17 +129,17 @@ def score_all(
 
 def print_result(name: str, scored: Sequence[Scored], seconds: float) -> None:
     """The area under the curve, how good the audit's verdicts are, and the calibration."""
-    auc = resampled(scored, lambda some: roc_auc([one for one, *_ in some], [so for _, so, _ in some]))
-    values, so = [one for one, *_ in scored], [so for _, so, _ in scored]
+    auc = resampled(scored, lambda some: roc_auc([score for score, *_ in some], [so for _, so, _ in some]))
+    values, so = [score for score, *_ in scored], [so for _, so, _ in scored]
     error = calibration_error(values, so, BINS)
     print(f"## {name}\n")
     print(f"* ROC AUC {auc.mean:.3f} [{auc.low:.3f}, {auc.high:.3f}], n {auc.n}; {seconds:.0f} s this run")
     print(f"* supported by the experts {sum(so) / len(so):.3f}, mean score {sum(values) / len(values):.3f}, "
           f"calibration error (ECE, {BINS} bins) {error:.3f}")  # fmt: skip
     for label in LABELS:
-        own = [one for one, _, word in scored if word == label]
-        if own:
-            print(f"* {label}: mean score {sum(own) / len(own):.3f} (n {len(own)})")
+        labelled = [score for score, _, support in scored if support == label]
+        if labelled:
+            print(f"* {label}: mean score {sum(labelled) / len(labelled):.3f} (n {len(labelled)})")
     print("\n| verdict | score | claims | experts: supported |\n| --- | ---: | ---: | ---: |")
     ends = {"supported": (SUPPORTED, 1.01), "partly": (PARTLY, SUPPORTED), "unsupported": (-0.01, PARTLY)}
     for verdict, (low, high) in ends.items():
@@ -147,8 +147,8 @@ def print_result(name: str, scored: Sequence[Scored], seconds: float) -> None:
         share = f"{sum(inside) / len(inside):.3f}" if inside else "–"
         print(f"| {verdict} | {max(low, 0)} to {min(high, 1)} | {len(inside)} | {share} |")
     print("\n| score | claims | mean score | experts: supported |\n| --- | ---: | ---: | ---: |")
-    for one in calibration(values, so, BINS):
-        print(f"| {one.low:.1f} to {one.high:.1f} | {one.n} | {one.score:.3f} | {one.share:.3f} |")
+    for bar in calibration(values, so, BINS):
+        print(f"| {bar.low:.1f} to {bar.high:.1f} | {bar.n} | {bar.score:.3f} | {bar.share:.3f} |")
     print()
 
 

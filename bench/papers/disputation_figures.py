@@ -78,11 +78,11 @@ class Row:
 Rows = Sequence[Row]
 GROUPS: Mapping[str, Callable[[Row], bool]] = {
     "all rows": lambda _: True,
-    "odd rows": lambda one: one.row % 2 == 1,
-    "even rows": lambda one: one.row % 2 == 0,
-    "1 gold answer": lambda one: one.gold == 1,
-    "2 gold answers": lambda one: one.gold == 2,
-    "3 or more gold answers": lambda one: one.gold >= 3,
+    "odd rows": lambda row: row.row % 2 == 1,
+    "even rows": lambda row: row.row % 2 == 0,
+    "1 gold answer": lambda row: row.gold == 1,
+    "2 gold answers": lambda row: row.gold == 2,
+    "3 or more gold answers": lambda row: row.gold >= 3,
 }
 HALVES = ("all rows", "odd rows", "even rows")
 
@@ -112,9 +112,9 @@ def value(row: Row | None, name: str) -> float | None:
         return None
     if name == "tokens":
         parts = (row.prompt_tokens, row.completion_tokens)
-        return None if None in parts else float(sum(one or 0 for one in parts))
-    found = getattr(row, name)
-    return None if found is None else float(found)
+        return None if None in parts else float(sum(part or 0 for part in parts))
+    score = getattr(row, name)
+    return None if score is None else float(score)
 
 
 def column(rows: Iterable[Row | None], name: str) -> list[float | None]:
@@ -128,44 +128,44 @@ def within(rows: Rows, group: str) -> list[Row]:
 
 
 # --- all figures ----------------------------------------------------------------------------------
-def tell(asked: Mapping[str, Mapping[str, Rows]], wanted: Sequence[str]) -> dict[str, Any]:
+def tell(systems: Mapping[str, Mapping[str, Rows]], wanted: Sequence[str]) -> dict[str, Any]:
     """The figures of the wanted parts, as far as there are rows for them; `asked` has the rows by part and label."""
-    main, found = asked.get("main", {}), dict[str, Any]()
-    ours, dealt = main.get(OURS, ()), asked.get("shuffled", {}).get(OURS, ())
+    main, figures = systems.get("main", {}), dict[str, Any]()
+    ours, dealt = main.get(OURS, ()), systems.get("shuffled", {}).get(OURS, ())
     if "main" in wanted and main:
-        found["main"] = {
+        figures["main"] = {
             group: _beside({label: within(rows, group) for label, rows in main.items()}) for group in GROUPS
         }
     if "shuffled" in wanted and dealt:
-        found["shuffled"] = {
+        figures["shuffled"] = {
             group: {
                 "scores": measured(within(dealt, group)),
                 "less given order": compared(within(dealt, group), within(ours, group)),
             }
             for group in HALVES
         }
-    if "ablations" in wanted and (parts := asked.get("ablations", {})):
+    if "ablations" in wanted and (parts := systems.get("ablations", {})):
         whole = within(parts.get(ALL, ()), "even rows")
-        found["ablations"] = {
+        figures["ablations"] = {
             label: {
-                "scores": measured(own),
-                **({"less all parts": compared(own, whole)} if label != ALL else {}),
+                "scores": measured(even),
+                **({"less all parts": compared(even, whole)} if label != ALL else {}),
             }
-            for label, own in ((label, within(rows, "even rows")) for label, rows in parts.items())
+            for label, even in ((label, within(rows, "even rows")) for label, rows in parts.items())
         }
-    if "figure4" in wanted and (sets := [kind for kind in SETS if kind in asked]):
-        found["figure4"] = {
+    if "figure4" in wanted and (sets := [kind for kind in SETS if kind in systems]):
+        figures["figure4"] = {
             kind: {
-                group: figure4({label: within(rows, group) for label, rows in asked[kind].items()})
+                group: figure4({label: within(rows, group) for label, rows in systems[kind].items()})
                 for group in ("all rows", "even rows")
             }
             for kind in sets
         }
     if "calibration" in wanted and ours:
-        found["calibration"] = {group: calibrated(within(ours, group)) for group in HALVES}
+        figures["calibration"] = {group: calibrated(within(ours, group)) for group in HALVES}
     if "kinds" in wanted and ours:
-        found["kinds"] = {group: confused(within(ours, group)) for group in HALVES}
-    return found
+        figures["kinds"] = {group: confused(within(ours, group)) for group in HALVES}
+    return figures
 
 
 def _beside(labels: Mapping[str, Rows]) -> dict[str, Any]:
@@ -179,12 +179,12 @@ def _beside(labels: Mapping[str, Rows]) -> dict[str, Any]:
 # --- means and differences ------------------------------------------------------------------------
 def measured(rows: Rows, names: Sequence[str] = (*SCORES, *COSTS)) -> dict[str, Any]:
     """How many rows were scored, failed and abstained, and the mean of each figure with its interval."""
-    found = estimates([column(rows, name) for name in names])
+    spans = estimates([column(rows, name) for name in names])
     return {
         "n": sum(not row.fault for row in rows),
         "failed": sum(bool(row.fault) for row in rows),
         "abstained": sum(bool(row.abstained) for row in rows),
-        **{name: _span(one) for name, one in zip(names, found, strict=True)},
+        **{name: _span(span) for name, span in zip(names, spans, strict=True)},
     }
 
 
@@ -192,15 +192,15 @@ def compared(rows: Rows, other: Rows, names: Sequence[str] = (*SCORES, *COSTS)) 
     """`one` less `other` on the rows that both answered, and ratios of what is to be compared so."""
     pairs = paired(rows, other)
     columns = {name: tuple(column(side, name) for side in zip(*pairs, strict=True)) for name in names}
-    found: dict[str, Any] = {"n": sum(not a.fault and not b.fault for a, b in pairs)}
+    figures: dict[str, Any] = {"n": sum(not a.fault and not b.fault for a, b in pairs)}
     if not pairs:
-        return found
+        return figures
     gaps = paired_differences([(mine, theirs) for mine, theirs in columns.values()])
     for name, gap in zip(columns, gaps, strict=True):
-        found[name] = {**_span(gap), "p": gap.p}
+        figures[name] = {**_span(gap), "p": gap.p}
     ratios = {name: ratio(*columns[name]) for name in RATIOS if name in columns}
-    found["ratios"] = {name: figure(one) for name, one in ratios.items()}
-    return found
+    figures["ratios"] = {name: figure(spread) for name, spread in ratios.items()}
+    return figures
 
 
 def paired(rows: Rows, other: Rows) -> list[tuple[Row, Row]]:
@@ -209,19 +209,19 @@ def paired(rows: Rows, other: Rows) -> list[tuple[Row, Row]]:
     return [(each, theirs[each.row, each.level]) for each in rows if (each.row, each.level) in theirs]
 
 
-def ratio(one: Sequence[float | None], other: Sequence[float | None]) -> Figure | None:
+def ratio(first: Sequence[float | None], other: Sequence[float | None]) -> Figure | None:
     """The sum of one over the sum of the other on the questions that both have, resampling the questions.
 
     None where the other sums to nothing; no interval where it does so in some resample.
     """
-    held = [(a, b) for a, b in zip(one, other, strict=True) if a is not None and b is not None]
-    below = sum(b for _, b in held)
+    both = [(a, b) for a, b in zip(first, other, strict=True) if a is not None and b is not None]
+    below = sum(b for _, b in both)
     if not below:
         return None
-    whole = sum(a for a, _ in held) / below
-    if len(held) < 2:
+    whole = sum(a for a, _ in both) / below
+    if len(both) < 2:
         return Figure(value=whole)
-    means = [resampled_means(side, resamples=RESAMPLES, seed=0) for side in zip(*held, strict=True)]
+    means = [resampled_means(side, resamples=RESAMPLES, seed=0) for side in zip(*both, strict=True)]
     if not (means[1] > 0).all():
         return Figure(value=whole)
     low, high = np.quantile(means[0] / means[1], [0.025, 0.975])
@@ -236,23 +236,23 @@ def falls(rows: Rows, name: str) -> dict[int, float | None]:
     return {row: _less(ends[0][row], ends[1].get(row)) for row in ends[0]}
 
 
-def figure4(asked: Mapping[str, Rows], names: Sequence[str] = FALLING) -> dict[str, Any]:
+def figure4(systems: Mapping[str, Rows], names: Sequence[str] = FALLING) -> dict[str, Any]:
     """Scores by level, each strategy's fall, and ours less half of each other's, over the questions."""
-    found: dict[str, Any] = {"levels": {}, "fall": {}, "ours less half": {}}
-    for label, rows in asked.items():
+    figures: dict[str, Any] = {"levels": {}, "fall": {}, "ours less half": {}}
+    for label, rows in systems.items():
         for level in sorted({row.level for row in rows}):
-            own = [row for row in rows if row.level == level]
-            found["levels"].setdefault(str(level), {})[label] = measured(own, names)
+            at_level = [row for row in rows if row.level == level]
+            figures["levels"].setdefault(str(level), {})[label] = measured(at_level, names)
         gaps = estimates([[*falls(rows, name).values()] for name in names])
-        found["fall"][label] = {
+        figures["fall"][label] = {
             name: {**_span(gap), "n": gap.n} for name, gap in zip(names, gaps, strict=True)
         }
-    for label in asked:
-        if label != OURS and OURS in asked:
-            found["ours less half"][label] = {
-                name: _beside_half(falls(asked[OURS], name), falls(asked[label], name)) for name in names
+    for label in systems:
+        if label != OURS and OURS in systems:
+            figures["ours less half"][label] = {
+                name: _beside_half(falls(systems[OURS], name), falls(systems[label], name)) for name in names
             }
-    return found
+    return figures
 
 
 def _beside_half(ours: Mapping[int, float | None], other: Mapping[int, float | None]) -> dict[str, Any]:
@@ -269,17 +269,17 @@ def calibrated(rows: Rows) -> dict[str, Any]:
     `curve` is the mean score of the surest tenth, two tenths and so on, of the answers that state a confidence.
     """
     scored = [row for row in rows if not row.fault]
-    found: dict[str, Any] = {"asked": len(scored), "failed": len(rows) - len(scored)}
+    figures: dict[str, Any] = {"asked": len(scored), "failed": len(rows) - len(scored)}
     for name in ("em", "precision"):
         stated = [
-            Stated(question=one.row, right=right, confidence=one.confidence)
-            for one in scored
-            if one.precision is not None and (right := value(one, name)) is not None
+            Stated(question=row.row, right=right, confidence=row.confidence)
+            for row in scored
+            if row.precision is not None and (right := value(row, name)) is not None
         ]
-        sure = [one for one in stated if one.confidence is not None]
+        sure = [answer for answer in stated if answer.confidence is not None]
         curve = [surest(sure, tenths / 10) for tenths in range(1, 11)]
-        found[name] = {**worth(stated, asked=len(scored)), "curve": curve}
-    return found
+        figures[name] = {**worth(stated, asked=len(scored)), "curve": curve}
+    return figures
 
 
 # --- kinds of conflict ----------------------------------------------------------------------------
@@ -287,34 +287,35 @@ def confused(rows: Rows) -> dict[str, Any]:
     """How often each kind that was built was called which; and the share called right, of kinds we have."""
     built = {kind: [row for row in rows if row.built == kind] for kind in BUILT}
     called = {
-        kind: Counter("failed" if one.fault else one.kind for one in own) for kind, own in built.items()
+        kind: Counter("failed" if row.fault else row.kind for row in of_kind)
+        for kind, of_kind in built.items()
     }
     hits = {
-        kind: [None if one.fault else float(one.kind == kind) for one in own]
-        for kind, own in built.items()
+        kind: [None if row.fault else float(row.kind == kind) for row in of_kind]
+        for kind, of_kind in built.items()
         if kind in KINDS
     }
     right = dict(zip(hits, estimates([*hits.values()]), strict=True))
-    whole = estimates([[hit for own in hits.values() for hit in own]])[0]
+    whole = estimates([[hit for of_kind in hits.values() for hit in of_kind]])[0]
     return {
-        "called": {kind: dict(sorted(own.items())) for kind, own in called.items()},
-        "right": {kind: {**_span(one), "n": one.n} for kind, one in right.items()},
+        "called": {kind: dict(sorted(counts.items())) for kind, counts in called.items()},
+        "right": {kind: {**_span(share), "n": share.n} for kind, share in right.items()},
         "right of all": {**_span(whole), "n": whole.n},
         "kind not told by the row": sum(not row.built for row in rows),
     }
 
 
 # --- shapes ---------------------------------------------------------------------------------------
-def _span(one: Estimate | Difference) -> dict[str, float | None]:
-    return {"mean": one.mean, "low": one.low, "high": one.high}
+def _span(estimate: Estimate | Difference) -> dict[str, float | None]:
+    return {"mean": estimate.mean, "low": estimate.low, "high": estimate.high}
 
 
-def figure(one: Figure | None) -> dict[str, float | None]:
+def figure(estimate: Figure | None) -> dict[str, float | None]:
     """A value with its interval, as the other figures are kept."""
-    if one is None:
+    if estimate is None:
         return {"mean": None, "low": None, "high": None}
-    return {"mean": one.value, "low": one.low, "high": one.high}
+    return {"mean": estimate.value, "low": estimate.low, "high": estimate.high}
 
 
-def _less(one: float | None, other: float | None) -> float | None:
-    return None if one is None or other is None else one - other
+def _less(first: float | None, other: float | None) -> float | None:
+    return None if first is None or other is None else first - other

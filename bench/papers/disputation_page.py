@@ -36,31 +36,31 @@ answers of equal confidence each counts in part. Gain: the precision without the
 """
 
 
-def page(about: TOLD, told: TOLD, made: Mapping[str, TOLD], picture: str) -> str:
+def page(about: TOLD, figures: TOLD, made: Mapping[str, TOLD], picture: str) -> str:
     """The whole page, of the parts that there are; `made` tells of each part's labels what was asked."""
-    parts = [part for part in ("main", "shuffled", "ablations", "figure4") if part in told]
+    parts = [part for part in ("main", "shuffled", "ablations", "figure4") if part in figures]
     head = {"model": "no model", "engine": "no engine", "data": "no data", "sha256": "–", **about}
     text = ["# The disputation on RAMDocs dev", "", OPENING.format(parts="|".join(parts), **head)]
-    if "main" in told:
-        text += _main(told["main"])
-    if "shuffled" in told:
-        text += _shuffled(told["shuffled"], about)
-    if "ablations" in told:
-        text += _ablations(told["ablations"])
-    for kind, groups in told.get("figure4", {}).items():
+    if "main" in figures:
+        text += _main(figures["main"])
+    if "shuffled" in figures:
+        text += _shuffled(figures["shuffled"], about)
+    if "ablations" in figures:
+        text += _ablations(figures["ablations"])
+    for kind, groups in figures.get("figure4", {}).items():
         text += _figure4(kind, groups)
-    if "calibration" in told:
-        text += _calibration(told["calibration"], picture)
-    if "kinds" in told:
-        text += _kinds(told["kinds"])
+    if "calibration" in figures:
+        text += _calibration(figures["calibration"], picture)
+    if "kinds" in figures:
+        text += _kinds(figures["kinds"])
     return "\n".join([*text, *_asked(made)]).rstrip() + "\n"
 
 
-def chart(told: TOLD) -> str:
+def chart(sections: TOLD) -> str:
     """Risk by coverage of the answers, as SVG; empty where no answer states a confidence."""
     series = {
-        f"1 − {TITLES[name]}, {group}": [1 - one for one in figures[name]["curve"]]
-        for group, figures in told.items()
+        f"1 − {TITLES[name]}, {group}": [1 - share for share in figures[name]["curve"]]
+        for group, figures in sections.items()
         for name in ("em", "precision")
         if group != "odd rows" and None not in figures[name]["curve"]
     }
@@ -68,27 +68,27 @@ def chart(told: TOLD) -> str:
     return lines("Risk by share of the answers given", ticks, series, below="the surest") if series else ""
 
 
-def spanned(name: str, one: TOLD) -> str:
+def spanned(name: str, span: TOLD) -> str:
     """A mean with its interval, in the measure's own way."""
-    if one["mean"] is None:
+    if span["mean"] is None:
         return "–"
-    if one["low"] is None:
-        return figure(name, one["mean"])
-    return f"{figure(name, one['mean'])} {interval(name, [one['low'], one['high']])}"
+    if span["low"] is None:
+        return figure(name, span["mean"])
+    return f"{figure(name, span['mean'])} {interval(name, [span['low'], span['high']])}"
 
 
-def differing(name: str, one: TOLD) -> str:
+def differing(name: str, span: TOLD) -> str:
     """A paired difference with its interval and p."""
-    found = spanned(name, one)
-    return found if one["mean"] is None or one["p"] is None else f"{found}, {p_value(one['p'])}"
+    text = spanned(name, span)
+    return text if span["mean"] is None or span["p"] is None else f"{text}, {p_value(span['p'])}"
 
 
-def times(one: TOLD) -> str:
+def times(ratio: TOLD) -> str:
     """A ratio with its interval."""
-    if one["mean"] is None:
+    if ratio["mean"] is None:
         return "–"
-    return f"{one['mean']:.2f}" + (
-        f" [{one['low']:.2f}, {one['high']:.2f}]" if one["low"] is not None else ""
+    return f"{ratio['mean']:.2f}" + (
+        f" [{ratio['low']:.2f}, {ratio['high']:.2f}]" if ratio["low"] is not None else ""
     )
 
 
@@ -97,8 +97,8 @@ def _measured(labels: Mapping[str, TOLD], names: Sequence[str], first: str = "st
     return table(
         [first, *COUNTED, *(TITLES[name] for name in names)],
         [
-            [label, *(one[name] for name in COUNTED), *(spanned(name, one[name]) for name in names)]
-            for label, one in labels.items()
+            [label, *(figures[name] for name in COUNTED), *(spanned(name, figures[name]) for name in names)]
+            for label, figures in labels.items()
         ],
     )
 
@@ -110,12 +110,12 @@ def _compared(labels: Mapping[str, TOLD], first: str) -> str:
         [
             [
                 label,
-                one["n"],
-                *(differing(name, one[name]) for name in PAIRED),
-                *(times(one["ratios"][name]) for name in RATIOS),
+                figures["n"],
+                *(differing(name, figures[name]) for name in PAIRED),
+                *(times(figures["ratios"][name]) for name in RATIOS),
             ]
-            for label, one in labels.items()
-            if one["n"]
+            for label, figures in labels.items()
+            if figures["n"]
         ],
     )
 
@@ -126,49 +126,55 @@ def _main(groups: Mapping[str, TOLD]) -> list[str]:
         "Each strategy on all its rows: ours has more of them, so read what differs from the paired tables.",
         "",
     ]
-    for group, one in groups.items():
-        text += [f"### {group.capitalize()}", "", _measured(one["scores"], SCORES), ""]
-        text += [_measured(one["scores"], COSTS), ""]
-        if any(each["n"] for each in one["ours less"].values()):
+    for group, figures in groups.items():
+        text += [f"### {group.capitalize()}", "", _measured(figures["scores"], SCORES), ""]
+        text += [_measured(figures["scores"], COSTS), ""]
+        if any(each["n"] for each in figures["ours less"].values()):
             text += ["Ours less the other, and ours over the other, on the rows that both answered:", ""]
-            text += [_compared(one["ours less"], "other"), ""]
+            text += [_compared(figures["ours less"], "other"), ""]
     return text
 
 
 def _shuffled(groups: Mapping[str, TOLD], about: TOLD) -> list[str]:
     order = "; ".join(f"{what} in {rows}" for what, rows in about.get("order of kinds", {}).items())
     text = ["## Passages in an order of chance", "", ORDER.format(seed=about.get("seed", "–"), order=order)]
-    text += [_measured({group: one["scores"] for group, one in groups.items()}, SCORES, "rows"), ""]
+    text += [_measured({group: figures["scores"] for group, figures in groups.items()}, SCORES, "rows"), ""]
     text += ["Dealt anew less in the order of the file, on the rows that were answered in both:", ""]
-    return [*text, _compared({group: one["less given order"] for group, one in groups.items()}, "rows"), ""]
+    return [
+        *text,
+        _compared({group: figures["less given order"] for group, figures in groups.items()}, "rows"),
+        "",
+    ]
 
 
 def _ablations(labels: Mapping[str, TOLD]) -> list[str]:
-    scores = {label: one["scores"] for label, one in labels.items()}
+    scores = {label: figures["scores"] for label, figures in labels.items()}
     text = ["## Without each part, even rows", "", _measured(scores, SCORES, "parts"), ""]
     text += [_measured(scores, COSTS, "parts"), ""]
-    gaps = {label: one["less all parts"] for label, one in labels.items() if "less all parts" in one}
+    gaps = {
+        label: figures["less all parts"] for label, figures in labels.items() if "less all parts" in figures
+    }
     return [*text, "Without the part less with all parts:", "", _compared(gaps, "parts"), ""]
 
 
 def _figure4(kind: str, groups: Mapping[str, TOLD]) -> list[str]:
     text = [f"## Figure 4: {kind}", ""]
-    for group, one in groups.items():
-        if not one["levels"]:
+    for group, figures in groups.items():
+        if not figures["levels"]:
             continue
         text += [f"### {group.capitalize()}", ""]
         rows = [
-            [f"{label}, level {level}", *(own[name] for name in COUNTED), *(spanned(name, own[name]) for name in FALLING)]
-            for level, labels in one["levels"].items()
-            for label, own in labels.items()
+            [f"{label}, level {level}", *(part[name] for name in COUNTED), *(spanned(name, part[name]) for name in FALLING)]
+            for level, labels in figures["levels"].items()
+            for label, part in labels.items()
         ]  # fmt: skip
         rows += [
-            [f"{label}, fall from first to last level", own[FALLING[0]]["n"], "", "", *(spanned(name, own[name]) for name in FALLING)]
-            for label, own in one["fall"].items()
+            [f"{label}, fall from first to last level", part[FALLING[0]]["n"], "", "", *(spanned(name, part[name]) for name in FALLING)]
+            for label, part in figures["fall"].items()
         ]  # fmt: skip
         rows += [
-            [f"our fall less half of that of {label}", own[FALLING[0]]["n"], "", "", *(spanned(name, own[name]) for name in FALLING)]
-            for label, own in one["ours less half"].items()
+            [f"our fall less half of that of {label}", part[FALLING[0]]["n"], "", "", *(spanned(name, part[name]) for name in FALLING)]
+            for label, part in figures["ours less half"].items()
         ]  # fmt: skip
         text += [table(["", *COUNTED, *(TITLES[name] for name in FALLING)], rows), ""]
     return [
@@ -181,8 +187,8 @@ def _figure4(kind: str, groups: Mapping[str, TOLD]) -> list[str]:
 def _calibration(groups: Mapping[str, TOLD], picture: str) -> list[str]:
     text = ["## What the confidence is worth", "", WORTH]
     parts = [
-        (f"{group}, {TITLES[name]}", one[name])
-        for group, one in groups.items()
+        (f"{group}, {TITLES[name]}", figures[name])
+        for group, figures in groups.items()
         for name in ("em", "precision")
     ]
     text += [calibration(parts), ""]
@@ -191,8 +197,8 @@ def _calibration(groups: Mapping[str, TOLD], picture: str) -> list[str]:
     if not bins:
         return text
     rows = [
-        [f"{one['low']:.1f}–{one['high']:.1f}", one["n"], f"{one['confidence']:.2f}", f"{one['right']:.2f}"]
-        for one in bins
+        [f"{bar['low']:.1f}–{bar['high']:.1f}", bar["n"], f"{bar['confidence']:.2f}", f"{bar['right']:.2f}"]
+        for bar in bins
     ]
     text += [f"![risk by share of the answers given]({picture})", "", "All rows by confidence:", ""]
     return [*text, table(["confidence", "n", "mean confidence", "EM"], rows), ""]
@@ -207,23 +213,27 @@ def _kinds(groups: Mapping[str, TOLD]) -> list[str]:
         "wrong one; both at once, for which the product has no kind of its own; one, and none (noise may still disagree)."
     ]
     for group in HALVES:
-        one = groups[group]
-        columns = [name for name in (*KINDS, "failed") if any(name in own for own in one["called"].values())]
+        figures = groups[group]
+        columns = [
+            name
+            for name in (*KINDS, "failed")
+            if any(name in counts for counts in figures["called"].values())
+        ]
         rows = []
         for kind in BUILT:
-            own, right = one["called"][kind], one["right"].get(kind)
-            said = spanned("em", right) if right else "–"
-            rows.append([kind, sum(own.values()), *(own.get(name, 0) for name in columns), said])
+            kinds, right = figures["called"][kind], figures["right"].get(kind)
+            share = spanned("em", right) if right else "–"
+            rows.append([kind, sum(kinds.values()), *(kinds.get(name, 0) for name in columns), share])
         text += [
             "",
             f"### {group.capitalize()}",
             "",
             table(["built as", "rows", *columns, "called so, %"], rows),
         ]
-        text += ["", f"Called so, of the three kinds that we have: {spanned('em', one['right of all'])} %, n = {one['right of all']['n']}."]  # fmt: skip
-        if one["kind not told by the row"]:
+        text += ["", f"Called so, of the three kinds that we have: {spanned('em', figures['right of all'])} %, n = {figures['right of all']['n']}."]  # fmt: skip
+        if figures["kind not told by the row"]:
             text += [
-                f"Rows of which the construction tells no kind (what is planted is right as well): {one['kind not told by the row']}."
+                f"Rows of which the construction tells no kind (what is planted is right as well): {figures['kind not told by the row']}."
             ]
     return [*text, ""]
 
@@ -231,11 +241,11 @@ def _kinds(groups: Mapping[str, TOLD]) -> list[str]:
 def _asked(made: Mapping[str, TOLD]) -> list[str]:
     text = ["## What was asked", ""]
     for part, labels in made.items():
-        for label, one in labels.items():
-            options = ", ".join(f"{name}={value}" for name, value in one["options"].items())
-            at_once = " or ".join(str(many) for many in one["in_flight"])
+        for label, figures in labels.items():
+            options = ", ".join(f"{name}={value}" for name, value in figures["options"].items())
+            at_once = " or ".join(str(many) for many in figures["in_flight"])
             text.append(
-                f"- {part}, {label}: {one['strategy']} ({options}); prompts {one['prompts']}, code {one['code']}; "
+                f"- {part}, {label}: {figures['strategy']} ({options}); prompts {figures['prompts']}, code {figures['code']}; "
                 f"questions at a time: {at_once}"
             )
     return text

@@ -93,8 +93,8 @@ class Bench:
 
     def rows(self, part: str) -> dict[str, list[Row]]:
         """The rows of every label of a part, in the order of the data."""
-        asked = self.kept.get(part, {})
-        return {label: sorted(one["rows"].values(), key=_place) for label, one in asked.items()}
+        labels = self.kept.get(part, {})
+        return {label: sorted(entrant["rows"].values(), key=_place) for label, entrant in labels.items()}
 
 
 def _place(row: Row) -> tuple[int, int]:
@@ -116,14 +116,14 @@ def tasks(examples: Sequence[Example]) -> list[Task]:
 
 def order_of_kinds(examples: Sequence[Example]) -> dict[str, str]:
     """In how many rows the order of the passages tells of what kind they are."""
-    told: list[tuple[str, ...]] = [example.metadata["types"] for example in examples]
-    lying = [one for one in told if "misinfo" in one and "correct" in one]
-    noisy = [one for one in told if "noise" in one]
-    early = sum(one.index("correct") < one.index("misinfo") for one in lying)
+    types: list[tuple[str, ...]] = [example.metadata["types"] for example in examples]
+    lying = [kinds for kinds in types if "misinfo" in kinds and "correct" in kinds]
+    noisy = [kinds for kinds in types if "noise" in kinds]
+    early = sum(kinds.index("correct") < kinds.index("misinfo") for kinds in lying)
     return {
-        "a right one comes first": f"{sum(one[:1] == ('correct',) for one in told)} of {len(told)} rows",
+        "a right one comes first": f"{sum(kinds[:1] == ('correct',) for kinds in types)} of {len(types)} rows",
         "a right one comes before all misinformation": f"{early} of the {len(lying)} rows that have both",
-        "noise comes last": f"{sum(one[-1] == 'noise' for one in noisy)} of the {len(noisy)} rows that have any",
+        "noise comes last": f"{sum(kinds[-1] == 'noise' for kinds in noisy)} of the {len(noisy)} rows that have any",
     }
 
 
@@ -132,8 +132,8 @@ def shuffled(task: Task, seed: int) -> Task:
     chance = random.Random(f"{seed}/{task.row}")
     dealt = chance.sample(task.example.passages, len(task.example.passages))
     named = [
-        document(number, one.text, title=one.title, url=one.url, date=one.date)
-        for number, one in enumerate(dealt, 1)
+        document(number, passage.text, title=passage.title, url=passage.url, date=passage.date)
+        for number, passage in enumerate(dealt, 1)
     ]
     return replace(task, example=replace(task.example, passages=tuple(named)))
 
@@ -146,11 +146,11 @@ def levelled(examples: Sequence[Example], kind: Kind, questions: int) -> list[Ta
         path = Path(folder) / f"{kind}.jsonl"
         write_lines(path, made.rows)
         built = load(f"jsonl:{path}", limit=questions * len(LEVELS))
-    found = []
-    for one in built:
-        origin, _, level = str(one.metadata["id"]).rpartition("-")
-        found.append(Task(example=one, row=origins[origin], level=int(level)))
-    return found
+    entered = []
+    for entrant in built:
+        origin, _, level = str(entrant.metadata["id"]).rpartition("-")
+        entered.append(Task(example=entrant, row=origins[origin], level=int(level)))
+    return entered
 
 
 def asked(task: Task, kit: Kit, entrant: Entrant) -> Row:
@@ -158,16 +158,16 @@ def asked(task: Task, kit: Kit, entrant: Entrant) -> Row:
 
     An answer that is given up because no reply kept its contract is a fault too, as in `disputatio eval run`.
     """
-    found = put(task.example, kit, entrant.strategy, entrant.options)
-    own = Row(row=task.row, gold=len(answer_set(task.example.gold)), built=task.built, level=task.level)
-    answer = found.answer
+    answered = put(task.example, kit, entrant.strategy, entrant.options)
+    row = Row(row=task.row, gold=len(answer_set(task.example.gold)), built=task.built, level=task.level)
+    answer = answered.answer
     if answer is None:
-        return replace(own, fault=found.fault.partition(":")[0])
+        return replace(row, fault=answered.fault.partition(":")[0])
     if answer.abstained == "fault":
-        return replace(own, fault="the answer is a fault")
+        return replace(row, fault="the answer is a fault")
     scores = rounded(score_answer(answer.answers, task.example, METRICS))
     return replace(
-        own,
+        row,
         abstained=answer.abstained or "",
         kind=answer.conflict.kind,
         confidence=rounded(answer.confidence),
@@ -193,15 +193,15 @@ def fill(
         "strategy": entrant.strategy,
         "options": dict(entrant.options),
         "prompts": entrant.prompts,
-        "code": content_id("c", *(f"{name}={one}" for name, one in entrant.code.items())),
+        "code": content_id("c", *(f"{name}={digest}" for name, digest in entrant.code.items())),
     }
-    held = bench.kept.setdefault(part, {}).get(entrant.label)
-    if held is None or held["made"] != made:
-        held = bench.kept[part][entrant.label] = {"made": made, "in_flight": [], "rows": {}}
-    rows: dict[tuple[int, int], Row] = held["rows"]
-    missing = [one for one in wanted if (old := rows.get((one.row, one.level))) is None or old.fault]
-    if missing and in_flight not in held["in_flight"]:
-        held["in_flight"].append(in_flight)
+    before = bench.kept.setdefault(part, {}).get(entrant.label)
+    if before is None or before["made"] != made:
+        before = bench.kept[part][entrant.label] = {"made": made, "in_flight": [], "rows": {}}
+    rows: dict[tuple[int, int], Row] = before["rows"]
+    missing = [task for task in wanted if (old := rows.get((task.row, task.level))) is None or old.fault]
+    if missing and in_flight not in before["in_flight"]:
+        before["in_flight"].append(in_flight)
     step = max(1, EVERY // in_flight) * in_flight
     for at in range(0, len(missing), in_flight):
         some = missing[at : at + in_flight]
@@ -215,42 +215,46 @@ def fill(
 
 def entrants_of(labelled: Mapping[str, Mapping[str, Any]]) -> list[Entrant]:
     """Ours with each set of options, under its label; raises `UnknownName` for an option that it has not."""
-    settings = [f"{label}.{name}={one}" for label, given in labelled.items() for name, one in given.items()]
+    settings = [
+        f"{label}.{name}={value}" for label, changes in labelled.items() for name, value in changes.items()
+    ]
     return entrants(",".join(f"{label}={OURS}" for label in labelled), settings)
 
 
 # --- the file -------------------------------------------------------------------------------------
 def save(bench: Bench) -> None:
     """Write the rows that there are, with the figures that were last told of them."""
-    names = [one.name for one in fields(Row)]
-    kept = {
+    names = [column.name for column in fields(Row)]
+    parts = {
         part: {
             label: {
-                **one["made"],
-                "in_flight": one["in_flight"],
+                **entrant["made"],
+                "in_flight": entrant["in_flight"],
                 "fields": names,
-                "rows": [[*asdict(row).values()] for row in sorted(one["rows"].values(), key=_place)],
+                "rows": [[*asdict(row).values()] for row in sorted(entrant["rows"].values(), key=_place)],
             }
-            for label, one in labels.items()
+            for label, entrant in labels.items()
         }
         for part, labels in bench.kept.items()
     }
-    text = json.dumps({**bench.about, "figures": bench.told, "asked": kept}, indent=1, ensure_ascii=False)
-    flat = _FLAT.sub(lambda one: " ".join(one[0].split()), text)  # a row on a line
+    text = json.dumps({**bench.about, "figures": bench.told, "asked": parts}, indent=1, ensure_ascii=False)
+    flat = _FLAT.sub(lambda match: " ".join(match[0].split()), text)  # a row on a line
     write_whole(bench.path, flat + "\n")
 
 
 def write(bench: Bench, part: str) -> None:
     """Count anew what a part's rows bear on; write the figures and the rows, the page, and the chart of risk."""
-    rows = {asked: bench.rows(asked) for asked in bench.kept}
+    rows = {key: bench.rows(key) for key in bench.kept}
     bench.told |= rounded(tell(rows, TOLD_AFTER[part]))
     save(bench)
     picture = beside(bench.path, "_risk.svg")
     if drawn := chart(bench.told.get("calibration", {})):
         write_whole(picture, drawn)
     made = {
-        asked: {label: {**one["made"], "in_flight": one["in_flight"]} for label, one in held.items()}
-        for asked, held in bench.kept.items()
+        key: {
+            label: {**entrant["made"], "in_flight": entrant["in_flight"]} for label, entrant in labels.items()
+        }
+        for key, labels in bench.kept.items()
     }
     write_whole(beside(bench.path, ".md"), page(bench.about, bench.told, made, picture.name))
 
@@ -262,9 +266,9 @@ def rounded(value: Any) -> Any:
     {'em': [0.333333, None, 2]}
     """
     if isinstance(value, Mapping):
-        return {name: rounded(one) for name, one in value.items()}
+        return {name: rounded(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [rounded(one) for one in value]
+        return [rounded(item) for item in value]
     return round(value, 6) if isinstance(value, float) else value
 
 
@@ -272,19 +276,19 @@ def opened(path: Path) -> Bench:
     """What the file holds; nothing where there is none."""
     if not path.exists():
         return Bench(path=path)
-    told = read_json(path)
-    figures = told.pop("figures")
-    kept: dict[str, dict[str, dict[str, Any]]] = {}
-    for part, labels in told.pop("asked").items():
-        for label, one in labels.items():
-            names, in_flight = one.pop("fields"), one.pop("in_flight")
-            rows = [Row(**dict(zip(names, row, strict=True))) for row in one.pop("rows")]
-            kept.setdefault(part, {})[label] = {
-                "made": one,
+    written = read_json(path)
+    figures = written.pop("figures")
+    parts: dict[str, dict[str, dict[str, Any]]] = {}
+    for part, labels in written.pop("asked").items():
+        for label, entrant in labels.items():
+            names, in_flight = entrant.pop("fields"), entrant.pop("in_flight")
+            rows = [Row(**dict(zip(names, row, strict=True))) for row in entrant.pop("rows")]
+            parts.setdefault(part, {})[label] = {
+                "made": entrant,
                 "in_flight": in_flight,
                 "rows": {_place(row): row for row in rows},
             }
-    return Bench(path=path, about=told, told=figures, kept=kept)
+    return Bench(path=path, about=written, told=figures, kept=parts)
 
 
 # --- the command ----------------------------------------------------------------------------------
@@ -298,15 +302,15 @@ def run(bench: Bench, arguments: argparse.Namespace, kit: Kit) -> None:
     if arguments.part == "main":
         into(bench, "main", ours, some)
         others = entrants(arguments.others, []) if arguments.others else []
-        by_row = {one.row: one for one in whole}
+        by_row = {task.row: task for task in whole}
         listed = [int(line) for line in ROWS.read_text(encoding="utf-8").split()][: arguments.rows]
         for entrant in others:
             into(bench, "main", entrant, [by_row[row] for row in listed])
     elif arguments.part == "shuffled":
         bench.about["order of kinds"] = order_of_kinds(examples)
-        into(bench, "shuffled", ours, [shuffled(one, arguments.seed) for one in some])
+        into(bench, "shuffled", ours, [shuffled(task, arguments.seed) for task in some])
     elif arguments.part == "ablations":
-        even = [one for one in some if one.row % 2 == 0]
+        even = [task for task in some if task.row % 2 == 0]
         for entrant in entrants_of(ABLATIONS):
             into(bench, "ablations", entrant, even)
     else:
@@ -351,7 +355,7 @@ def main(words: Sequence[str] | None = None, kit: Kit | None = None) -> None:
             "sha256": identity.sha256[:16],
             "seed": arguments.seed,
         }
-        unlike = [name for name, one in about.items() if bench.about.get(name, one) != one]
+        unlike = [name for name, value in about.items() if bench.about.get(name, value) != value]
         if unlike:
             options.error(f"{arguments.out} was made with another {', '.join(unlike)}: name another --out")
         bench.about = {**bench.about, **about}

@@ -87,14 +87,14 @@ class Sides:
 
 def hear(example: Example, kit: Kit) -> Hearing:
     """Hear every passage of a row; a fault of the model is kept, what a replay lacks ends the benchmark."""
-    own = replace(kit, retriever=InMemory(example.passages))
+    reader = replace(kit, retriever=InMemory(example.passages))
     try:
-        heard = testify(example.question, own.passages(example.question), own)
+        testimonies = testify(example.question, reader.passages(example.question), reader)
     except NotJournalled:
         raise
     except LLMError as error:
         return Hearing(example=example, fault=type(error).__name__)
-    return Hearing(example=example, testimonies=tuple(heard))
+    return Hearing(example=example, testimonies=tuple(testimonies))
 
 
 def is_right(answer: str, gold: Sequence[str], wrong: Sequence[str]) -> bool:
@@ -105,22 +105,22 @@ def is_right(answer: str, gold: Sequence[str], wrong: Sequence[str]) -> bool:
     >>> is_right("York", ["New York"], ["York"]), is_right("York", ["York"], ["York"])
     (False, True)
     """
-    lies = [one for one in wrong if one not in gold]
-    found = any(states(answer, one, lenient=True) for one in gold)
-    return found and not any(states(answer, lie) for lie in lies)
+    lies = [lie for lie in wrong if lie not in gold]
+    matches = any(states(answer, right, lenient=True) for right in gold)
+    return matches and not any(states(answer, lie) for lie in lies)
 
 
 def sides(hearing: Hearing, *, ranked: bool) -> Sides:
     """The sides of a row, as `disputation` sees them where it knows of no source."""
     example, names = hearing.example, NAMES[ranked]
     weighed = weigh(example.question, hearing.testimonies, {}, ranked=ranked)
-    features = [[one.features.get(name, np.nan) for name in names] for one in weighed]
+    features = [[side.features.get(name, np.nan) for name in names] for side in weighed]
     return Sides(
         example=example,
-        answers=tuple(one.answer for one in weighed),
+        answers=tuple(side.answer for side in weighed),
         features=np.array(features, dtype=np.float64).reshape(len(weighed), len(names)),
         right=np.array(
-            [is_right(one.answer, example.gold, example.wrong) for one in weighed], dtype=np.bool_
+            [is_right(side.answer, example.gold, example.wrong) for side in weighed], dtype=np.bool_
         ),
     )
 
@@ -130,13 +130,13 @@ def crossed(rows: Sequence[Sides], columns: Sequence[int], deal: int) -> list[Fl
     """The log-odds of every row's sides by the fit, on these features, to the rows of other folds."""
     some = list(columns)
     fold = folds(len(rows), deal)
-    found: dict[int, Floats] = {}
-    for one in np.unique(fold):
-        others = [row for row, other in zip(rows, fold, strict=True) if other != one]
+    odds: dict[int, Floats] = {}
+    for part in np.unique(fold):
+        others = [row for row, other in zip(rows, fold, strict=True) if other != part]
         model = _fitted(others, some)
-        for at in np.flatnonzero(fold == one).tolist():
-            found[at] = model.log_odds(rows[at].features[:, some])
-    return [found[at] for at in range(len(rows))]
+        for at in np.flatnonzero(fold == part).tolist():
+            odds[at] = model.log_odds(rows[at].features[:, some])
+    return [odds[at] for at in range(len(rows))]
 
 
 def _fitted(rows: Sequence[Sides], columns: Sequence[int]) -> Fit:
@@ -173,9 +173,9 @@ def scored(rows: Sequence[Sides], columns: Sequence[int]) -> dict[str, dict[str,
 
 
 def _em(row: Sides, log_odds: Floats, bar: float, lenient: bool) -> float:
-    said = kept(row.answers, log_odds, bar)
-    found = exact_match(said, row.example.gold, row.example.wrong, lenient=lenient)
-    return 0.0 if found is None else found  # every row of RAMDocs has gold answers
+    answers = kept(row.answers, log_odds, bar)
+    scores = exact_match(answers, row.example.gold, row.example.wrong, lenient=lenient)
+    return 0.0 if scores is None else scores  # every row of RAMDocs has gold answers
 
 
 def discerning(rows: Sequence[Sides]) -> dict[str, Estimate]:
@@ -187,9 +187,12 @@ def discerning(rows: Sequence[Sides]) -> dict[str, Estimate]:
     def over_deals(
         some: Sequence[int], measure: Callable[[list[float], list[bool]], float | None]
     ) -> float | None:
-        truths = [one for at in some for one in so[at]]
-        found = [measure([float(one) for at in some for one in chance(odds[at])], truths) for odds in dealt]
-        there = [one for one in found if one is not None]
+        truths = [truth for at in some for truth in so[at]]
+        values = [
+            measure([float(likelihood) for at in some for likelihood in chance(odds[at])], truths)
+            for odds in dealt
+        ]
+        there = [value for value in values if value is not None]
         return sum(there) / len(there) if there else None
 
     places = range(len(rows))
@@ -205,13 +208,13 @@ def discerning(rows: Sequence[Sides]) -> dict[str, Estimate]:
 # --- the figures ----------------------------------------------------------------------------------
 def counted(hearings: Sequence[Hearing]) -> dict[str, Any]:
     """How many rows and witnesses there are, and the faults."""
-    heard = [testimony for row in hearings for testimony in row.testimonies]
+    testimonies = [testimony for row in hearings for testimony in row.testimonies]
     return {
         "rows": [row.example.row for row in hearings if not row.fault],
         "failed rows": {str(row.example.row): row.fault for row in hearings if row.fault},
-        "witnesses": len(heard),
-        "faulty witnesses": sum(bool(one.reply.fault) for one in heard),
-        "witnesses who answer": sum(bool(one.answer) for one in heard),
+        "witnesses": len(testimonies),
+        "faulty witnesses": sum(bool(testimony.reply.fault) for testimony in testimonies),
+        "witnesses who answer": sum(bool(testimony.answer) for testimony in testimonies),
     }
 
 
@@ -227,7 +230,7 @@ def fitted(hearings: Sequence[Hearing], *, ranked: bool) -> dict[str, Any]:
     em = {ALL: scored(rows, every)} | {
         f"without {name}": scored(rows, [at for at in every if at != out]) for out, name in enumerate(names)
     }
-    found = {
+    figures = {
         "sides": sum(len(row.answers) for row in rows),
         "right sides": int(sum(row.right.sum() for row in rows)),
         "rows without a side": sum(not row.answers for row in rows),
@@ -236,7 +239,7 @@ def fitted(hearings: Sequence[Hearing], *, ranked: bool) -> dict[str, Any]:
             name: {"weight": float(whole.weights[at]), "mean": float(whole.means[at])}
             for at, name in enumerate(names)
         },
-        **{name: asdict(one) for name, one in discerning(rows).items()},
+        **{name: asdict(value) for name, value in discerning(rows).items()},
         "em": {
             label: {reading: {bar: mean(by[reading][bar]) for bar in by[reading]} for reading in READINGS}
             for label, by in em.items()
@@ -245,7 +248,7 @@ def fitted(hearings: Sequence[Hearing], *, ranked: bool) -> dict[str, Any]:
             label: {reading: by[reading][MIDDLE] for reading in READINGS} for label, by in em.items()
         },
     }
-    return dict(rounded(found))
+    return dict(rounded(figures))
 
 
 # --- the report -----------------------------------------------------------------------------------
@@ -290,26 +293,27 @@ def _by_order(fits: Mapping[str, Any]) -> str:
     return f" EM strict at threshold 0 is {told(ranked)} ranked and {told(unranked)} unranked: {against(unranked, ranked)}."
 
 
-def _told(title: str, one: Mapping[str, Any]) -> list[str]:
-    features = one["features"].items()
-    constants = [["bias", f"{one['bias']:.3f}", "–", f"{BIAS:g}" if title == "ranked" else "–", "–"]]
+def _told(title: str, figures: Mapping[str, Any]) -> list[str]:
+    features = figures["features"].items()
+    constants = [["bias", f"{figures['bias']:.3f}", "–", f"{BIAS:g}" if title == "ranked" else "–", "–"]]
     constants += [
         [name, f"{got['weight']:.3f}", f"{got['mean']:.3f}", *_used(name, title)] for name, got in features
     ]
     lines = [
         f"## {title.capitalize()}",
         "",
-        f"{one['sides']} sides, {one['right sides']} of them right; {one['rows without a side']} row(s) without any. "
-        f"ROC AUC {_spanned(one['ROC AUC'])}, calibration error (ten bins) {_spanned(one['calibration error'])}.",
+        f"{figures['sides']} sides, {figures['right sides']} of them right; {figures['rows without a side']} row(s) without any. "
+        f"ROC AUC {_spanned(figures['ROC AUC'])}, calibration error (ten bins) {_spanned(figures['calibration error'])}.",
         "",
         table(["feature", "weight", "mean", "weight in use", "mean in use"], constants),
     ]  # fmt: skip
     for reading in READINGS:
         rows = [
-            [label, *(f"{value:.3f}" for value in by[reading].values())] for label, by in one["em"].items()
+            [label, *(f"{value:.3f}" for value in by[reading].values())]
+            for label, by in figures["em"].items()
         ]
-        lines += ["", table([f"EM {reading}, by threshold", *one["em"][ALL][reading]], rows)]
-    at_zero = one["em of rows at threshold 0"]
+        lines += ["", table([f"EM {reading}, by threshold", *figures["em"][ALL][reading]], rows)]
+    at_zero = figures["em of rows at threshold 0"]
     cells = [[label, *(_beside(at_zero, label, reading) for reading in READINGS)] for label in at_zero]
     head = ["EM at threshold 0", *(f"{reading}; change" for reading in READINGS)]
     return [*lines, "", table(head, cells)]
@@ -318,19 +322,21 @@ def _told(title: str, one: Mapping[str, Any]) -> list[str]:
 def _used(name: str, title: str) -> list[str]:
     """The constants in use, where they come from this fit."""
     weight, mean = next(usual for feature, usual in WEIGHTS.items() if feature == name)
-    own = title == "ranked" or name == ONLY[False]
-    return [f"{weight:g}", f"{mean:g}"] if own else ["–", "–"]
+    reported = title == "ranked" or name == ONLY[False]
+    return [f"{weight:g}", f"{mean:g}"] if reported else ["–", "–"]
 
 
 def _beside(columns: Mapping[str, Any], label: str, reading: str) -> str:
-    own, every = (columns[one][reading] for one in (label, ALL))
+    own, every = (columns[name][reading] for name in (label, ALL))
     return told(own) if label == ALL else f"{told(own)}; {against(own, every)}"
 
 
-def _spanned(one: Mapping[str, Any]) -> str:
-    if one["mean"] is None:
+def _spanned(span: Mapping[str, Any]) -> str:
+    if span["mean"] is None:
         return "–"
-    return f"{one['mean']:.3f}" + ("" if one["low"] is None else f" [{one['low']:.3f}, {one['high']:.3f}]")
+    return f"{span['mean']:.3f}" + (
+        "" if span["low"] is None else f" [{span['low']:.3f}, {span['high']:.3f}]"
+    )
 
 
 # --- the command ----------------------------------------------------------------------------------
@@ -353,7 +359,7 @@ def main(words: Sequence[str] | None = None, kit: Kit | None = None) -> None:
         )
         kit = build_kit(settings, say=say)
     identity = identify(f"ramdocs:{arguments.data}")
-    odd = [one for one in load(f"ramdocs:{arguments.data}") if one.row % 2 == 1]
+    odd = [example for example in load(f"ramdocs:{arguments.data}") if example.row % 2 == 1]
     hearings = over(odd, partial(hear, kit=kit), label="rows heard")
     out: dict[str, Any] = {
         "model": kit.model.name,

@@ -66,9 +66,9 @@ def main() -> None:
     print_correctness(drawn(load(f"judged_answers:{arguments.answers}"), arguments.rows, arguments.seed), kit)
     if arguments.claims:
         claims = [
-            one
-            for one in load(f"expertqa:{arguments.claims}")
-            if one.passages and one.metadata["support"] in SUPPORTED
+            claim
+            for claim in load(f"expertqa:{arguments.claims}")
+            if claim.passages and claim.metadata["support"] in SUPPORTED
         ]
         print_faithfulness(drawn(claims, arguments.rows, arguments.seed), kit)
     print(f"This run took {time.perf_counter() - start:.0f} s (calls that the journal had took none).")
@@ -101,14 +101,14 @@ def print_correctness(examples: Sequence[Example], kit: Kit) -> None:
         Case(question=example.question, answer=example.metadata["answer"], reference=example.gold[0])
         for example in examples
     ]
-    found = graded(examples, cases, kit, correctness)
+    grades = graded(examples, cases, kit, correctness)
     print("## Correctness, against a 70B judge\n")
-    compared = report(found, lambda one: nearest(one.metadata["correctness"]), CORRECTNESS, "70B")
-    lower = [(nearest(one.metadata["correctness"], up=False), grade) for one, _, grade in compared]
+    compared = report(grades, lambda example: nearest(example.metadata["correctness"]), CORRECTNESS, "70B")
+    lower = [(nearest(example.metadata["correctness"], up=False), grade) for example, _, grade in compared]
     print(f"* with halves to the lower grade: quadratic kappa {shown(lower, CORRECTNESS, 'quadratic')}")
     raw = [
-        (float(one.metadata["correctness"]), expected(grade, CORRECTNESS))
-        for one, grade in found
+        (float(example.metadata["correctness"]), expected(grade, CORRECTNESS))
+        for example, grade in grades
         if grade.grade is not None
     ]
     both = [(theirs, ours) for theirs, ours in raw if ours is not None]
@@ -118,14 +118,14 @@ def print_correctness(examples: Sequence[Example], kit: Kit) -> None:
             f"* rank correlation of its score with our mean grade by probability: {rank:.3f} (n {len(both)})"
         )
     for system in sorted({example.metadata["part"] for example in examples}):
-        own = [(theirs, ours) for one, theirs, ours in compared if one.metadata["part"] == system]
-        means = [estimate([float(pair[side]) for pair in own]) for side in (0, 1)]
-        told = ", ".join(
+        pairs = [(theirs, ours) for example, theirs, ours in compared if example.metadata["part"] == system]
+        means = [estimate([float(pair[side]) for pair in pairs]) for side in (0, 1)]
+        text = ", ".join(
             f"{name} {mean.mean:.3f}"
             for name, mean in zip(("70B", "ours"), means, strict=True)
             if mean.mean is not None
         )
-        print(f"* {system}, mean grade (n {len(own)}): {told}")
+        print(f"* {system}, mean grade (n {len(pairs)}): {text}")
     print()
 
 
@@ -144,11 +144,11 @@ def print_faithfulness(examples: Sequence[Example], kit: Kit) -> None:
         "A claim is less than an answer, and experts never say -1 here (a claim without evidence is not asked"
         " about): this tells Full from less, no more.\n"
     )
-    found = graded(examples, cases, kit, faithfulness)
-    report(found, lambda one: SUPPORTED[one.metadata["support"]], FAITHFULNESS, "experts")
+    grades = graded(examples, cases, kit, faithfulness)
+    report(grades, lambda example: SUPPORTED[example.metadata["support"]], FAITHFULNESS, "experts")
     merged = [
-        (SUPPORTED[one.metadata["support"]], max(grade.grade, 0))
-        for one, grade in found
+        (SUPPORTED[example.metadata["support"]], max(grade.grade, 0))
+        for example, grade in grades
         if grade.grade is not None
     ]
     low = resampled(merged, lambda some: kappa([a for a, _ in some], [b for _, b in some], [0, 1]))
@@ -157,19 +157,21 @@ def print_faithfulness(examples: Sequence[Example], kit: Kit) -> None:
 
 
 def report(
-    found: Sequence[tuple[Example, Grade]],
+    grades: Sequence[tuple[Example, Grade]],
     truth: Callable[[Example], int],
     menu: Mapping[str, int],
     who: str,
 ) -> list[tuple[Example, int, int]]:
     """Print counts, confusion and kappas; the examples with the other's grade and ours, where both are."""
-    compared = [(one, truth(one), own.grade, own) for one, own in found if own.grade is not None]
+    compared = [
+        (example, truth(example), grade.grade, grade) for example, grade in grades if grade.grade is not None
+    ]
     labels = sorted(menu.values())
     pairs = [(theirs, ours) for _, theirs, ours, _ in compared]
-    reasons = Counter(own.reason.partition(":")[0] for _, own in found if own.grade is None)
-    unasked = sum(own.margin is None for *_, own in compared)
-    told = "; ".join(f"{n} {why}" for why, n in reasons.items()) or "none"
-    print(f"n {len(found)}, graded {len(compared)} (of them {unasked} without a call), unscored: {told}.\n")
+    reasons = Counter(grade.reason.partition(":")[0] for _, grade in grades if grade.grade is None)
+    unasked = sum(grade.margin is None for *_, grade in compared)
+    text = "; ".join(f"{n} {why}" for why, n in reasons.items()) or "none"
+    print(f"n {len(grades)}, graded {len(compared)} (of them {unasked} without a call), unscored: {text}.\n")
     print(f"| {who} \\ ours | " + " | ".join(map(str, labels)) + " | sum |")
     print("| ---: |" + " ---: |" * (len(labels) + 1))
     table = confusion([theirs for theirs, _ in pairs], [ours for _, ours in pairs], labels)
@@ -178,12 +180,14 @@ def report(
     most = max(Counter(theirs for theirs, _ in pairs).values(), default=0)
     print(f"\n* the same grade: {same(pairs)}; always saying the commonest grade: {most}")
     print(f"* quadratic kappa {shown(pairs, menu, 'quadratic')}, linear {shown(pairs, menu, 'linear')}")
-    asked = [(own.margin, theirs, ours) for _, theirs, ours, own in compared if own.margin is not None]
-    if asked:
-        middle = median(margin for margin, *_ in asked)
-        sure = [(theirs, ours) for margin, theirs, ours in asked if margin >= middle]
+    margins = [
+        (grade.margin, theirs, ours) for _, theirs, ours, grade in compared if grade.margin is not None
+    ]
+    if margins:
+        middle = median(margin for margin, *_ in margins)
+        sure = [(theirs, ours) for margin, theirs, ours in margins if margin >= middle]
         print(f"* median margin of the judge {middle:.2f}; at or above it the same grade: {same(sure)}")
-    return [(one, theirs, ours) for one, theirs, ours, _ in compared]
+    return [(example, theirs, ours) for example, theirs, ours, _ in compared]
 
 
 def same(pairs: Sequence[tuple[int, int]]) -> str:
@@ -194,8 +198,8 @@ def same(pairs: Sequence[tuple[int, int]]) -> str:
 def shown(pairs: Sequence[tuple[int, int]], menu: Mapping[str, int], weights: Weights) -> str:
     """A weighted kappa with its bootstrap interval over the rows."""
     labels = sorted(menu.values())
-    found = resampled(pairs, lambda some: kappa([a for a, _ in some], [b for _, b in some], labels, weights))
-    return "not defined" if found.mean is None else f"{found.mean:.3f}{between(found.low, found.high)}"
+    spread = resampled(pairs, lambda some: kappa([a for a, _ in some], [b for _, b in some], labels, weights))
+    return "not defined" if spread.mean is None else f"{spread.mean:.3f}{between(spread.low, spread.high)}"
 
 
 def between(low: float | None, high: float | None) -> str:

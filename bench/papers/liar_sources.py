@@ -52,17 +52,19 @@ def learned(speakers: list[NDArray[np.bool_]], labelled: int, mean: float) -> di
     The prior is Beta with the mean of the labels of all other speakers (`mean`) and the weight of two.
     """
     generator = np.random.default_rng(labelled)
-    found: dict[str, list[float]] = {"pcc": [], "srcc": [], "guessed": [], "width": []}
+    figures: dict[str, list[float]] = {"pcc": [], "srcc": [], "guessed": [], "width": []}
     for _ in range(SPLITS):
         shuffled = [generator.permutation(speaker) for speaker in speakers]
-        held = np.array([said[:HELD_OUT].mean() for said in shuffled])
-        right = np.array([said[HELD_OUT : HELD_OUT + labelled].sum() for said in shuffled], dtype=np.float64)
+        accuracy = np.array([statements[:HELD_OUT].mean() for statements in shuffled])
+        right = np.array(
+            [statements[HELD_OUT : HELD_OUT + labelled].sum() for statements in shuffled], dtype=np.float64
+        )
         level, low, high = posterior(right, np.full(len(right), float(labelled)), mean=mean)
-        found["pcc"].append(pearson(level, held))
-        found["srcc"].append(spearman(level, held))
-        found["guessed"].append(float(np.where(level >= 0.5, held, 1 - held).mean()))
-        found["width"].append(float((high - low).mean()))
-    return {name: np.array(values) for name, values in found.items()}
+        figures["pcc"].append(pearson(level, accuracy))
+        figures["srcc"].append(spearman(level, accuracy))
+        figures["guessed"].append(float(np.where(level >= 0.5, accuracy, 1 - accuracy).mean()))
+        figures["width"].append(float((high - low).mean()))
+    return {name: np.array(values) for name, values in figures.items()}
 
 
 def shown(values: Floats) -> str:
@@ -85,14 +87,16 @@ def page(file: Path) -> str:
     whole = discover(votes)
     share = np.array([np.mean(truth[name]) for name in sorted(truth)])
     often = np.array([len(truth[name]) for name in sorted(truth)])
-    panel = [np.array(said) for said in truth.values() if len(said) >= HELD_OUT + max(LABELLED)]
-    others = [said for said in truth.values() if len(said) < HELD_OUT + max(LABELLED)]
-    mean = float(np.mean([one for said in others for one in said]))
+    panel = [
+        np.array(statements) for statements in truth.values() if len(statements) >= HELD_OUT + max(LABELLED)
+    ]
+    others = [statements for statements in truth.values() if len(statements) < HELD_OUT + max(LABELLED)]
+    mean = float(np.mean([statement for statements in others for statement in statements]))
     seen = plain.checked & (often >= 5)
-    split = [np.array_split(np.random.default_rng(0).permutation(said), 2) for said in panel]
+    split = [np.array_split(np.random.default_rng(0).permutation(statements), 2) for statements in panel]
     halves = spearman(np.array([a.mean() for a, _ in split]), np.array([b.mean() for _, b in split]))
     reliability = plain.reliability
-    spread = np.quantile([said.mean() for said in panel], [0.1, 0.9])
+    spread = np.quantile([statements.mean() for statements in panel], [0.1, 0.9])
     lines = [
         "# LIAR: speakers as sources, claims as yes or no",
         "",
@@ -129,9 +133,9 @@ def page(file: Path) -> str:
         "| ---: | ---: | ---: | ---: | ---: |",
     ]
     for labelled in LABELLED:
-        found = learned(panel, labelled, mean)
+        figures = learned(panel, labelled, mean)
         cells = [
-            shown(found["pcc"]), shown(found["srcc"]), f"{found['guessed'].mean():.3f}", f"{found['width'].mean():.2f}"
+            shown(figures["pcc"]), shown(figures["srcc"]), f"{figures['guessed'].mean():.3f}", f"{figures['width'].mean():.2f}"
         ]  # fmt: skip
         lines.append(f"| {labelled} | " + " | ".join(cells) + " |")
     lines += [

@@ -71,25 +71,25 @@ def same_rows(contents: Contents) -> list[str]:
     rows = by_entrant(contents)
     lines = []
     for label, records in rows.items():
-        given = list(records.values())
-        done = [one for one in given if not one.fault]
-        even = [one for one in given if one.row % 2 == 0]
+        all_records = list(records.values())
+        done = [record for record in all_records if not record.fault]
+        even = [record for record in all_records if record.row % 2 == 0]
         lines.append(
             [
                 label,
-                len(given),
-                len(given) - len(done),
-                sum(one.abstained is not None for one in done),
-                told([score(one) for one in given], 1),
-                told([score(one) for one in even], 1),
-                told([score(one, "f1") for one in given], 1),
-                f"{sum(one.rounds for one in done) / max(len(done), 1):.2f}",
-                f"{sum(one.usage.calls for one in done) / max(len(done), 1):.1f}",
-                mean([one.usage.prompt_tokens for one in done]),
-                mean([one.usage.completion_tokens for one in done]),
+                len(all_records),
+                len(all_records) - len(done),
+                sum(record.abstained is not None for record in done),
+                told([score(record) for record in all_records], 1),
+                told([score(record) for record in even], 1),
+                told([score(record, "f1") for record in all_records], 1),
+                f"{sum(record.rounds for record in done) / max(len(done), 1):.2f}",
+                f"{sum(record.usage.calls for record in done) / max(len(done), 1):.1f}",
+                mean([record.usage.prompt_tokens for record in done]),
+                mean([record.usage.completion_tokens for record in done]),
             ]
         )
-    many = sum(one.row % 2 == 0 for one in next(iter(rows.values())).values())
+    many = sum(record.row % 2 == 0 for record in next(iter(rows.values())).values())
     head = ["method", "n", "failed", "abstained", "EM", f"EM, {many} even rows", "F1"]
     text = ["## All methods on the same rows", ""]
     text += [
@@ -113,9 +113,9 @@ def _beside(rows: Rows, other: Rows) -> str:
     return _paired(*({key: _share(record) for key, record in some.items()} for some in (rows, other)))
 
 
-def _paired(one: Mapping[Key, float | None], other: Mapping[Key, float | None]) -> str:
-    both = [key for key in one if key in other]
-    return against(*([some[key] for key in both] for some in (one, other)))
+def _paired(first: Mapping[Key, float | None], other: Mapping[Key, float | None]) -> str:
+    both = [key for key in first if key in other]
+    return against(*([some[key] for key in both] for some in (first, other)))
 
 
 def _share(record: Record) -> float | None:
@@ -134,7 +134,9 @@ def by_level(contents: Contents, kind: str) -> list[str]:
     for label, records in rows.items():
         failed = sum(bool(record.fault) for record in records.values())
         at = [[record for key, record in records.items() if key in levels[name]] for name in names]
-        cells = [told([score(one, metric) for one in some], 1) for metric in ("em", "f1") for some in at]
+        cells = [
+            told([score(record, metric) for record in some], 1) for metric in ("em", "f1") for some in at
+        ]
         lines.append([label, "/".join(str(len(some)) for some in at), failed, *cells])
     head = [f"{title} at {name}" for title in ("EM", "F1") for name in names]
     text = [
@@ -148,16 +150,16 @@ def by_level(contents: Contents, kind: str) -> list[str]:
         "",
     ]
     # The builder writes the levels of a question one after the other.
-    asked = {key: about["row"] // len(names) for key, about in contents.examples.items()}
+    questions = {key: about["row"] // len(names) for key, about in contents.examples.items()}
     text += [f"EM as a share at {names[-1]} beside {names[0]}, paired on the same questions:", ""]
     for label, records in rows.items():
         first, last = (
-            {asked[key]: _share(record) for key, record in records.items() if key in levels[name]}
+            {questions[key]: _share(record) for key, record in records.items() if key in levels[name]}
             for name in (names[0], names[-1])
         )
         text.append(f"- {label}: {_paired(last, first)}")
     if "madam_rag" in rows:
-        whole = {label: _means(records, asked) for label, records in rows.items()}
+        whole = {label: _means(records, questions) for label, records in rows.items()}
         text += ["", "EM beside madam_rag as a share, each question's mean over its levels, paired:", ""]
         text += [
             f"- {label} − madam_rag: {_paired(whole[label], whole['madam_rag'])}"
@@ -169,13 +171,13 @@ def by_level(contents: Contents, kind: str) -> list[str]:
 
 def _heights(rows: Mapping[str, Rows], levels: Sequence[set[str]]) -> dict[str, list[float]]:
     """The mean EM of each method at each level, in per cent; a method without a score at one is left out."""
-    found = {}
+    means = {}
     for label, records in rows.items():
         scores = [[score(record) for key, record in records.items() if key in keys] for keys in levels]
-        known = [[one for one in some if one is not None] for some in scores]
+        known = [[value for value in some if value is not None] for some in scores]
         if all(known):
-            found[label] = [fmean(some) for some in known]
-    return found
+            means[label] = [fmean(some) for some in known]
+    return means
 
 
 def plainly(kind: str, heights: Mapping[str, Sequence[float]]) -> list[str]:
@@ -190,29 +192,29 @@ def plainly(kind: str, heights: Mapping[str, Sequence[float]]) -> list[str]:
         return [f"Here madam_rag falls by {fall:.1f} points and concat by {other:.1f}: {end}"]
     if len(others) < 2:
         return []
-    high = sum(own > max(rest) for own, *rest in zip(ours, *others, strict=True))
+    high = sum(share > max(rest) for share, *rest in zip(ours, *others, strict=True))
     end = "as in the paper." if high == len(ours) else "OTHER THAN in the paper."
     return [
         f"Here madam_rag stands highest of the methods of the paper at {high} of {len(ours)} levels: {end}"
     ]
 
 
-def _means(records: Rows, asked: Mapping[str, int]) -> Mapping[int, float | None]:
+def _means(records: Rows, questions: Mapping[str, int]) -> Mapping[int, float | None]:
     """The mean score of each question over its levels; None where one of them is a fault."""
     shares: dict[int, list[float | None]] = defaultdict(list)
     for key, record in records.items():
-        shares[asked[key]].append(_share(record))
+        shares[questions[key]].append(_share(record))
     return {
-        name: None if None in some else sum(one for one in some if one is not None) / len(some)
+        name: None if None in some else sum(value for value in some if value is not None) / len(some)
         for name, some in shares.items()
     }
 
 
 def page(runs: Path) -> str:
     """The page of the runs that there are."""
-    kept = {name: runs / name for name in ("ramdocs", "ramdocs-figure3", *LEVELS)}
-    found = {name: read_journal(folder) for name, folder in kept.items() if folder.exists()}
-    first = next(iter(found.values()))
+    folders = {name: runs / name for name in ("ramdocs", "ramdocs-figure3", *LEVELS)}
+    journals = {name: read_journal(folder) for name, folder in folders.items() if folder.exists()}
+    first = next(iter(journals.values()))
     text = [
         "# MADAM-RAG's tables and figures on RAMDocs",
         "",
@@ -220,16 +222,16 @@ def page(runs: Path) -> str:
         f"Model: {first.manifest.model} ({first.manifest.engine}).",
         "",
     ]
-    if "ramdocs" in found:
-        text += same_rows(found["ramdocs"])
-    tables = [kept[name] for name in ("ramdocs", "ramdocs-figure3") if name in found]
+    if "ramdocs" in journals:
+        text += same_rows(journals["ramdocs"])
+    tables = [folders[name] for name in ("ramdocs", "ramdocs-figure3") if name in journals]
     if tables:
         text += ["## Beside the paper's figures", ""]
-        said = markdown(paper_tables("madam", tables)).replace("\n#", "\n##").splitlines()
-        text += [*said[2:], "", SELF_RAG, ""]
+        lines = markdown(paper_tables("madam", tables)).replace("\n#", "\n##").splitlines()
+        text += [*lines[2:], "", SELF_RAG, ""]
     for kind in LEVELS:
-        if kind in found:
-            text += by_level(found[kind], kind)
+        if kind in journals:
+            text += by_level(journals[kind], kind)
     return "\n".join(text).rstrip() + "\n"
 
 

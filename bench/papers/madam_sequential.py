@@ -77,38 +77,38 @@ def sequential(
 ) -> Answer:
     """The paper's loop, one call at a time."""
     shuffled = random.Random(seed)
-    heard, said, answers = "", [""] * len(passages), []
+    history, replies, answers = "", [""] * len(passages), []
     turn = 0
     for turn in range(1, rounds + 1):
-        before = [_answer(one) for one in said]
-        said = [_read(question, passage, heard, kit) for passage in passages]
-        order = shuffled.sample(range(len(said)), len(said))
-        responses = "\n".join(f"Agent {n}: {said[at]}" for n, at in enumerate(order, 1))
-        heard = _one(
+        before = [_answer(reply) for reply in replies]
+        replies = [_read(question, passage, history, kit) for passage in passages]
+        order = shuffled.sample(range(len(replies)), len(replies))
+        responses = "\n".join(f"Agent {n}: {replies[at]}" for n, at in enumerate(order, 1))
+        history = _one(
             kit, "aggregator", AGGREGATOR, AGGREGATOR_TASK.format(question=question, responses=responses)
         )
-        answers = _answers(heard)
-        if turn > 1 and [squad_normalise(one) for one in before] == [
-            squad_normalise(_answer(one)) for one in said
+        answers = _answers(history)
+        if turn > 1 and [squad_normalise(answer) for answer in before] == [
+            squad_normalise(_answer(reply)) for reply in replies
         ]:
             break
     return Answer(question=question, answers=tuple(answers), rounds=turn)
 
 
-def _read(question: str, passage: Passage, heard: str, kit: Kit) -> str:
-    history = HEARD.format(heard=heard) if heard else ""
+def _read(question: str, passage: Passage, earlier: str, kit: Kit) -> str:
+    history = HEARD.format(heard=earlier) if earlier else ""
     task = READER_TASK.format(
         question=question,
         document=passage.text,
         history=history,
-        others=" and what the other agents said" if heard else "",
+        others=" and what the other agents said" if earlier else "",
     )
     return _one(kit, "reader", READER, task)
 
 
 def _one(kit: Kit, role: str, system: str, task: str) -> str:
-    (word,) = kit.complete(role, [chat(system, task)], Sampling(max_tokens=NEW_TOKENS))
-    return " ".join(word.text.split())
+    (reply,) = kit.complete(role, [chat(system, task)], Sampling(max_tokens=NEW_TOKENS))
+    return " ".join(reply.text.split())
 
 
 def _answer(reply: str) -> str:
@@ -123,11 +123,11 @@ def _answers(reply: str) -> list[str]:
     listed = match[1] if match else reply
     quoted = re.findall(r'"([^"]+)"', listed)
     parts = quoted or re.split(r"\s*[,;]\s+", listed.strip(" .'[]{}"))
-    kept: list[str] = []
-    for part in (one.strip(" .'\"[]{}") for one in parts):
-        if part and not is_unknown(part) and part not in kept:
-            kept.append(part)
-    return kept
+    answers: list[str] = []
+    for part in (answer.strip(" .'\"[]{}") for answer in parts):
+        if part and not is_unknown(part) and part not in answers:
+            answers.append(part)
+    return answers
 
 
 def measure(name: str, example: Example, kit: Kit) -> dict[str, Any]:
@@ -137,8 +137,8 @@ def measure(name: str, example: Example, kit: Kit) -> dict[str, Any]:
     if name == "sequential":
         answer = sequential(example.question, example.passages, kit.with_trace(trace))
     else:
-        held = Kit(model=kit.model, retriever=InMemory(example.passages))
-        answer = ask(example.question, kit=held, strategy="madam_rag", verify=False, trace=trace)
+        reader = Kit(model=kit.model, retriever=InMemory(example.passages))
+        answer = ask(example.question, kit=reader, strategy="madam_rag", verify=False, trace=trace)
     seconds = time.perf_counter() - start
     usage = trace.usage()
     seconds = max(seconds, usage.seconds)  # a call from the journal took what it took
@@ -189,23 +189,23 @@ def summary(records: Sequence[dict[str, Any]]) -> str:
         "",
     ]
     for key in sorted(ours[0]["scores"]):
-        means = [_mean([one["scores"][key] for one in side]) for side in (ours, theirs)]
+        means = [_mean([scored["scores"][key] for scored in side]) for side in (ours, theirs)]
         lines.append(f"- {key}: {means[0]} against {means[1]}")
     return "\n".join(lines) + "\n"
 
 
 def _mean(values: Sequence[float | None]) -> str:
-    known = [one for one in values if one is not None]
+    known = [value for value in values if value is not None]
     counted = "" if len(known) == len(values) else f" (of {len(known)})"
     return f"{statistics.fmean(known):.3f}{counted}" if known else "none"
 
 
-def _tokens(one: dict[str, Any]) -> int:
-    return int(one["prompt_tokens"] + one["completion_tokens"])
+def _tokens(record: dict[str, Any]) -> int:
+    return int(record["prompt_tokens"] + record["completion_tokens"])
 
 
-def _f1(one: dict[str, Any]) -> float:
-    return float(one["scores"]["f1_lenient"])
+def _f1(record: dict[str, Any]) -> float:
+    return float(record["scores"]["f1_lenient"])
 
 
 def _sum(records: Sequence[dict[str, Any]], key: str) -> float:
@@ -230,7 +230,7 @@ def main() -> None:
     measure("madam_rag", examples[-1], kit)  # loads and warms the engine; not counted
     for example in examples:
         for name in ("madam_rag", "sequential") if example.row % 2 else ("sequential", "madam_rag"):
-            if any(one["row"] == example.row and one["system"] == name for one in done):
+            if any(old["row"] == example.row and old["system"] == name for old in done):
                 continue
             record = measure(name, example, kit)
             done.append(record)

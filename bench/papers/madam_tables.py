@@ -81,8 +81,8 @@ def steps(arguments: argparse.Namespace) -> Iterator[Step]:
     Figure 4 is told by the reports of its sets, by level: the paper's text has no figures to stand beside.
     """
     ramdocs, out = f"ramdocs:{arguments.data}", Path(arguments.out)
-    here = ROWS.relative_to(Path.cwd()) if ROWS.is_relative_to(Path.cwd()) else ROWS
-    same = ["--rows", str(here), "--limit", str(arguments.rows)]
+    path = ROWS.relative_to(Path.cwd()) if ROWS.is_relative_to(Path.cwd()) else ROWS
+    same = ["--rows", str(path), "--limit", str(arguments.rows)]
     folders = []
     if "table1" in arguments.parts:
         folders.append(out / "ramdocs")
@@ -114,7 +114,7 @@ def _run(
 ) -> Step:
     """One evaluation; its folder is its journal, where running again goes on."""
     words = ["eval", "run", dataset, "--strategy", strategies, "--out", str(out), *rows]
-    words += [word for setting in settings for word in ("--set", setting)]
+    words += [argument for setting in settings for argument in ("--set", setting)]
     words += ["--workers", str(arguments.workers), *(("--model", arguments.model) if arguments.model else ())]
     return Step(words=tuple(words))
 

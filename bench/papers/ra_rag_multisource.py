@@ -98,8 +98,8 @@ def asked_all(built: MultiSource, split: str, kit: Kit) -> tuple[list[Example], 
 
     chosen = [example for example in built.examples if example.metadata["split"] == split]
     both = list(zip(chosen, over(chosen, heard, label=f"panel, {split}"), strict=True))
-    found = [(one, said) for one, said in both if said is not None]
-    return [one for one, _ in found], [said for _, said in found]
+    answered = [(example, poll) for example, poll in both if poll is not None]
+    return [example for example, _ in answered], [poll for _, poll in answered]
 
 
 def plain_part(built: MultiSource, kit: Kit, out: dict[str, Any]) -> None:
@@ -108,8 +108,8 @@ def plain_part(built: MultiSource, kit: Kit, out: dict[str, Any]) -> None:
     if "asked" in out:
         tests = [test for test in tests if test.row in out["asked"]["rows"]]
     for label, strategy, options in PLAIN:
-        asked = over(tests, lambda one, s=strategy, o=options: put(one, kit, s, o), label=label)  # type: ignore[misc]
-        enter(out, tests, label, asked)
+        answers = over(tests, lambda example, s=strategy, o=options: put(example, kit, s, o), label=label)  # type: ignore[misc]
+        enter(out, tests, label, answers)
 
 
 def main_part(built: MultiSource, kit: Kit, out: dict[str, Any]) -> None:
@@ -127,26 +127,28 @@ def main_part(built: MultiSource, kit: Kit, out: dict[str, Any]) -> None:
     out["estimates"] = {}
     for tau in (0.1, stricter(built, panels)):
         mark = "" if tau == 0.1 else f", tau {tau:g}"
-        heard, spoken = ([again(one, tau, kit) if mark else one for one in part] for part in (panels, tested))
-        found = estimate(votes_of(heard, names))
-        known = sources_of(found, names)
-        out["estimates"][f"{tau:g}"] = estimates(built, heard, found, known)
-        plain = weighed(known, found.options)
+        estimating, spoken = (
+            [again(poll, tau, kit) if mark else poll for poll in part] for part in (panels, tested)
+        )
+        estimated = estimate(votes_of(estimating, names))
+        known = sources_of(estimated, names)
+        out["estimates"][f"{tau:g}"] = estimates(built, estimating, estimated, known)
+        plain = weighed(known, estimated.options)
         for label, weights in (
             ("majority vote over sources", None),
             (LAST, plain),
-            ("ours: lower bounds, never negative", weighed(known, found.options, low=True)),
-            ("Oracle WMV, all sources", weighed(truth, found.options)),
+            ("ours: lower bounds, never negative", weighed(known, estimated.options, low=True)),
+            ("Oracle WMV, all sources", weighed(truth, estimated.options)),
         ):
-            enter(out, tests, label + mark, [one.voted(weights, plain) for one in spoken])
-        few = [first(one, plain, KAPPA).voted(plain) for one in spoken]
+            enter(out, tests, label + mark, [poll.voted(weights, plain) for poll in spoken])
+        few = [first(poll, plain, KAPPA).voted(plain) for poll in spoken]
         enter(out, tests, f"ra_rag, estimated, kappa-RRSS{mark}", few, cost=False)
 
 
-def first(one: Panel, weights: Mapping[str, float], kappa: int) -> Panel:
+def first(poll: Panel, weights: Mapping[str, float], kappa: int) -> Panel:
     """The panel of the `kappa` heaviest sources that have an answer: kappa-RRSS (algorithm 1)."""
-    order = sorted((each.source for each in one.after if each.answer), key=lambda name: -weights[name])
-    return replace(one, votes={name: one.votes[name] for name in order[:kappa]})
+    order = sorted((each.source for each in poll.after if each.answer), key=lambda name: -weights[name])
+    return replace(poll, votes={name: poll.votes[name] for name in order[:kappa]})
 
 
 def stricter(built: MultiSource, panels: Sequence[Panel]) -> float:
@@ -155,13 +157,13 @@ def stricter(built: MultiSource, panels: Sequence[Panel]) -> float:
     By the sum of the shares kept and dropped (Youden's J); chosen on the questions to estimate on. It looks
     at which passages are on the question, never at which are true.
     """
-    by_question = {one.question: one for one in built.examples}
+    by_question = {test.question: test for test in built.examples}
     on: list[float] = []
     off: list[float] = []
-    for one in panels:
-        example = by_question[one.question]
+    for poll in panels:
+        example = by_question[poll.question]
         types = dict(zip((p.id for p in example.passages), example.metadata["types"], strict=True))
-        for each in one.after:
+        for each in poll.after:
             if each.consistency is not None:
                 about = any(types[p.id] != "irrelevant" for p in each.holding.passages)
                 (on if about else off).append(each.consistency)
@@ -171,21 +173,21 @@ def stricter(built: MultiSource, panels: Sequence[Panel]) -> float:
     return max(taus, key=lambda tau: np.mean([c >= tau for c in on]) - np.mean([c >= tau for c in off]))
 
 
-def again(one: Panel, tau: float, kit: Kit) -> Panel:
+def again(poll: Panel, tau: float, kit: Kit) -> Panel:
     """The panel under another tau, clustered anew: nobody is asked again."""
     after = tuple(
         each
         if each.consistency is None or each.consistency >= tau
         else replace(each, reply=replace(each.reply, answer=""))
-        for each in one.after
+        for each in poll.after
     )
-    clusters = cluster(one.question, [each.answer for each in after], kit.with_trace(Trace()))
+    clusters = cluster(poll.question, [each.answer for each in after], kit.with_trace(Trace()))
     votes = {each.source: vote for each, vote in zip(after, clusters.votes, strict=True)}
-    return replace(one, after=after, votes=votes, answers=clusters.answers, entailments=clusters.calls)
+    return replace(poll, after=after, votes=votes, answers=clusters.answers, entailments=clusters.calls)
 
 
 def estimates(
-    built: MultiSource, panels: Sequence[Panel], found: Estimate, known: Mapping[str, Source]
+    built: MultiSource, panels: Sequence[Panel], estimated: Estimate, known: Mapping[str, Source]
 ) -> dict[str, Any]:
     """What the estimate says of each source beside its truth."""
     true = [source.reliability or 0.0 for source in built.sources]
@@ -206,9 +208,9 @@ def estimates(
             for source in built.sources
         ],
         "pearson": float(np.corrcoef(np.array(both).T)[0, 1]) if len(both) > 2 else float("nan"),
-        "rounds": found.rounds,
-        "converged": found.converged,
-        "options": found.options,
+        "rounds": estimated.rounds,
+        "converged": estimated.converged,
+        "options": estimated.options,
         "questions": len(panels),
     }
 
@@ -216,58 +218,58 @@ def estimates(
 def _right(built: MultiSource, panels: Sequence[Panel], name: str) -> str:
     """How many of a source's answers in the panels are right: what a perfect estimate would find."""
     by_question = {example.question: example for example in built.examples}
-    said = [(one, each) for one in panels for each in one.after if each.source == name and each.answer]
-    right = sum(bears_any(each.answer, by_question[one.question].gold) for one, each in said)
-    return f"{right}/{len(said)}"
+    replies = [(poll, each) for poll in panels for each in poll.after if each.source == name and each.answer]
+    right = sum(bears_any(each.answer, by_question[poll.question].gold) for poll, each in replies)
+    return f"{right}/{len(replies)}"
 
 
 def enter(
-    out: dict[str, Any], tests: Sequence[Example], label: str, asked: Sequence[Asked], *, cost: bool = True
+    out: dict[str, Any], tests: Sequence[Example], label: str, answers: Sequence[Asked], *, cost: bool = True
 ) -> None:
     """Score what was answered, and keep the scores of each question."""
-    both = list(zip(tests, asked, strict=True))
-    kept = {
+    both = list(zip(tests, answers, strict=True))
+    scores = {
         name: score for name, score in out.get("scores", {}).items() if len(score["accuracy"]) == len(both)
     }
-    out["scores"] = kept  # scores of a run over other questions cannot be paired with these
+    out["scores"] = scores  # scores of a run over other questions cannot be paired with these
     out["scores"][label] = {
         "accuracy": [None if a.fault else accuracy(a.answers, e.gold) for e, a in both],
         "misled": [
             None if a.fault else float(any(stands(answer, lie) for answer in a.answers for lie in e.wrong))
             for e, a in both
         ],
-        "failed": sum(bool(a.fault) for a in asked),
-        "faults": sorted({a.fault for a in asked if a.fault}),
-        "abstained": sum(not a.answers and not a.fault for a in asked),
-        "tokens": float(np.mean([a.tokens() for a in asked])) if cost else None,
+        "failed": sum(bool(a.fault) for a in answers),
+        "faults": sorted({a.fault for a in answers if a.fault}),
+        "abstained": sum(not a.answers and not a.fault for a in answers),
+        "tokens": float(np.mean([a.tokens() for a in answers])) if cost else None,
         "reader calls": (
-            float(np.mean([a.calls("reader", "answerer", "aggregator") for a in asked])) if cost else None
+            float(np.mean([a.calls("reader", "answerer", "aggregator") for a in answers])) if cost else None
         ),
-        "judge calls": float(np.mean([a.calls("judge") for a in asked])) if cost else None,
+        "judge calls": float(np.mean([a.calls("judge") for a in answers])) if cost else None,
     }
     write(out)
 
 
 def kinds(built: MultiSource, panels: Sequence[Panel]) -> dict[str, Any]:
     """Kinds of answers by kind of passage, at several tau: shares of the cells (question, source)."""
-    by_question = {one.question: one for one in built.examples}
+    by_question = {test.question: test for test in built.examples}
     tally: dict[str, Counter[str]] = {}
     uncalled: Counter[str] = Counter()
-    for one in panels:
-        example = by_question[one.question]
+    for poll in panels:
+        example = by_question[poll.question]
         types = dict(zip((p.id for p in example.passages), example.metadata["types"], strict=True))
         answers = dict(zip((p.id for p in example.passages), example.metadata["answers"], strict=True))
-        for before, after in zip(one.before, one.after, strict=True):
+        for before, after in zip(poll.before, poll.after, strict=True):
             read = [passage.id for passage in before.holding.passages]
-            own = next((name for name in read if types[name] != "irrelevant"), "")
-            kind = types[own] if own else "irrelevant"
+            relevant = next((name for name in read if types[name] != "irrelevant"), "")
+            kind = types[relevant] if relevant else "irrelevant"
             uncalled[kind] += not before.asked
             for tau in TAUS:
-                kept = before.answer
+                answer = before.answer
                 if tau and after.consistency is not None and after.consistency < tau:
-                    kept = ""
+                    answer = ""
                 tally.setdefault(f"{kind} {tau}", Counter())[
-                    _kind_of(kept, example, answers[own] if kind == "misinformation" else "")
+                    _kind_of(answer, example, answers[relevant] if kind == "misinformation" else "")
                 ] += 1
     return {
         "cells": {
@@ -301,7 +303,7 @@ class Walk:
 
 
 def _walk(
-    one: Panel,
+    poll: Panel,
     retriever: InMemory,
     known: Mapping[str, Source],
     weights: Mapping[str, float],
@@ -312,13 +314,13 @@ def _walk(
 
     The clusters are those of the panel, so that the tokens are of reading and of f_align alone.
     """
-    own = replace(kit, retriever=Among(retriever, frozenset(known))).with_trace(Trace())
+    reader = replace(kit, retriever=Among(retriever, frozenset(known))).with_trace(Trace())
     rate = {name: 0.5 if each.reliability is None else each.reliability for name, each in known.items()}
-    order = sorted(retrieve_per_source(one.question, own), key=lambda each: -rate[each.source])
-    heard, rounds = _ask(one.question, order, own, KAPPA, 0.1, selection, 96)
-    votes = {each.source: one.votes[each.source] if each.answer else -1 for each in heard}
-    won = replace(one, votes=votes, trace=own.trace).voted(weights)
-    return Walk(heard=heard, rounds=rounds, asked=won)
+    order = sorted(retrieve_per_source(poll.question, reader), key=lambda each: -rate[each.source])
+    replies, rounds = _ask(poll.question, order, reader, KAPPA, 0.1, selection, 96)
+    votes = {each.source: poll.votes[each.source] if each.answer else -1 for each in replies}
+    won = replace(poll, votes=votes, trace=reader.trace).voted(weights)
+    return Walk(heard=replies, rounds=rounds, asked=won)
 
 
 def cost_part(
@@ -329,39 +331,39 @@ def cost_part(
     On replay the questions that were asked alone, of sources that were asked.
     """
     pairs = [asked_all(built, split, kit) for split in (ESTIMATE, TEST)]
-    tests = [one for some, _ in pairs for one in some]
-    panels = [one for _, some in pairs for one in some]
+    tests = [example for some, _ in pairs for example in some]
+    panels = [poll for _, some in pairs for poll in some]
     whole = {test.question: InMemory(test.passages) for test in tests}
     halves = [[n for n in range(len(tests)) if n % 2 == part] for part in (0, 1)]
     rows: dict[str, Any] = {}
     for count in counts:
         names = [source.name for source in built.sources][:count]
-        found = [estimate(votes_of([panels[n] for n in half], names)) for half in halves]
+        estimated = [estimate(votes_of([panels[n] for n in half], names)) for half in halves]
         walks: dict[str, list[Walk]] = {"all": [], "rrss": [], "rss": []}
         walked: list[Example] = []
         for n, one in enumerate(panels):
-            other = found[1 - n % 2]  # of the half that this question is not in
+            other = estimated[1 - n % 2]  # of the half that this question is not in
             known = sources_of(other, names)
             weights = weighed(known, other.options)
             try:
-                own = {
+                lists = {
                     selection: _walk(one, whole[one.question], known, weights, selection, kit)
                     for selection in walks
                 }
             except NotJournalled:
                 continue
             walked.append(tests[n])
-            for selection, walk in own.items():
+            for selection, walk in lists.items():
                 walks[selection].append(walk)
         for selection, some in walks.items():
-            asked = [one.asked for one in some]
+            sources = [one.asked for one in some]
             rows[f"{count} {selection}"] = {
                 "questions": len(walked),
-                "accuracy": told([accuracy(a.answers, e.gold) for a, e in zip(asked, walked, strict=True)]),
-                "reader tokens": float(np.mean([a.tokens("reader") for a in asked])),
-                "all tokens": float(np.mean([a.tokens() for a in asked])),
-                "reader calls": float(np.mean([a.calls("reader") for a in asked])),
-                "judge calls": float(np.mean([a.calls("judge") for a in asked])),
+                "accuracy": told([accuracy(a.answers, e.gold) for a, e in zip(sources, walked, strict=True)]),
+                "reader tokens": float(np.mean([a.tokens("reader") for a in sources])),
+                "all tokens": float(np.mean([a.tokens() for a in sources])),
+                "reader calls": float(np.mean([a.calls("reader") for a in sources])),
+                "judge calls": float(np.mean([a.calls("judge") for a in sources])),
                 "rounds": float(np.mean([one.rounds for one in some])),
             }
         least = float(np.mean([_least(one.heard) for one in walks["all"]]))
@@ -394,10 +396,10 @@ def texts_part(materials: Sequence[Material], kit: Kit, out: dict[str, Any]) -> 
     out["texts"] = {
         "questions": len(made),
         "wanted": 36 * len(made),
-        "passed": sum(one.made.get("generated", 0) for one in made),
+        "passed": sum(material.made.get("generated", 0) for material in made),
         "lies": sum(
-            sum(a != b for a, b in zip(one.lies, old.lies, strict=True))
-            for one, old in zip(made, materials, strict=True)
+            sum(a != b for a, b in zip(material.lies, old.lies, strict=True))
+            for material, old in zip(made, materials, strict=True)
         ),
         "seconds": round(time.perf_counter() - start),
         "example": [made[0].factual[0], made[0].lies[0].answer, made[0].lies[0].texts[0]],
@@ -411,8 +413,8 @@ _OUT = RESULTS / "papers" / "ra_rag_multisource.json.gz"
 def write(out: dict[str, Any]) -> None:
     """Keep what is known so far, as JSON and as Markdown."""
     path = Path(out["path"])
-    kept = {key: value for key, value in out.items() if key != "path"}
-    write_json(path, kept)
+    written = {key: value for key, value in out.items() if key != "path"}
+    write_json(path, written)
     write_whole(beside(path, ".md"), report(out))
 
 
@@ -453,9 +455,9 @@ def report(out: Mapping[str, Any]) -> str:
             "Paired differences of accuracy (bootstrap over questions, p two-sided, not adjusted):",
             "",
             *[
-                f"- {one} − {other}: {against(part[one]['accuracy'], part[other]['accuracy'])}"
-                for one in part if one.startswith(LAST)
-                for other in part if other != one and (", tau" in other) <= (", tau" in one)
+                f"- {label} − {other}: {against(part[label]['accuracy'], part[other]['accuracy'])}"
+                for label in part if label.startswith(LAST)
+                for other in part if other != label and (", tau" in other) <= (", tau" in label)
             ],
             *[f"- faults of {label}: {'; '.join(r['faults'])}" for label, r in part.items() if r["faults"]],
             "",

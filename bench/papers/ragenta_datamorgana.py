@@ -96,9 +96,9 @@ def batches(trace: Trace) -> int:
         if event["event"] not in ASKING:
             last = None
             continue
-        here = (event["event"], event["role"])
-        runs += here != last
-        last = here
+        call = (event["event"], event["role"])
+        runs += call != last
+        last = call
     return runs
 
 
@@ -107,14 +107,14 @@ def sequential(question: str, kit: Kit, *, k: int) -> Answer:
     """RAGentA's loop as released: a call for each document and agent, one after the other."""
     passages = kit.passages(question, k=k)
     triplets = [_triplet(question, passage, kit) for passage in passages]
-    kept = keep_triplets(triplets, 0.5)
-    answer = _final(question, [one.passage for one in kept], kit)
+    judged = keep_triplets(triplets, 0.5)
+    answer = _final(question, [triplet.passage for triplet in judged], kit)
     review = _one(kit, REVISER, REVISER_TASK.format(question=question, answer=answer), 256)
     seen = {passage.id for passage in passages}
     gaps = [gap.strip() for gap in re.findall(r"FOLLOW-UP:\s*(.+)", review)]
     for gap in [gap for gap in gaps if "?" in gap][:3]:
         new = [hit.passage for hit in kit.search(gap, k=5, exclude=tuple(seen))]
-        seen |= {one.id for one in new}
+        seen |= {passage.id for passage in new}
         more = _final(gap, new, kit)
         answer = _one(kit, MERGER, MERGER_TASK.format(question=question, answer=answer, more=more), 512)
     return Answer(
@@ -123,14 +123,14 @@ def sequential(question: str, kit: Kit, *, k: int) -> Answer:
 
 
 def _triplet(question: str, passage: Passage, kit: Kit) -> Triplet:
-    said = _one(kit, PREDICTOR, PREDICTOR_TASK.format(document=passage.text, question=question), 128)
-    task = JUDGE_TASK.format(document=passage.text, question=question, answer=one_line(said))
+    answer = _one(kit, PREDICTOR, PREDICTOR_TASK.format(document=passage.text, question=question), 128)
+    task = JUDGE_TASK.format(document=passage.text, question=question, answer=one_line(answer))
     (choice,) = kit.choose("judge", [chat(JUDGE, task)], ("Yes", "No"))
     score = choice.logprobs[0] - choice.logprobs[1]
     return Triplet(
         question=question,
         passage=passage,
-        reply=Reply(passages=(passage.id,), answer=said, raw=said),
+        reply=Reply(passages=(passage.id,), answer=answer, raw=answer),
         score=score,
     )
 
@@ -141,8 +141,8 @@ def _final(question: str, passages: Sequence[Passage], kit: Kit) -> str:
 
 
 def _one(kit: Kit, system: str, task: str, tokens: int) -> str:
-    (word,) = kit.complete("reader", [chat(system, task)], Sampling(max_tokens=tokens))
-    return word.text.strip()
+    (reply,) = kit.complete("reader", [chat(system, task)], Sampling(max_tokens=tokens))
+    return reply.text.strip()
 
 
 # --- one answer -----------------------------------------------------------------------------------
@@ -150,12 +150,12 @@ def measure(name: str, example: Example, kit: Kit, index: Index, k: int) -> dict
     """One strategy on one question: its answer, what that cost, its citations and its grades."""
     record: dict[str, Any] = {"row": example.row, "strategy": name, "question": example.question}
     trace = Trace()
-    own = kit.with_trace(trace)
+    traced = kit.with_trace(trace)
     try:
         if name == "sequential":
-            answer = sequential(example.question, own, k=k)
+            answer = sequential(example.question, traced, k=k)
         else:
-            answer = load_strategy(name)(example.question, own, k=k)
+            answer = load_strategy(name)(example.question, traced, k=k)
     except DisputatioError as error:
         return {**record, "fault": f"{type(error).__name__}: {error}"[:200]}
     usage = trace.usage()
@@ -178,7 +178,7 @@ def measure(name: str, example: Example, kit: Kit, index: Index, k: int) -> dict
     except DisputatioError as error:
         return {**record, "fault": f"{type(error).__name__}: {error}"[:200]}
     cited = [citation for claim in audited.claims for citation in claim.citations]
-    pages = [_stored(index, one.passage) for one in cited]
+    pages = [_stored(index, citation.passage) for citation in cited]
     return {
         **record,
         "text": audited.text,
@@ -186,10 +186,10 @@ def measure(name: str, example: Example, kit: Kit, index: Index, k: int) -> dict
         "claims": len(audited.claims),
         "claims_supported": sum(claim.verdict == "supported" for claim in audited.claims),
         "citations": len(cited),
-        "citations_supporting": sum(one.verdict == "supported" for one in cited),
+        "citations_supporting": sum(citation.verdict == "supported" for citation in cited),
         "citations_resolved": sum(
-            page is not None and page.text[one.start : one.end] == one.quote != ""
-            for one, page in zip(cited, pages, strict=True)
+            page is not None and page.text[citation.start : citation.end] == citation.quote != ""
+            for citation, page in zip(cited, pages, strict=True)
         ),
         "gold": any(page and page.metadata.get("id") in example.metadata["pages"] for page in pages),
         "verdicts": [claim.verdict for claim in audited.claims],
@@ -256,17 +256,19 @@ def report(records: Sequence[dict[str, Any]], model: str, about: str = "") -> st
         table(
             ["mean of the questions [95 %]", *STRATEGIES],
             [
-                [label, *(told([value(one, name) for one in columns[each]], 2) for each in STRATEGIES)]
+                [label, *(told([value(record, name) for record in columns[each]], 2) for each in STRATEGIES)]
                 for label, name in MEASURES
             ],
         )
     )
-    faults = {name: sum(bool(one.get("fault")) for one in columns[name]) for name in STRATEGIES}
+    faults = {name: sum(bool(record.get("fault")) for record in columns[name]) for name in STRATEGIES}
     lines += ["", f"Faults, not counted above: {faults}."]
     for name in STRATEGIES:
-        whole = [one for one in columns[name] if not one.get("fault")]
-        cited, resolved = (sum(one[key] for one in whole) for key in ("citations", "citations_resolved"))
-        unscored = sum(one["grades"]["correctness"]["grade"] is None for one in whole)
+        whole = [record for record in columns[name] if not record.get("fault")]
+        cited, resolved = (
+            sum(record[key] for record in whole) for key in ("citations", "citations_resolved")
+        )
+        unscored = sum(record["grades"]["correctness"]["grade"] is None for record in whole)
         lines.append(
             f"- {name}: {resolved} of {cited} citations stand in the index where they say; "
             f"{unscored} answers unscored for correctness"
@@ -281,8 +283,8 @@ def report(records: Sequence[dict[str, Any]], model: str, about: str = "") -> st
                     label,
                     *(
                         against(
-                            [value(one, name) for one in columns["ragenta"]],
-                            [value(one, name) for one in columns[each]],
+                            [value(record, name) for record in columns["ragenta"]],
+                            [value(record, name) for record in columns[each]],
                         )
                         for each in STRATEGIES[1:]
                     ),
@@ -292,7 +294,7 @@ def report(records: Sequence[dict[str, Any]], model: str, about: str = "") -> st
         )
     )
     pairs = [(by[row, "ragenta"], by[row, "sequential"]) for row in rows if (row, "sequential") in by]
-    pairs = [pair for pair in pairs if not any(one.get("fault") for one in pair)]
+    pairs = [pair for pair in pairs if not any(record.get("fault") for record in pair)]
     if pairs:
         ours, theirs = (sum(pair[n]["seconds"] for pair in pairs) for n in (0, 1))
         calls = [sum(pair[n]["calls"] for pair in pairs) / len(pairs) for n in (0, 1)]
@@ -302,14 +304,14 @@ def report(records: Sequence[dict[str, Any]], model: str, about: str = "") -> st
             f"Sequential rendition on {len(pairs)} of the questions: {theirs:.0f} s of the model against {ours:.0f} s, a ratio "
             f"of {ours / theirs:.2f}; {calls[1]:.1f} calls a question, one at a time, against {calls[0]:.1f} calls in {waits[0]:.1f} batches.",
         ]
-    whole = [one for one in columns["ragenta"] if not one.get("fault")]
+    whole = [record for record in columns["ragenta"] if not record.get("fault")]
     if whole:
-        new, own = (
-            sum(one["roles"].get("judge", {}).get(key, 0) for one in whole) for key in ("new", "calls")
+        new, all_calls = (
+            sum(record["roles"].get("judge", {}).get(key, 0) for record in whole) for key in ("new", "calls")
         )
         lines += [
             "",
-            f"The judge read {new / max(own, 1):.0f} new tokens a passage: its predictor had read the rest.",
+            f"The judge read {new / max(all_calls, 1):.0f} new tokens a passage: its predictor had read the rest.",
         ]
     return "\n".join(lines) + "\n"
 
@@ -329,7 +331,7 @@ def main() -> int:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--about", default="", help="the first paragraph of the report")
     arguments = parser.parse_args()
-    cast = dict(one.split("=", 1) for one in arguments.role)
+    cast = dict(setting.split("=", 1) for setting in arguments.role)
     settings = read_settings(model=arguments.model, role=cast or None, journal=arguments.journal)
     index = Index.open(arguments.index, create=False)
     searched: Retriever = index
@@ -339,8 +341,8 @@ def main() -> int:
     chosen = random.Random(arguments.seed).sample(examples, len(examples))[: arguments.limit]
     lines = arguments.out.read_text("utf-8").splitlines() if arguments.out.exists() else []
     records: list[dict[str, Any]] = [json.loads(line) for line in lines]
-    done = {(one["row"], one["strategy"]) for one in records if not one.get("fault")}
-    records = [one for one in records if not one.get("fault")]
+    done = {(old["row"], old["strategy"]) for old in records if not old.get("fault")}
+    records = [old for old in records if not old.get("fault")]
     for n, example in enumerate(chosen, 1):
         turn = [*STRATEGIES, *(["sequential"] if n <= arguments.sequential else [])]
         for name in turn if n % 2 else turn[::-1]:

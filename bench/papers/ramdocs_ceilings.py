@@ -25,55 +25,55 @@ Told = tuple[str, str]  # a passage's labelled answer, and its text
 KEPT = {"all": "every passage's answer", "oracle": "answers of passages of type `correct`"}
 
 
-def everything(told: Sequence[Told]) -> list[str]:
+def everything(answers: Sequence[Told]) -> list[str]:
     """Every answer."""
-    return [answer for answer, _ in told]
+    return [answer for answer, _ in answers]
 
 
-def most_votes(told: Sequence[Told]) -> list[str]:
+def most_votes(answers: Sequence[Told]) -> list[str]:
     """The answers that most passages have."""
-    votes = Counter(squad_normalise(answer) for answer, _ in told)
+    votes = Counter(squad_normalise(answer) for answer, _ in answers)
     most = max(votes.values(), default=0)
-    return [answer for answer, _ in told if votes[squad_normalise(answer)] == most]
+    return [answer for answer, _ in answers if votes[squad_normalise(answer)] == most]
 
 
-def two_votes(told: Sequence[Told]) -> list[str]:
+def two_votes(answers: Sequence[Told]) -> list[str]:
     """The answers of two passages or more; all where none has two."""
-    votes = Counter(squad_normalise(answer) for answer, _ in told)
-    return [answer for answer, _ in told if votes[squad_normalise(answer)] > 1] or everything(told)
+    votes = Counter(squad_normalise(answer) for answer, _ in answers)
+    return [answer for answer, _ in answers if votes[squad_normalise(answer)] > 1] or everything(answers)
 
 
-def without_later_copies(told: Sequence[Told]) -> list[str]:
+def without_later_copies(answers: Sequence[Told]) -> list[str]:
     """All but those of a near copy of an earlier passage that differs from it in the answer."""
-    return _without(told, max)
+    return _without(answers, max)
 
 
-def without_uncorroborated_copies(told: Sequence[Told]) -> list[str]:
+def without_uncorroborated_copies(answers: Sequence[Told]) -> list[str]:
     """Of two near copies that differ in the answer, the one whose answer fewer other passages have goes; both stay in a tie."""
 
     def loser(one: int, other: int) -> int | None:
-        rest = [text for at, (_, text) in enumerate(told) if at not in (one, other)]
-        first, second = (sum(squad_contains(text, told[at][0]) for text in rest) for at in (one, other))
+        rest = [text for at, (_, text) in enumerate(answers) if at not in (one, other)]
+        first, second = (sum(squad_contains(text, answers[at][0]) for text in rest) for at in (one, other))
         return None if first == second else one if first < second else other
 
-    return _without(told, loser)
+    return _without(answers, loser)
 
 
-def without_worse_copies(told: Sequence[Told]) -> list[str]:
+def without_worse_copies(answers: Sequence[Told]) -> list[str]:
     """The same, and in a tie the later one goes."""
-    left = set(map(squad_normalise, without_uncorroborated_copies(told)))
-    return without_later_copies([one for one in told if squad_normalise(one[0]) in left])
+    left = set(map(squad_normalise, without_uncorroborated_copies(answers)))
+    return without_later_copies([labelled for labelled in answers if squad_normalise(labelled[0]) in left])
 
 
-def _without(told: Sequence[Told], loser: Callable[[int, int], int | None]) -> list[str]:
-    runs = [_runs(text) for _, text in told]
+def _without(answers: Sequence[Told], loser: Callable[[int, int], int | None]) -> list[str]:
+    runs = [_runs(text) for _, text in answers]
     gone = {
-        loser(one, other)
-        for one, other in combinations(range(len(told)), 2)
-        if len(runs[one] & runs[other]) >= COPY * len(runs[one] | runs[other])
-        and squad_normalise(told[one][0]) != squad_normalise(told[other][0])
+        loser(first, other)
+        for first, other in combinations(range(len(answers)), 2)
+        if len(runs[first] & runs[other]) >= COPY * len(runs[first] | runs[other])
+        and squad_normalise(answers[first][0]) != squad_normalise(answers[other][0])
     }
-    return [answer for at, (answer, _) in enumerate(told) if at not in gone]
+    return [answer for at, (answer, _) in enumerate(answers) if at not in gone]
 
 
 def _runs(text: str) -> set[tuple[str, ...]]:
@@ -89,34 +89,34 @@ def resolved(examples: Sequence[Example], rule: Callable[[Sequence[Told]], list[
     won = 0.0
     for example in examples:
         labels = zip(example.metadata["answers"], example.passages, strict=True)
-        told = [(answer, passage.text) for answer, passage in labels if not is_unknown(answer)]
-        won += exact_match(rule(told), example.gold, example.wrong) or 0.0
+        answers = [(answer, passage.text) for answer, passage in labels if not is_unknown(answer)]
+        won += exact_match(rule(answers), example.gold, example.wrong) or 0.0
     return 100 * won / max(len(examples), 1)
 
 
 def page(spec: str) -> str:
     """The Markdown page for a data set of labelled passages."""
     examples, identity = load(spec), identify(spec)
-    found = ceilings(examples)
+    shares = ceilings(examples)
     lines = [
         "# RAMDocs: the ceilings of perfect extraction",
         "",
-        f"{identity.name}, {found['n']} rows, SHA-256 {identity.sha256[:16]}. Written by "
+        f"{identity.name}, {shares['n']} rows, SHA-256 {identity.sha256[:16]}. Written by "
         "`bench/papers/ramdocs_ceilings.py`, without a model.",
         "",
         "| what is kept of the passages' labelled answers | strict EM | EM, read literally |",
         "| --- | ---: | ---: |",
         *(
-            f"| {words} | {100 * found[name]['em']:.1f} | {100 * found[name]['em_literal']:.1f} |"
+            f"| {words} | {100 * shares[name]['em']:.1f} | {100 * shares[name]['em_literal']:.1f} |"
             for name, words in KEPT.items()
         ),
         "",
         "Strict EM: every gold answer is there and none that is wrong only. Read literally, an answer",
         "that the data lists as both gold and wrong is a mistake as well: its row cannot be won.",
         "",
-        f"* {found['gold_not_borne']} rows have a gold answer that no passage of type `correct` bears: "
+        f"* {shares['gold_not_borne']} rows have a gold answer that no passage of type `correct` bears: "
         "they are lost even to an oracle.",
-        f"* {found['gold_and_wrong']} rows list an answer as both gold and wrong.",
+        f"* {shares['gold_and_wrong']} rows list an answer as both gold and wrong.",
         *(f"* {note}." for note in check(examples) if "both gold and wrong" not in note),
         "",
         "So a reader that misses nothing still fails most rows until it decides which answers to leave out.",

@@ -32,22 +32,23 @@ def main() -> None:
     arguments = parser.parse_args()
     rows = [json.loads(line) for line in arguments.file.read_text(encoding="utf-8").splitlines()]
     dice = random.Random(arguments.seed)
-    asked = dice.sample(range(len(rows)), min(arguments.questions, len(rows)))
+    numbers = dice.sample(range(len(rows)), min(arguments.questions, len(rows)))
     print(
         "| coverage | sources that have a passage | of them passed over | that have none | of them spared |"
     )
     print("|---|---|---|---|---|")
     for coverage in (0.2, 0.4, 0.6, 0.8):
         counts = {True: [0, 0], False: [0, 0]}
-        for number in asked:
+        for number in numbers:
             passages, having = _sources(rows, number, coverage, arguments.sources, arguments.others, dice)
             kit = Kit(model=Scripted([]), retriever=InMemory(passages))
-            held = {
-                one.source: one.relevant for one in retrieve_per_source(rows[number]["cleaned_question"], kit)
+            relevance = {
+                reply.source: reply.relevant
+                for reply in retrieve_per_source(rows[number]["cleaned_question"], kit)
             }
             for name in {passage.source for passage in passages}:
                 counts[name in having][0] += 1
-                counts[name in having][1] += not held.get(name, False)
+                counts[name in having][1] += not relevance.get(name, False)
         (has, lost), (lacks, spared) = counts[True], counts[False]
         print(f"| {coverage} | {has} | {lost / max(has, 1):.1%} | {lacks} | {spared / max(lacks, 1):.1%} |")
 
@@ -66,18 +67,18 @@ def _sources(
     passages, having = [], set()
     for source in range(sources):
         name = f"source {source}"
-        told = dice.sample(rest, min(others, len(rest)))
+        sample = dice.sample(rest, min(others, len(rest)))
         if own and dice.random() < coverage:
             having.add(name)
-            told.append(dice.choice(own))
+            sample.append(dice.choice(own))
         passages += [
             Passage(
                 id=f"{source}-{at}",
                 source=name,
-                title=one.get("summary", ""),
-                text=one["passage"][:CHARACTERS],
+                title=passage.get("summary", ""),
+                text=passage["passage"][:CHARACTERS],
             )
-            for at, one in enumerate(told)
+            for at, passage in enumerate(sample)
         ]
     return passages, having
 

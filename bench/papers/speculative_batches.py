@@ -23,9 +23,9 @@ def needed(wanted: int, _asked: int, _found: int) -> int:
     return wanted
 
 
-def likely(wanted: int, asked: int, found: int) -> int:
+def likely(wanted: int, queried: int, relevant: int) -> int:
     """As many as are likely needed by the share that answered so far."""
-    return math.ceil(wanted * (asked + 1) / (found + 1) - 1e-9) if asked else wanted
+    return math.ceil(wanted * (queried + 1) / (relevant + 1) - 1e-9) if queried else wanted
 
 
 POLICIES: dict[str, Size] = {"as needed": needed, "ra_rag": batch_size, "as likely needed": likely}
@@ -54,22 +54,22 @@ def main() -> None:
     for sources in (5, 10, 20, 100):
         for share in (0.3, 0.6, 0.8, 1.0):
             drawn = [[dice.random() < share for _ in range(sources)] for _ in range(arguments.draws)]
-            least = sum(_one_by_one(one, arguments.kappa) for one in drawn) / arguments.draws
+            least = sum(_one_by_one(answers, arguments.kappa) for answers in drawn) / arguments.draws
             row = f"| {sources} | {share} | {least:.2f} |"
             for size in POLICIES.values():
-                done = [walk(size, one, arguments.kappa) for one in drawn]
-                calls = sum(one for one, _ in done) / arguments.draws
-                rounds = sum(one for _, one in done) / arguments.draws
+                done = [walk(size, answers, arguments.kappa) for answers in drawn]
+                calls = sum(count for count, _ in done) / arguments.draws
+                rounds = sum(count for _, count in done) / arguments.draws
                 row += f" +{calls / least - 1:.1%} | {rounds:.2f} |"
             print(row)
 
 
 def _one_by_one(answers: Sequence[bool], kappa: int) -> int:
-    found = 0
-    for asked, answer in enumerate(answers, 1):
-        found += answer
-        if found == kappa:
-            return asked
+    relevant = 0
+    for queried, answer in enumerate(answers, 1):
+        relevant += answer
+        if relevant == kappa:
+            return queried
     return len(answers)
 
 

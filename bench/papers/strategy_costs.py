@@ -36,15 +36,15 @@ def costs_of(out: Path) -> list[dict[str, Any]]:
     """
     journal = read_journal(out)
     manifest = journal.manifest
-    entrants = {one.label: one for one in journal.entrants}
+    entrants = {listed.label: listed for listed in journal.entrants}
     spent: dict[tuple[str, str, str], list[Usage]] = {}
     questions: dict[tuple[str, str, str], set[str]] = {}
     for entry in journal.entries:
         entrant = entrants[entry.entrant]
-        given = changed(entrant)
-        if entry.state != "done" or given is None:
+        changes = changed(entrant)
+        if entry.state != "done" or changes is None:
             continue
-        key = (entrant.strategy, json.dumps(given, sort_keys=True), entry.dataset)
+        key = (entrant.strategy, json.dumps(changes, sort_keys=True), entry.dataset)
         spent.setdefault(key, []).append(entry.record.usage)
         questions.setdefault(key, set()).add(entry.record.example)
     return [
@@ -79,13 +79,13 @@ def changed(entrant: Entrant) -> dict[str, Any] | None:
     }
 
 
-def merged(found: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def merged(costs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The measurements by strategy; of those of the same thing, that of most questions (the last of equals)."""
     best: dict[str, dict[str, Any]] = {}
-    for one in found:
-        key = json.dumps([one[name] for name in SAME], sort_keys=True)
-        if key not in best or one["questions"] >= best[key]["questions"]:
-            best[key] = dict(one)
+    for cost in costs:
+        key = json.dumps([cost[name] for name in SAME], sort_keys=True)
+        if key not in best or cost["questions"] >= best[key]["questions"]:
+            best[key] = dict(cost)
     return sorted(
         best.values(),
         key=lambda one: (
@@ -97,15 +97,15 @@ def merged(found: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     )
 
 
-def table(found: Sequence[Mapping[str, Any]]) -> str:
+def table(costs: Sequence[Mapping[str, Any]]) -> str:
     """The measurements as a table of Markdown."""
     head = "| strategy | options | data set | questions | model | calls | read | cached | written |"
     lines = [head, "| --- | --- | --- | ---: | --- | ---: | ---: | ---: | ---: |"]
-    for one in found:
-        given = " ".join(f"{name}={value}" for name, value in one["set"].items()) or "as they stand"
-        counts = " | ".join(f"{one[name]:,.1f}" for name in COUNTS)
+    for cost in costs:
+        changes = " ".join(f"{name}={value}" for name, value in cost["set"].items()) or "as they stand"
+        counts = " | ".join(f"{cost[name]:,.1f}" for name in COUNTS)
         lines.append(
-            f"| {one['strategy']} | {given} | {one['dataset']} | {one['questions']} | {one['model']} | {counts} |"
+            f"| {cost['strategy']} | {changes} | {cost['dataset']} | {cost['questions']} | {cost['model']} | {counts} |"
         )
     return "\n".join(lines) + "\n"
 
@@ -116,19 +116,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("folders", nargs="+", type=Path, metavar="DIR", help="--out of `disputatio eval run`")
     parser.add_argument("--add", action="store_true", help="keep what the file holds of other measurements")
     parser.add_argument("--out", type=Path, default=FILE, help="the file to write")
-    given = parser.parse_args(arguments)
+    parsed = parser.parse_args(arguments)
     try:
-        found = [cost for folder in given.folders for cost in costs_of(folder)]
+        costs = [cost for folder in parsed.folders for cost in costs_of(folder)]
     except DisputatioError as error:
         print(f"strategy_costs: {error}", file=sys.stderr)
         return error.exit_code
-    if not found:
+    if not costs:
         print("strategy_costs: no strategy of ours answered a question there", file=sys.stderr)
         return 1
-    kept = json.loads(given.out.read_text(encoding="utf-8"))["measured"] if given.add else []
-    rows = merged([*kept, *found])
-    told = {"made_by": "bench/papers/strategy_costs.py", "measured": rows}
-    given.out.write_text(json.dumps(told, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    earlier = json.loads(parsed.out.read_text(encoding="utf-8"))["measured"] if parsed.add else []
+    rows = merged([*earlier, *costs])
+    figures = {"made_by": "bench/papers/strategy_costs.py", "measured": rows}
+    parsed.out.write_text(json.dumps(figures, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     print(table(rows), end="")
     return 0
 

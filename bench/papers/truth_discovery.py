@@ -102,7 +102,7 @@ def arrays(
     """Claims (object -> source -> value) as arrays; the verdict gives right and exact values, None without gold."""
     objects = sorted(claims)
     sources = sorted({source for claim in claims.values() for source in claim})
-    place = {source: number for number, source in enumerate(sources)}
+    column = {source: number for number, source in enumerate(sources)}
     width = max(len(set(claim.values())) for claim in claims.values())
     votes = np.full((len(objects), len(sources)), -1, np.int32)
     values = np.full((len(objects), width), -1, np.int64)
@@ -113,7 +113,7 @@ def arrays(
     for row, each in enumerate(objects):
         met: dict[Hashable, int] = {}
         for source, value in claims[each].items():
-            votes[row, place[source]] = met.setdefault(value, len(met))
+            votes[row, column[source]] = met.setdefault(value, len(met))
         judged = verdict(each, list(met))
         gold[row] = judged is not None
         for value, cluster in met.items():
@@ -156,11 +156,11 @@ def birthplaces(folder: Path) -> Data:
         return less in above[str(value)] and value not in above[str(less)]
 
     def verdict(
-        each: str, said: Collection[Hashable]
+        each: str, values: Collection[Hashable]
     ) -> tuple[Collection[Hashable], Collection[Hashable]] | None:
         if each not in path:
             return None
-        right = [value for value in path[each] if value in said]  # the most specific first
+        right = [value for value in path[each] if value in values]  # the most specific first
         return right, right[:1]
 
     return arrays("birthplaces", claims, entail, verdict, recurring=True)
@@ -180,13 +180,13 @@ def books(folder: Path) -> Data:
     claims: dict[str, dict[str, Hashable]] = {}
     for book, shops in said.items():
         known = surnames(text for texts in shops.values() for text in texts)
-        kept: dict[str, Hashable] = {}
+        latest: dict[str, Hashable] = {}
         for shop, texts in shops.items():
             lists = Counter(people for text in texts if (people := authors(text, known)))
             if lists:
-                kept[shop] = max(lists, key=lambda people: (lists[people], len(people), sorted(people)))
-        if kept:
-            claims[book] = kept
+                latest[shop] = max(lists, key=lambda people: (lists[people], len(people), sorted(people)))
+        if latest:
+            claims[book] = latest
 
     def entail(value: Hashable, less: Hashable) -> bool:
         return isinstance(value, frozenset) and isinstance(less, frozenset) and less < value
@@ -207,12 +207,12 @@ def read(file: Path) -> list[dict[str, str]]:
 
 def ours(data: Data) -> list[Found]:
     """Majority, the plain estimate, and ours whole and with each part taken away."""
-    found = []
+    methods = []
     begin = time.perf_counter()
     winners = majority(data.votes)
     agreed = ((data.votes == winners[:, None]) & (data.votes >= 0)).sum(axis=0)
     share = agreed / np.maximum((data.votes >= 0).sum(axis=0), 1)
-    found.append(
+    methods.append(
         Found(name="majority", winners=winners, reliability=share, seconds=time.perf_counter() - begin)
     )
     for lone in (True, False):
@@ -220,7 +220,7 @@ def ours(data: Data) -> list[Found]:
         plain = estimate(data.votes, lone=lone)
         label = "RA-RAG estimate" + ("" if lone else ", lone answers left out")
         taken = time.perf_counter() - begin
-        found.append(Found(name=label, winners=plain.winners, reliability=plain.reliability, seconds=taken))
+        methods.append(Found(name=label, winners=plain.winners, reliability=plain.reliability, seconds=taken))
     values = data.values if data.recurring else None
     variants: dict[str, dict[str, bool]] = {"**ours**": {}, "ours without entailment": {"entails": False}}
     variants["ours without dependence"] = {"copies": False}
@@ -228,27 +228,27 @@ def ours(data: Data) -> list[Found]:
         variants["ours without recurring values"] = {"values": False}
     for label, off in variants.items():
         begin = time.perf_counter()
-        one = discover(
+        solution = discover(
             data.votes,
             entails=data.entails if off.get("entails", True) else None,
             values=values if off.get("values", True) else None,
             copies=off.get("copies", True),
         )
         # The measure counts general values as right for birthplaces, and not for books.
-        share = one.right if data.name == "birthplaces" else one.exact
+        share = solution.right if data.name == "birthplaces" else solution.exact
         taken = time.perf_counter() - begin
-        found.append(Found(name=label, winners=one.winners, reliability=share, seconds=taken))
+        methods.append(Found(name=label, winners=solution.winners, reliability=share, seconds=taken))
         if not off:
             print(
-                f"{data.name}: {one.dependence.wording}; {one.rounds} rounds, converged: {one.converged}",
+                f"{data.name}: {solution.dependence.wording}; {solution.rounds} rounds, converged: {solution.converged}",
                 flush=True,
             )
-    return found
+    return methods
 
 
 def theirs(data: Data, python: str, limit: float) -> tuple[list[Found], list[str]]:
     """crowd-kit's aggregators on the same clusters, by number and, where values recur, by value."""
-    found, failed = [], []
+    methods, failed = [], []
     question, source = np.nonzero(data.votes >= 0)
     cluster = data.votes[question, source]
     labellings = {"": cluster.astype(np.int64)}
@@ -272,19 +272,21 @@ def theirs(data: Data, python: str, limit: float) -> tuple[list[Found], list[str
                 except subprocess.CalledProcessError as error:
                     failed.append(f"{shown}: {(error.stderr.strip().splitlines() or ['failed'])[-1][:160]}")
                     continue
-                told = json.loads(done.stdout.splitlines()[-1])
+                reply = json.loads(done.stdout.splitlines()[-1])
                 winners = np.full(len(data.objects), -1, np.int32)
-                for task, chosen in told["labels"].items():
+                for task, chosen in reply["labels"].items():
                     numbers = data.values[int(task)] if suffix else np.arange(data.values.shape[1])
                     match = np.flatnonzero(numbers == chosen)
                     winners[int(task)] = match[0] if match.size else -1
-                skills = told["skills"]
+                skills = reply["skills"]
                 share = None
                 if skills is not None:
                     share = np.array([skills.get(str(number), 0.0) for number in range(len(data.sources))])
-                found.append(Found(name=shown, winners=winners, reliability=share, seconds=told["seconds"]))
-                print(f"{data.name}: {shown} in {told['seconds']:.0f} s", flush=True)
-    return found, failed
+                methods.append(
+                    Found(name=shown, winners=winners, reliability=share, seconds=reply["seconds"])
+                )
+                print(f"{data.name}: {shown} in {reply['seconds']:.0f} s", flush=True)
+    return methods, failed
 
 
 class Scores:
@@ -302,26 +304,26 @@ class Scores:
         self.answered = self.draws @ self.said[:, self.ranked]
         self.share = self.draws @ self.correct[:, self.ranked] / np.maximum(self.answered, 1)
 
-    def truth(self, found: Found, *, exact: bool = False) -> Floats:
+    def truth(self, method: Found, *, exact: bool = False) -> Floats:
         """Whether each question's winner is right, 0 or 1."""
-        won = found.winners[self.rows]
+        won = method.winners[self.rows]
         table = (self.data.exact if exact else self.data.right)[self.rows]
         return (np.take_along_axis(table, np.maximum(won, 0)[:, None], axis=1)[:, 0] & (won >= 0)).astype(
             np.float64
         )
 
-    def rank(self, found: Found) -> float:
+    def rank(self, method: Found) -> float:
         """Spearman's correlation of estimated with gold accuracy over the ranked sources."""
-        if found.reliability is None:
+        if method.reliability is None:
             return float("nan")
-        said, correct = self.said[:, self.ranked].sum(axis=0), self.correct[:, self.ranked].sum(axis=0)
-        return spearman(correct / said, found.reliability[self.ranked])
+        counts, correct = self.said[:, self.ranked].sum(axis=0), self.correct[:, self.ranked].sum(axis=0)
+        return spearman(correct / counts, method.reliability[self.ranked])
 
-    def ranks_resampled(self, found: Found) -> Floats:
+    def ranks_resampled(self, method: Found) -> Floats:
         """The same over resamples of the questions; sources without a gold claim in a resample are left out of it."""
-        if found.reliability is None:
+        if method.reliability is None:
             return np.full(RESAMPLES, np.nan)
-        figure = found.reliability[self.ranked]
+        figure = method.reliability[self.ranked]
         return np.array(
             [spearman(s[a > 0], figure[a > 0]) for s, a in zip(self.share, self.answered, strict=True)]
         )

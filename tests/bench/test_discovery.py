@@ -11,11 +11,11 @@ from disputatio.errors import InputError
 from disputatio.reliability.weighted_vote import estimate
 
 
-def numbered(said: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+def numbered(claimed: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """Votes numbered in the order met, and the value of each cluster; -1 in `said` is no answer."""
-    votes = np.full(said.shape, -1, np.int32)
-    values = np.full(said.shape, -1, np.int64)
-    for row, line in enumerate(said.tolist()):
+    votes = np.full(claimed.shape, -1, np.int32)
+    values = np.full(claimed.shape, -1, np.int64)
+    for row, line in enumerate(claimed.tolist()):
         met: dict[int, int] = {}
         for source, value in enumerate(line):
             if value >= 0:
@@ -60,8 +60,8 @@ def test_a_step_gives_the_posterior_of_the_formula(seed: int) -> None:
 def test_reliability_is_found_where_values_are_only_right_or_wrong() -> None:
     generator = np.random.default_rng(0)
     accuracy = np.linspace(0.3, 0.9, 10)
-    said = np.where(generator.random((800, 10)) < accuracy, 0, generator.integers(1, 10, (800, 10)))
-    votes, values = numbered(said)
+    claimed = np.where(generator.random((800, 10)) < accuracy, 0, generator.integers(1, 10, (800, 10)))
+    votes, values = numbered(claimed)
     solution = discover(votes)
     assert np.abs(solution.right - accuracy).max() < 0.06
     assert ((solution.low <= accuracy) & (accuracy <= solution.high)).sum() >= 8
@@ -74,9 +74,9 @@ def test_reliability_is_found_where_values_are_only_right_or_wrong() -> None:
 def test_who_says_less_is_not_taken_for_wrong_and_the_specific_value_wins() -> None:
     generator = np.random.default_rng(1)
     # Values of a question: 0 the truth, 1 what it entails, 2.. errors. Source 0 knows only the general.
-    said = np.where(generator.random((400, 6)) < 0.8, 0, generator.integers(2, 9, (400, 6)))
-    said[:, :4] = np.where(said[:, :4] == 0, 1, said[:, :4])  # four of six say the general
-    votes, values = numbered(said)
+    claimed = np.where(generator.random((400, 6)) < 0.8, 0, generator.integers(2, 9, (400, 6)))
+    claimed[:, :4] = np.where(claimed[:, :4] == 0, 1, claimed[:, :4])  # four of six say the general
+    votes, values = numbered(claimed)
     rows = [
         (row, line.tolist().index(0), line.tolist().index(1))
         for row, line in enumerate(values)

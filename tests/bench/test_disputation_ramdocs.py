@@ -30,7 +30,7 @@ def teller(question: str, kit: Kit, *, k: int | None = None) -> Answer:
     """The years that the model names, of which it is as sure as there are few."""
     passages = kit.passages(question, k=k)
     (reply,) = kit.complete("reader", [chat("Name the years.", question)])
-    answers = tuple(word_ for word_ in reply.text.split() if word_.isdigit())
+    answers = tuple(year for year in reply.text.split() if year.isdigit())
     return Answer(
         question=question,
         answers=answers,
@@ -129,8 +129,8 @@ def test_only_what_failed_is_asked_again(bench: Any, data: Path, tmp_path: Path)
     assert [next(name for name in NAMES if name in call.text) for call in model.calls] == [DOWN, *NAMES[5:]]
     rows = {part["asked"]["main"]["disputation"]["rows"][0][0]: part for part in (first, again)}
     assert rows.keys() == {0}
-    kept = [part["asked"]["main"]["disputation"]["rows"][:3] for part in (first, again)]
-    assert kept[0] == kept[1]
+    first_rows = [part["asked"]["main"]["disputation"]["rows"][:3] for part in (first, again)]
+    assert first_rows[0] == first_rows[1]
     assert again["figures"]["main"]["all rows"]["scores"]["disputation"]["failed"] == 0
 
 

