@@ -42,8 +42,8 @@ def main() -> None:
         "|---|---|--:|--:|--:|--:|--:|",
     ]
     worst = 0.0
-    for question, word, choice in zip(QUESTIONS, free, chosen, strict=True):
-        token = word.tokens[0]
+    for question, reply, choice in zip(QUESTIONS, free, chosen, strict=True):
+        token = reply.tokens[0]
         odds = dict(zip(choice.options, choice.logprobs, strict=True))
         gap = abs(token.logprob - odds[token.text.strip()]) if token.text.strip() in odds else math.nan
         worst = max(worst, gap)

@@ -43,9 +43,9 @@ def loading(folder: Path, cache: Path | None) -> float:
     return round(time.perf_counter() - start, 3)
 
 
-def ndcg(found: list[str], relevant: dict[str, int], depth: int = 10) -> float:
+def ndcg(ranking: list[str], relevant: dict[str, int], depth: int = 10) -> float:
     """nDCG at a depth, with linear gain."""
-    gain = sum(relevant.get(one, 0) / math.log2(at + 2) for at, one in enumerate(found[:depth]))
+    gain = sum(relevant.get(document, 0) / math.log2(at + 2) for at, document in enumerate(ranking[:depth]))
     best = sorted(relevant.values(), reverse=True)[:depth]
     return gain / sum(value / math.log2(at + 2) for at, value in enumerate(best))
 
@@ -60,8 +60,8 @@ def retrieval(folder: Path, embedder: OnnxEmbedder | None, limit: int) -> dict[s
         query, document, grade = line.split("\t")
         if int(grade) > 0:
             relevant.setdefault(query, {})[document] = int(grade)
-    with tempfile.TemporaryDirectory() as place:
-        index = Index.open(Path(place) / "index", embedder=embedder)
+    with tempfile.TemporaryDirectory() as temporary:
+        index = Index.open(Path(temporary) / "index", embedder=embedder)
         start = time.perf_counter()
         summary = index.add(
             Passage(text=row["text"], title=row["title"], metadata={"id": row["_id"]})
@@ -79,8 +79,8 @@ def retrieval(folder: Path, embedder: OnnxEmbedder | None, limit: int) -> dict[s
                 start = time.perf_counter()
                 hits = index.search(queries[query], k=50, alpha=alpha)
                 waits.append(time.perf_counter() - start)
-                found = list(dict.fromkeys(hit.passage.metadata["id"] for hit in hits))
-                scores.append(ndcg(found, relevant[query]))
+                ranking = list(dict.fromkeys(hit.passage.metadata["id"] for hit in hits))
+                scores.append(ndcg(ranking, relevant[query]))
             result[f"ndcg10_{name}"] = round(statistics.fmean(scores), 4)
             result[f"search_ms_{name}"] = round(statistics.median(waits) * 1000, 1)
     return result
@@ -103,8 +103,8 @@ def main() -> int:
     embedder = OnnxEmbedder(arguments.folder, threads=arguments.threads)
     margins = []
     for triple in PAIRS:
-        one, same, other = embedder.embed(triple)
-        margins.append(round(float(np.dot(one, same) - np.dot(one, other)), 3))
+        first, same, other = embedder.embed(triple)
+        margins.append(round(float(np.dot(first, same) - np.dot(first, other)), 3))
     passages = [TEXT * (3 + n % 6) for n in range(64)]
     start = time.perf_counter()
     embedder.embed(passages)

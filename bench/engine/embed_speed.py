@@ -33,14 +33,14 @@ INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 
 def passages_of(path: Path, count: int) -> list[str]:
     """The first passages of a corpus, divided as the index divides them."""
-    found: list[str] = []
+    texts: list[str] = []
     with path.open(encoding="utf-8") as file:
         for line in file:
             text = json.loads(line)["text"]
-            found += [text[start:end] for start, end in split(text)]
-            if len(found) >= count:
+            texts += [text[start:end] for start, end in split(text)]
+            if len(texts) >= count:
                 break
-    return found[:count]
+    return texts[:count]
 
 
 def ways_of(folder: Path, passages: Sequence[str]) -> tuple[dict[str, Way], str]:
@@ -53,7 +53,7 @@ def ways_of(folder: Path, passages: Sequence[str]) -> tuple[dict[str, Way], str]
     tokenizer = Tokenizer.from_file(str(found.tokenizer))
     tokenizer.no_padding()
     tokenizer.enable_truncation(found.settings.max_tokens)
-    tokens = [one.ids for one in tokenizer.encode_batch(list(passages))]
+    tokens = [encoded.ids for encoded in tokenizer.encode_batch(list(passages))]
     lengths = [len(token) for token in tokens]
     order = sorted(range(len(tokens)), key=lengths.__getitem__)
 
@@ -66,8 +66,8 @@ def ways_of(folder: Path, passages: Sequence[str]) -> tuple[dict[str, Way], str]
         for at, row in enumerate(batch):
             ids[at, : lengths[row]] = tokens[row]
             mask[at, : lengths[row]] = 1
-        given = dict(zip(INPUTS, (ids, mask, np.zeros_like(ids)), strict=True))
-        return {name: given[name] for name in names}
+        inputs = dict(zip(INPUTS, (ids, mask, np.zeros_like(ids)), strict=True))
+        return {name: inputs[name] for name in names}
 
     core = openvino.Core()
 
@@ -100,7 +100,7 @@ def ways_of(folder: Path, passages: Sequence[str]) -> tuple[dict[str, Way], str]
     if importlib.util.find_spec("onnxruntime"):
         runtime: Any = importlib.import_module("onnxruntime")
         session = runtime.InferenceSession(str(found.model), providers=["CPUExecutionProvider"])
-        names = [one.name for one in session.get_inputs()]
+        names = [entry.name for entry in session.get_inputs()]
 
         def run(batches: Batches) -> None:
             for batch in batches:

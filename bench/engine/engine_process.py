@@ -77,8 +77,8 @@ def measure(way: str, threads: int, calls: int, name: str) -> dict[str, float]:
         model = local.Local(
             name, lambda: catalogue.path(name, pull=True), cache=catalogue.cache_folder(), cache_gb=1
         )
-        kept = CachedLLM(model, CallCache(Path(folder) / "calls.sqlite"), engine=model.engine)
-        kept.complete([chat("", "Say yes.")], Sampling(max_tokens=1))
+        journalled = CachedLLM(model, CallCache(Path(folder) / "calls.sqlite"), engine=model.engine)
+        journalled.complete([chat("", "Say yes.")], Sampling(max_tokens=1))
         beats, over = [0], threading.Event()
 
         def beat() -> None:
@@ -88,7 +88,9 @@ def measure(way: str, threads: int, calls: int, name: str) -> dict[str, float]:
 
         def ask(number: int) -> int:
             prompt = chat("Write one sentence.", f"On the {WORDS[number % 8]} numbered {number}.")
-            return kept.complete([prompt], Sampling(max_tokens=8 + number % 9))[0].usage.completion_tokens
+            return journalled.complete([prompt], Sampling(max_tokens=8 + number % 9))[
+                0
+            ].usage.completion_tokens
 
         threading.Thread(target=beat, daemon=True).start()
         began = time.perf_counter()
@@ -112,12 +114,12 @@ def main() -> None:
         print(json.dumps(measure(arguments.way, arguments.threads, arguments.calls, arguments.model)))
         return
     same = ["--threads", str(arguments.threads), "--calls", str(arguments.calls), "--model", arguments.model]
-    found: dict[str, list[dict[str, float]]] = {way: [] for way in WAYS}
+    samples: dict[str, list[dict[str, float]]] = {way: [] for way in WAYS}
     for _ in range(arguments.repeats):
         for way in WAYS:
             command = [sys.executable, "-m", "bench.engine.engine_process", "--way", way, *same]
             done = subprocess.run(command, capture_output=True, text=True, check=True)
-            found[way].append(json.loads(done.stdout.splitlines()[-1]))
+            samples[way].append(json.loads(done.stdout.splitlines()[-1]))
     lines = [
         "# The embedded engine in a process of its own, and in the caller's",
         "",
@@ -128,12 +130,12 @@ def main() -> None:
         "| the engine runs in | calls a second | new tokens a second | beats a second of a thread beside it |",
         "|---|--:|--:|--:|",
     ]
-    for way, told in WAYS.items():
+    for way, description in WAYS.items():
         figures = []
         for what in ("calls", "tokens", "beats"):
-            some = sorted(one[what] for one in found[way])
+            some = sorted(sample[what] for sample in samples[way])
             figures.append(f"{statistics.median(some):.1f} ({some[0]:.1f} to {some[-1]:.1f})")
-        lines.append(f"| {told} | {' | '.join(figures)} |")
+        lines.append(f"| {description} | {' | '.join(figures)} |")
     PAGE.write_text("\n".join(lines) + "\n", encoding="utf-8")
     print("\n".join(lines))
 

@@ -67,8 +67,8 @@ class Noted:
         done = self._llm.complete(prompts, sampling)
         with self._lock:
             self.spans.append((start, time.perf_counter(), len(prompts)))
-            for prompt, word in zip(prompts, done, strict=True):
-                usage = word.usage
+            for prompt, completion in zip(prompts, done, strict=True):
+                usage = completion.usage
                 self.calls.append(
                     {
                         "messages": [[message.role, message.content] for message in prompt.messages],
@@ -133,8 +133,8 @@ def idle(spans: Sequence[tuple[float, float, int]], start: float, end: float) ->
     0.5
     """
     busy, upto = 0.0, start
-    for one, other, _ in sorted(spans):
-        busy += max(other - max(one, upto), 0.0)
+    for begin, other, _ in sorted(spans):
+        busy += max(other - max(begin, upto), 0.0)
         upto = max(upto, other)
     return 1 - busy / (end - start)
 
@@ -158,7 +158,7 @@ def measure_ceiling(arguments: argparse.Namespace) -> Found:
     start = time.perf_counter()
     read = model.complete(prompts, Sampling(max_tokens=1))
     read_s = time.perf_counter() - start
-    fresh = sum(one.usage.prompt_tokens - one.usage.cached_tokens for one in read)
+    fresh = sum(completion.usage.prompt_tokens - completion.usage.cached_tokens for completion in read)
     groups: dict[str, list[int]] = defaultdict(list)
     for at, one in enumerate(calls):
         groups[json.dumps(one["sampling"])].append(at)
@@ -168,10 +168,10 @@ def measure_ceiling(arguments: argparse.Namespace) -> Found:
             pool.submit(model.complete, [prompts[at] for at in places], Sampling(**json.loads(sampling)))
             for sampling, places in groups.items()
         ]
-        words = [word for one in done for word in one.result()]
+        words = [completion for future in done for completion in future.result()]
         write_s = time.perf_counter() - start
-    written = sum(one.usage.completion_tokens for one in words)
-    again = sum(one.usage.prompt_tokens - one.usage.cached_tokens for one in words)
+    written = sum(completion.usage.completion_tokens for completion in words)
+    again = sum(completion.usage.prompt_tokens - completion.usage.cached_tokens for completion in words)
     rate = fresh / read_s
     return {
         "strategy": arguments.ceiling,
@@ -204,10 +204,10 @@ def kept(arguments: argparse.Namespace, name: str, *words: str) -> Found:
         ]
         command += ["--work", str(arguments.work), *(["--model", arguments.model] if arguments.model else [])]
         print(f"{time.strftime('%H:%M:%S')} {name}", file=sys.stderr)
-        said = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
-        path.write_text(said.splitlines()[-1], encoding="utf-8")
-    found: Found = json.loads(path.read_text(encoding="utf-8"))
-    return found
+        output = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+        path.write_text(output.splitlines()[-1], encoding="utf-8")
+    measured: Found = json.loads(path.read_text(encoding="utf-8"))
+    return measured
 
 
 def page(arguments: argparse.Namespace, runs: Sequence[Found], ceilings: dict[str, Found]) -> str:
@@ -234,14 +234,14 @@ def page(arguments: argparse.Namespace, runs: Sequence[Found], ceilings: dict[st
         needed = one["read"] / ceiling["read_rate"] + one["written"] / ceiling["write_rate"]
         share = needed / one["wall"]
         best[one["strategy"]] = max(best.get(one["strategy"], (0.0, 0)), (share, one["in_flight"]))
-        asked = one["questions"] + one["failed"]
+        questions = one["questions"] + one["failed"]
         cells = [
             one["strategy"],
             str(one["in_flight"]),
-            str(asked),
+            str(questions),
             str(one["failed"]),
             f"{one['wall']:.0f}",
-            f"{3600 * asked / one['wall']:.0f}",
+            f"{3600 * questions / one['wall']:.0f}",
             str(one["calls"]),
             f"{one['read']:,}",
             f"{one['cached']:,}",
@@ -264,10 +264,10 @@ def page(arguments: argparse.Namespace, runs: Sequence[Found], ceilings: dict[st
             f"| {one['strategy']} | {one['prompts']} | {one['read']:,} | {one['read_s']:.0f} | "
             f"{one['read_rate']:.1f} | {one['written']:,} | {one['write_s']:.0f} | {one['write_rate']:.1f} |"
         )
-    told = "; ".join(f"{name}: {share:.0%} with {many}" for name, (share, many) in best.items())
+    text = "; ".join(f"{name}: {share:.0%} with {many}" for name, (share, many) in best.items())
     lines += [
         "",
-        f"The best setting of each: {told}. `of the ceiling` is the time that the tokens read (without those that the prefix "
+        f"The best setting of each: {text}. `of the ceiling` is the time that the tokens read (without those that the prefix "
         "cache spared) and written would take at the ceiling's two rates, over the time that the run took. It can be more than "
         "all where more prompts were under way than the ceiling was measured with. Questions an hour compare settings of "
         "the same number of questions alone: later rows are not as long as the first ones.",

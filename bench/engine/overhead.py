@@ -55,10 +55,10 @@ def main() -> None:
         profile = cProfile.Profile()
         for where, retriever in (("index", index), ("in hand", in_hand)):
             for question in questions:
-                held = Kit(model=kit.model, retriever=retriever)
+                reader = Kit(model=kit.model, retriever=retriever)
                 start = time.perf_counter()
                 profile.enable()
-                answer = ask(question, kit=held, strategy="disputation")
+                answer = ask(question, kit=reader, strategy="disputation")
                 profile.disable()
                 wall = time.perf_counter() - start
                 outside = wall - answer.usage.seconds

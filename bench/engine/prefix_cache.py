@@ -38,10 +38,10 @@ def main() -> None:
     sums: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0, 0])
     for example in examples:
         trace = Trace()
-        held = Kit(model=kit.model, retriever=InMemory(example.passages))
+        reader = Kit(model=kit.model, retriever=InMemory(example.passages))
         ask(
             example.question,
-            kit=held,
+            kit=reader,
             strategy="madam_rag",
             options={"bound": False},
             verify=True,
@@ -69,14 +69,14 @@ def main() -> None:
     ]
     for (where, role), (calls, prompt, cached) in sorted(sums.items()):
         lines.append(f"| {where} | {role} | {calls} | {prompt:,} | {cached:,} | {cached / prompt:.0%} |")
-    prompt, cached = (sum(one[at] for one in sums.values()) for at in (1, 2))
+    prompt, cached = (sum(count[at] for count in sums.values()) for at in (1, 2))
     lines += [f"| all | | | {prompt:,} | {cached:,} | {cached / prompt:.0%} |", ""]
     long = chat("You count words.", "Count them: " + "quay harbour ferry " * 300)
     times = []
     for _ in range(2):
         start = time.perf_counter()
-        (word,) = kit.complete("reader", [long], Sampling(max_tokens=1))
-        times.append((time.perf_counter() - start, word.usage.prompt_tokens, word.usage.cached_tokens))
+        (reply,) = kit.complete("reader", [long], Sampling(max_tokens=1))
+        times.append((time.perf_counter() - start, reply.usage.prompt_tokens, reply.usage.cached_tokens))
     lines.append(
         f"Check by time: a prompt of {times[0][1]} tokens took {times[0][0]:.2f} s when new (counted as {times[0][2]} spared) and "
         f"{times[1][0]:.2f} s when asked again (counted as {times[1][2]} spared)."

@@ -43,19 +43,19 @@ def world(kind: str, questions: int, sources: int, seed: int) -> tuple[Any, Any]
     if kind == "hard":
         p = np.where(np.arange(sources) < sources * 7 // 10, 0.1, 0.9)
         generator.shuffle(p)
-    said = np.where(
+    votes = np.where(
         generator.random((questions, sources)) < p, 0, generator.integers(1, wrong + 1, (questions, sources))
     )
-    return np.where(generator.random(said.shape) < 0.1, said, -1).astype(np.int32), p
+    return np.where(generator.random(votes.shape) < 0.1, votes, -1).astype(np.int32), p
 
 
 def judged(winners: Any, skills: Any, p: Any) -> dict[str, float]:
     """Accuracy and the error of the reliabilities."""
-    found = {"accuracy": float((np.asarray(winners) == 0).mean())}
+    figures = {"accuracy": float((np.asarray(winners) == 0).mean())}
     if skills is not None:
-        found["error"] = float(np.abs(np.asarray(skills) - p).mean())
-        found["correlation"] = float(np.corrcoef(skills, p)[0, 1])
-    return found
+        figures["error"] = float(np.abs(np.asarray(skills) - p).mean())
+        figures["correlation"] = float(np.corrcoef(skills, p)[0, 1])
+    return figures
 
 
 def ours(name: str, votes: Any, p: Any) -> dict[str, float]:
@@ -68,8 +68,8 @@ def ours(name: str, votes: Any, p: Any) -> dict[str, float]:
     if name == "majority":
         winners, skills = majority(met), None
     elif name == "trust":
-        found = trust(met)
-        winners, skills = found.winners, found.reliability
+        trusted = trust(met)
+        winners, skills = trusted.winners, trusted.reliability
     else:
         estimated = estimate(met)
         winners, skills = estimated.winners, estimated.reliability

@@ -143,13 +143,15 @@ def main() -> None:
             f"## {way.title}\n\n| liars of {SOURCES} | {' | '.join(METHODS)} |\n|---|{'--:|' * len(METHODS)}"
         )
         for liars in range(1, 8):
-            found = np.array(
+            figures = np.array(
                 [
                     trial(np.random.default_rng([arguments.seed, number, liars, each]), way, liars)
                     for each in range(arguments.trials)
                 ]
             )
-            print(f"| {liars} | {' | '.join(f'{one:.3f}' for one in found.mean(axis=0))} |", flush=True)
+            print(
+                f"| {liars} | {' | '.join(f'{figure:.3f}' for figure in figures.mean(axis=0))} |", flush=True
+            )
         print()
     print(sybils(arguments.seed))
     print(f"Seconds for all of it: {time.perf_counter() - began:.0f}")

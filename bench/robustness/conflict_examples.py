@@ -49,12 +49,12 @@ class Row:
     @property
     def bearing(self) -> int:
         """How many of the real passages bear a right answer."""
-        return sum(bears_any(one, self.gold) for one in self.real)
+        return sum(bears_any(text, self.gold) for text in self.real)
 
     @property
     def misled(self) -> int:
         """How many of the real passages bear the wrong answer too."""
-        return sum(stands(one, self.lie) for one in self.real)
+        return sum(stands(text, self.lie) for text in self.real)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,8 +80,8 @@ class Setting:
 
 
 SETTINGS: Mapping[str, Setting] = {
-    one.name: one
-    for one in (
+    row.name: row
+    for row in (
         *(Setting(corpus="conflictnq", real=real, false=false) for real in (1, 2) for false in (1, 2, 3)),
         *(Setting(corpus="poisonedrag", real=None, false=false) for false in (1, 3, 5)),
     )
@@ -106,16 +106,16 @@ def example(row: Row, setting: Setting, seed: int) -> Example:
     The fabricated passages of a smaller number are among those of a greater one.
     """
     real = row.whole if setting.real == 1 else row.real
-    told = [("real", one) for one in real] + [("false", one) for one in row.false[: setting.false]]
-    random.Random(f"{seed} {setting.name} {row.number}").shuffle(told)
+    texts = [("real", one) for one in real] + [("false", one) for one in row.false[: setting.false]]
+    random.Random(f"{seed} {setting.name} {row.number}").shuffle(texts)
     return Example(
         id=content_id("x", setting.name, str(row.number)),
         row=row.number,
         question=row.question,
         gold=row.gold,
         wrong=(row.lie,),
-        passages=tuple(Passage(text=text) for _, text in told),
-        metadata={"kinds": tuple(kind for kind, _ in told)},
+        passages=tuple(Passage(text=text) for _, text in texts),
+        metadata={"kinds": tuple(kind for kind, _ in texts)},
     )
 
 
@@ -128,20 +128,20 @@ def conflictnq(data: Path, *, questions: int, seed: int) -> Chosen:
     spec = f"conflictnq:{data / CONFLICTNQ}"
     numbers = {content_id("q", one.question): one.row for one in reversed(load(spec))}
     short = read_material(spec)
-    rows = [row for one in short if (row := _row(one, numbers[one.id])) is not None]
+    rows = [row for material in short if (row := _row(material, numbers[material.id])) is not None]
     shelf = _shelf(data, short)
     rows = [_with_second(one, shelf) for one in rows]
     chance = random.Random(f"{seed} conflictnq")
     mixed = sorted(chance.sample(rows, len(rows)), key=lambda one: not one.second)
-    kept = sorted(mixed[:questions], key=lambda one: one.number)
-    ways = Counter(one.second for one in kept)
+    chosen = sorted(mixed[:questions], key=lambda one: one.number)
+    ways = Counter(one.second for one in chosen)
     return Chosen(
-        rows=tuple(kept),
+        rows=tuple(chosen),
         counts={
             "rows in the file": len(numbers),
             "of these with a short answer": len(short),
             "of these with three passages for a short wrong one": len(rows),
-            "asked": len(kept),
+            "asked": len(chosen),
             **{f"asked with two real passages: {way}": ways[way] for way in sorted(ways) if way},
             "asked without a second real passage": ways[""],
         },
@@ -169,7 +169,7 @@ def _row(material: Material, number: int) -> Row | None:
 def _shelf(data: Path, materials: Sequence[Material]) -> InMemory:
     """All real passages of ConflictNQ and all that were retrieved for NQ."""
     real = [Passage(text=text[:CHARACTERS]) for material in materials for text in material.factual]
-    retrieved = [Passage(text=one.text[:CHARACTERS]) for one in nq_passages(data / NQ)]
+    retrieved = [Passage(text=passage.text[:CHARACTERS]) for passage in nq_passages(data / NQ)]
     return InMemory([*real, *retrieved])
 
 
@@ -183,8 +183,8 @@ def _with_second(row: Row, shelf: InMemory) -> Row:
                 real=halves,
                 second="halves with one answer" if shared else "halves with an answer each",
             )
-        if shared and (found := _retrieved(row, shelf)):
-            return replace(row, real=(text, found), second="retrieved")
+        if shared and (passage := _retrieved(row, shelf)):
+            return replace(row, real=(text, passage), second="retrieved")
     return row
 
 
@@ -201,7 +201,7 @@ def _halves(text: str, gold: Sequence[str], *, shared: bool) -> tuple[str, str] 
         first, last = text[:cut].strip(), text[cut:].strip()
         if first.count("(") > first.count(")"):
             continue
-        both = [one for one in gold if stands(first, one) and stands(last, one)]
+        both = [answer for answer in gold if stands(first, answer) and stands(last, answer)]
         if both or (not shared and bears_any(first, gold) and bears_any(last, gold)):
             return first, last
     return None
@@ -209,10 +209,10 @@ def _halves(text: str, gold: Sequence[str], *, shared: bool) -> tuple[str, str] 
 
 def _retrieved(row: Row, shelf: InMemory) -> str:
     """The best passage of another row with an answer and all content words of the question; empty for none."""
-    asked = _content(row.question)
+    content = _content(row.question)
     for hit in shelf.search(row.question, k=LOOKED_AT):
         text = hit.passage.text
-        if text not in row.real and bears_any(text, row.gold) and asked <= _content(text):
+        if text not in row.real and bears_any(text, row.gold) and content <= _content(text):
             return text
     return ""
 
@@ -224,7 +224,7 @@ def _content(text: str) -> set[str]:
     ['2nd', 'built', 'elm', 'footb']
     """
     words = set(bare_words(text)) - set(ASKING.split())
-    return {stem(word) for word in words if len(word) > 2 or any(map(str.isdigit, word))}
+    return {stem(term) for term in words if len(term) > 2 or any(map(str.isdigit, term))}
 
 
 # --- PoisonedRAG --------------------------------------------------------------------------------
@@ -241,38 +241,38 @@ def poisonedrag(data: Path, *, questions: int | None = None, seed: int = 0) -> C
         row for one in met if (row := _poisoned(one, retrieved[squad_normalise(one.question)])) is not None
     ]
     count = len(rows) if questions is None else min(questions, len(rows))
-    kept = sorted(
+    chosen = sorted(
         random.Random(f"{seed} poisonedrag").sample(rows, count),
         key=lambda one: one.number,
     )
     return Chosen(
-        rows=tuple(kept),
+        rows=tuple(chosen),
         counts={
             "rows in the file": len(poisoned),
             "of these with passages retrieved for NQ": len(met),
             "left out: the target is right for NQ, or there are not five poisoned passages": len(met)
             - len(rows),
-            "asked": len(kept),
-            "real passages of these": sum(len(one.real) for one in kept),
-            "of these that bear a right answer": sum(one.bearing for one in kept),
-            "of these that bear the target": sum(one.misled for one in kept),
-            "asked without a real passage that bears a right answer": sum(not one.bearing for one in kept),
+            "asked": len(chosen),
+            "real passages of these": sum(len(one.real) for one in chosen),
+            "of these that bear a right answer": sum(one.bearing for one in chosen),
+            "of these that bear the target": sum(one.misled for one in chosen),
+            "asked without a real passage that bears a right answer": sum(not one.bearing for one in chosen),
         },
     )
 
 
-def _poisoned(one: Example, found: Example) -> Row | None:
-    names = [name for reading in found.metadata["readings"] for group in reading for name in group]
-    gold = tuple(dict.fromkeys([*one.gold, *names]))
-    (lie,) = one.wrong
-    false = tuple(dict.fromkeys(passage.text[:CHARACTERS] for passage in one.passages))
+def _poisoned(row: Example, retrieved: Example) -> Row | None:
+    names = [name for reading in retrieved.metadata["readings"] for group in reading for name in group]
+    gold = tuple(dict.fromkeys([*row.gold, *names]))
+    (lie,) = row.wrong
+    false = tuple(dict.fromkeys(passage.text[:CHARACTERS] for passage in row.passages))
     if len(false) < MOST_POISONED or any(stands(lie, name) or stands(name, lie) for name in gold):
         return None
-    texts = list(dict.fromkeys(passage.text[:CHARACTERS] for passage in found.passages))
+    texts = list(dict.fromkeys(passage.text[:CHARACTERS] for passage in retrieved.passages))
     texts.sort(key=lambda text: not bears_any(text, gold))
     return Row(
-        number=one.row,
-        question=one.question,
+        number=row.row,
+        question=row.question,
         gold=gold,
         lie=lie,
         real=tuple(texts[:MOST_REAL]),

@@ -60,7 +60,7 @@ Ask = Callable[[Sequence[Example], Entrant, str], list[Asked]]
 
 
 # --- who is asked -------------------------------------------------------------------------------
-def named(given: str, seed: int) -> list[Entrant]:
+def named(names: str, seed: int) -> list[Entrant]:
     """The strategies of `NAME,NAME:key=value,key=value`; their seeds are the benchmark's unless given.
 
     Raises `InputError` for one that is named twice, and what `entrants` raises.
@@ -68,26 +68,26 @@ def named(given: str, seed: int) -> list[Entrant]:
     >>> [(one.label, one.strategy) for one in named("closed_book,concat:k=3,max_tokens=64", 0)]
     [('closed_book', 'closed_book'), ('concat:k=3,max_tokens=64', 'concat')]
     """
-    found: dict[str, tuple[str, list[str]]] = {}
+    chosen: dict[str, tuple[str, list[str]]] = {}
     label = ""
-    for piece in given.split(","):
+    for piece in names.split(","):
         front, equals, _ = piece.partition("=")
         if equals and ":" not in front:  # one more option of the last strategy
             if not label:
-                raise InputError(f"--strategies {given}: {piece} is an option of no strategy")
-            name, options = found.pop(label)
+                raise InputError(f"--strategies {names}: {piece} is an option of no strategy")
+            name, options = chosen.pop(label)
             label, options = f"{label},{piece.strip()}", [*options, piece.strip()]
         elif equals:
             name, label = front.strip().rpartition(":")[0], piece.strip()
             options = [label.removeprefix(f"{name}:")]
         else:
             name, label, options = piece.strip(), piece.strip(), []
-        if label in found:
-            raise InputError(f"--strategies {given}: {label} is named twice")
-        found[label] = (name, options)
+        if label in chosen:
+            raise InputError(f"--strategies {names}: {label} is named twice")
+        chosen[label] = (name, options)
     return [
         replace(entrants(name, [f"{name}.{option}" for option in options], seeds=(seed,))[0], label=label)
-        for label, (name, options) in found.items()
+        for label, (name, options) in chosen.items()
     ]
 
 
@@ -161,19 +161,19 @@ def stated(part: Mapping[str, Any], label: str) -> list[Stated]:
 
 def confidences(settings: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """What confidence is worth, by setting, or by corpus over all its settings, and entrant that states any."""
-    found: dict[str, dict[str, Any]] = {}
+    figures: dict[str, dict[str, Any]] = {}
     for corpus in dict.fromkeys(part["corpus"] for part in settings.values()):
-        own = {name: part for name, part in settings.items() if part["corpus"] == corpus}
-        groups = {f"{corpus}, all settings": list(own.values())} if len(own) > 1 else {}
-        groups |= {part["title"]: [part] for part in own.values()}
+        of_corpus = {name: part for name, part in settings.items() if part["corpus"] == corpus}
+        groups = {f"{corpus}, all settings": list(of_corpus.values())} if len(of_corpus) > 1 else {}
+        groups |= {part["title"]: [part] for part in of_corpus.values()}
         for title, parts in groups.items():
             for label in dict.fromkeys(label for part in parts for label in part["entrants"]):
                 having = [part for part in parts if label in part["entrants"]]
-                given = [one for part in having for one in stated(part, label)]
-                if any(one.confidence is not None for one in given):
-                    asked = sum(part["entrants"][label]["n"] for part in having)
-                    found.setdefault(title, {})[label] = worth(given, asked=asked)
-    return found
+                answers = [answer for part in having for answer in stated(part, label)]
+                if any(answer.confidence is not None for answer in answers):
+                    questions = sum(part["entrants"][label]["n"] for part in having)
+                    figures.setdefault(title, {})[label] = worth(answers, asked=questions)
+    return figures
 
 
 def measure(
@@ -198,12 +198,12 @@ def measure(
             "bearing": [row.bearing for row in rows] if setting.real is None else [],
         }
         before = out["settings"].get(setting.name, {})
-        kept = before.get("entrants", {}) if before.get("ids") == head["ids"] else {}
-        found: dict[str, Any] = dict(kept)
-        out["settings"][setting.name] = {**head, "entrants": found}
+        entrants_before = before.get("entrants", {}) if before.get("ids") == head["ids"] else {}
+        figures: dict[str, Any] = dict(entrants_before)
+        out["settings"][setting.name] = {**head, "entrants": figures}
         for player in players:
             label = f"{setting.name}, {player.label}"
-            found[player.label] = entered(examples, ask(examples, player, label), player)
+            figures[player.label] = entered(examples, ask(examples, player, label), player)
         write(out, path)
 
 
@@ -252,8 +252,8 @@ def report(out: Mapping[str, Any]) -> str:
     for corpus, counts in out["questions"].items():
         lines += ["", f"## The questions of {corpus}", ""]
         lines += [BUILT[corpus], "", *(f"- {what}: {count}" for what, count in counts.items())]
-        asked = {row for part in settings.values() if part["corpus"] == corpus for row in part["rows"]}
-        lines += [f"- rows, from 0: {' '.join(map(str, sorted(asked)))}"] if asked else []
+        rows = {row for part in settings.values() if part["corpus"] == corpus for row in part["rows"]}
+        lines += [f"- rows, from 0: {' '.join(map(str, sorted(rows)))}"] if rows else []
     prompts = {
         label: entrant["prompts"] for part in settings.values() for label, entrant in part["entrants"].items()
     }

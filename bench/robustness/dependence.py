@@ -37,15 +37,15 @@ def drawn(
     return votes, groups_of(sources, pairs)
 
 
-def agreement(found: NDArray[np.int32], planted: NDArray[np.int32]) -> tuple[int, int, int]:
+def agreement(groups: NDArray[np.int32], planted: NDArray[np.int32]) -> tuple[int, int, int]:
     """Pairs in one group: found and planted, found, planted."""
-    one, other = (np.triu(group[:, None] == group[None, :], 1) for group in (found, planted))
-    return int((one & other).sum()), int(one.sum()), int(other.sum())
+    same, other = (np.triu(group[:, None] == group[None, :], 1) for group in (groups, planted))
+    return int((same & other).sum()), int(same.sum()), int(other.sum())
 
 
 def line(sources: int, questions: int, coverage: float, taken: float, trials: int) -> str:
     """One row: precision and recall of tied pairs with the truth known and with it estimated, and the seconds."""
-    told, guessed = np.zeros(3), np.zeros(3)
+    counts, guessed = np.zeros(3), np.zeros(3)
     seconds = [0.0, 0.0]
     for seed in range(trials):
         votes, planted = drawn(sources, questions, coverage, sources // 10, taken, seed)
@@ -56,12 +56,12 @@ def line(sources: int, questions: int, coverage: float, taken: float, trials: in
         )
         seconds[0] += time.process_time() - begin
         begin = time.process_time()
-        found = discover(votes)
+        solution = discover(votes)
         seconds[1] += time.process_time() - begin
-        told += agreement(known.group, planted)
-        guessed += agreement(found.dependence.group, planted)
+        counts += agreement(known.group, planted)
+        guessed += agreement(solution.dependence.group, planted)
     cells = [f"{sources:,} x {questions:,}, {100 * coverage:.0f} %", f"{taken:.1f}"]
-    for (both, found_pairs, planted_pairs), taken_seconds in zip((told, guessed), seconds, strict=True):
+    for (both, found_pairs, planted_pairs), taken_seconds in zip((counts, guessed), seconds, strict=True):
         precision = f"{both / found_pairs:.3f}" if found_pairs else "none found"
         cells += [f"{precision} / {both / planted_pairs:.3f}", f"{taken_seconds / trials:.2f}"]
     return "| " + " | ".join(cells) + " |"

@@ -109,7 +109,7 @@ def scripted() -> Scripted:
         met[text] += 1
         if digest[0] < 3 and met[text] == 1:
             return ServerFault("the script fails here once", 503)
-        town = next((one for one in TOWNS if one in text), TOWNS[digest[1] % 5])
+        town = next((name for name in TOWNS if name in text), TOWNS[digest[1] % 5])
         said = {"answers": [town], "explanation": "It is said."}
         if '"quote"' in text:
             said = {"answer": town, "explanation": "It is said.", "quote": f"born in {town}"}
@@ -129,8 +129,8 @@ def evaluate(out: Path, chosen: Sequence[Entrant], in_flight: int, tell: Tell) -
     def asked(
         question: str, passages: Sequence[Passage], strategy: str, options: Mapping[str, Any], trace: Trace
     ) -> Answer:
-        held = replace(kit, retriever=InMemory(passages))
-        return ask(question, kit=held, strategy=strategy, options=options, verify=False, trace=trace)
+        reader = replace(kit, retriever=InMemory(passages))
+        return ask(question, kit=reader, strategy=strategy, options=options, verify=False, trace=trace)
 
     def heard(progress: Progress) -> None:
         tell(json.dumps([progress.entrant, f"x{progress.row:03}", bool(progress.fault)]))
@@ -152,12 +152,12 @@ def evaluate(out: Path, chosen: Sequence[Entrant], in_flight: int, tell: Tell) -
 
 def reports(out: Path) -> dict[str, bytes]:
     """Every form of the report."""
-    found = report(out, resamples=RESAMPLES)
+    figures = report(out, resamples=RESAMPLES)
     return {
-        "JSON": json.dumps(found, indent=2).encode(),
-        "Markdown": markdown(found).encode(),
-        "CSV": sheet(found).encode(),
-        "HTML": page(found).encode(),
+        "JSON": json.dumps(figures, indent=2).encode(),
+        "Markdown": markdown(figures).encode(),
+        "CSV": sheet(figures).encode(),
+        "HTML": page(figures).encode(),
     }
 
 
@@ -207,10 +207,10 @@ class Child:
         os.close(self._reading)
         _, status = os.waitpid(self.pid, 0)
         code = os.waitstatus_to_exitcode(status)
-        told = [json.loads(line) for line in self._raw.split(b"\n")[:-1]]
+        lines = [json.loads(line) for line in self._raw.split(b"\n")[:-1]]
         if code not in (0, -signal.SIGKILL):
-            raise RuntimeError(f"the evaluation failed ({code}): {told[-1:]}")
-        return told
+            raise RuntimeError(f"the evaluation failed ({code}): {lines[-1:]}")
+        return lines
 
 
 def _be_child(reading: int, writing: int, out: Path, chosen: Sequence[Entrant], in_flight: int) -> None:
@@ -299,8 +299,8 @@ class Bench:
             was = json.loads(self.kept.read_text())
             self.counts, self.wrong = Counter(was["counts"]), was["wrong"]
             self.tenths, self.seconds = was["tenths"], was["seconds"]
-            told = {(entrant, example) for entrant, example in was["told"]}
-            self.life = Life(number=was["number"], told=told, seen=was["seen"], digest=was["digest"])
+            reported = {(entrant, example) for entrant, example in was["told"]}
+            self.life = Life(number=was["number"], told=reported, seen=was["seen"], digest=was["digest"])
         self.chosen = entrants(STRATEGIES, [], seeds=SEEDS)
         self.pairs = len(self.chosen) * QUESTIONS
         self.alone: dict[int, dict[str, bytes]] = {}
@@ -309,7 +309,7 @@ class Bench:
             out = self._fresh(f"alone-{in_flight}")
             start = time.monotonic()
             child = Child(out, self.chosen, in_flight, new=False)
-            if len({tuple(one[:2]) for one in child.end(kill=False)}) != self.pairs:
+            if len({tuple(line[:2]) for line in child.end(kill=False)}) != self.pairs:
                 raise RuntimeError("the evaluation that was left alone is not whole")
             self.whole_s[in_flight] = time.monotonic() - start
             self.alone[in_flight] = reports(out)
@@ -330,10 +330,10 @@ class Bench:
         child = Child(out, self.chosen, life.in_flight, new=new)
         longest = self.whole_s[life.in_flight] / 5 + (3.0 if new else 0.0)
         ended = child.run_for(rng.uniform(0.0, longest) if kill else 600.0)
-        told = child.end(kill=not ended)
-        life.told |= {(entrant, example) for entrant, example, fault in told if not fault}
+        lines = child.end(kill=not ended)
+        life.told |= {(entrant, example) for entrant, example, fault in lines if not fault}
         done, wrong = look(out, life)
-        self.wrong += [f"evaluation {life.number}, process {started}: {one}" for one in wrong]
+        self.wrong += [f"evaluation {life.number}, process {started}: {fault}" for fault in wrong]
         if ended:
             self._compare(out, life, done)
             shutil.rmtree(out, ignore_errors=True)
@@ -350,8 +350,8 @@ class Bench:
         self.counts["records in them"] += done
         if done != self.pairs:
             self.wrong.append(f"evaluation {life.number}: {done} of {self.pairs} records at its end")
-        for form, found in reports(out).items():
-            same = found == self.alone[life.in_flight][form]
+        for form, text in reports(out).items():
+            same = text == self.alone[life.in_flight][form]
             self.counts[f"{form} reports that are the same bytes"] += same
             if not same:
                 self.wrong.append(f"evaluation {life.number}: its {form} report differs")
@@ -375,8 +375,8 @@ class Bench:
     def page(self) -> str:
         """What was found, in Markdown."""
         counts, ends = self.counts, self.counts["evaluations brought to their end"]
-        lost = sum("lost" in one for one in self.wrong)
-        twice = sum("twice" in one for one in self.wrong)
+        lost = sum("lost" in fault for fault in self.wrong)
+        twice = sum("twice" in fault for fault in self.wrong)
         rows = [
             ("kills (`SIGKILL`)", counts["kills"]),
             ("of these, of a new Python process", counts["kills of a new Python process"]),
@@ -421,7 +421,7 @@ class Bench:
             "which is not tested here.",
         ]
         if self.wrong:
-            lines += ["", "Wrong:", "", *(f"* {one}" for one in self.wrong[:20])]
+            lines += ["", "Wrong:", "", *(f"* {fault}" for fault in self.wrong[:20])]
         return "\n".join(lines) + "\n"
 
 

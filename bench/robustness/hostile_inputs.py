@@ -106,12 +106,12 @@ def _fifo(at: Place) -> None:
 
 def _socket(at: Place) -> None:
     listener = socket.socket(socket.AF_UNIX)
-    here = Path.cwd()
+    folder = Path.cwd()
     try:
         os.chdir(at.folder)  # a socket's path is short
         listener.bind("s.txt")
     finally:
-        os.chdir(here)
+        os.chdir(folder)
         listener.close()
 
 
@@ -521,9 +521,9 @@ def run_path(read: Read, group: str, case: str, make: Make, base: Path, web: soc
 
 def listener() -> socket.socket:
     """A port of loopback that hears calls and answers none."""
-    heard = socket.create_server(("127.0.0.1", 0))
-    heard.setblocking(False)
-    return heard
+    server = socket.create_server(("127.0.0.1", 0))
+    server.setblocking(False)
+    return server
 
 
 def called(web: socket.socket) -> bool:
@@ -536,12 +536,12 @@ def called(web: socket.socket) -> bool:
 
 
 def _tree(base: Path) -> dict[str, tuple[int, int]]:
-    found = {}
+    outcomes = {}
     for folder, names, files in os.walk(base):
         for path in (Path(folder, name) for name in (*names, *files)):
             about = path.lstat()
-            found[str(path)] = (about.st_ino, about.st_size)
-    return found
+            outcomes[str(path)] = (about.st_ino, about.st_size)
+    return outcomes
 
 
 @contextlib.contextmanager
@@ -581,7 +581,7 @@ def spellings(address: str) -> list[str]:
         f"000{a:o}.{b}.{c}.{d}",
         address.translate({48 + at: 0xFF10 + at for at in range(10)}),
         address.replace(".", "\u3002"),
-        "".join(chr(0x2460 + int(one) - 1) if one in "123456789" else "\u24ea" if one == "0" else one for one in address),
+        "".join(chr(0x2460 + int(digit) - 1) if digit in "123456789" else "\u24ea" if digit == "0" else digit for digit in address),
         f"%{ord(address[0]):02x}{address[1:]}",
         f"[::ffff:{address}]",
         f"[::ffff:{number >> 16:x}:{number & 0xFFFF:x}]",
@@ -670,8 +670,8 @@ class Net:
 
     def close(self) -> None:
         """End what is open."""
-        for one in self._open:
-            one.close()
+        for connection in self._open:
+            connection.close()
 
 
 _OK = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 6\r\n\r\nsecret"
@@ -707,9 +707,9 @@ def url_results() -> Iterator[Result]:
         for host in dict.fromkeys(spellings(address)):
             url = f"http://{host}/"
             yield run_url("hosts in other spellings", repr(url), url, Net([]), hops=0)
-    for name, found in NAMED.items():
+    for name, group in NAMED.items():
         yield run_url(
-            "names that lead inside", f"{name} -> {', '.join(found)}", f"http://{name}/", Net([]), hops=0
+            "names that lead inside", f"{name} -> {', '.join(group)}", f"http://{name}/", Net([]), hops=0
         )
     for form in FORMS:
         # The part after # is the page's own; that URL is good and its host the one before it.
@@ -748,29 +748,29 @@ def results() -> Iterator[Result]:
     yield from url_results()
 
 
-def table(found: Sequence[Result]) -> str:
+def table(outcomes: Sequence[Result]) -> str:
     """The report: how many of each group, what got through, and each refusal's reason."""
-    through = [one for one in found if one.through]
-    lines = [f"{len(found)} hostile inputs, **{len(through)} got through**.", ""]
+    through = [result for result in outcomes if result.through]
+    lines = [f"{len(outcomes)} hostile inputs, **{len(through)} got through**.", ""]
     lines += [
         "| group | cases | refused | read without the hostile part | got through |",
         "|---|--:|--:|--:|--:|",
     ]
-    for group in dict.fromkeys(one.group for one in found):
-        mine = [one for one in found if one.group == group]
-        bad = sum(bool(one.through) for one in mine)
-        harmless = sum(not one.through and one.reason.startswith("read without it") for one in mine)
+    for group in dict.fromkeys(result.group for result in outcomes):
+        mine = [result for result in outcomes if result.group == group]
+        bad = sum(bool(result.through) for result in mine)
+        harmless = sum(not result.through and result.reason.startswith("read without it") for result in mine)
         lines.append(f"| {group} | {len(mine)} | {len(mine) - bad - harmless} | {harmless} | {bad} |")
     if through:
         lines += ["", "Got through:", ""]
-        lines += [f"- {one.group}, {_cell(one.case)}: {one.through}" for one in through]
+        lines += [f"- {result.group}, {_cell(result.case)}: {result.through}" for result in through]
     lines += ["", "| case | what was said |", "|---|---|"]
-    lines += [f"| {_cell(one.case)} | {_cell(one.reason)} |" for one in found]
+    lines += [f"| {_cell(result.case)} | {_cell(result.reason)} |" for result in outcomes]
     return "\n".join(lines)
 
 
 def _cell(text: str) -> str:
-    plain = "".join(one if one.isprintable() else ascii(one)[1:-1] for one in text[:160])
+    plain = "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text[:160])
     return plain.replace("|", "\\|").replace("`", "'").replace("<", "&lt;")
 
 
@@ -781,12 +781,12 @@ def main() -> None:
     )
     options.add_argument("--json", action="store_true", help="one object a case")
     arguments = options.parse_args()
-    found = list(results())
+    outcomes = list(results())
     if arguments.json:
-        print("\n".join(json.dumps(asdict(one)) for one in found))
+        print("\n".join(json.dumps(asdict(result)) for result in outcomes))
     else:
-        print(table(found))
-    counts = Counter(bool(one.through) for one in found)
+        print(table(outcomes))
+    counts = Counter(bool(result.through) for result in outcomes)
     sys.exit(1 if counts[True] else 0)
 
 

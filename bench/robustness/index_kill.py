@@ -83,8 +83,8 @@ def parts_of(file: str, version: int) -> int:
 
 def write(docs: Path, file: str, version: int) -> None:
     if file.endswith(".jsonl"):
-        said = f"of {file} is marked {mark(file, version)}"
-        rows = [{"text": f"row {n} {said}", "source": "rows"} for n in range(ROWS)]
+        sentence = f"of {file} is marked {mark(file, version)}"
+        rows = [{"text": f"row {n} {sentence}", "source": "rows"} for n in range(ROWS)]
         text = "".join(json.dumps(row) + "\n" for row in rows)
     else:
         text = text_of(file, version)
@@ -128,8 +128,8 @@ def put(index: Index, docs: Path, changed: State, tell: Tell) -> None:
         write(docs, file, changed[file])
     waiting = list(itertools.accumulate(parts_of(file, changed[file]) for file in order))
 
-    def heard(*told: int) -> None:
-        passages = told[2]
+    def heard(*counts_so_far: int) -> None:
+        passages = counts_so_far[2]
         while waiting and waiting[0] <= passages:
             file = order[-len(waiting)]
             del waiting[0]
@@ -142,21 +142,21 @@ def put(index: Index, docs: Path, changed: State, tell: Tell) -> None:
 # --- what is checked --------------------------------------------------------------------------------
 def versions_in(passages: list[Passage], wrong: list[str]) -> State:
     """Which version of each file some passages are of; half a file, or two versions of one, is wrong."""
-    held: dict[str, Counter[int]] = {}
+    versions: dict[str, Counter[int]] = {}
     for passage in passages:
         word = next(word for word in passage.text.split() if word.startswith("x") and word.endswith("x"))
         stem, _, number = word.strip("x").rpartition("v")
         file = "rows.jsonl" if stem == "rows" else f"{stem}.txt"
-        held.setdefault(file, Counter())[int(number)] += 1
-    found: State = {}
-    for file, counts in held.items():
+        versions.setdefault(file, Counter())[int(number)] += 1
+    state: State = {}
+    for file, counts in versions.items():
         (version, count), *others = counts.most_common()
         if others:
             wrong.append(f"{file} is there in {len(counts)} versions")
         if count != parts_of(file, version) and file != "rows.jsonl":
             wrong.append(f"{file} has {count} of {parts_of(file, version)} passages")
-        found[file] = version
-    return found
+        state[file] = version
+    return state
 
 
 def verify(folder: Path, allowed: dict[str, set[int | None]], *, deep: bool) -> Told:
@@ -176,7 +176,7 @@ def verify(folder: Path, allowed: dict[str, set[int | None]], *, deep: bool) -> 
     if whole(index, wrong) != state:
         wrong.append("opening for writing changed what is held")
     if deep:
-        wrong += [f"damaged: {one.file} {one.problem}" for one in check(folder / "index").damaged]
+        wrong += [f"damaged: {damage.file} {damage.problem}" for damage in check(folder / "index").damaged]
     passages = index.info().passages
     return {"state": state, "wrong": wrong, "read_s": read_s, "write_s": write_s, "passages": passages}
 
@@ -192,14 +192,16 @@ def whole(index: Index, wrong: list[str]) -> State:
         for row in range(one.rows)
         if dead is None or not dead[row]
     ]
-    ids = {one.id for one in live}
+    ids = {passage.id for passage in live}
     if len(ids) != len(live):
         wrong.append("a passage is there twice")
     documents = {document.id: document for document in index.documents()}
     expected = {made.id for document in documents.values() for made in prepare(document).passages}
-    kept = Pinned(index.path, view.manifest).columns("passages", ["id"])["id"].to_pylist()
-    if not (ids == expected == set(kept) and len(kept) == len(ids)):
-        wrong.append(f"{len(ids)} passages in segments, {len(kept)} on record, {len(expected)} of documents")
+    ids_in_table = Pinned(index.path, view.manifest).columns("passages", ["id"])["id"].to_pylist()
+    if not (ids == expected == set(ids_in_table) and len(ids_in_table) == len(ids)):
+        wrong.append(
+            f"{len(ids)} passages in segments, {len(ids_in_table)} on record, {len(expected)} of documents"
+        )
     return versions_in(live, wrong)
 
 
@@ -231,7 +233,7 @@ class Child:
             os.close(reading)
             code = 1
             try:
-                run(lambda told: _send(writing, told))
+                run(lambda message: _send(writing, message))
                 code = 0
             except BaseException as error:  # noqa: BLE001 - a fork must not go on as its parent would
                 _send(writing, {"error": f"{error!r}", "trace": traceback.format_exc()})
@@ -264,16 +266,16 @@ class Child:
         return self.told()
 
 
-def _send(pipe: int, told: Told) -> None:
-    raw = json.dumps(told).encode() + b"\n"
+def _send(pipe: int, message: Told) -> None:
+    raw = json.dumps(message).encode() + b"\n"
     while raw:
         raw = raw[os.write(pipe, raw) :]
 
 
 def ask(run: Callable[[], Told]) -> Told:
     """What a function returns in a fork of its own."""
-    told = Child(lambda tell: tell(run())).end()
-    return told[0] if told else {"error": "the fork died"}
+    messages = Child(lambda tell: tell(run())).end()
+    return messages[0] if messages else {"error": "the fork died"}
 
 
 def run_kills(folder: Path, kills: int, seed: int, longest: float) -> Told:
@@ -291,22 +293,28 @@ def run_kills(folder: Path, kills: int, seed: int, longest: float) -> Told:
         while not (first := child.told()) and child.hear(30.0):
             pass
         time.sleep(rng.uniform(0.0, longest))
-        told = [*first, *child.end(kill=True)]
-        op, allowed = heard_of(told, state, counts)
-        wrong += [f"kill {number}: the worker failed: {one['trace']}" for one in told if "error" in one]
+        messages = [*first, *child.end(kill=True)]
+        op, allowed = heard_of(messages, state, counts)
+        wrong += [
+            f"kill {number}: the worker failed: {message['trace']}"
+            for message in messages
+            if "error" in message
+        ]
         counts[f"killed in {op}"] += 1
         tenth = number % 10 == 9
         if tenth:
             fresh_s.append(fresh_process(folder / "index"))
-        found = ask(partial(verify, folder, allowed, deep=tenth))
-        if "error" in found:
-            wrong.append(f"kill {number} ({op}): cannot be opened: {found['error']} {found.get('trace')}")
+        verified = ask(partial(verify, folder, allowed, deep=tenth))
+        if "error" in verified:
+            wrong.append(
+                f"kill {number} ({op}): cannot be opened: {verified['error']} {verified.get('trace')}"
+            )
             break
-        wrong += [f"kill {number} ({op}): {one}" for one in found["wrong"]]
-        state = found["state"]
-        read_s.append(found["read_s"])
-        write_s.append(found["write_s"])
-        if reader is None and found["passages"]:
+        wrong += [f"kill {number} ({op}): {fault}" for fault in verified["wrong"]]
+        state = verified["state"]
+        read_s.append(verified["read_s"])
+        write_s.append(verified["write_s"])
+        if reader is None and verified["passages"]:
             reader = Child(partial(watch, folder))
         if reader is not None:
             reader.hear(0.0)
@@ -315,14 +323,14 @@ def run_kills(folder: Path, kills: int, seed: int, longest: float) -> Told:
                 seen = [*one.get("wrong", []), *([one["trace"]] if "trace" in one else [])]
                 wrong += [f"reader at kill {number}: {text}" for text in seen]
         if number % 25 == 24:
-            print(f"{number + 1} kills: {len(wrong)} wrong, {found['passages']} passages", file=sys.stderr)
+            print(f"{number + 1} kills: {len(wrong)} wrong, {verified['passages']} passages", file=sys.stderr)
     if reader is not None:
         reader.end(kill=True)
     return {
         "kills": len(read_s),
         "passages acknowledged": counts.pop("acknowledged"),
-        "acknowledged and lost": sum("lost:" in one for one in wrong),
-        "half-written, or another fault": sum("lost:" not in one for one in wrong),
+        "acknowledged and lost": sum("lost:" in fault for fault in wrong),
+        "half-written, or another fault": sum("lost:" not in fault for fault in wrong),
         "what was wrong": wrong[:20],
         "counts": dict(sorted(counts.items())),
         "reopen to the first search, s": spread([wall for wall, _ in read_s]),
@@ -346,7 +354,7 @@ def fresh_process(index: Path) -> float:
 
 
 def heard_of(
-    told: Sequence[Told], state: State, counts: Counter[str]
+    messages: Sequence[Told], state: State, counts: Counter[str]
 ) -> tuple[str, dict[str, set[int | None]]]:
     """What a killed worker was at, and which versions of each file may be there now.
 
@@ -354,17 +362,17 @@ def heard_of(
     """
     allowed: dict[str, set[int | None]] = {file: {version} for file, version in state.items()}
     op = "opening"
-    for one in told:
-        if "begin" in one:
-            op = one["begin"]
-            for file, version in one["files"].items():
+    for message in messages:
+        if "begin" in message:
+            op = message["begin"]
+            for file, version in message["files"].items():
                 allowed.setdefault(file, {None}).add(version)
-        for file, version in one.get("ack", {}).items():
+        for file, version in message.get("ack", {}).items():
             counts["acknowledged"] += (
                 parts_of(file, version) if allowed[file] != {version} and version is not None else 0
             )
             allowed[file] = {version}
-        counts["operations done"] += "done" in one
+        counts["operations done"] += "done" in message
     return op, allowed
 
 
@@ -372,8 +380,8 @@ def spread(values: Sequence[float]) -> dict[str, float]:
     """Their median, 99th percentile and largest, and how many are above 2 s."""
     ordered = sorted(values) or [0.0]
     at = {"p50": len(ordered) // 2, "p99": int(0.99 * (len(ordered) - 1)), "worst": -1}
-    return {name: round(ordered[one], 3) for name, one in at.items()} | {
-        "above 2 s": sum(one > 2.0 for one in ordered)
+    return {name: round(ordered[rank], 3) for name, rank in at.items()} | {
+        "above 2 s": sum(seconds > 2.0 for seconds in ordered)
     }
 
 
@@ -392,35 +400,35 @@ def run_two_writers(folder: Path, rounds: int) -> Told:
         else:
             tell({"added": name})
 
-    told: list[Told] = []
+    messages: list[Told] = []
     for number in range(rounds):
         at = time.time() + 0.1
         both = [Child(partial(add, f"{side}{number}", at)) for side in "ab"]
-        told += [one for child in both for one in child.end()]
-    added = [one["added"] for one in told if "added" in one]
-    refused = [one["refused"] for one in told if "refused" in one]
+        messages += [message for child in both for message in child.end()]
+    added = [message["added"] for message in messages if "added" in message]
+    refused = [message["refused"] for message in messages if "refused" in message]
 
     def look() -> Told:
         hits = Index.open(path).search("number", k=100_000)
         return {"ids": [hit.passage.id for hit in hits], "damaged": len(check(path).damaged)}
 
-    found = ask(look)
+    state = ask(look)
     return {
         "rounds": rounds,
         "let in": len(added),
         "refused": len(refused),
         "as": refused[0].replace(str(folder), "") if refused else "",
-        "other faults": len(told) - len(added) - len(refused),
-        "lost or extra": len({f"{name}-{n}" for name in added for n in range(50)} ^ set(found["ids"])),
-        "damaged": found["damaged"],
+        "other faults": len(messages) - len(added) - len(refused),
+        "lost or extra": len({f"{name}-{n}" for name in added for n in range(50)} ^ set(state["ids"])),
+        "damaged": state["damaged"],
     }
 
 
 def run_full_disk(folder: Path) -> Told:
     """Add until the disk is full: a clear error, and nothing acknowledged is lost."""
-    place = folder / "small"
-    place.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", str(place)]
+    small = folder / "small"
+    small.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", str(small)]
     mounted = subprocess.run(mount, capture_output=True, check=False).returncode == 0
 
     def fill(tell: Tell) -> None:
@@ -429,40 +437,42 @@ def run_full_disk(folder: Path) -> Told:
             resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))
         writer._LARGEST = 500
         try:
-            with Index.open(place / "index").writer(lambda passages: tell({"ack": passages})) as put:
+            with Index.open(small / "index").writer(lambda passages: tell({"ack": passages})) as put:
                 for n in range(200_000):
                     text = f"number {n} " + random.Random(n).randbytes(200).hex()
-                    one = prepare_item(Passage(text=text, id=f"n{n}", source="s"))
-                    put.put(one.file, [one])
+                    prepared = prepare_item(Passage(text=text, id=f"n{n}", source="s"))
+                    put.put(prepared.file, [prepared])
         except StoreError as error:
             tell({"refused": str(error)})
 
-    told = Child(fill).end()
-    acknowledged = max((one["ack"] for one in told if "ack" in one), default=0)
+    messages = Child(fill).end()
+    acknowledged = max((message["ack"] for message in messages if "ack" in message), default=0)
 
     def look() -> Told:
-        index = Index.open(place / "index")
-        held = {hit.passage.id for hit in index.search("number", k=300_000)}
-        lost = sum(f"n{n}" not in held for n in range(acknowledged))
+        index = Index.open(small / "index")
+        ids = {hit.passage.id for hit in index.search("number", k=300_000)}
+        lost = sum(f"n{n}" not in ids for n in range(acknowledged))
         return {"lost": lost, "passages": index.info().passages}
 
     def again() -> Told:
-        index = Index.open(place / "index")
+        index = Index.open(small / "index")
         added = index.add([Passage(text="one more", id="more", source="s")]).added
-        damaged = len(check(place / "index").damaged)
+        damaged = len(check(small / "index").damaged)
         return {"added": added, "passages": index.info().passages, "damaged": damaged}
 
     after = ask(look)
     if mounted:
-        subprocess.run(["mount", "-o", "remount,size=200m", str(place)], check=True)
+        subprocess.run(["mount", "-o", "remount,size=200m", str(small)], check=True)
     later = ask(again)
     if mounted:
-        subprocess.run(["umount", str(place)], check=True)
-    said = [one.get("refused") or one.get("trace", "") for one in told if "ack" not in one]
+        subprocess.run(["umount", str(small)], check=True)
+    faults = [
+        message.get("refused") or message.get("trace", "") for message in messages if "ack" not in message
+    ]
     return {
         "how": "a tmpfs of 24 MB" if mounted else "files of at most 400 kB (RLIMIT_FSIZE)",
         "passages acknowledged": acknowledged,
-        "error": [one.replace(str(folder), "") for one in said],
+        "error": [fault.replace(str(folder), "") for fault in faults],
         "after it": after,
         "with space again": later,
     }
@@ -497,13 +507,15 @@ def main() -> None:
     start = time.perf_counter()
     with place(arguments.folder) as folder:
         (folder / "docs").mkdir()
-        found = {"kills": run_kills(folder, arguments.kills, arguments.seed, arguments.longest)}
+        figures = {"kills": run_kills(folder, arguments.kills, arguments.seed, arguments.longest)}
         if arguments.writers:
-            found["two writers"] = run_two_writers(folder, arguments.writers)
-            found["full disk"] = run_full_disk(folder)
-    print(json.dumps({**found, "seconds": round(time.perf_counter() - start, 1)}, indent=1))
-    two, full = found.get("two writers", {}), found.get("full disk", {})
-    bad = found["kills"]["what was wrong"] or two.get("lost or extra") or full.get("after it", {}).get("lost")
+            figures["two writers"] = run_two_writers(folder, arguments.writers)
+            figures["full disk"] = run_full_disk(folder)
+    print(json.dumps({**figures, "seconds": round(time.perf_counter() - start, 1)}, indent=1))
+    two, full = figures.get("two writers", {}), figures.get("full disk", {})
+    bad = (
+        figures["kills"]["what was wrong"] or two.get("lost or extra") or full.get("after it", {}).get("lost")
+    )
     sys.exit(1 if bad else 0)
 
 

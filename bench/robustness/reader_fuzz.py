@@ -191,8 +191,8 @@ def mutate(raw: bytes, other: bytes, draw: random.Random) -> tuple[str, bytes]:
         data[at : at + 64] = bytes(min(64, len(data) - at))
     else:
         for _ in range(draw.choice((1, 4))):
-            place = draw.randrange(len(data))
-            data[place : place + 4] = draw.choice(
+            offset = draw.randrange(len(data))
+            data[offset : offset + 4] = draw.choice(
                 (b"\xff\xff\xff\xff", b"\x00\x00\x00\x80", b"\xff\xff\xff\x7f", b"9999")
             )
     return kind, bytes(data)

@@ -78,24 +78,24 @@ def read_rows(path: Path) -> list[Row]:
     """The rows of the file, in its order."""
     rows = []
     for number, row in enumerate(json.loads(path.read_text(encoding="utf-8"))):
-        found = _listed(row["context"])
+        texts = _listed(row["context"])
         passages = [
             Passage(
-                text=" ".join(one["text"].split()),
-                title=" ".join(str(one.get("title") or "").split()),
-                source=domain(one["link"]),
-                url=one["link"],
+                text=" ".join(text["text"].split()),
+                title=" ".join(str(text.get("title") or "").split()),
+                source=domain(text["link"]),
+                url=text["link"],
                 id=f"r{number}/{n}",
             )
-            for n, one in enumerate(found)
-            if str(one.get("text") or "").strip() and one.get("link")
+            for n, text in enumerate(texts)
+            if str(text.get("text") or "").strip() and text.get("link")
         ]
         if not passages:
             continue
         best = [hit.passage for hit in InMemory(passages).search(row["question"], k=K)]
         gold = row["correct answer"]
         lie = str(row["incorrect answer"])
-        false = [one for one in _listed(row["incorrect_context"]) if stands(one, lie)]
+        false = [text for text in _listed(row["incorrect_context"]) if stands(text, lie)]
         rows.append(
             Row(
                 example=Example(
@@ -118,8 +118,8 @@ def read_rows(path: Path) -> list[Row]:
 
 def _listed(value: Any) -> list[Any]:
     """A list, which some editions of the file hold as the text of a Python literal."""
-    found = ast.literal_eval(value) if isinstance(value, str) else value
-    return list(found)
+    listed = ast.literal_eval(value) if isinstance(value, str) else value
+    return list(listed)
 
 
 def _asked(row: Row, *, count: int, strategy: str, kit: Kit) -> Asked:
@@ -136,17 +136,17 @@ def measure(
     """Every strategy at every number of poisoned passages; what is found goes to `out`, and to its file."""
     panels = over(
         others,
-        lambda one: panel(one.example.question, InMemory(one.example.passages), kit),
+        lambda row: panel(row.example.question, InMemory(row.example.passages), kit),
         label="rows to estimate on",
     )
-    names = sorted({passage.source for one in others for passage in one.example.passages})
+    names = sorted({passage.source for row in others for passage in row.example.passages})
     estimates = estimate(votes_of(panels, names))
     known = sources_of(estimates, names)
-    rated = {name for name, one in known.items() if one.reliability is not None}
+    rated = {name for name, source in known.items() if source.reliability is not None}
     tested = {passage.source for row in rows for passage in row.example.passages}
     out |= {
         "rows": [row.example.row for row in rows],
-        "estimated on": [one.example.row for one in others],
+        "estimated on": [row.example.row for row in others],
         "domains": {
             "in the rows to estimate on": len(names),
             "with an estimate": len(rated),
@@ -157,31 +157,31 @@ def measure(
     }
     scores: dict[tuple[str, int], dict[str, list[float | None]]] = {}
 
-    def enter(label: str, count: int, asked: Sequence[Asked]) -> None:
-        both = list(zip(rows, asked, strict=True))
+    def enter(label: str, count: int, answers: Sequence[Asked]) -> None:
+        both = list(zip(rows, answers, strict=True))
         own: dict[str, list[float | None]] = {
             "accuracy": [None if a.fault else accuracy(a.answers, r.example.gold) for r, a in both],
             "attack": [None if a.fault else float(any(stands(s, r.lie) for s in a.answers)) for r, a in both],
         }
         scores[label, count] = own
         out["levels"].setdefault(str(count), {})[label] = {
-            "n": sum(one is not None for one in own["accuracy"]),
-            "failed": sum(bool(a.fault) for a in asked),
-            "faults": sorted({a.fault for a in asked if a.fault}),
+            "n": sum(score is not None for score in own["accuracy"]),
+            "failed": sum(bool(a.fault) for a in answers),
+            "faults": sorted({a.fault for a in answers if a.fault}),
             "accuracy": told(own["accuracy"], 2),
             "attack": told(own["attack"], 2),
-            "abstained": sum(not a.answers and not a.fault for a in asked),
-            "tokens": sum(a.tokens() for a in asked) / len(asked),
-            "calls": sum(a.calls() for a in asked) / len(asked),
+            "abstained": sum(not a.answers and not a.fault for a in answers),
+            "tokens": sum(a.tokens() for a in answers) / len(answers),
+            "calls": sum(a.calls() for a in answers) / len(answers),
         }
         write(out)
 
     plain, low = weighed(known, estimates.options), weighed(known, estimates.options, low=True)
     for count in levels:
-        heard = over(rows, partial(_heard, count=count, kit=kit), label=f"panel, {count} poisoned")
-        fresh = {name: float(weights_of(0.5, estimates.options)) for one in heard for name in one.votes}
+        polls = over(rows, partial(_heard, count=count, kit=kit), label=f"panel, {count} poisoned")
+        fresh = {name: float(weights_of(0.5, estimates.options)) for poll in polls for name in poll.votes}
         for label, weights in zip(VOTES, (None, {**fresh, **plain}, low), strict=True):
-            enter(label, count, [one.voted(weights, {**fresh, **plain}) for one in heard])
+            enter(label, count, [poll.voted(weights, {**fresh, **plain}) for poll in polls])
     for label, strategy in (("concat", "concat"), ("disputation (ours)", "disputation")):
         for count in levels:
             asked = over(
@@ -205,8 +205,8 @@ def measure(
 def write(out: Mapping[str, Any]) -> None:
     """Keep what is known so far, as JSON and as Markdown."""
     path = Path(out["path"])
-    kept = {key: value for key, value in out.items() if key != "path"}
-    write_json(path, kept)
+    written = {key: value for key, value in out.items() if key != "path"}
+    write_json(path, written)
     write_whole(beside(path, ".md"), report(out))
 
 
@@ -230,13 +230,13 @@ def report(out: Mapping[str, Any]) -> str:
             [
                 [
                     label,
-                    one["n"],
-                    one["failed"],
-                    one["abstained"],
-                    f"{one['tokens']:.0f}",
-                    f"{one['calls']:.1f}",
+                    entrant["n"],
+                    entrant["failed"],
+                    entrant["abstained"],
+                    f"{entrant['tokens']:.0f}",
+                    f"{entrant['calls']:.1f}",
                 ]
-                for label, one in most.items()
+                for label, entrant in most.items()
             ],
         ),
         "",

@@ -66,13 +66,15 @@ class Corpus:
 
     def vectors(self, start: int, stop: int) -> NDArray[np.float32]:
         """The vectors of a range of rows, (stop - start, 384)."""
-        found: NDArray[np.float32] = np.array(np.load(self.folder / "vectors.npy", mmap_mode="r")[start:stop])
-        return found
+        vectors: NDArray[np.float32] = np.array(
+            np.load(self.folder / "vectors.npy", mmap_mode="r")[start:stop]
+        )
+        return vectors
 
     def sources(self) -> NDArray[np.int16]:
         """The number of each row's source."""
-        found: NDArray[np.int16] = np.load(self.folder / "sources.npy")
-        return found
+        sources: NDArray[np.int16] = np.load(self.folder / "sources.npy")
+        return sources
 
     def blocks(self) -> Iterator[tuple[int, list[str], list[str], NDArray[np.float32]]]:
         """First row, texts, names of sources and vectors, 10,000 passages at a time."""
@@ -90,11 +92,11 @@ class Corpus:
 
     def queries(self) -> list[Query]:
         """All queries; the first 40 are not to be measured."""
-        told = json.loads((self.folder / "queries.json").read_text("utf-8"))
+        written = json.loads((self.folder / "queries.json").read_text("utf-8"))
         vectors = np.load(self.folder / "query_vectors.npy")
         return [
-            Query(text=one["text"], kind=one["kind"], terms=tuple(one["terms"]), vector=vectors[at])
-            for at, one in enumerate(told)
+            Query(text=query["text"], kind=query["kind"], terms=tuple(query["terms"]), vector=vectors[at])
+            for at, query in enumerate(written)
         ]
 
 
@@ -123,12 +125,12 @@ class Truth:
 
     def dense(self, queries: list[Query]) -> NDArray[np.float32]:
         """Cosines, (queries, passages)."""
-        asked = np.stack([query.vector for query in queries]).T
-        found = np.empty((len(queries), self.corpus.size), dtype=np.float32)
+        vectors = np.stack([query.vector for query in queries]).T
+        scores = np.empty((len(queries), self.corpus.size), dtype=np.float32)
         for start in range(0, self.corpus.size, BLOCK):
             block = self.corpus.vectors(start, min(start + BLOCK, self.corpus.size))
-            found[:, start : start + len(block)] = (block @ asked).T
-        return found
+            scores[:, start : start + len(block)] = (block @ vectors).T
+        return scores
 
     def nearest(self, k: int) -> NDArray[np.int64]:
         """Rows of the k nearest passages of every query, best first; kept in a file once found."""
@@ -212,24 +214,24 @@ class _Maker:
 
     def _queries(self) -> None:
         draw = np.random.default_rng((*self.seed, 2))
-        asked = [self._words(kind, draw) for kind in (_KINDS * (WARM + ASKED))[: WARM + ASKED]]
-        self.terms = np.unique(np.concatenate([ids for _, ids in asked]))
+        queries = [self._words(kind, draw) for kind in (_KINDS * (WARM + ASKED))[: WARM + ASKED]]
+        self.terms = np.unique(np.concatenate([ids for _, ids in queries]))
         self.slot = np.full(_VOCABULARY, -1, dtype=np.int64)
         self.slot[self.terms] = np.arange(len(self.terms))
-        told: list[dict[str, Any]] = [
+        written: list[dict[str, Any]] = [
             {
                 "text": " ".join(self.vocabulary[ids]),
                 "kind": kind,
                 "terms": self.slot[ids].tolist(),
             }
-            for kind, ids in asked
+            for kind, ids in queries
         ]
-        self.asked = [ids for _, ids in asked]
-        self.query_vectors = self._near(self.centres[self._clusters(len(asked), draw)], _NOISE, draw)
-        planted = [at for at, (kind, _) in enumerate(asked) if kind == "planted"]
+        self.asked = [ids for _, ids in queries]
+        self.query_vectors = self._near(self.centres[self._clusters(len(queries), draw)], _NOISE, draw)
+        planted = [at for at, (kind, _) in enumerate(queries) if kind == "planted"]
         rows = draw.choice(self.size, size=(len(planted), RELEVANT), replace=False)
         self.planted = np.stack([np.repeat(planted, RELEVANT), rows.ravel()], axis=1)
-        (self.folder / "queries.json").write_text(json.dumps(told), encoding="utf-8")
+        (self.folder / "queries.json").write_text(json.dumps(written), encoding="utf-8")
         np.save(self.folder / "query_vectors.npy", self.query_vectors)
         np.save(self.folder / "planted.npy", self.planted)
 
@@ -244,9 +246,9 @@ class _Maker:
         ids: list[int] = []
         while len(ids) < len(ranges):
             low, high = ranges[len(ids)]
-            one = int(math.exp(draw.uniform(math.log(low), math.log(high))))
-            if one not in ids:
-                ids.append(one)
+            count = int(math.exp(draw.uniform(math.log(low), math.log(high))))
+            if count not in ids:
+                ids.append(count)
         return kind, np.array(ids)
 
     def _block(
@@ -258,8 +260,8 @@ class _Maker:
         ids = np.searchsorted(self.law, draw.random(int(length.sum())))
         first = np.cumsum(length) - length
         vectors = self._near(self.centres[self._clusters(rows, draw)], _NOISE, draw)
-        held = self.planted[(self.planted[:, 1] >= start) & (self.planted[:, 1] < start + rows)]
-        for query, row in held.tolist():
+        planted = self.planted[(self.planted[:, 1] >= start) & (self.planted[:, 1] < start + rows)]
+        for query, row in planted.tolist():
             at = row - start
             places = first[at] + draw.choice(length[at], size=len(self.asked[query]), replace=False)
             ids[places] = self.asked[query]
@@ -282,9 +284,9 @@ class _Maker:
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         """Slot, row and count of the queries' words in a block, by slot and row."""
         slots = self.slot[ids]
-        held = slots >= 0
-        rows = np.repeat(np.arange(len(length)), length)[held]
-        keys, counts = np.unique(slots[held] * BLOCK + rows, return_counts=True)
+        filled = slots >= 0
+        rows = np.repeat(np.arange(len(length)), length)[filled]
+        keys, counts = np.unique(slots[filled] * BLOCK + rows, return_counts=True)
         return keys // BLOCK, keys % BLOCK + start, counts
 
     def _save_postings(
@@ -294,14 +296,14 @@ class _Maker:
         ends = np.concatenate([[0], np.cumsum(np.sum([np.diff(edge) for edge in edges], axis=0))])
         np.save(self.folder / "terms.npy", ends.astype(np.int64))
         for name, column, dtype in (("term_rows", 1, np.int32), ("term_counts", 2, np.uint8)):
-            found = np.empty(int(ends[-1]), dtype=dtype)
+            values = np.empty(int(ends[-1]), dtype=dtype)
             at = 0
             for slot in range(len(self.terms)):
                 for edge, posting in zip(edges, postings, strict=True):
                     part = posting[column][edge[slot] : edge[slot + 1]]
-                    found[at : at + len(part)] = part
+                    values[at : at + len(part)] = part
                     at += len(part)
-            np.save(self.folder / f"{name}.npy", found)
+            np.save(self.folder / f"{name}.npy", values)
 
     def _extra(self) -> None:
         self.planted = self.planted[:0]
@@ -314,8 +316,8 @@ class _Maker:
         np.save(self.folder / "extra_vectors.npy", vectors)
 
     def _clusters(self, count: int, draw: np.random.Generator) -> NDArray[np.int64]:
-        found: NDArray[np.int64] = np.searchsorted(self.cluster_law, draw.random(count))
-        return found
+        clusters: NDArray[np.int64] = np.searchsorted(self.cluster_law, draw.random(count))
+        return clusters
 
     def _near(
         self, centres: NDArray[np.float32], noise: float, draw: np.random.Generator
@@ -327,7 +329,9 @@ class _Maker:
 
 def _vocabulary(seed: int) -> NDArray[np.object_]:
     """Words by falling frequency: one syllable, then two, three and four; none has a suffix to strip."""
-    syllables = np.array([one + vowel for one in "bdfgklmnprstvz" for vowel in "aou"], dtype=object)
+    syllables = np.array(
+        [consonant + vowel for consonant in "bdfgklmnprstvz" for vowel in "aou"], dtype=object
+    )
     draw = np.random.default_rng((seed, 0))
     words: list[NDArray[np.object_]] = []
     left = _VOCABULARY
@@ -341,17 +345,17 @@ def _vocabulary(seed: int) -> NDArray[np.object_]:
 
 
 def _unit(vectors: NDArray[Any]) -> NDArray[np.float32]:
-    found: NDArray[np.float32] = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
-    return found
+    unit: NDArray[np.float32] = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+    return unit
 
 
 def _texts(path: Path, offsets_path: Path, start: int, stop: int) -> list[str]:
     offsets = np.array(np.load(offsets_path, mmap_mode="r")[start : stop + 1])
     with path.open("rb") as file:
         file.seek(int(offsets[0]))
-        held = file.read(int(offsets[-1] - offsets[0])).decode("ascii")
+        text = file.read(int(offsets[-1] - offsets[0])).decode("ascii")
     ends = (offsets - offsets[0]).tolist()
-    return [held[begin:end] for begin, end in itertools.pairwise(ends)]
+    return [text[begin:end] for begin, end in itertools.pairwise(ends)]
 
 
 def main() -> None:
@@ -367,13 +371,13 @@ def main() -> None:
     arguments = parser.parse_args()
     start = time.perf_counter()
     corpus = open_corpus(arguments.work, arguments.size, arguments.seed)
-    held = sum(file.stat().st_size for file in corpus.folder.iterdir())
+    size_on_disk = sum(file.stat().st_size for file in corpus.folder.iterdir())
     print(
         json.dumps(
             {
                 "folder": str(corpus.folder),
                 "seconds": round(time.perf_counter() - start, 1),
-                "megabytes": round(held / 1e6),
+                "megabytes": round(size_on_disk / 1e6),
             }
         )
     )

@@ -64,8 +64,10 @@ class Waiting:
         time.sleep(self._seconds * len(texts))
         seeds = [int.from_bytes(blake2b(text.encode(), digest_size=8).digest()) for text in texts]
         drawn = [np.random.default_rng(seed).normal(size=self.dimension) for seed in seeds]
-        found = np.array(drawn).reshape(-1, self.dimension)
-        unit: NDArray[np.float32] = (found / np.linalg.norm(found, axis=1, keepdims=True)).astype(np.float32)
+        vectors = np.array(drawn).reshape(-1, self.dimension)
+        unit: NDArray[np.float32] = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(
+            np.float32
+        )
         return unit
 
 
@@ -85,9 +87,9 @@ def write_documents(folder: Path, texts: Path | None, count: int) -> int:
         sentences = [" ".join(draw.choices(vocabulary, k=draw.randint(6, 22))) + "." for _ in range(24)]
         told.append(" ".join(sentences))
     for number, text in enumerate(told):
-        place = folder / f"s{number % 20:02d}" / f"{number:05d}.txt"
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(text, encoding="utf-8")
+        path = folder / f"s{number % 20:02d}" / f"{number:05d}.txt"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
     return len(told)
 
 
@@ -103,14 +105,14 @@ def vectors_of(index: Index) -> np.ndarray[Any, Any]:
 
 def differences(index: Index, other: Index) -> dict[str, Any]:
     """How many rows of each table differ, and by how much vectors do at most."""
-    found: dict[str, Any] = {}
+    figures: dict[str, Any] = {}
     for table in _COLUMNS:
         first, second = rows_of(index, table), rows_of(other, table)
         unequal = sum(a != b for a, b in zip(first, second, strict=False)) + abs(len(first) - len(second))
-        found[table] = {"rows": len(first), "unequal": unequal}
+        figures[table] = {"rows": len(first), "unequal": unequal}
     a, b = vectors_of(index), vectors_of(other)
-    found["least_cosine_of_vectors"] = float((a * b).sum(axis=1).min()) if a.shape == b.shape else None
-    return found
+    figures["least_cosine_of_vectors"] = float((a * b).sum(axis=1).min()) if a.shape == b.shape else None
+    return figures
 
 
 def measure(arguments: argparse.Namespace, work: Path) -> dict[str, Any]:
@@ -147,7 +149,7 @@ def measure(arguments: argparse.Namespace, work: Path) -> dict[str, Any]:
                 )
                 took = time.perf_counter() - start
                 (first, before), (last, after) = commits[0], commits[-1]
-                one = {
+                figures = {
                     "round": number,
                     "workers": workers,
                     "seconds": round(took, 1),
@@ -159,8 +161,8 @@ def measure(arguments: argparse.Namespace, work: Path) -> dict[str, Any]:
                     "load_before": round(load, 1),
                     "cores_stolen_by_others": round(_others(busy, took), 2),
                 }
-                print(json.dumps(one), file=sys.stderr, flush=True)
-                rounds.append(one)
+                print(json.dumps(figures), file=sys.stderr, flush=True)
+                rounds.append(figures)
                 if number == 0:
                     checked.append({"workers": workers, **differences(local, index)})
     ratios = {
@@ -181,7 +183,7 @@ def measure(arguments: argparse.Namespace, work: Path) -> dict[str, Any]:
 
 
 def _ratio(name: str, pair: Sequence[dict[str, Any]]) -> float:
-    rate = {one["workers"]: one[name] or 0.0 for one in pair}
+    rate = {figures["workers"]: figures[name] or 0.0 for figures in pair}
     return round(rate[2] / rate[1], 2) if rate[1] else 0.0
 
 
@@ -197,16 +199,19 @@ def _own() -> float:
     total = 0
     family = {os.getpid()}
     stats: list[tuple[int, int, int]] = []
-    for place in Path("/proc").iterdir():
-        if place.name.isdigit():
+    for process in Path("/proc").iterdir():
+        if process.name.isdigit():
             try:
-                told = (
-                    (place / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+                fields = (
+                    (process / "stat")
+                    .read_text(encoding="utf-8", errors="replace")
+                    .rpartition(")")[2]
+                    .split()
                 )
             except OSError:
                 continue
             # after the name: state ppid ... utime stime cutime cstime
-            stats.append((int(place.name), int(told[1]), sum(map(int, told[11:15]))))
+            stats.append((int(process.name), int(fields[1]), sum(map(int, fields[11:15]))))
     grown = True
     while grown:
         more = {pid for pid, parent, _ in stats if parent in family and pid not in family}

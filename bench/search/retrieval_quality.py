@@ -57,33 +57,33 @@ LEGS: dict[str, dict[str, Any]] = {
 
 
 # --- measures ------------------------------------------------------------------------------------
-def ndcg(found: Sequence[str], relevant: Mapping[str, int], depth: int = 10) -> float:
+def ndcg(ranking: Sequence[str], relevant: Mapping[str, int], depth: int = 10) -> float:
     """nDCG with linear gain, as trec_eval has it (Järvelin and Kekäläinen, 2002).
 
     >>> round(ndcg(["a", "x", "b"], {"a": 1, "b": 2}), 4)  # (1 + 2 / 2) / (2 + 1 / log2(3))
     0.7602
     """
-    gain = sum(relevant.get(one, 0) / math.log2(at + 2) for at, one in enumerate(found[:depth]))
+    gain = sum(relevant.get(document, 0) / math.log2(at + 2) for at, document in enumerate(ranking[:depth]))
     best = sorted(relevant.values(), reverse=True)[:depth]
     return gain / sum(value / math.log2(at + 2) for at, value in enumerate(best))
 
 
-def recall(found: Sequence[str], relevant: Mapping[str, int], depth: int = 100) -> float:
+def recall(ranking: Sequence[str], relevant: Mapping[str, int], depth: int = 100) -> float:
     """The share of the relevant documents that are among the first.
 
     >>> recall(["a", "x", "b"], {"a": 1, "b": 2, "c": 1}, 2)
     0.3333333333333333
     """
-    return len(set(found[:depth]) & relevant.keys()) / len(relevant)
+    return len(set(ranking[:depth]) & relevant.keys()) / len(relevant)
 
 
-def reciprocal_rank(found: Sequence[str], relevant: Mapping[str, int], depth: int = 20) -> float:
+def reciprocal_rank(ranking: Sequence[str], relevant: Mapping[str, int], depth: int = 20) -> float:
     """One over the rank of the first relevant document, 0 where none is among the first.
 
     >>> reciprocal_rank(["x", "a"], {"a": 1}), reciprocal_rank(["x"], {"a": 1})
     (0.5, 0.0)
     """
-    return next((1 / at for at, one in enumerate(found[:depth], start=1) if one in relevant), 0.0)
+    return next((1 / at for at, document in enumerate(ranking[:depth], start=1) if document in relevant), 0.0)
 
 
 # --- what is searched ----------------------------------------------------------------------------
@@ -94,16 +94,16 @@ class Remembered:
     what a kill left of a last row is not read.
     """
 
-    def __init__(self, embedder: Embedder, place: Path) -> None:
+    def __init__(self, embedder: Embedder, folder: Path) -> None:
         import numpy as np
 
         self._embedder = embedder
-        place = place / embedder.name.replace("/", "--")
-        place.mkdir(parents=True, exist_ok=True)
-        self._files = (place / "texts", place / "vectors")
+        folder = folder / embedder.name.replace("/", "--")
+        folder.mkdir(parents=True, exist_ok=True)
+        self._files = (folder / "texts", folder / "vectors")
         size = 4 * embedder.dimension
-        held = [file.stat().st_size if file.exists() else 0 for file in self._files]
-        rows = min(held[0] // 16, held[1] // size)
+        sizes = [file.stat().st_size if file.exists() else 0 for file in self._files]
+        rows = min(sizes[0] // 16, sizes[1] // size)
         for file, width in zip(self._files, (16, size), strict=True):
             file.touch()
             os.truncate(file, rows * width)
@@ -150,11 +150,11 @@ def read_nfcorpus(folder: Path) -> Collection:
 
     judged: dict[str, dict[str, dict[str, int]]] = {}
     for file in sorted((folder / "qrels").glob("*.tsv")):
-        own = judged.setdefault(file.stem, {})
+        grades = judged.setdefault(file.stem, {})
         for line in file.read_text("utf-8").splitlines()[1:]:
             query, document, grade = line.split("\t")
             if int(grade) > 0:
-                own.setdefault(query, {})[document] = int(grade)
+                grades.setdefault(query, {})[document] = int(grade)
     return Collection(
         documents=[(row["_id"], row["title"], row["text"]) for row in lines("corpus.jsonl")],
         questions={row["_id"]: row["text"] for row in lines("queries.jsonl")},
@@ -174,9 +174,9 @@ def read_datamorgana(folder: Path) -> Collection:
     )
 
 
-def filled(place: Path, embedder: Embedder, collection: Collection) -> tuple[Index, float]:
+def filled(folder: Path, embedder: Embedder, collection: Collection) -> tuple[Index, float]:
     """The index of a collection, and the seconds that this run spent on filling it."""
-    index = Index.open(place, embedder=embedder)
+    index = Index.open(folder, embedder=embedder)
     start = time.perf_counter()
 
     def documents() -> Iterator[Document]:
@@ -200,9 +200,9 @@ def ranked(index: Index, collection: Collection, judged: Judged, k: int, **optio
     return {
         name: list(
             dict.fromkeys(
-                one
+                document
                 for hit in index.search(collection.questions[name], k=k, **options)
-                for one in named[hit.passage.document]
+                for document in named[hit.passage.document]
             )
         )
         for name in judged
@@ -232,9 +232,9 @@ def whole_documents(collection: Collection, judged: Judged, language: str) -> Fo
     }
 
 
-def mean(found: Found, judged: Judged, metric: Metric) -> float:
+def mean(rankings: Found, judged: Judged, metric: Metric) -> float:
     """A measure's mean over the judged questions."""
-    return statistics.fmean(metric(found[name], relevant) for name, relevant in judged.items())
+    return statistics.fmean(metric(rankings[name], relevant) for name, relevant in judged.items())
 
 
 # --- reports -------------------------------------------------------------------------------------
@@ -249,16 +249,16 @@ def nfcorpus(
     yield "|---|---|---|"
     for name, options in LEGS.items():
         # Figures at 10 come from a search as users make it, over the 100 best of each leg.
-        asked = plain if name == KEYWORD else index
-        first = ranked(asked, collection, test, 100, **options)
-        deep = ranked(asked, collection, test, 500, **options)
+        searched = plain if name == KEYWORD else index
+        first = ranked(searched, collection, test, 100, **options)
+        deep = ranked(searched, collection, test, 500, **options)
         write_run(trec, f"nfcorpus {name}", first, test)
         write_run(trec, f"nfcorpus {name} deep", deep, test)
         yield f"| {name} | {mean(first, test, ndcg):.4f} | {mean(deep, test, recall):.4f} |"
     for name, language in (("english", "english"), ("no", "")):
-        found = whole_documents(collection, test, language)
-        write_run(trec, f"nfcorpus whole {name}", found, test)
-        figures = f"{mean(found, test, ndcg):.4f} | {mean(found, test, recall):.4f}"
+        rankings = whole_documents(collection, test, language)
+        write_run(trec, f"nfcorpus whole {name}", rankings, test)
+        figures = f"{mean(rankings, test, ndcg):.4f} | {mean(rankings, test, recall):.4f}"
         yield f"| BM25 over whole documents, {name} stemming | {figures} |"
     if tune:
         yield ""
@@ -314,13 +314,13 @@ def datamorgana(
     yield "| what | Recall@20 | MRR@20 | Recall in 20 passages | MRR in 20 passages |"
     yield "|---|---|---|---|---|"
     for name, options in LEGS.items():
-        asked = plain if name == KEYWORD else index
-        pages = ranked(asked, collection, judged, 100, **options)
-        passages = ranked(asked, collection, judged, 20, **options)
+        searched = plain if name == KEYWORD else index
+        pages = ranked(searched, collection, judged, 100, **options)
+        passages = ranked(searched, collection, judged, 20, **options)
         write_run(trec, f"datamorgana {name}", pages, judged)
         figures = [
-            mean(found, judged, metric)
-            for found in (pages, passages)
+            mean(rankings, judged, metric)
+            for rankings in (pages, passages)
             for metric in (lambda hits, relevant: recall(hits, relevant, 20), reciprocal_rank)
         ]
         yield f"| {name} | " + " | ".join(f"{figure:.4f}" for figure in figures) + " |"
@@ -342,25 +342,25 @@ def datamorgana(
 def drawn(curve: Mapping[float, tuple[float, float]]) -> str:
     """Recall@20 and MRR@20 by alpha, as SVG."""
     series = {
-        "Recall@20": [found for found, _ in curve.values()],
+        "Recall@20": [figure for figure, _ in curve.values()],
         "MRR@20": [rank for _, rank in curve.values()],
     }
     ticks = [f"{alpha:g}" for alpha in curve]
     return lines("DataMorgana: pages found", ticks, series, below="alpha (0: dense alone, 1: BM25 alone)")
 
 
-def write_run(folder: Path | None, name: str, found: Found, judged: Judged) -> None:
+def write_run(folder: Path | None, name: str, rankings: Found, judged: Judged) -> None:
     """A run and its judgements as trec_eval reads them; scores fall with the rank, so that none are tied."""
     if folder is None:
         return
     folder.mkdir(parents=True, exist_ok=True)
     stem = name.replace(" ", "_").replace(",", "")
     with (folder / f"{stem}.run").open("w", encoding="utf-8") as file:
-        for query, hits in found.items():
+        for query, hits in rankings.items():
             file.writelines(f"{query} Q0 {hit} {at} {-at} {stem}\n" for at, hit in enumerate(hits, start=1))
     with (folder / f"{stem}.qrels").open("w", encoding="utf-8") as file:
         for query, relevant in judged.items():
-            file.writelines(f"{query} 0 {one} {grade}\n" for one, grade in relevant.items())
+            file.writelines(f"{query} 0 {document} {grade}\n" for document, grade in relevant.items())
 
 
 def main() -> int:

@@ -42,7 +42,7 @@ def _adding(arguments: argparse.Namespace, size: int, name: str) -> dict[str, An
     reader.tell("wait", seconds=60)
     added = writer.ask("add", warm=False)
     seen = reader.hear("wait")["seen"]
-    found: dict[str, Any] = {
+    figures: dict[str, Any] = {
         "first_add_of_a_process": round(first["ended"] - first["began"], 3),
         "add": round(added["ended"] - added["began"], 3),
         "add_cpu": round(added["cpu"], 3),
@@ -56,14 +56,14 @@ def _adding(arguments: argparse.Namespace, size: int, name: str) -> dict[str, An
             for when, remote in pair[query % 2 :] + pair[: query % 2]:
                 times[when].append(remote.ask("search", leg=leg, query=query, k=20)["cpu"] * 1000)
         p50 = {when: round(statistics.median(took), 3) for when, took in times.items()}
-        found[leg] = {**p50, "ratio": round(p50["before"] / p50["compacted"], 2)}
+        figures[leg] = {**p50, "ratio": round(p50["before"] / p50["compacted"], 2)}
     for remote in (reader, writer, other):
         remote.close()
     shutil.rmtree(grown)
-    return found
+    return figures
 
 
 def _segments(folder: Any) -> int | None:
     """How many segments our index has; None for others."""
-    held = folder / "index" / "segments"
-    return sum(1 for one in held.iterdir() if one.is_dir()) if held.is_dir() else None
+    segments = folder / "index" / "segments"
+    return sum(1 for path in segments.iterdir() if path.is_dir()) if segments.is_dir() else None

@@ -41,25 +41,25 @@ def figures() -> dict[str, Callable[[Measured], float | None]]:
     """What is told of each size, from its part of search_scale.json."""
 
     def warm(leg: str) -> Callable[[Measured], float]:
-        return lambda one: float(one["modes"][MODE]["warm"]["ours"][leg]["p50"])
+        return lambda result: float(result["modes"][MODE]["warm"]["ours"][leg]["p50"])
 
     def by_source(leg: str, field: str) -> Callable[[Measured], float]:
-        return lambda one: float(one["modes"][MODE]["by_source"]["ours"][leg]["1000"][field])
+        return lambda result: float(result["modes"][MODE]["by_source"]["ours"][leg]["1000"][field])
 
     return {
-        "build, s": lambda one: one["built"]["ours"]["seconds"],
-        "of which the last compaction, s": lambda one: one["built"]["ours"]["parts"]["compact"],
-        "peak memory of the build, MB": lambda one: one["built"]["ours"]["peak"],
-        "disk, MB": lambda one: one["built"]["ours"]["disk"],
-        "open, s": lambda one: one["cold"]["ours"]["open"],
-        "open and first search, files out of memory, s": lambda one: one["cold"]["ours"]["evicted"],
-        "resident after 160 queries on each leg, MB": lambda one: one["modes"][MODE]["memory"]["ours"][
+        "build, s": lambda result: result["built"]["ours"]["seconds"],
+        "of which the last compaction, s": lambda result: result["built"]["ours"]["parts"]["compact"],
+        "peak memory of the build, MB": lambda result: result["built"]["ours"]["peak"],
+        "disk, MB": lambda result: result["built"]["ours"]["disk"],
+        "open, s": lambda result: result["cold"]["ours"]["open"],
+        "open and first search, files out of memory, s": lambda result: result["cold"]["ours"]["evicted"],
+        "resident after 160 queries on each leg, MB": lambda result: result["modes"][MODE]["memory"]["ours"][
             "resident"
         ],
-        "of which not mapped files, MB": lambda one: one["modes"][MODE]["memory"]["ours"]["own"],
-        "resident after the best of each source, MB": lambda one: one["modes"][MODE]["memory_after"]["ours"][
-            "resident"
-        ],
+        "of which not mapped files, MB": lambda result: result["modes"][MODE]["memory"]["ours"]["own"],
+        "resident after the best of each source, MB": lambda result: result["modes"][MODE]["memory_after"][
+            "ours"
+        ]["resident"],
         "BM25 p50, ms": warm("sparse"),
         "dense p50, ms": warm("dense"),
         "hybrid p50, ms": warm("hybrid"),
@@ -82,17 +82,17 @@ def grown(sizes: Sequence[int], values: Sequence[float]) -> tuple[float, float, 
 
 def bytes_of(folder: Path) -> dict[str, int]:
     """Bytes of an index by what they are for."""
-    found: dict[str, int] = defaultdict(int)
+    sizes: dict[str, int] = defaultdict(int)
     for path in folder.rglob("*"):
         if not path.is_file():
             continue
         top = path.relative_to(folder).parts[0]
         kind = "tables: " + top.removesuffix(".lance") if top.endswith(".lance") else "manifest and ledger"
         if top == "segments":
-            name = next((one for one in KINDS if path.name.startswith(one)), "")
+            name = next((result for result in KINDS if path.name.startswith(result)), "")
             kind = KINDS.get(name, "lengths, sources, days")
-        found[kind] += path.stat().st_size
-    return dict(found)
+        sizes[kind] += path.stat().st_size
+    return dict(sizes)
 
 
 def page(results: Mapping[str, Any], work: Path) -> str:
@@ -118,22 +118,30 @@ def page(results: Mapping[str, Any], work: Path) -> str:
         values = [float(take(results[str(size)]) or 0.0) for size in sizes]
         lines.append(_row([name, *(f"{value:g}" for value in values), *_fits(sizes, values)]))
     lines += ["", "## Bytes a passage", "", *_head(["", *heads])]
-    held = [bytes_of(work / str(size) / "systems" / "ours" / "index") for size in sizes]
-    for kind in sorted(set().union(*held), key=lambda kind: -held[-1].get(kind, 0)):
-        cells = [f"{part.get(kind, 0) / size:.1f}" for part, size in zip(held, sizes, strict=True)]
+    disk_sizes = [bytes_of(work / str(size) / "systems" / "ours" / "index") for size in sizes]
+    for kind in sorted(set().union(*disk_sizes), key=lambda kind: -disk_sizes[-1].get(kind, 0)):
+        cells = [f"{part.get(kind, 0) / size:.1f}" for part, size in zip(disk_sizes, sizes, strict=True)]
         lines.append(_row([kind, *cells]))
-    whole = [sum(part.values()) / size for part, size in zip(held, sizes, strict=True)]
+    whole = [sum(part.values()) / size for part, size in zip(disk_sizes, sizes, strict=True)]
     segment = [
         sum(count for kind, count in part.items() if not kind.startswith(("tables", "manifest"))) / size
-        for part, size in zip(held, sizes, strict=True)
+        for part, size in zip(disk_sizes, sizes, strict=True)
     ]
     scanned = [
-        sum(part.get(kind, 0) for kind in READ_WHOLE) / size for part, size in zip(held, sizes, strict=True)
+        sum(part.get(kind, 0) for kind in READ_WHOLE) / size
+        for part, size in zip(disk_sizes, sizes, strict=True)
     ]
-    lines.append(_row(["**all**", *(f"{one:.1f}" for one in whole)]))
-    lines.append(_row(["segments alone: what a reader needs", *(f"{one:.1f}" for one in segment)]))
+    lines.append(_row(["**all**", *(f"{megabytes:.1f}" for megabytes in whole)]))
     lines.append(
-        _row(["of which a hybrid search scans, at most, beside postings", *(f"{one:.1f}" for one in scanned)])
+        _row(["segments alone: what a reader needs", *(f"{megabytes:.1f}" for megabytes in segment)])
+    )
+    lines.append(
+        _row(
+            [
+                "of which a hybrid search scans, at most, beside postings",
+                *(f"{megabytes:.1f}" for megabytes in scanned),
+            ]
+        )
     )
     return "\n".join(lines) + "\n"
 

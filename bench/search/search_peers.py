@@ -209,10 +209,10 @@ class Lance(System):
         return self._found(self._ask(leg, query).limit(k))
 
     def per_source(self, leg: str, query: Query, k: int, sources: list[str] | None) -> Found:
-        found: Found = []
+        hits: Found = []
         for source in sources or ():
-            found += self._found(self._ask(leg, query).where(f"source = '{source}'", prefilter=True).limit(k))
-        return found
+            hits += self._found(self._ask(leg, query).where(f"source = '{source}'", prefilter=True).limit(k))
+        return hits
 
     def add(self, first: int, texts: list[str], sources: list[str], vectors: NDArray[np.float32]) -> None:
         self.table.add(self._batch(first, texts, sources, vectors, schema=self.table.schema))
@@ -223,17 +223,17 @@ class Lance(System):
                 ["row", "text", "_score"]
             )
         if leg == "dense":
-            asked = self.table.search(query.vector, vector_column_name="vector")
-            asked = asked.select(["row", "text", "_distance"])
+            search = self.table.search(query.vector, vector_column_name="vector")
+            search = search.select(["row", "text", "_distance"])
         else:
-            asked = self.table.search(query_type="hybrid", vector_column_name="vector", fts_columns="text")
-            asked = asked.vector(query.vector).text(query.text).select(["row", "text"])
-        asked = asked.distance_type("cosine").nprobes(self.setting.get("nprobes", 20))
-        return asked.refine_factor(self.setting["refine"]) if self.setting.get("refine") else asked
+            search = self.table.search(query_type="hybrid", vector_column_name="vector", fts_columns="text")
+            search = search.vector(query.vector).text(query.text).select(["row", "text"])
+        search = search.distance_type("cosine").nprobes(self.setting.get("nprobes", 20))
+        return search.refine_factor(self.setting["refine"]) if self.setting.get("refine") else search
 
     @staticmethod
-    def _found(asked: Any) -> Found:
-        table = asked.to_arrow()
+    def _found(search: Any) -> Found:
+        table = search.to_arrow()
         return list(zip(table["row"].to_pylist(), table["text"].to_pylist(), strict=True))
 
 
@@ -245,19 +245,19 @@ class LanceGrouped(Lance):
 
     def per_source(self, leg: str, query: Query, k: int, sources: list[str] | None) -> Found:
         if leg == "sparse":
-            asked = self.table.search(self.match(query.text, "text"), query_type="fts")
-            asked = asked.select(["row", "source", "_score"])
+            search = self.table.search(self.match(query.text, "text"), query_type="fts")
+            search = search.select(["row", "source", "_score"])
         else:
-            asked = self.table.search(query.vector, vector_column_name="vector").distance_type("cosine")
-            asked = asked.bypass_vector_index().select(["row", "source", "_distance"])
+            search = self.table.search(query.vector, vector_column_name="vector").distance_type("cosine")
+            search = search.bypass_vector_index().select(["row", "source", "_distance"])
         if sources is not None and len(sources) < SOURCES:
             names = ", ".join(f"'{source}'" for source in sources)
-            asked = asked.where(f"source IN ({names})", prefilter=True)
-        found = asked.with_row_id(True).limit(self.corpus.size).to_arrow()
-        scores = found["_score"].to_numpy() if leg == "sparse" else -found["_distance"].to_numpy()
-        groups = found["source"].combine_chunks().dictionary_encode().indices.to_numpy()
+            search = search.where(f"source IN ({names})", prefilter=True)
+        table = search.with_row_id(True).limit(self.corpus.size).to_arrow()
+        scores = table["_score"].to_numpy() if leg == "sparse" else -table["_distance"].to_numpy()
+        groups = table["source"].combine_chunks().dictionary_encode().indices.to_numpy()
         best = best_of_groups(scores, groups, k)
-        ids = found["_rowid"].to_numpy()[best]
+        ids = table["_rowid"].to_numpy()[best]
         texts = self.table.take_row_ids(ids.tolist()).select(["row", "text"]).to_arrow()
         return list(zip(texts["row"].to_pylist(), texts["text"].to_pylist(), strict=True))
 
@@ -355,16 +355,16 @@ class Tantivy(System):
 
     def per_source(self, leg: str, query: Query, k: int, sources: list[str] | None) -> Found:  # noqa: ARG002
         tantivy = self.tantivy
-        asked = self.index.parse_query(query.text, ["text"])
-        found: Found = []
+        parsed = self.index.parse_query(query.text, ["text"])
+        hits: Found = []
         for source in sources or ():
             of = tantivy.Query.const_score_query(tantivy.Query.term_query(self.schema, "source", source), 0.0)
-            both = tantivy.Query.boolean_query([(tantivy.Occur.Must, asked), (tantivy.Occur.Must, of)])
-            found += self._texts(self._words(both, k))
-        return found
+            both = tantivy.Query.boolean_query([(tantivy.Occur.Must, parsed), (tantivy.Occur.Must, of)])
+            hits += self._texts(self._words(both, k))
+        return hits
 
-    def _words(self, asked: Any, k: int) -> list[tuple[float, Any]]:
-        hits: list[tuple[float, Any]] = self.searcher.search(asked, limit=k, count=False).hits
+    def _words(self, parsed: Any, k: int) -> list[tuple[float, Any]]:
+        hits: list[tuple[float, Any]] = self.searcher.search(parsed, limit=k, count=False).hits
         return hits
 
     def _near(self, query: Query, k: int) -> Any:
@@ -435,8 +435,8 @@ class Bm25s(System):
         tokens = self.bm25s.tokenize(
             [query.text], stopwords=None, stemmer=self.stem, show_progress=False, return_ids=False
         )
-        found: NDArray[np.float32] = self.words.get_scores(tokens[0])
-        return found
+        scores: NDArray[np.float32] = self.words.get_scores(tokens[0])
+        return scores
 
     def _near(self, query: Query, k: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         scores = self.matrix @ query.vector
@@ -466,8 +466,8 @@ class Ensemble(System):
                 return [vectors.pop(text).tolist() for text in texts]
 
             def embed_query(self, text: str) -> list[float]:
-                found: list[float] = vectors[text].tolist()
-                return found
+                vector: list[float] = vectors[text].tolist()
+                return vector
 
         store = self.store(Planted())
         texts: list[str] = []
@@ -488,8 +488,8 @@ class Ensemble(System):
 
     def search(self, leg: str, query: Query, k: int) -> Found:
         self.vectors[query.text] = query.vector
-        found = self.retrievers[leg].invoke(query.text)[:k]
-        return [(one.metadata["row"], one.page_content) for one in found]
+        documents = self.retrievers[leg].invoke(query.text)[:k]
+        return [(document.metadata["row"], document.page_content) for document in documents]
 
 
 SYSTEMS: dict[str, type[System]] = {

@@ -102,12 +102,12 @@ def _of_sources(results: Results) -> Iterator[tuple[object, ...]]:
                 continue
             at = f"of 1,000 sources at {int(size):,}"
             for leg in LEGS:
-                told = ours[leg]["1000"]
+                times = ours[leg]["1000"]
                 what = f"best 3 {at}, {leg}"
                 yield _aim(
-                    f"{what}, the ranking alone, over one BM25 top-20", mode, told["ranking_times_bm25"], 2
+                    f"{what}, the ranking alone, over one BM25 top-20", mode, times["ranking_times_bm25"], 2
                 )
-                yield _aim(f"{what}, with all {told['hits']:g} texts", mode, told["times_bm25"], 2)
+                yield _aim(f"{what}, with all {times['hits']:g} texts", mode, times["times_bm25"], 2)
             yield _aim(
                 f"sparse best 3 {at}: share of the sources with a word of the query that are exact",
                 mode,
@@ -173,13 +173,13 @@ def _of_adding(results: Results) -> Iterator[tuple[object, ...]]:
 def _aim(
     what: str, mode: str, figure: float | None, bound: float, *, least: bool = False
 ) -> tuple[object, ...]:
-    told = (
+    text = (
         f"{figure:.4g} (aim: {'at least' if least else 'at most'} {bound:.3g})"
         if figure is not None
         else "never seen"
     )
     met = figure is not None and (figure >= bound if least else figure <= bound)
-    return what, mode, told, "yes" if met else "**no**"
+    return what, mode, text, "yes" if met else "**no**"
 
 
 def _built(part: Results) -> list[str]:
@@ -218,7 +218,7 @@ def _warm(part: Results) -> list[str]:
     for name, legs in part["warm"].items():
         cells = [f"{legs[leg]['p50']} / {legs[leg]['p95']}" for leg in LEGS]
         cells.append(" / ".join(str(legs[leg]["wall_p50"]) for leg in LEGS))
-        held = part["memory"][name]
+        memory = part["memory"][name]
         rows.append(
             (
                 NAMES[name],
@@ -226,7 +226,7 @@ def _warm(part: Results) -> list[str]:
                 legs["sparse"]["exact"],
                 legs["dense"]["recall"],
                 legs["hybrid"]["planted"],
-                f"{held['resident']} ({held['own']})",
+                f"{memory['resident']} ({memory['own']})",
             )
         )
     head = (
@@ -285,16 +285,19 @@ def _by_source(part: Results) -> list[str]:
 
 def _adding(part: Results) -> list[str]:
     rows = []
-    for name, told in part.items():
-        cells = [f"{told[leg]['before']} / {told[leg]['compacted']} = {told[leg]['ratio']}" for leg in LEGS]
+    for name, figures in part.items():
+        cells = [
+            f"{figures[leg]['before']} / {figures[leg]['compacted']} = {figures[leg]['ratio']}"
+            for leg in LEGS
+        ]
         rows.append(
             (
                 NAMES[name],
-                told["first_add_of_a_process"],
-                told["add"],
-                told.get("add_cpu"),
-                told["searchable"],
-                told["segments"],
+                figures["first_add_of_a_process"],
+                figures["add"],
+                figures.get("add_cpu"),
+                figures["searchable"],
+                figures["segments"],
                 *cells,
             )
         )
@@ -330,12 +333,12 @@ def _table(head: Sequence[str], rows: Iterable[tuple[object, ...]]) -> list[str]
 def machine() -> str:
     """Processor, cores and memory."""
     try:
-        told = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text("utf-8"))
+        match = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text("utf-8"))
         memory = re.search(r"MemTotal:\s+(\d+)", Path("/proc/meminfo").read_text("utf-8"))
     except OSError:
-        told = memory = None
+        match = memory = None
     size = f", {int(memory[1]) / 1024 / 1024:.0f} GB" if memory else ""
-    return f"{told[1] if told else platform.machine()}, {os.cpu_count()} cores{size}, Python {platform.python_version()}"
+    return f"{match[1] if match else platform.machine()}, {os.cpu_count()} cores{size}, Python {platform.python_version()}"
 
 
 if __name__ == "__main__":

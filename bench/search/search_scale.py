@@ -54,19 +54,19 @@ class Remote:
     """A system in its own process."""
 
     def __init__(
-        self, name: str, told: argparse.Namespace, size: int, folder: Path, *, core: bool = False
+        self, name: str, options: argparse.Namespace, size: int, folder: Path, *, core: bool = False
     ) -> None:
-        python = sys.executable if name == "ours" else told.peers_python
-        command = [python, "-m", "bench.search.search_worker", name, "--work", str(told.work)]
+        python = sys.executable if name == "ours" else options.peers_python
+        command = [python, "-m", "bench.search.search_worker", name, "--work", str(options.work)]
         command += ["--size", str(size), "--folder", str(folder)]
         environment = {**os.environ, **_QUIET}
         environment.pop("PYTHONDONTWRITEBYTECODE", None)  # imports are compiled once, as they are for users
         if core:
             command += ["--core", str(max(os.sched_getaffinity(0)))]
-            environment |= {f"{one}_NUM_THREADS": "1" for one in ONE_THREAD}
+            environment |= {f"{library}_NUM_THREADS": "1" for library in ONE_THREAD}
             environment |= {"LANCE_CPU_THREADS": "1", "TOKIO_WORKER_THREADS": "1"}
         self.name = name
-        self.errors = (told.work / f"{name}.log").open("a")
+        self.errors = (options.work / f"{name}.log").open("a")
         self._process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
@@ -77,15 +77,15 @@ class Remote:
             cwd=ROOT,
         )
 
-    def ask(self, op: str, **told: object) -> dict[str, Any]:
+    def ask(self, op: str, **parameters: object) -> dict[str, Any]:
         """Send a request and wait for its answer."""
-        self.tell(op, **told)
+        self.tell(op, **parameters)
         return self.hear(op)
 
-    def tell(self, op: str, **told: object) -> None:
+    def tell(self, op: str, **parameters: object) -> None:
         """Send a request."""
         assert self._process.stdin is not None
-        self._process.stdin.write(json.dumps({"op": op, **told}) + "\n")
+        self._process.stdin.write(json.dumps({"op": op, **parameters}) + "\n")
         self._process.stdin.flush()
 
     def hear(self, op: str) -> dict[str, Any]:
@@ -105,50 +105,52 @@ class Remote:
         self.errors.close()
 
 
-def folder_of(told: argparse.Namespace, size: int, name: str) -> Path:
+def folder_of(options: argparse.Namespace, size: int, name: str) -> Path:
     """Where a system keeps its files."""
-    return Path(told.work) / str(size) / "systems" / name.removesuffix("-grouped")
+    return Path(options.work) / str(size) / "systems" / name.removesuffix("-grouped")
 
 
-def built(told: argparse.Namespace, size: int, name: str) -> dict[str, Any]:
+def built(options: argparse.Namespace, size: int, name: str) -> dict[str, Any]:
     """Build a system's files, or read what building them took."""
-    folder = folder_of(told, size, name)
+    folder = folder_of(options, size, name)
     note = folder.with_suffix(".json")
-    if name in told.rebuild or not note.exists():
+    if name in options.rebuild or not note.exists():
         note.unlink(missing_ok=True)
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
-        remote = Remote(name, told, size, folder)
+        remote = Remote(name, options, size, folder)
         took = remote.ask("build")
         remote.close()
-        took["disk"] = round(sum(one.stat().st_size for one in folder.rglob("*") if one.is_file()) / 1e6, 1)
+        took["disk"] = round(
+            sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6, 1
+        )
         note.write_text(json.dumps(took), encoding="utf-8")
         say(f"{size} {name}: built in {took['seconds']} s, {took['disk']} MB, peak {took['peak']} MB")
-    found: dict[str, Any] = json.loads(note.read_text("utf-8"))
-    return found
+    figures: dict[str, Any] = json.loads(note.read_text("utf-8"))
+    return figures
 
 
-def cold(told: argparse.Namespace, size: int, name: str) -> dict[str, float]:
+def cold(options: argparse.Namespace, size: int, name: str) -> dict[str, float]:
     """Seconds of a first hybrid search in fresh processes, medians of three; then with the files out of memory."""
-    folder = folder_of(told, size, name)
-    found: dict[str, list[float]] = defaultdict(list)
+    folder = folder_of(options, size, name)
+    times: dict[str, list[float]] = defaultdict(list)
     os.sync()
     for turn in range(7):  # the first does not count: it fills caches of compiled code
         if turn > 3:
             forget(folder)
         start = time.perf_counter()
-        remote = Remote(name, told, size, folder)
+        remote = Remote(name, options, size, folder)
         took = remote.ask("first", leg="hybrid", query=turn)
         wall = time.perf_counter() - start
         remote.close()
         if turn > 3:
-            found["evicted"].append(took["open"] + took["search"])
+            times["evicted"].append(took["open"] + took["search"])
         elif turn:
-            found["imports"].append(took["all"] - took["open"] - took["search"])
-            found["open"].append(took["open"])
-            found["search"].append(took["search"])
-            found["process"].append(wall)
-    return {name: round(statistics.median(values), 3) for name, values in found.items()}
+            times["imports"].append(took["all"] - took["open"] - took["search"])
+            times["open"].append(took["open"])
+            times["search"].append(took["search"])
+            times["process"].append(wall)
+    return {name: round(statistics.median(values), 3) for name, values in times.items()}
 
 
 def forget(folder: Path) -> None:
@@ -159,11 +161,13 @@ def forget(folder: Path) -> None:
                 os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 
-def tuned(remote: Remote, told: argparse.Namespace, size: int, nearest: NDArray[np.int64]) -> dict[str, Any]:
+def tuned(
+    remote: Remote, options: argparse.Namespace, size: int, nearest: NDArray[np.int64]
+) -> dict[str, Any]:
     """The fastest setting with a recall@20 of .96 (else the best recall), on queries that are not measured."""
     settings = SYSTEMS[remote.name].settings
-    note = folder_of(told, size, remote.name).with_suffix(".tuned.json")
-    if len(settings) > 1 and (remote.name in told.rebuild or not note.exists()):
+    note = folder_of(options, size, remote.name).with_suffix(".tuned.json")
+    if len(settings) > 1 and (remote.name in options.rebuild or not note.exists()):
         tried = []
         for setting in settings:
             remote.ask("set", setting=setting)
@@ -175,7 +179,7 @@ def tuned(remote: Remote, told: argparse.Namespace, size: int, nearest: NDArray[
             tried.append(
                 (recall < 0.95, statistics.median(answer["seconds"] for answer in answers), recall, setting)
             )
-        fit = [one for one in tried if not one[0]]
+        fit = [trial for trial in tried if not trial[0]]
         best = min(fit, key=lambda one: one[1]) if fit else max(tried, key=lambda one: one[2])
         note.write_text(json.dumps({"setting": best[3], "recall": round(best[2], 3)}), encoding="utf-8")
     found: dict[str, Any] = json.loads(note.read_text("utf-8"))["setting"] if note.exists() else {}
@@ -193,9 +197,9 @@ def warm(
     waits: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     rows: dict[str, dict[str, dict[int, list[int]]]] = defaultdict(lambda: defaultdict(dict))
     for leg in LEGS:
-        asked = [remote for remote in remotes if leg in SYSTEMS[remote.name].legs]
+        searching = [remote for remote in remotes if leg in SYSTEMS[remote.name].legs]
         for query in range(len(queries)):
-            for remote in asked[query % len(asked) :] + asked[: query % len(asked)]:
+            for remote in searching[query % len(searching) :] + searching[: query % len(searching)]:
                 answer = remote.ask("search", leg=leg, query=query, k=20)
                 if query in measured:
                     times[remote.name][leg][query] = answer[clock] * 1000
@@ -208,33 +212,35 @@ def warm(
         due = min(20, int(np.count_nonzero(scores)))
         least = np.partition(scores, -20)[-20] * (1 - 1e-4)
         for name in times:
-            held = scores[rows[name]["sparse"][query]]
-            right[name].append(float(np.count_nonzero((held >= least) & (held > 0))) / due if due else 1.0)
+            relevant_rows = scores[rows[name]["sparse"][query]]
+            right[name].append(
+                float(np.count_nonzero((relevant_rows >= least) & (relevant_rows > 0))) / due if due else 1.0
+            )
     planted = np.load(corpus.folder / "planted.npy")
     relevant = {query: set(planted[planted[:, 0] == query, 1].tolist()) for query in measured}
-    found: dict[str, dict[str, Any]] = {}
+    figures: dict[str, dict[str, Any]] = {}
     for name, legs in times.items():
-        found[name] = {leg: spread(list(took.values())) for leg, took in legs.items()}
+        figures[name] = {leg: spread(list(took.values())) for leg, took in legs.items()}
         for leg, took in legs.items():
-            found[name][leg]["wall_p50"] = round(statistics.median(waits[name][leg]), 3)
-            found[name][leg]["kinds"] = {
+            figures[name][leg]["wall_p50"] = round(statistics.median(waits[name][leg]), 3)
+            figures[name][leg]["kinds"] = {
                 kind: round(statistics.median(ms for at, ms in took.items() if queries[at].kind == kind), 3)
                 for kind in sorted({query.kind for query in queries})
             }
-        found[name]["sparse"]["exact"] = round(statistics.fmean(right[name]), 4)
-        found[name]["dense"]["recall"] = round(
+        figures[name]["sparse"]["exact"] = round(statistics.fmean(right[name]), 4)
+        figures[name]["dense"]["recall"] = round(
             statistics.fmean(
                 len(set(rows[name]["dense"][at]) & set(nearest[at].tolist())) / 20 for at in measured
             ),
             4,
         )
-        found[name]["hybrid"]["planted"] = round(
+        figures[name]["hybrid"]["planted"] = round(
             statistics.fmean(
-                len(held & set(rows[name]["hybrid"][at])) / len(held) for at, held in relevant.items() if held
+                len(best & set(rows[name]["hybrid"][at])) / len(best) for at, best in relevant.items() if best
             ),
             4,
         )
-    return {remote.name: found[remote.name] for remote in remotes}
+    return {remote.name: figures[remote.name] for remote in remotes}
 
 
 def spread(times: Sequence[float]) -> dict[str, Any]:
@@ -256,9 +262,9 @@ def by_source(
     exact = {"dense": truth.dense([queries[at] for at in chosen])}
     exact["sparse"] = np.stack([truth.sparse(queries[at]).astype(np.float32) for at in chosen])
     of = corpus.sources().astype(np.int64)
-    found: dict[str, dict[str, Any]] = defaultdict(lambda: defaultdict(dict))
+    figures: dict[str, dict[str, Any]] = defaultdict(lambda: defaultdict(dict))
     for leg in LEGS:
-        asked = [remote for remote in remotes if leg in SYSTEMS[remote.name].by_source]
+        searching = [remote for remote in remotes if leg in SYSTEMS[remote.name].by_source]
         for count in COUNTS:
             spent: dict[str, float] = defaultdict(float)
             times: dict[str, list[float]] = defaultdict(list)
@@ -268,7 +274,7 @@ def by_source(
             given: dict[str, list[tuple[int, NDArray[np.int64], list[int]]]] = defaultdict(list)
             for turn, query in enumerate(chosen):
                 picked = np.sort(np.random.default_rng((query, count)).choice(SOURCES, count, replace=False))
-                for remote in asked:
+                for remote in searching:
                     if spent[remote.name] > BUDGET:
                         continue
                     one_pass = remote.name in ("ours", "bm25s", "lancedb-grouped")
@@ -291,19 +297,21 @@ def by_source(
                     times[remote.name].append(answer[clock] * 1000)
                     given[remote.name].append((turn, picked, answer["rows"]))
             for name, took in times.items():
-                told: dict[str, Any] = spread(took)
+                options: dict[str, Any] = spread(took)
                 if once[name]:
-                    told["times_bm25"] = round(told["p50"] / statistics.median(once[name]), 2)
+                    options["times_bm25"] = round(options["p50"] / statistics.median(once[name]), 2)
                 if name == "ours":
-                    told["hits"] = statistics.median(hits)
-                    told["ranking"] = round(statistics.median(ranked), 3)
-                    told["ranking_times_bm25"] = round(told["ranking"] / statistics.median(once[name]), 2)
+                    options["hits"] = statistics.median(hits)
+                    options["ranking"] = round(statistics.median(ranked), 3)
+                    options["ranking_times_bm25"] = round(
+                        options["ranking"] / statistics.median(once[name]), 2
+                    )
                 if leg in exact:  # only now, so that no turn waits for it
                     right = [share(leg, exact[leg][at], of, names, rows) for at, names, rows in given[name]]
                     means = [round(statistics.fmean(part), 4) for part in zip(*right, strict=True)]
-                    told |= dict(zip(("share", "known", "share_of_all"), means, strict=True))
-                found[name][leg][str(count)] = told
-    return {name: dict(legs) for name, legs in found.items()}
+                    options |= dict(zip(("share", "known", "share_of_all"), means, strict=True))
+                figures[name][leg][str(count)] = options
+    return {name: dict(legs) for name, legs in figures.items()}
 
 
 def share(
@@ -317,8 +325,8 @@ def share(
     wanted = np.isin(of, picked)
     if leg == "sparse":
         wanted &= scores > 0
-    held = np.flatnonzero(wanted)
-    true = held[best_of_groups(scores[held], of[held], 3)]
+    filled = np.flatnonzero(wanted)
+    true = filled[best_of_groups(scores[filled], of[filled], 3)]
     due = set(of[true].tolist())
     got = np.array(sorted(set(rows)), dtype=np.int64)
     known = due & set(of[got].tolist())
@@ -336,26 +344,27 @@ def share(
     return right / len(known), len(known) / len(due), right / len(due)
 
 
-def measure(told: argparse.Namespace, size: int, systems: Sequence[str]) -> dict[str, Any]:
+def measure(options: argparse.Namespace, size: int, systems: Sequence[str]) -> dict[str, Any]:
     """All that is measured at one size."""
     start = time.perf_counter()
-    corpus = open_corpus(told.work, size, told.seed)
+    corpus = open_corpus(options.work, size, options.seed)
     nearest = Truth(corpus).nearest(20)
     say(f"{size}: corpus ready after {time.perf_counter() - start:.0f} s")
-    found: dict[str, Any] = {"modes": {}, "settings": {}}
+    figures: dict[str, Any] = {"modes": {}, "settings": {}}
     stored = [name for name in systems if not name.endswith("-grouped")]
-    found["built"] = {name: built(told, size, name) for name in stored}
-    found["cold"] = {name: cold(told, size, name) for name in stored if name != "langchain"}
+    figures["built"] = {name: built(options, size, name) for name in stored}
+    figures["cold"] = {name: cold(options, size, name) for name in stored if name != "langchain"}
     say(f"{size}: first searches measured after {time.perf_counter() - start:.0f} s")
-    for mode in told.modes.split(","):
+    for mode in options.modes.split(","):
         clock = CLOCKS[mode]
         remotes = [
-            Remote(name, told, size, folder_of(told, size, name), core=mode == "one core") for name in systems
+            Remote(name, options, size, folder_of(options, size, name), core=mode == "one core")
+            for name in systems
         ]
         for remote in remotes:
             remote.ask("open", setting={})
         for remote in remotes:
-            found["settings"][remote.name] = tuned(remote, told, size, nearest)
+            figures["settings"][remote.name] = tuned(remote, options, size, nearest)
         part: dict[str, Any] = {
             "warm": warm([one for one in remotes if SYSTEMS[one.name].legs], corpus, nearest, clock)
         }
@@ -364,19 +373,19 @@ def measure(told: argparse.Namespace, size: int, systems: Sequence[str]) -> dict
         part["memory_after"] = {remote.name: remote.ask("memory") for remote in remotes}
         for remote in remotes:
             remote.close()
-        found["modes"][mode] = part
+        figures["modes"][mode] = part
         say(f"{size}: {mode} measured after {time.perf_counter() - start:.0f} s")
-    found["minutes"] = round((time.perf_counter() - start) / 60, 1)
-    found["load"] = [round(one, 1) for one in os.getloadavg()]
-    found["date"] = f"{datetime.now(UTC):%Y-%m-%d}"
-    found["command"] = (
+    figures["minutes"] = round((time.perf_counter() - start) / 60, 1)
+    figures["load"] = [round(load, 1) for load in os.getloadavg()]
+    figures["date"] = f"{datetime.now(UTC):%Y-%m-%d}"
+    figures["command"] = (
         "python -m bench.search.search_scale --work DIR --peers-python PYTHON "
-        f"--sizes {told.sizes} --systems {told.systems} --million {told.million} --modes '{told.modes}'"
+        f"--sizes {options.sizes} --systems {options.systems} --million {options.million} --modes '{options.modes}'"
     )
-    return found
+    return figures
 
 
-def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
+def arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
     """What the command line says."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -396,27 +405,31 @@ def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
         default=RESULTS / "search" / "search_scale.json.gz",
         help="a .json or .json.gz file; the .md stands beside it",
     )
-    told = parser.parse_args(given)
-    told.rebuild = told.rebuild.split(",")
-    return told
+    options = parser.parse_args(words)
+    options.rebuild = options.rebuild.split(",")
+    return options
 
 
 def main() -> None:
     """Measure each size and write what was found after each."""
     from bench.search import search_adding
 
-    told = arguments()
-    results: dict[str, Any] = read_json(told.out) if told.out.exists() else {}
-    for size in map(int, told.sizes.split(",")):
-        systems = [one for one in told.systems.split(",") if one != "langchain" or size <= LANGCHAIN_AT_MOST]
-        systems = [system for system in systems if size < 1_000_000 or system in told.million.split(",")]
-        results[str(size)] = measure(told, size, systems)
-        if size == 100_000 and not told.no_adding:
+    options = arguments()
+    results: dict[str, Any] = read_json(options.out) if options.out.exists() else {}
+    for size in map(int, options.sizes.split(",")):
+        systems = [
+            system
+            for system in options.systems.split(",")
+            if system != "langchain" or size <= LANGCHAIN_AT_MOST
+        ]
+        systems = [system for system in systems if size < 1_000_000 or system in options.million.split(",")]
+        results[str(size)] = measure(options, size, systems)
+        if size == 100_000 and not options.no_adding:
             results["adding"] = search_adding.adding(
-                told, size, [one for one in ("ours", "lancedb") if one in systems]
+                options, size, [system for system in ("ours", "lancedb") if system in systems]
             )
-        write(told.out, results)
-    print(beside(told.out, ".md").read_text("utf-8"))
+        write(options.out, results)
+    print(beside(options.out, ".md").read_text("utf-8"))
 
 
 def write(out: Path, results: Mapping[str, Any]) -> None:

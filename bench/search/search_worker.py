@@ -32,12 +32,12 @@ def memory() -> dict[str, float]:
 
     A page counts once however often this process maps it, and by its share where others map it too.
     """
-    told = Path("/proc/self/smaps_rollup").read_text("utf-8")
-    held = {name: int(size) for name, size in re.findall(r"^(\w+):\s+(\d+) kB", told, re.MULTILINE)}
+    text = Path("/proc/self/smaps_rollup").read_text("utf-8")
+    sizes = {name: int(size) for name, size in re.findall(r"^(\w+):\s+(\d+) kB", text, re.MULTILINE)}
     names = {"resident": "Pss", "own": "Pss_Anon", "mapped": "Pss_File"}
-    found = {name: round(held[field] / 1024, 1) for name, field in names.items()}
-    found["peak"] = round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1)
-    return found
+    figures = {name: round(sizes[field] / 1024, 1) for name, field in names.items()}
+    figures["peak"] = round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1)
+    return figures
 
 
 class Worker:
@@ -47,10 +47,10 @@ class Worker:
         self.system = system
         self.queries = system.corpus.queries()
 
-    def answer(self, told: dict[str, Any]) -> dict[str, Any]:
+    def answer(self, request: dict[str, Any]) -> dict[str, Any]:
         """Do what `op` names."""
-        does: Any = getattr(self, f"do_{told.pop('op')}")
-        answer: dict[str, Any] = does(**told)
+        does: Any = getattr(self, f"do_{request.pop('op')}")
+        answer: dict[str, Any] = does(**request)
         return answer
 
     def do_build(self) -> dict[str, Any]:
@@ -58,9 +58,9 @@ class Worker:
         start = time.perf_counter()
         self.system.build()
         seconds = time.perf_counter() - start
-        told = {"parts": {name: round(took, 1) for name, took in self.system.parts.items()}, **memory()}
+        figures = {"parts": {name: round(took, 1) for name, took in self.system.parts.items()}, **memory()}
         self.system.tidy()
-        return {"seconds": round(seconds, 2), **told}
+        return {"seconds": round(seconds, 2), **figures}
 
     def do_open(self, setting: dict[str, Any]) -> dict[str, Any]:
         """Open; seconds of imports and of opening."""
@@ -75,9 +75,9 @@ class Worker:
         """Open and search once in a fresh process; `all` counts from the first line of this file."""
         times = self.do_open(self.system.when_cold)
         start = time.perf_counter()
-        found = self.system.search(leg, self.queries[query], 20)
+        hits = self.system.search(leg, self.queries[query], 20)
         end = time.perf_counter()
-        return {**times, "search": end - start, "all": end - STARTED, "hits": len(found)}
+        return {**times, "search": end - start, "all": end - STARTED, "hits": len(hits)}
 
     def do_set(self, setting: dict[str, Any]) -> dict[str, Any]:
         """Search with other settings from now on."""
@@ -86,23 +86,23 @@ class Worker:
 
     def do_search(self, leg: str, query: int, k: int) -> dict[str, Any]:
         """Seconds, and the rows found."""
-        asked = self.queries[query]
+        sought = self.queries[query]
         clocks = _clocks()
-        found = self.system.search(leg, asked, k)
-        return self._told(_since(clocks), found)
+        hits = self.system.search(leg, sought, k)
+        return self._told(_since(clocks), hits)
 
     def do_per_source(self, leg: str, query: int, k: int, sources: list[str] | None) -> dict[str, Any]:
         """Seconds, and the rows found."""
-        asked = self.queries[query]
+        sought = self.queries[query]
         clocks = _clocks()
-        found = self.system.per_source(leg, asked, k, sources)
-        return self._told(_since(clocks), found)
+        hits = self.system.per_source(leg, sought, k, sources)
+        return self._told(_since(clocks), hits)
 
     def do_ranking(self, leg: str, query: int, k: int, sources: list[str] | None) -> dict[str, Any]:
         """Seconds of the ranking alone, and how many hits there are."""
-        asked = self.queries[query]
+        sought = self.queries[query]
         clocks = _clocks()
-        hits = self.system.ranking(leg, asked, k, sources)
+        hits = self.system.ranking(leg, sought, k, sources)
         return {**_since(clocks), "hits": hits}
 
     def do_add(self, *, warm: bool) -> dict[str, Any]:
@@ -122,10 +122,10 @@ class Worker:
 
     def do_wait(self, seconds: float) -> dict[str, Any]:
         """Search for the word of the extra passages until it is found; when it was."""
-        asked = Query(text=NEW_WORD, kind="new", terms=(), vector=self.queries[0].vector)
+        sought = Query(text=NEW_WORD, kind="new", terms=(), vector=self.queries[0].vector)
         end = time.monotonic() + seconds
         while time.monotonic() < end:
-            if any(row >= self.system.corpus.size for row, _ in self.system.search("sparse", asked, 20)):
+            if any(row >= self.system.corpus.size for row, _ in self.system.search("sparse", sought, 20)):
                 return {"seen": time.monotonic()}
             time.sleep(0.002)
         return {"seen": None}
@@ -136,10 +136,10 @@ class Worker:
         return dict(memory())
 
     @staticmethod
-    def _told(spent: dict[str, float], found: Found) -> dict[str, Any]:
-        if not all(text for _, text in found):
+    def _told(spent: dict[str, float], hits: Found) -> dict[str, Any]:
+        if not all(text for _, text in hits):
             raise ValueError("a hit came without its text")
-        return {**spent, "rows": [int(row) for row, _ in found]}
+        return {**spent, "rows": [int(row) for row, _ in hits]}
 
 
 def _clocks() -> tuple[float, float]:

