@@ -6,10 +6,14 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
-from typing import Any, TypeVar, cast
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from disputatio.errors import InputError
 from disputatio.types import Passage, Position
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 _Noun = TypeVar("_Noun")
 
@@ -36,14 +40,22 @@ def from_dict(kind: type[_Noun], values: Mapping[str, Any]) -> _Noun:
 
     Raises `InputError` that names the first field whose value does not fit.
     """
-    from pydantic import TypeAdapter, ValidationError
+    from pydantic import ValidationError
 
     try:
-        return TypeAdapter(kind).validate_python(_noun_values(values))
+        return cast("_Noun", _reader(cast("type[Any]", kind)).validate_python(_noun_values(values)))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(map(str, first["loc"])) or "the whole"
         raise InputError(f"{kind.__name__}: {where}: {first['msg']}") from error
+
+
+@cache
+def _reader(kind: type[Any]) -> TypeAdapter[Any]:
+    """The validator of a noun, which takes some 20 ms to make."""
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(kind)
 
 
 def json_text(value: object, *, indent: int | None = None, ascii_only: bool = False) -> str:
