@@ -43,7 +43,7 @@ def from_dict(kind: type[_Noun], values: Mapping[str, Any]) -> _Noun:
     from pydantic import ValidationError
 
     try:
-        return cast("_Noun", _reader(cast("type[Any]", kind)).validate_python(_noun_values(values)))
+        return cast("_Noun", _reader(cast("Any", kind)).validate_python(_noun_values(values)))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(map(str, first["loc"])) or "the whole"
