@@ -11,6 +11,8 @@ import pytest
 from disputatio.store.index import Index
 from disputatio.types import Passage
 
+pytestmark = pytest.mark.slow  # each starts an interpreter that imports everything anew
+
 # Makes the packages of all extras as absent as they are where only the core is installed.
 BARE = '''
 import sys

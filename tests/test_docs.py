@@ -30,6 +30,7 @@ PAGES = [
     ROOT / "CHANGELOG.md",
     *sorted(ROOT.glob("docs/**/*.md")),
 ]
+INDEXING = {"tutorial", "search"}
 LANGUAGES = {"python", "sh", "console", "text", "json", "jsonl", "toml"}
 PROGRAMS = {"cd", "curl", "export", "git", "mypy", "pip", "pytest", "ruff", "python", "python3", "uv"}
 OURS_OF_INSPECT = ("strategy", "model", "rows", "index", "verify", "seed")
@@ -174,7 +175,14 @@ def test_every_fence_names_a_known_language(page: Path) -> None:
     assert unknown == []
 
 
-@each_page
+@pytest.mark.parametrize(
+    "page",
+    [
+        # Those that read and index the examples take seconds.
+        pytest.param(page, id=page_id(page), marks=pytest.mark.slow if page.stem in INDEXING else ())
+        for page in PAGES
+    ],
+)
 def test_python_in_the_documentation_runs(page: Path, workshop: Path) -> None:
     namespace: dict[str, Any] = {"__name__": "__main__"}
     for block in blocks(page.read_text(encoding="utf-8")):

@@ -80,7 +80,7 @@ def test_what_is_decided_without_passages_is_what_a_fresh_run_decides(
     strategy: str, model: Callable[[], Scripted], options: Mapping[str, Any]
 ) -> None:
     exact = refused = 0
-    for seed in range(60):
+    for seed in range(30):
         passages, chance = town(seed), random.Random(seed)
         answer = answered(strategy, model(), passages, options, known=seed % 2 == 0)
         stored = Answer.from_dict(json.loads(answer.to_json()))
@@ -99,8 +99,8 @@ def test_what_is_decided_without_passages_is_what_a_fresh_run_decides(
         if not without.assumed:
             assert decided(without) == decided(fresh)
             exact += 1
-    assert exact >= 25
-    assert refused <= 15
+    assert exact >= 12
+    assert refused <= 8
 
 
 def test_a_source_that_decided_is_taken_away_and_given_back() -> None:
