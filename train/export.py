@@ -12,9 +12,10 @@ from typing import Any, cast
 
 import numpy as np
 
+from disputatio.encoder.reader import ABOUT, MODEL, EncoderReader, tokenizer_of
+from disputatio.types import Passage
 from train.examples import Example
-from train.features import features_of, padded, tokenizer_of
-from train.reader import ABOUT
+from train.features import features_of, padded
 
 INPUTS = ("tokens", "segments", "attended")
 SEQUENCES = 120  # that the ranges of activations are taken from
@@ -110,7 +111,7 @@ def hashes(folder: Path) -> dict[str, str]:
 
 
 def export(run: Path, out: Path, dev: Sequence[Example], *, length: int, precision: str = "weights") -> None:
-    """From a run's weights to a folder that `reader.Reader` opens, its probabilities fitted on `dev`.
+    """From a run's weights to a folder that `EncoderReader` opens, its probabilities fitted on `dev`.
 
     `precision` says what is in 8 bits: `weights`, `activations` too, or `none`. A run that has not ended is
     taken as it stands in its checkpoint.
@@ -119,7 +120,6 @@ def export(run: Path, out: Path, dev: Sequence[Example], *, length: int, precisi
 
     from train.base import base_folder
     from train.fit import CHECKPOINT, WEIGHTS
-    from train.reader import MODEL, Passage, Reader
 
     base = base_folder(run.parent / "base")
     if (run / WEIGHTS).exists():
@@ -131,10 +131,9 @@ def export(run: Path, out: Path, dev: Sequence[Example], *, length: int, precisi
     if precision != "none":
         model = quantise(model, tokenizer_of(base, length), dev, activations=precision == "activations")
     save(model, out, MODEL, base, about)
-    readings = Reader(out, threads=2).read(
-        [Passage(question=one.question, text=one.text, title=one.title) for one in dev]
-    )
-    scores = np.array([[one.margin, one.logit] for one in readings])
+    pairs = [(example.question, Passage(text=example.text, title=example.title)) for example in dev]
+    readings = EncoderReader(out, threads=2).read_pairs(pairs)
+    scores = np.array([[reading.margin, reading.logit] for reading in readings])
     about["calibration"] = fitted(scores, np.array([bool(one.spans) for one in dev], dtype=float))
     (out / ABOUT).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
     sums = "".join(f"{value}  {name}\n" for name, value in hashes(out).items())

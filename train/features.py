@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from disputatio.encoder.reader import QUESTION_WORDS, head_of
 from train.examples import Example, seeded
 
 CLS, PAD = 101, 0
@@ -31,30 +32,8 @@ class Features:
     spans: tuple[tuple[int, int], ...]
 
 
-def head_of(title: str) -> str:
-    """What stands before a passage's text: its title, as the library shows it to a reader.
-
-    >>> head_of("Normans"), head_of("")
-    ('Title: Normans\\n', '')
-    """
-    return f"Title: {title}\n" if title else ""
-
-
-def tokenizer_of(folder: Path, length: int, *, overlap: int = 0) -> Any:
-    """The tokenizer of a folder, cutting the passage (never the question) at `length` tokens.
-
-    The rest of a longer passage stands in the encoding's `overflowing`, each part `overlap` tokens back.
-    """
-    from tokenizers import Tokenizer
-
-    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-    tokenizer.no_padding()
-    tokenizer.enable_truncation(length, stride=overlap, strategy="only_second")
-    return tokenizer
-
-
 def features_of(
-    tokenizer: Any, examples: Sequence[Example], *, question_words: int = 60
+    tokenizer: Any, examples: Sequence[Example], *, question_words: int = QUESTION_WORDS
 ) -> list[Features | None]:
     """The features of each example; None where it has answers and the cut left none of them whole."""
     pairs = []

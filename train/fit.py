@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 import torch
 
+from disputatio.encoder.reader import best_span, tokenizer_of
 from train.base import base_folder
 from train.encoder import Reader, reading_loss
 from train.examples import Example, epoch_of
-from train.features import Features, batches_by_length, features_of, padded, store, stored, tokenizer_of
+from train.features import Features, batches_by_length, features_of, padded, store, stored
 from train.plan import Plan
-from train.reader import best_span
 from train.scores import area, exact, f1
 from train.split import dev_sample, training_examples
 

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from disputatio.encoder.reader import EncoderReader
+from disputatio.types import Extraction, Passage
 from train.examples import (
     Example,
     natural_questions,
@@ -22,7 +24,6 @@ from train.examples import (
     side,
     squad_like,
 )
-from train.reader import Passage, Reader, Reading
 from train.scores import area, contains, exact, f1, keeping
 
 KEPT = 0.93
@@ -32,6 +33,7 @@ KEPT = 0.93
 class Asked:
     """A question on a passage with the answers that the passage bears; none where it should be refused."""
 
+    question: str
     passage: Passage
     answers: tuple[str, ...]
     kind: str
@@ -47,7 +49,7 @@ def measure(
 
     `limit` keeps that many passages of a set, evenly spread; RAMDocs is always read whole, and timed.
     """
-    reader = Reader(folder, threads=threads)
+    reader = EncoderReader(folder, threads=threads)
     if "ramdocs" in only:
         at = _keeping_threshold(read_all(reader, ramdocs_passages(data, "dev")))
         passages = ramdocs_passages(data, "report")
@@ -86,9 +88,9 @@ def evenly(some: Sequence[Asked], limit: int | None) -> list[Asked]:
     return [some[place * len(some) // limit] for place in range(limit)]
 
 
-def read_all(reader: Reader, some: Sequence[Asked]) -> list[tuple[Asked, Reading]]:
+def read_all(reader: EncoderReader, some: Sequence[Asked]) -> list[tuple[Asked, Extraction]]:
     """Each with its reading."""
-    return list(zip(some, reader.read([one.passage for one in some]), strict=True))
+    return list(zip(some, reader.read_pairs([(one.question, one.passage) for one in some]), strict=True))
 
 
 def squad2_questions(data: Path, part: str) -> list[Asked]:
@@ -118,7 +120,9 @@ def ramdocs_passages(data: Path, part: str) -> list[Asked]:
         _, row, place, kind = one.id.split("/")
         answer = rows[int(row)]["documents"][int(place)]["answer"]
         answers = () if kind == "noise" else (answer,)
-        passages.append(Asked(passage=_passage(one), answers=answers, kind=kinds[kind]))
+        passages.append(
+            Asked(question=one.question, passage=_passage(one), answers=answers, kind=kinds[kind])
+        )
     return passages
 
 
@@ -138,8 +142,8 @@ def conflictnq_passages(data: Path) -> list[Asked]:
             answer = row[f"{stem}_short_answer"]
             for passage in row[f"{stem}_passages"]:
                 if answer and occurrences(passage["passage"], answer):
-                    read = Passage(question=row["cleaned_question"], text=passage["passage"])
-                    passages.append(Asked(passage=read, answers=(answer,), kind=kind))
+                    question, read = row["cleaned_question"], Passage(text=passage["passage"])
+                    passages.append(Asked(question=question, passage=read, answers=(answer,), kind=kind))
     return passages
 
 
@@ -151,22 +155,24 @@ def realtimeqa_passages(data: Path) -> list[Asked]:
             if "text" not in result:
                 continue
             answers = tuple(one for one in row["correct answer"] if occurrences(result["text"], one))
-            read = Passage(question=row["question"], text=result["text"], title=shown_title(result["title"]))
-            passages.append(Asked(passage=read, answers=answers, kind="right" if answers else "noise"))
+            read = Passage(text=result["text"], title=shown_title(result["title"]))
+            kind = "right" if answers else "noise"
+            passages.append(Asked(question=row["question"], passage=read, answers=answers, kind=kind))
         for text in row["incorrect_context"]:
             if occurrences(text, row["incorrect answer"]):
-                read = Passage(question=row["question"], text=text)
+                wrong = (row["incorrect answer"],)
+                read = Passage(text=text)
                 passages.append(
-                    Asked(passage=read, answers=(row["incorrect answer"],), kind="misinformation")
+                    Asked(question=row["question"], passage=read, answers=wrong, kind="misinformation")
                 )
     return passages
 
 
-def squad2_scores(read: Sequence[tuple[Asked, Reading]], threshold: float) -> dict[str, Any]:
+def squad2_scores(read: Sequence[tuple[Asked, Extraction]], threshold: float) -> dict[str, Any]:
     """EM and F1 as SQuAD 2.0 counts them at a threshold of the probability, and at that of any answer."""
     parts: dict[str, list[tuple[float, float]]] = {"answerable": [], "unanswerable": []}
     for asked, reading in read:
-        text = reading.text if reading.probability >= threshold else ""
+        text = reading.answer if reading.probability >= threshold else ""
         name = "answerable" if asked.answers else "unanswerable"
         parts[name].append((exact(text, asked.answers), f1(text, asked.answers)))
     scores: dict[str, Any] = {"auc": _auc(read), "threshold_from_dev": round(threshold, 4)}
@@ -177,14 +183,14 @@ def squad2_scores(read: Sequence[tuple[Asked, Reading]], threshold: float) -> di
     return scores
 
 
-def retrieval_scores(read: Sequence[tuple[Asked, Reading]], threshold: float) -> dict[str, Any]:
+def retrieval_scores(read: Sequence[tuple[Asked, Extraction]], threshold: float) -> dict[str, Any]:
     """How right passages and planted ones are read, and how much noise is refused.
 
     `as_written` counts readings equal to the answer, or containing it or contained in it. Noise is refused
     below the threshold that keeps 93 % of these right passages (a point of the curve), and, as it would be
     used, below the threshold that kept 93 % on development rows.
     """
-    kinds: dict[str, list[tuple[Asked, Reading]]] = {}
+    kinds: dict[str, list[tuple[Asked, Extraction]]] = {}
     for asked, reading in read:
         kinds.setdefault(asked.kind, []).append((asked, reading))
     scores: dict[str, Any] = {name: _spans(some) for name, some in sorted(kinds.items()) if name != "noise"}
@@ -212,47 +218,50 @@ def retrieval_scores(read: Sequence[tuple[Asked, Reading]], threshold: float) ->
     return scores
 
 
-def f1_threshold(read: Sequence[tuple[Asked, Reading]]) -> float:
+def f1_threshold(read: Sequence[tuple[Asked, Extraction]]) -> float:
     """The threshold of the probability with the highest mean F1, a refusal being an empty answer."""
     ordered = sorted(read, key=lambda pair: -pair[1].probability)
     gained = [0.0]
     for asked, reading in ordered:
-        gained.append(gained[-1] + f1(reading.text, asked.answers) - f1("", asked.answers))
+        gained.append(gained[-1] + f1(reading.answer, asked.answers) - f1("", asked.answers))
     best = int(np.argmax(gained))
     return ordered[best - 1][1].probability if best else 1.0
 
 
-def _keeping_threshold(read: Sequence[tuple[Asked, Reading]]) -> float:
+def _keeping_threshold(read: Sequence[tuple[Asked, Extraction]]) -> float:
     """The threshold that keeps 93 % of these answerable passages."""
     return keeping([reading.probability for asked, reading in read if asked.answers], KEPT)
 
 
 def _asked(example: Example) -> Asked:
     return Asked(
-        passage=_passage(example), answers=example.answers, kind="right" if example.spans else "noise"
+        question=example.question,
+        passage=_passage(example),
+        answers=example.answers,
+        kind="right" if example.spans else "noise",
     )
 
 
 def _passage(example: Example) -> Passage:
-    return Passage(question=example.question, text=example.text, title=shown_title(example.title))
+    return Passage(text=example.text, title=shown_title(example.title))
 
 
-def _as_written(asked: Asked, reading: Reading) -> bool:
-    return bool(exact(reading.text, asked.answers)) or contains(reading.text, asked.answers)
+def _as_written(asked: Asked, reading: Extraction) -> bool:
+    return bool(exact(reading.answer, asked.answers)) or contains(reading.answer, asked.answers)
 
 
-def _spans(read: Sequence[tuple[Asked, Reading]]) -> dict[str, Any]:
+def _spans(read: Sequence[tuple[Asked, Extraction]]) -> dict[str, Any]:
     return {
         "n": len(read),
-        "equal": _share([bool(exact(reading.text, asked.answers)) for asked, reading in read]),
+        "equal": _share([bool(exact(reading.answer, asked.answers)) for asked, reading in read]),
         "as_written": _share([_as_written(asked, reading) for asked, reading in read]),
         "f1": _rounded(
-            np.mean([f1(reading.text, asked.answers) for asked, reading in read]) if read else None
+            np.mean([f1(reading.answer, asked.answers) for asked, reading in read]) if read else None
         ),
     }
 
 
-def _auc(read: Sequence[tuple[Asked, Reading]]) -> float | None:
+def _auc(read: Sequence[tuple[Asked, Extraction]]) -> float | None:
     scores = [reading.probability for _, reading in read]
     return _rounded(area(scores, [bool(asked.answers) for asked, _ in read]))
 

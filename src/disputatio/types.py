@@ -192,6 +192,21 @@ class Reply(Serialisable):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Extraction:
+    """What an encoder reads in a passage: `answer` is its `text[start:end]`.
+
+    `probability` is that of the passage answering at all, calibrated from `margin` and `logit`.
+    """
+
+    answer: str
+    start: int
+    end: int
+    probability: float
+    margin: float = 0.0
+    logit: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Citation(Serialisable):
     """A verbatim quote, `text[start:end]` of the stored passage it names."""
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from disputatio.encoder.reader import tokenizer_of
 from tests.train.material import example, write_tokenizer
 from train.features import (
     Features,
@@ -18,7 +19,6 @@ from train.features import (
     padded,
     store,
     stored,
-    tokenizer_of,
 )
 
 

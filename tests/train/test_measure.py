@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from disputatio.types import Extraction, Passage
 from tests.train.material import write_data, write_model
 from train.__main__ import main
 from train.measure import (
@@ -19,14 +20,13 @@ from train.measure import (
     retrieval_scores,
     squad2_scores,
 )
-from train.reader import Passage, Reading
 
-PASSAGE = Passage(question="Who?", text="Anna Gold sang in paris.")
+PASSAGE = Passage(text="Anna Gold sang in paris.")
 
 
-def _read(text: str, probability: float, *answers: str, kind: str = "right") -> tuple[Asked, Reading]:
-    reading = Reading(text=text, start=0, end=len(text), margin=0.0, logit=0.0, probability=probability)
-    return Asked(passage=PASSAGE, answers=answers, kind=kind), reading
+def _read(text: str, probability: float, *answers: str, kind: str = "right") -> tuple[Asked, Extraction]:
+    reading = Extraction(answer=text, start=0, end=len(text), margin=0.0, logit=0.0, probability=probability)
+    return Asked(question="Who?", passage=PASSAGE, answers=answers, kind=kind), reading
 
 
 def test_noise_is_refused_at_the_point_that_keeps_the_right_passages_and_at_the_given_threshold() -> None:
