@@ -13,8 +13,10 @@ import disputatio
 PUBLIC = (
     "Answer", "Answered", "AskResult", "Calibration", "Cancel", "Cancelled", "Capabilities", "Choice",
     "Citation", "Claim", "Claimed", "Completion", "ConfigError", "Conflict", "Cost", "DisputatioError",
-    "Embedder", "Entailment", "Event", "Example", "Found", "FunctionModel", "Hit", "Index", "InputError",
-    "Kit", "LLM", "LLMError", "Message", "MinimalLLM", "MustAskAgain", "NoLogprobs", "Passage", "Position",
+    "Embedder", "Entailment", "Event", "Example", "Extraction", "Found", "FunctionModel", "Hit",
+    "Index", "InputError",
+    "Kit", "LLM", "LLMError", "Message", "MinimalLLM", "MustAskAgain", "NoLogprobs", "Passage",
+    "PassageReader", "Position",
     "Prompt", "Read", "ReportingLLM", "Reranker", "Results", "Retriever", "Round", "Sampling", "Search",
     "SideFormed", "Source", "Started", "Stream", "Trace", "Usage", "__version__", "aask", "ask",
     "ask_many", "astream", "calibrate", "evaluate", "strategies", "stream",

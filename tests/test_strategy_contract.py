@@ -24,6 +24,7 @@ from disputatio.types import (
     Capabilities,
     Choice,
     Completion,
+    Extraction,
     Hit,
     Passage,
     Prompt,
@@ -155,11 +156,28 @@ def strategy(name: str) -> Any:
     return getattr(importlib.import_module(f"disputatio.strategies.{name}"), name)
 
 
+class Highlighter:
+    """A reader that takes the first year of a passage for its answer."""
+
+    name = "highlighter"
+
+    def read(self, question: str, passages: Sequence[Passage]) -> list[Extraction]:
+        """Sure of every passage that names a year."""
+        years = [re.search(r"\d{4}", passage.text) for passage in passages]
+        return [
+            Extraction(answer="", start=0, end=0, probability=0.01)
+            if year is None
+            else Extraction(answer=year[0], start=year.start(), end=year.end(), probability=0.95)
+            for year in years
+        ]
+
+
 def ask(
     name: str, model: Parrot, passages: Sequence[Passage], question: str = QUESTION, **options: Any
 ) -> Answer:
     """One question to a strategy, its options as they are unless given."""
-    answer: Answer = strategy(name)(question, Kit(model=model, retriever=Hand(passages)), **options)
+    kit = Kit(model=model, reader=Highlighter(), retriever=Hand(passages))
+    answer: Answer = strategy(name)(question, kit, **options)
     return answer
 
 

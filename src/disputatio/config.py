@@ -35,7 +35,7 @@ class Settings(BaseSettings):
         env_prefix="DISPUTATIO_", toml_file=FILE, extra="forbid", frozen=True, env_ignore_empty=True
     )
 
-    model: str = Field(f"local:{catalogue.DEFAULT_MODEL}", description="local:NAME or openai:NAME")
+    model: str = Field(f"local:{catalogue.DEFAULT_MODEL}", description="local:NAME, openai:NAME or none")
     role: dict[str, str] = Field(default_factory=dict, description="another model for a role")
     strategy: str = Field(DEFAULT_STRATEGY, description="how questions are answered")
     index: Path = Field(Path("disputatio.index"), description="folder of the index")
@@ -44,6 +44,7 @@ class Settings(BaseSettings):
     )
     query_prefix: str | None = Field(None, description="before each query, for an openai: embedder")
     passage_prefix: str | None = Field(None, description="before each passage, for an openai: embedder")
+    encoder: str = Field("none", description="folder of a trained reader of passages, or none")
     entailment: str = Field("model", description="model, or the folder of an ONNX cross-encoder")
     journal: str = Field("default", description="file of the calls made, default, or none")
     replay: bool = Field(False, description="answer from the journal alone")
@@ -52,7 +53,7 @@ class Settings(BaseSettings):
     context_tokens: int = Field(32_768, ge=512, description="the embedded model's context")
     in_flight: int = Field(8, ge=1, le=1024, description="calls to an endpoint at a time")
 
-    @field_validator("index", "cache", "journal", "entailment", "embedder")
+    @field_validator("index", "cache", "journal", "encoder", "entailment", "embedder")
     @classmethod
     def _at_home(cls, value: Any) -> Any:
         """A path that begins with `~` is one below the user's home."""

@@ -14,12 +14,13 @@ from dataclasses import dataclass, field, replace
 from disputatio import calling
 from disputatio.calling import Cancel
 from disputatio.errors import InputError, MissingPart
-from disputatio.protocols import LLM, Embedder, Entailment, Reranker, Retriever
+from disputatio.protocols import LLM, Embedder, Entailment, PassageReader, Reranker, Retriever
 from disputatio.text import content_id
 from disputatio.trace import Trace, call_key, prompt_hash
 from disputatio.types import (
     Choice,
     Completion,
+    Extraction,
     Hit,
     Message,
     Passage,
@@ -32,6 +33,7 @@ from disputatio.types import (
 
 Elsewhere = Callable[[str, int], Sequence[Passage]]
 """(query, how many) -> passages: a search of the user's own, the web for one."""
+NO_MODEL = "none"  # the name of the model that stands for none
 _DEFAULT_ELSEWHERE = 8  # passages from elsewhere, where no number is given
 _MOST_THREADS = 32  # calls of one question that wait in threads of their own
 
@@ -41,7 +43,8 @@ class Kit:
     """The parts that one question is answered with.
 
     `model` serves every role that `roles` does not name. `sources` has what is known of
-    the sources by name. `entailment` is None where the judge's model is to be asked, `reranker` where
+    the sources by name. `reader` reads passages without a language model.
+    `entailment` is None where the judge's model is to be asked, `reranker` where
     the model is to say how well a passage fits, `embedder` where passages are compared by their words.
     `elsewhere` is a second place to search, as a function of a query and how many passages are wanted;
     without one that is `retriever` again. `beliefs` has, by question, what the model was found to hold of
@@ -51,6 +54,7 @@ class Kit:
     model: LLM
     roles: Mapping[str, LLM] = field(default_factory=dict)
     retriever: Retriever | None = None
+    reader: PassageReader | None = None
     entailment: Entailment | None = None
     reranker: Reranker | None = None
     embedder: Embedder | None = None
@@ -65,6 +69,11 @@ class Kit:
         """The probability of being right of each source that has an estimate."""
         known = self.sources.items()
         return {name: source.reliability for name, source in known if source.reliability is not None}
+
+    @property
+    def has_model(self) -> bool:
+        """Whether there is a language model to ask (`--model none` leaves it out)."""
+        return self.model.name != NO_MODEL
 
     def cast(self, role: str) -> LLM:
         """The model that plays a role."""
@@ -122,6 +131,27 @@ class Kit:
             return []
         log = _Log(kit=self, role=role, prompts=prompts, settings=[options] * len(prompts))
         return calling.choose(self.cast(role), prompts, options, log.choice, self.cancel)
+
+    def extract(self, question: str, passages: Sequence[Passage]) -> list[Extraction]:
+        """What the reader finds in each passage; raises `MissingPart` where the kit has no reader."""
+        self.cancel.check()
+        if not passages:
+            return []
+        if self.reader is None:
+            raise MissingPart(
+                "reading without a language model needs a trained reader: set encoder to its folder"
+            )
+        extractions = [
+            replace(extraction, passage=passage.id)
+            for passage, extraction in zip(passages, self.reader.read(question, passages), strict=True)
+        ]
+        self.trace.keep_extractions(question, extractions)
+        self.trace.note(
+            "extract",
+            passages=[passage.id for passage in passages],
+            probabilities=[round(extraction.probability, 4) for extraction in extractions],
+        )
+        return extractions
 
     def search(
         self,

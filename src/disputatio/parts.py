@@ -17,9 +17,9 @@ from disputatio.config import Say, Settings, read_settings
 from disputatio.errors import ConfigError, InputError, UnknownName
 from disputatio.kit import Kit
 from disputatio.llm import catalogue
-from disputatio.protocols import LLM, Embedder, Entailment, MinimalLLM, Retriever
+from disputatio.protocols import LLM, Embedder, Entailment, MinimalLLM, PassageReader, Retriever
 
-KINDS = ("local", "openai", "scripted")
+KINDS = ("local", "openai", "scripted", "none")
 
 
 def build_kit(
@@ -46,6 +46,7 @@ def build_kit(
         model=named(settings.model) if model is None else own_model(model, settings, journal),
         roles={**names, **objects},
         retriever=retriever,
+        reader=open_reader(settings.encoder),
         entailment=_entailment(settings),
         embedder=_late_embedder(settings, say, progress) if embedder is None else embedder,
     )
@@ -199,6 +200,15 @@ def cache_folder(settings: Settings) -> Path:
     return settings.cache or catalogue.cache_folder()
 
 
+def open_reader(folder: str) -> PassageReader | None:
+    """The trained reader of a folder, None for `none`; raises `InputError` where a file is missing."""
+    if folder == "none":
+        return None
+    from disputatio.encoder.reader import EncoderReader
+
+    return EncoderReader(Path(folder))
+
+
 def _entailment(settings: Settings) -> Entailment | None:
     if settings.entailment == "model":
         return None
@@ -241,6 +251,10 @@ def _open_model(
 ) -> tuple[LLM, str | None]:
     """A model by its name, with the engine that stands in its journal keys; None: not journalled."""
     kind, rest = _split(name)
+    if kind == "none":
+        from disputatio.llm.no_model import NoModel
+
+        return NoModel(), None
     if kind == "local":
         _is_here(rest, "language model")  # a wrong name is told now, not at the first call
         from disputatio.llm.local import Local
@@ -299,7 +313,7 @@ def _engine_of(name: str, engine: str) -> str:
 
 def _split(name: str) -> tuple[str, str]:
     kind, _, rest = name.partition(":")
-    if kind not in KINDS or (not rest and kind != "scripted"):
+    if kind not in KINDS or (not rest and kind not in ("scripted", "none")):
         from disputatio.llm.model_names import what_to_write
 
         local = [entry.name for entry in catalogue.entries() if entry.kind == "language model"]

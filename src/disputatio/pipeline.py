@@ -94,6 +94,9 @@ def _basis(
         sources=tuple(kit.sources[name] for name in sorted(names & kit.sources.keys())),
         passages=tuple(kit.trace.found[name] for name in hits if name not in read),
         searches=tuple(searches),
+        extractions={
+            question: tuple(extractions.values()) for question, extractions in kit.trace.extractions.items()
+        },
         beliefs={event["question"]: event["nats"] for event in events if event["event"] == "belief"},
     )
 

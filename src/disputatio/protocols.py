@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol, TypedDict, Unpack, runtime_checkable
 
-from disputatio.types import Capabilities, Choice, Completion, Hit, Passage, Prompt, Sampling
+from disputatio.types import Capabilities, Choice, Completion, Extraction, Hit, Passage, Prompt, Sampling
 
 if TYPE_CHECKING:
     import numpy as np
@@ -158,6 +158,17 @@ class Reranker(Protocol):
 
     def rerank(self, query: str, passages: Sequence[Passage]) -> list[float]:
         """One score a passage, higher is better."""
+
+
+@runtime_checkable
+class PassageReader(Protocol):
+    """Who reads an answer out of a passage without a language model. `name` is its identity, for records."""
+
+    @property
+    def name(self) -> str: ...
+
+    def read(self, question: str, passages: Sequence[Passage]) -> list[Extraction]:
+        """What each passage answers to the question, in order."""
 
 
 @runtime_checkable

@@ -15,7 +15,17 @@ from pathlib import Path
 from typing import Any
 
 from disputatio.text import content_id
-from disputatio.types import Choice, Completion, Passage, PastCall, PastSearch, Prompt, Sampling, Usage
+from disputatio.types import (
+    Choice,
+    Completion,
+    Extraction,
+    Passage,
+    PastCall,
+    PastSearch,
+    Prompt,
+    Sampling,
+    Usage,
+)
 
 _TEXTS = ("prompt", "reply")  # fields of an event that `keep_text` adds
 Listener = Callable[[Mapping[str, Any]], None]
@@ -65,7 +75,8 @@ class Trace:
     """Events in order, and the usage of every model call made for one question.
 
     `keep_text` keeps prompts and replies in full; `listener` hears each event as it happens, and so do
-    those that `listening` adds. `calls`, `searches` and the passages `found` are kept for the answer's basis.
+    those that `listening` adds. `calls`, `searches`, `extractions` and the passages
+    `found` are kept for the answer's basis.
     """
 
     keep_text: bool = False
@@ -75,6 +86,7 @@ class Trace:
     calls: list[PastCall] = field(default_factory=list, repr=False)
     searches: list[PastSearch] = field(default_factory=list, repr=False)
     found: dict[str, Passage] = field(default_factory=dict, repr=False)
+    extractions: dict[str, dict[str, Extraction]] = field(default_factory=dict, repr=False)
     _more: list[Listener] = field(default_factory=list, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
     _start: float = field(default_factory=time.perf_counter, repr=False)
@@ -113,6 +125,12 @@ class Trace:
         with self._lock:
             self.searches.append(search)
             self.found.update((passage.id, passage) for passage in passages)
+
+    def keep_extractions(self, question: str, extractions: Iterable[Extraction]) -> None:
+        """Keep what was read without a language model, by question and passage."""
+        with self._lock:
+            read = self.extractions.setdefault(question, {})
+            read.update((extraction.passage, extraction) for extraction in extractions)
 
     def spend(self, usages: Iterable[Usage]) -> None:
         """Count what a batch of calls cost."""

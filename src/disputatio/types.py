@@ -1,7 +1,6 @@
 """Every noun of the project: frozen, slotted, keyword-only, and computing nothing.
 
-A `Completion` is the raw word of a model, a `Reply` the parsed word of one agent, an `Answer` the
-word of the system: three types because they are three things.
+A `Completion` is what a model wrote, a `Reply` what was parsed of it, an `Answer` what the system says.
 """
 
 from __future__ import annotations
@@ -193,15 +192,15 @@ class Reply(Serialisable):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extraction:
-    """What an encoder reads in a passage: `answer` is its `text[start:end]`.
+    """What an encoder reads in a `passage` (its id): `answer` is `text[start:end]` of it.
 
-    `probability` is that of the passage answering at all, calibrated from `margin` and `logit`.
-    """
+    `probability`, that the passage answers at all, was calibrated from `margin` and `logit`."""
 
     answer: str
     start: int
     end: int
     probability: float
+    passage: str = ""
     margin: float = 0.0
     logit: float = 0.0
 
@@ -329,8 +328,8 @@ class Basis:
     """What an answer was made from, so that it can be decided again without asking a model.
 
     `options` are the strategy's; `sources` those of the passages found, and one other where any is known;
-    `passages` those that were found and not read. `beliefs` has, by question, how much likelier than its
-    rivals the model itself held each answer, in nats.
+    `passages` were found and not read. `extractions` and `beliefs` are by question; a belief is how much
+    likelier than its rivals the model itself held an answer, in nats.
     """
 
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -340,6 +339,7 @@ class Basis:
     passages: tuple[Passage, ...] = ()
     searches: tuple[PastSearch, ...] = ()
     calls: tuple[PastCall, ...] = ()
+    extractions: Mapping[str, tuple[Extraction, ...]] = field(default_factory=dict)
     beliefs: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
 

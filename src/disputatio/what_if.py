@@ -27,6 +27,7 @@ from disputatio.types import (
     Citation,
     Claim,
     Completion,
+    Extraction,
     Hit,
     Passage,
     PastSearch,
@@ -69,6 +70,7 @@ def without(
         model=_PastCalls(name=answer.model),
         retriever=past,
         elsewhere=past.elsewhere if any(search.elsewhere for search in searches) else None,
+        reader=_PastExtractions(extractions=basis.extractions),
         beliefs=basis.beliefs,
         sources=known,
         results={call.key: call.result for call in basis.calls},
@@ -197,6 +199,21 @@ class _PastCalls:
             self.missed[self.role] = None
             raise NotRecorded(f"{self.name} was not asked this before ({self.role})")
         return choices
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _PastExtractions:
+    """A reader that reads again what it read."""
+
+    extractions: Mapping[str, Sequence[Extraction]]
+    name: str = "recorded"
+
+    def read(self, question: str, passages: Sequence[Passage]) -> list[Extraction]:
+        """The recorded extractions; raises `MustAskAgain` for a passage that is new."""
+        known = {extraction.passage: extraction for extraction in self.extractions.get(question, ())}
+        if any(passage.id not in known for passage in passages):
+            raise MustAskAgain("the reader would have to read something new")
+        return [known[passage.id] for passage in passages]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

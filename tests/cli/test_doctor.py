@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.shell import Run, run, write_passages
+from tests.train.material import write_model
 
 Capture = pytest.CaptureFixture[str]
 OURS = ("--model", "scripted:")
@@ -31,6 +32,17 @@ def doctor(capsys: Capture, *words: str) -> tuple[Run, dict[str, dict[str, str]]
     done = run(capsys, "doctor", *words, "--json")
     assert done.code == int(not done.json["healthy"]), done.err
     return done, {check["name"]: check for check in done.json["checks"]}
+
+
+def test_without_a_language_model_a_trained_reader_is_needed(capsys: Capture, workspace: Path) -> None:
+    _, checks = doctor(capsys, "--model", "none")
+    assert checks["model none"]["state"] == "ok"
+    assert checks["encoder"]["state"] == "broken"
+    assert "set encoder to its folder" in checks["encoder"]["detail"]
+    (workspace / "disputatio.toml").write_text('encoder = "reader"\n')
+    assert "a reader needs reader.xml there" in doctor(capsys, "--model", "none")[1]["encoder"]["detail"]
+    (workspace / "disputatio.toml").write_text(f'encoder = "{write_model(workspace / "reader")}"\n')
+    assert doctor(capsys, "--model", "none")[1]["encoder"]["detail"].startswith("encoder:")
 
 
 @contextmanager

@@ -56,6 +56,16 @@ def test_no_passages_give_no_readings(reader: EncoderReader) -> None:
     assert reader.read("who", []) == []
 
 
+def test_a_reader_is_named_by_what_it_holds(tmp_path: Path) -> None:
+    folder = write_model(tmp_path)
+    name = EncoderReader(folder).name
+    assert name == EncoderReader(folder).name
+    about = folder / "reader.json"
+    about.write_text(about.read_text().replace("[", "[ ", 1))
+    assert EncoderReader(folder).name != name
+    assert name.startswith("encoder:")
+
+
 @pytest.mark.parametrize("name", ["reader.xml", "tokenizer.json", "reader.json"])
 def test_a_folder_that_lacks_a_file_is_named(tmp_path: Path, name: str) -> None:
     folder = write_model(tmp_path)

@@ -76,6 +76,8 @@ def checked(settings: Settings, *, index_named: bool = False) -> Iterator[Check]
     yield from (_model(name) for name in dict.fromkeys(names))
     if settings.embedder != "none":
         yield _embedder(settings.embedder)
+    if settings.encoder != "none" or settings.model == "none":
+        yield _encoder(settings.encoder)
     yield _disk(settings)
     base_url = os.environ.get("OPENAI_BASE_URL", "").strip()
     if base_url:
@@ -146,6 +148,9 @@ def _model(name: str) -> Check:
         return Check(name=f"model {rest}", state="broken", detail=detail)
     if kind == "scripted":
         return Check(name=f"model {name}", state="ok", detail="replies from a script; no model is called")
+    if name == "none":
+        detail = "no language model: a trained reader (encoder) reads, and nothing is written or judged"
+        return Check(name="model none", state="ok", detail=detail)
     from disputatio.llm import catalogue
     from disputatio.llm.model_names import what_to_write
 
@@ -157,6 +162,21 @@ def _embedder(name: str) -> Check:
     if name.startswith("openai:"):
         return Check(name=f"embedder {name}", state="ok", detail="is asked for at the endpoint")
     return _catalogued(f"embedder {name}", name)
+
+
+def _encoder(folder: str) -> Check:
+    """Whether the trained reader of passages is complete."""
+    from disputatio.errors import InputError
+    from disputatio.parts import open_reader
+
+    try:
+        reader = open_reader(folder)
+        if reader is not None:
+            return Check(name="encoder", state="ok", detail=f"{reader.name} in {folder}")
+        detail = "not set, and --model none reads with it: set encoder to its folder (make train makes one)"
+    except (InputError, OSError) as error:
+        detail = str(error)
+    return Check(name="encoder", state="broken", detail=detail)
 
 
 def _catalogued(label: str, name: str) -> Check:

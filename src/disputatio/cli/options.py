@@ -24,7 +24,7 @@ Model = Annotated[
     typer.Option(
         "--model",
         metavar="MODEL",
-        help="The language model: local:NAME or openai:NAME.  [default: local:qwen2.5-coder-1.5b]",
+        help="The language model: local:NAME, openai:NAME or none.  [default: local:qwen2.5-coder-1.5b]",
     ),
 ]
 Roles = Annotated[

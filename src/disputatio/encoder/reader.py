@@ -6,8 +6,10 @@ does for SQuAD 2.0 (Devlin et al. 2019, arXiv 1810.04805), and a logit of whethe
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sys
+import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +24,7 @@ from disputatio.types import Extraction, Passage
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-MODEL, WEIGHTS, ABOUT, TOKENIZER = "reader.xml", "reader.bin", "reader.json", "tokenizer.json"
+MODEL, ABOUT, TOKENIZER = "reader.xml", "reader.json", "tokenizer.json"
 MOST_TOKENS = 30  # of an answer
 QUESTION_WORDS = 60  # of a question that are read
 BATCH_TOKENS = 3072  # of a batch, padding included
@@ -43,26 +45,26 @@ class _Sequence:
 class EncoderReader:
     """The reader of a folder (`PassageReader`): model, weights, tokenizer, and its calibration.
 
-    Raises `InputError` for a folder that lacks one of them, `MissingDependency` without OpenVINO.
+    It is loaded at the first use; threads may share it. Raises `InputError` for a folder that lacks a file,
+    and then `MissingDependency` without OpenVINO.
     """
 
     def __init__(self, folder: Path, *, threads: int = 0, model: str = MODEL) -> None:
         for name in (model, TOKENIZER, ABOUT):
             if not (folder / name).is_file():
                 raise InputError(f"{folder}: a reader needs {name} there (make train makes one)")
-        try:
-            # Else it reports usage.
-            cast("dict[str, Any]", sys.modules).setdefault("openvino_telemetry", None)
-            import openvino
-        except ImportError as absent:
-            raise MissingDependency("openvino", "local") from absent
         self.calibration, self.length = _about(folder / ABOUT)
-        self._tokenizer = tokenizer_of(folder, self.length, overlap=self.length // 4)
-        settings: dict[str, Any] = {"INFERENCE_PRECISION_HINT": "f32"}
-        if threads:
-            settings["INFERENCE_NUM_THREADS"] = threads
-        compiled = openvino.Core().compile_model(str(folder / model), "CPU", settings)
-        self._request = compiled.create_infer_request()
+        self._folder, self._threads, self._model = folder, threads, model
+        self._lock = threading.Lock()
+        self._loaded: tuple[Any, Tokenizer] | None = None
+
+    @property
+    def name(self) -> str:
+        """`encoder:` and 8 hex digits of the SHA-256 of model, weights and calibration."""
+        digest = hashlib.sha256()
+        for name in (self._model, Path(self._model).with_suffix(".bin").name, ABOUT):
+            digest.update((self._folder / name).read_bytes())
+        return f"encoder:{digest.hexdigest()[:8]}"
 
     def read(self, question: str, passages: Sequence[Passage]) -> list[Extraction]:
         """What each passage answers to the question, in order."""
@@ -71,18 +73,38 @@ class EncoderReader:
     def read_pairs(self, pairs: Sequence[tuple[str, Passage]]) -> list[Extraction]:
         """One extraction a question and passage, in order; a long passage is read in overlapping parts."""
         best: list[Extraction | None] = [None] * len(pairs)
-        sequences = sorted(self._sequences(pairs), key=lambda sequence: len(sequence.tokens))
-        for batch in _batches(sequences, BATCH_TOKENS):
-            for sequence, extraction in zip(batch, self._run(batch, pairs), strict=True):
-                best[sequence.pair] = _likelier(best[sequence.pair], extraction)
+        with self._lock:
+            request, tokenizer = self._load()
+            sequences = sorted(self._sequences(tokenizer, pairs), key=lambda sequence: len(sequence.tokens))
+            for batch in _batches(sequences, BATCH_TOKENS):
+                for sequence, extraction in zip(batch, self._run(request, batch, pairs), strict=True):
+                    best[sequence.pair] = _likelier(best[sequence.pair], extraction)
         return [extraction or self._extraction("", 0, 0, NOTHING, NOTHING) for extraction in best]
 
-    def _sequences(self, pairs: Sequence[tuple[str, Passage]]) -> Iterator[_Sequence]:
+    def _load(self) -> tuple[Any, Tokenizer]:
+        """The compiled model and the tokenizer, loaded at the first use."""
+        if self._loaded is None:
+            try:
+                # Else it reports usage.
+                cast("dict[str, Any]", sys.modules).setdefault("openvino_telemetry", None)
+                import openvino
+
+                tokenizer = tokenizer_of(self._folder, self.length, overlap=self.length // 4)
+            except ImportError as absent:
+                raise MissingDependency(absent.name or "openvino", "local") from absent
+            settings: dict[str, Any] = {"INFERENCE_PRECISION_HINT": "f32"}
+            if self._threads:
+                settings["INFERENCE_NUM_THREADS"] = self._threads
+            compiled = openvino.Core().compile_model(str(self._folder / self._model), "CPU", settings)
+            self._loaded = compiled.create_infer_request(), tokenizer
+        return self._loaded
+
+    def _sequences(self, tokenizer: Tokenizer, pairs: Sequence[tuple[str, Passage]]) -> Iterator[_Sequence]:
         texts = [
             (" ".join(question.split()[:QUESTION_WORDS]), head_of(passage.title) + passage.text)
             for question, passage in pairs
         ]
-        for pair, encoding in enumerate(self._tokenizer.encode_batch(texts)):
+        for pair, encoding in enumerate(tokenizer.encode_batch(texts)):
             shift = len(head_of(pairs[pair][1].title))
             for part in (encoding, *encoding.overflowing):
                 segments = np.array(part.type_ids, dtype=np.int64)
@@ -92,7 +114,9 @@ class EncoderReader:
                 tokens = np.array(part.ids, dtype=np.int64)
                 yield _Sequence(pair, tokens, segments, legal, offsets - shift)
 
-    def _run(self, batch: Sequence[_Sequence], pairs: Sequence[tuple[str, Passage]]) -> Iterator[Extraction]:
+    def _run(
+        self, request: Any, batch: Sequence[_Sequence], pairs: Sequence[tuple[str, Passage]]
+    ) -> Iterator[Extraction]:
         shape = (len(batch), max(len(sequence.tokens) for sequence in batch))
         tokens, segments = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
         attended = np.zeros(shape, dtype=bool)
@@ -100,7 +124,7 @@ class EncoderReader:
             size = len(sequence.tokens)
             tokens[row, :size], segments[row, :size] = sequence.tokens, sequence.segments
             attended[row, :size] = True
-        outputs = self._request.infer([tokens, segments, attended])
+        outputs = request.infer([tokens, segments, attended])
         starts, ends, answers = (outputs[place] for place in range(3))
         for row, sequence in enumerate(batch):
             logit = float(answers[row])

@@ -78,13 +78,14 @@ def run_manifest(
     for name in names:
         if names.count(name) > 1:
             raise InputError(f"{name} stands twice: data sets of one run need files of different names")
+    encoder = {} if kit.reader is None else {"encoder": kit.reader.name}
     return RunManifest(
         datasets={identity.name: identity.sha256 for identity in identities},
         metrics={identity.name: identity.metrics for identity in identities},
         metrics_version=VERSION,
         model=kit.model.name,
         engine=kit.model.capabilities().engine,
-        roles={role: model.name for role, model in sorted(kit.roles.items())},
+        roles={role: model.name for role, model in sorted(kit.roles.items())} | encoder,
         seed=seed,
         verify=verify,
         judge=judge,

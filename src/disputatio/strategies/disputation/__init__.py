@@ -20,7 +20,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from disputatio.agents.choice import choose
 from disputatio.agents.explainer import explained
@@ -33,6 +33,7 @@ from disputatio.errors import InputError, NoLogprobs, ReplyError
 from disputatio.kit import Kit, chat
 from disputatio.reliability.certificate import certify
 from disputatio.reliability.source_weights import earned
+from disputatio.strategies.disputation.extracting import extract, extract_or_testify
 from disputatio.strategies.disputation.hearing import MAX_TOKENS, believe, plead, testify
 from disputatio.strategies.disputation.resolve import (
     Ruling,
@@ -81,6 +82,7 @@ _QUOTED = re.compile(r"[\"“][^\"”]*[\"”]")  # a title may ask what it like
 class Options:
     """What the resolution goes by, and what is asked after it: the options, and what sources' votes weigh."""
 
+    reader: Literal["llm", "encoder", "both"]
     reliabilities: Mapping[str, float]
     without: tuple[str, ...]
     order: bool
@@ -111,6 +113,10 @@ def disputation(
     kit: Kit,
     *,
     k: PassageCount = None,
+    reader: Annotated[
+        Literal["auto", "llm", "encoder", "both"],
+        "who reads passages: the language model, a trained encoder, or both",
+    ] = "auto",
     copies: Annotated[bool, "take similarity to passages with other answers for a sign of alteration"] = True,
     order: Annotated[bool, "take the better-ranked of two similar passages for the original"] = True,
     standing: Annotated[bool, "weigh how the passages of an answer read, besides their votes"] = True,
@@ -124,12 +130,15 @@ def disputation(
 ) -> Answer:
     """Read every passage alone, resolve the answers in code, debate what is left open, and look for what is missing.
 
+    `reader`: `llm` asks the language model, `encoder` a trained reader of the kit, `both` the language model
+    only where the encoder is not sure; `auto` is `encoder` where there is no language model, else `llm`.
     `copies` reads likeness to passages with other answers as a sign of alteration, `order` takes the better-ranked of
     two for the original; `standing` weighs how passages read, `certainty` how sure their readers
     were; `namesakes` lets different things have their own answers; `belief` asks the model's own where several answers
     stand. `debate` is the most rounds of pleading, `complete` of looking further (0 also leaves a question of several
-    parts undivided); `precheck` answers without retrieval what the model is sure to know. Raises `LLMError` for
-    faults, `InputError` for rounds below 0.
+    parts undivided); `precheck` answers without retrieval what the model is sure to know. Without a language
+    model these steps, belief and debate are left out. Raises `LLMError` for
+    faults, `InputError` for rounds below 0, `MissingPart` without the reader that is asked for.
     """
     if debate < 0 or complete < 0:
         raise InputError("disputation: debate and complete are numbers of rounds, 0 or more")
@@ -138,7 +147,10 @@ def disputation(
     off = [] if copies else ["kinship", "resemblance"]
     off += [] if certainty and standing else ["certainty"]
     off += [] if standing else ["lead", "prose"]
+    if not kit.has_model:
+        complete = 0
     plan = Options(
+        reader=reader if reader != "auto" else "llm" if kit.has_model else "encoder",
         reliabilities=earned(kit.sources),
         without=tuple(off),
         order=order,
@@ -161,7 +173,7 @@ def disputation(
 
 def _disputed(question: str, passages: Sequence[Passage], kit: Kit, plan: Options) -> SubQuestion:
     """One thing that is asked for: read, ruled on, and looked for further where no side stands."""
-    testimonies = testify(question, passages, kit, max_tokens=plan.max_tokens)
+    testimonies = _read(question, passages, kit, plan)
     rulings = _ruled(question, testimonies, kit, plan)
     turn = 1
     while turn <= plan.complete and all(ruling.verdict == "rejected" for ruling in rulings):
@@ -169,9 +181,20 @@ def _disputed(question: str, passages: Sequence[Passage], kit: Kit, plan: Option
         if not unread:
             break
         turn += 1
-        testimonies += testify(question, unread, kit, turn=turn, max_tokens=plan.max_tokens)
+        testimonies += _read(question, unread, kit, plan, turn)
         rulings = _ruled(question, testimonies, kit, plan)
     return SubQuestion(question=question, testimonies=tuple(testimonies), rulings=tuple(rulings), rounds=turn)
+
+
+def _read(
+    question: str, passages: Sequence[Passage], kit: Kit, plan: Options, turn: int = 1
+) -> list[Testimony]:
+    """What each passage alone answers, by the reader that was chosen."""
+    if plan.reader == "encoder":
+        return extract(question, passages, kit, turn=turn)
+    if plan.reader == "both":
+        return extract_or_testify(question, passages, kit, turn=turn, max_tokens=plan.max_tokens)
+    return testify(question, passages, kit, turn=turn, max_tokens=plan.max_tokens)
 
 
 def _ruled(question: str, testimonies: Sequence[Testimony], kit: Kit, plan: Options) -> list[Ruling]:
