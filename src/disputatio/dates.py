@@ -27,6 +27,15 @@ def stated_date(passage: Passage) -> str:
     return passage.date if passage.date_origin == "stated" else ""
 
 
+def is_later(first: str, second: str) -> bool:
+    """Whether an ISO date is later than another, as far as both go; any date is later than none.
+
+    >>> is_later("2019-03", "2018-12-30"), is_later("2019-03", "2019"), is_later("2019", "2019-03")
+    (True, False, False)
+    """
+    return first > second and not (second and first.startswith(second))
+
+
 def stated_day(passage: Passage) -> str:
     """The stated date in the form that can be compared: 2021, 2021-05 or 2021-05-31; else empty.
 

@@ -79,8 +79,8 @@ def test_an_answer_that_was_set_aside_and_is_older_is_outdated() -> None:
     assert "2021-11-30" in position_of(conflict, "5,930").reason
 
 
-@pytest.mark.parametrize("date", ["", "2021-11-30", "2022-01-01"])
-def test_an_answer_without_a_date_or_with_a_later_one_is_not_outdated(date: str) -> None:
+@pytest.mark.parametrize("date", ["", "2021-11-30", "2022-01-01", "2021-11", "2021"])
+def test_an_answer_without_a_date_or_with_one_that_is_not_earlier_is_not_outdated(date: str) -> None:
     conflict = weighed(("4,180",), {"s": "4,180", "o": "5,930"}, SORREL, replace(OLD, date=date))
     assert conflict.kind == "misinformation"
 

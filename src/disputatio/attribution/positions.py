@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from disputatio.attribution.citations import escape_marks, quote_span
 from disputatio.causes import Cause, CauseKind, Rival, Support
-from disputatio.dates import stated_day
+from disputatio.dates import is_later, stated_day
 from disputatio.text import sentences
 from disputatio.types import Answer, Conflict, ConflictKind, Passage, Position, PositionVerdict, Reply
 from disputatio.values import contradicts, matches, same_answer, states
@@ -174,7 +174,7 @@ def _support(group: _Group, reliabilities: Mapping[str, float]) -> Support:
 def _is_outdated(group: _Group, accepted: Sequence[_Group]) -> bool:
     """Whether every passage of a rejected position is dated and older than the newest accepted passage."""
     dated = bool(group.passages) and all(map(stated_day, group.passages))
-    return dated and any(other.newest > group.newest for other in accepted if other.newest)
+    return dated and any(is_later(other.newest, group.newest) for other in accepted)
 
 
 def _kind(groups: Sequence[_Group], answer: Answer) -> ConflictKind:

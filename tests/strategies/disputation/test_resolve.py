@@ -119,6 +119,16 @@ def test_of_two_equal_sides_the_newer_stands_and_the_older_is_called_outdated() 
     assert "last dated 1998-06-01, older than 4,180 (2021-11-30)" in reason
 
 
+def test_a_year_is_neither_older_nor_newer_than_a_month_of_it() -> None:
+    year, month = side("12,650", date="2019"), side("4,180", date="2019-03")
+    first, second = resolve(QUESTION, [year, month])
+    assert (first.verdict, second.verdict) == ("unresolved", "unresolved")
+    likelier = side("12,650", date="2019", evidence=3.0)
+    first, second = resolve(QUESTION, [likelier, month])
+    assert (first.verdict, first.cause.kind) == ("accepted", "likeliest")
+    assert (second.verdict, second.cause.kind) == ("rejected", "less_likely")
+
+
 def test_more_sources_outweigh_a_newer_date() -> None:
     answers, conflict = settled(
         voice("5", "The population of Tarnwick is 5.", source="a", date="2001"),

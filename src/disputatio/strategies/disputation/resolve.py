@@ -14,7 +14,7 @@ from types import MappingProxyType
 
 from disputatio.attribution.compared_votes import lost_vote, won_vote
 from disputatio.causes import Cause, CauseKind, Feature, Rival, Support
-from disputatio.dates import stated_day
+from disputatio.dates import is_later, stated_day
 from disputatio.reliability.similarity import independent
 from disputatio.strategies.disputation.standing import Side, weakest
 from disputatio.strategies.disputation.testimony import Testimony
@@ -221,10 +221,11 @@ def _has(side: Side, testimony: Testimony) -> bool:
 
 def _beats(side: Side, rival: Side) -> bool:
     """Whether the weights settle for a side: more votes, newer, or clearly better log-odds."""
-    *votes_and_date, log_odds = strength(side)
-    *rival_votes_and_date, rival_log_odds = strength(rival)
-    if votes_and_date != rival_votes_and_date:
-        return votes_and_date > rival_votes_and_date
+    (votes, date, log_odds), (rival_votes, rival_date, rival_log_odds) = strength(side), strength(rival)
+    if votes != rival_votes:
+        return votes > rival_votes
+    if is_later(date, rival_date) or is_later(rival_date, date):
+        return is_later(date, rival_date)
     return log_odds - rival_log_odds >= CLOSE
 
 
@@ -271,14 +272,14 @@ def _won(side: Side, rival: Side) -> CauseKind:
     """By what a side beat its strongest rival: votes, then age, then odds."""
     if round(side.votes, 2) > round(rival.votes, 2):
         return won_vote(support_of(side), support_of(rival))
-    return "newest" if newest(side) > newest(rival) else "likeliest"
+    return "newest" if is_later(newest(side), newest(rival)) else "likeliest"
 
 
 def _lost(side: Side, winner: Side) -> CauseKind:
     """By what a side lost to the strongest that stands: votes, then age, then odds."""
     if round(winner.votes, 2) > round(side.votes, 2):
         return lost_vote(support_of(side), support_of(winner))
-    return "older" if newest(winner) > newest(side) else "less_likely"
+    return "older" if is_later(newest(winner), newest(side)) else "less_likely"
 
 
 def _kind(rulings: Sequence[Ruling]) -> ConflictKind:
@@ -289,7 +290,7 @@ def _kind(rulings: Sequence[Ruling]) -> ConflictKind:
         older = all(
             newest(ruling.side)
             and any(
-                newest(rival) > newest(ruling.side) and rival.votes <= ruling.side.votes
+                is_later(newest(rival), newest(ruling.side)) and rival.votes <= ruling.side.votes
                 for rival in ruling.rivals
             )
             for ruling in beaten
