@@ -18,7 +18,7 @@ NAMES = {
     r"/{}/": ("root",),
     r"(?<![\w.])/{}/": ("work",),
     r"/{}/[a-z]": ("tmp",),
-    r"{}\.org": ("pypi", "pythonhosted"),
+    r"\b{}\.[a-z]{{2,3}}\b": ("pypi", "pythonhosted"),
     r"\.{}/": ("library",),
 }
 FOREIGN = re.compile("|".join(pattern.format(name) for pattern, names in NAMES.items() for name in names))

@@ -52,10 +52,18 @@ def court() -> Court:
 
 
 def answered(
-    strategy: str, model: Scripted, passages: Sequence[Passage], options: Mapping[str, Any], *, known: bool
+    strategy: str,
+    model: Scripted,
+    passages: Sequence[Passage],
+    options: Mapping[str, Any],
+    *,
+    known: bool,
+    doubted: Sequence[str] = (),
 ) -> Answer:
     sources = SOURCES if known else {}
-    kit = Kit(model=model, roles={"judge": Reader()}, retriever=InMemory(passages), sources=sources)
+    kit = Kit(
+        model=model, roles={"judge": Reader(doubted=doubted)}, retriever=InMemory(passages), sources=sources
+    )
     return ask(QUESTION, kit=kit, strategy=strategy, options=options)
 
 
@@ -136,6 +144,17 @@ def test_what_the_model_holds_of_the_answers_that_are_left_is_estimated_and_told
     assert position.moved["belief"] > 0
     fresh = answered("disputation", Court(believed={TRUE: 0.9, LIE: 0.05}), EQUALS, options, known=False)
     assert position.moved == pytest.approx(fresh.conflict.positions[0].moved, rel=0.05)
+
+
+def test_a_claim_that_failed_keeps_its_verdict_where_its_quotes_stay() -> None:
+    goats = Passage(id="goats", source="farm", text="Goats graze on the hill behind the town.")
+    options = {"order": False, "belief": False, "debate": 0}
+    doubted = [TRUE.split()[0]]
+    answer = answered("disputation", court(), [EQUALS[0], goats], options, known=False, doubted=doubted)
+    [claim] = answer.claims
+    assert claim.verdict not in ("supported", "unchecked")
+    without = answer.without(sources=["farm"])
+    assert (without.claims, without.assumed) == (answer.claims, ())
 
 
 def test_a_prompt_that_holds_all_passages_must_be_asked_again() -> None:

@@ -293,12 +293,12 @@ def _is_here(name: str, kind: Literal["language model", "embedder"]) -> bool:
     prefix = "local:" if kind == "language model" else ""
     known = {entry.name: entry.kind for entry in catalogue.entries()}
     if known.get(name, kind) != kind:
-        fits = ", ".join(prefix + one for one, its in known.items() if its == kind)
+        fits = ", ".join(prefix + model for model, its in known.items() if its == kind)
         raise ConfigError(f"{name} is no {kind}: choose one that is ({fits})")
     try:
         return catalogue.is_present(name)
     except UnknownName as error:
-        models = [prefix + one for one, its in known.items() if its == kind]
+        models = [prefix + model for model, its in known.items() if its == kind]
         raise UnknownName(kind, prefix + name, models, command="disputatio model list") from error
 
 

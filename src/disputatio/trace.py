@@ -113,12 +113,9 @@ class Trace:
 
     def keep_call(self, key: str, result: Completion | Choice) -> None:
         """Keep the result of a call, without what it cost, so that the question can be decided again."""
-        if isinstance(result, Completion):
-            result = replace(result, usage=Usage(), journalled=False)
-        else:
-            result = replace(result, usage=Usage(), journalled=False)
+        bare = replace(result, usage=Usage(), journalled=False)
         with self._lock:
-            self.calls.append(PastCall(key=key, result=result))
+            self.calls.append(PastCall(key=key, result=bare))
 
     def keep_search(self, search: PastSearch, passages: Iterable[Passage]) -> None:
         """Keep what a search found."""

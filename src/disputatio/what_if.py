@@ -92,14 +92,14 @@ def without(
     if basis.strict:
         decided = strictly(decided)
     hits = [hit.passage for search in searches for hit in search.hits]
-    unread = {passage.id for passage in decided.passages}
-    left = tuple(found[name] for name in dict.fromkeys(hits) if name not in unread)
+    read_ids = {passage.id for passage in decided.passages}
+    unread = tuple(found[name] for name in dict.fromkeys(hits) if name not in read_ids)
     return replace(
         decided,
         usage=Usage(),
         read=reading_of(decided, hits),
         assumed=tuple(missed),
-        basis=replace(basis, searches=searches, passages=left),
+        basis=replace(basis, searches=searches, passages=unread),
     )
 
 
@@ -227,11 +227,12 @@ class _PastSearches:
     def search(self, query: str, **options: Unpack[SearchOptions]) -> list[Hit]:
         """The recorded hits; none for a search that is new, which `missed` then names."""
         sources = options.get("sources")
-        asked = (query, options.get("k"), options.get("per_source"), sources and tuple(sorted(sources)))
+        names = None if sources is None else tuple(sorted(sources))
+        wanted = (query, options.get("k"), options.get("per_source"), names)
         exclude = set(options.get("exclude") or ())
         for search in self.searches:
-            made = (search.query, search.k, search.per_source, search.sources)
-            if not search.elsewhere and made == asked and not set(search.exclude) - exclude:
+            recorded = (search.query, search.k, search.per_source, search.sources)
+            if not search.elsewhere and recorded == wanted and not set(search.exclude) - exclude:
                 return self._hits(search, exclude)
         self.missed["search"] = None
         return []

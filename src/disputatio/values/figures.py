@@ -124,9 +124,8 @@ class Time:
         >>> Time(37800).same(Time(37800 + 43200, "pm")), Time(37800).same(Time(37800 + 43200))
         (True, False)
         """
-        if any(
-            not one.half and another.half and one.in_twelve for one, another in ((self, other), (other, self))
-        ):
+        pairs = ((self, other), (other, self))
+        if any(not bare.half and marked.half and bare.in_twelve for bare, marked in pairs):
             return self.second % HALF_DAY == other.second % HALF_DAY
         return self.second == other.second
 

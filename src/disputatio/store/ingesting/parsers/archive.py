@@ -66,7 +66,7 @@ def _nested(archive: zipfile.ZipFile, place: int, name: str) -> Iterator[ParsedP
                 part: ParsedPart = {"refused": reason} if reason else {"member": [place, number]}
                 size = 0 if reason else inner.infolist()[number].file_size
                 yield {**part, "name": f"{name}/{inner_name}", "size": size}
-    except (Refused, zipfile.BadZipFile, ValueError, OSError, NotImplementedError) as error:  # told below
+    except (Refused, zipfile.BadZipFile, ValueError, OSError, NotImplementedError) as error:  # reported below
         reason = str(error) if isinstance(error, Refused) else f"is not a readable ZIP file ({error})"
         yield {"refused": reason, "name": name}
 
