@@ -177,3 +177,6 @@ def test_what_a_retriever_finds_against_the_options_is_dropped() -> None:
     assert [hit.passage.id for hit in kit.search("?", exclude=("a", "d"))] == ["b", "c", "e", "f"]
     assert [hit.passage.id for hit in kit.search("?", sources=("y", ""))] == ["d", "e", "f"]
     assert [hit.passage.id for hit in kit.search("?", per_source=2)] == ["a", "b", "d", "e", "f"]
+    # What is excluded takes no place of its source.
+    found = kit.search("?", per_source=2, exclude=("a",))
+    assert [hit.passage.id for hit in found] == ["b", "c", "d", "e", "f"]

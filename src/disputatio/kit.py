@@ -204,8 +204,8 @@ class Kit:
             name = passage.id or content_id("p", passage.source, passage.text)
             if name not in exclude:
                 passages.setdefault(name, replace(passage, id=name))
-        found = tuple(PastHit(passage=name, score=1.0) for name in passages)
-        search = PastSearch(query=query, hits=found, k=k, exclude=tuple(sorted(exclude)), elsewhere=True)
+        hits = tuple(PastHit(passage=name, score=1.0) for name in passages)
+        search = PastSearch(query=query, hits=hits, k=k, exclude=tuple(sorted(exclude)), elsewhere=True)
         self._note_search(search, list(passages.values()))
         return list(passages.values())
 
@@ -228,9 +228,10 @@ def _within(
     counts: Counter[str] = Counter()
     for hit in hits:
         source = hit.passage.source
+        if hit.passage.id in exclude or (sources is not None and source not in sources):
+            continue
         counts[source] += 1
-        is_excluded = hit.passage.id in exclude or (sources is not None and source not in sources)
-        if not is_excluded and (per_source is None or not source or counts[source] <= per_source):
+        if per_source is None or not source or counts[source] <= per_source:
             allowed.append(hit)
     return allowed
 

@@ -102,6 +102,13 @@ def test_the_better_of_two_readings_stands(probability: float, said: str, read: 
     assert ANSWERS == 0.5
 
 
+def test_a_reply_that_breaks_its_contract_is_a_fault_and_not_the_encoders_answer() -> None:
+    court = Court(reads=lambda *_: "{")
+    answer = answered(court, Spans({"guild": 0.6}), [GUILD], reader="both", complete=0)
+    [reply] = answer.replies
+    assert (reply.answer, bool(reply.fault), answer.abstained) == ("", True, "fault")
+
+
 def test_what_was_read_without_a_model_is_decided_again_without_the_reader() -> None:
     options = {"reader": "encoder", "belief": False, "debate": 0}
     answer = answered(Court(), Spans(), [*EQUALS, INN], **options)

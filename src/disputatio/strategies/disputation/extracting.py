@@ -36,15 +36,17 @@ def extract_or_testify(
     """
     extractions = kit.extract(question, passages)
     unsure = [
-        place for place, extraction in enumerate(extractions) if HOPELESS <= extraction.probability < SURE
+        number for number, extraction in enumerate(extractions) if HOPELESS <= extraction.probability < SURE
     ]
-    asked = testify(question, [passages[place] for place in unsure], kit, turn=turn, max_tokens=max_tokens)
-    replies = dict(zip(unsure, asked, strict=True))
+    readings = testify(
+        question, [passages[number] for number in unsure], kit, turn=turn, max_tokens=max_tokens
+    )
+    by_model = dict(zip(unsure, readings, strict=True))
     testimonies = []
-    for place, (passage, extraction) in enumerate(zip(passages, extractions, strict=True)):
-        testimony = replies.get(place)
-        if testimony is None or not (testimony.answer or extraction.probability < ANSWERS):
-            answers = extraction.probability >= ANSWERS
+    for number, (passage, extraction) in enumerate(zip(passages, extractions, strict=True)):
+        testimony, answers = by_model.get(number), extraction.probability >= ANSWERS
+        # A fault stays one, however likely the encoder holds its own answer.
+        if testimony is None or (answers and not testimony.answer and not testimony.reply.fault):
             testimony = _testimony(question, passage, extraction, answers=answers, turn=turn)
         testimonies.append(testimony)
     return testimonies
