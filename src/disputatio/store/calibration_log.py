@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from disputatio.errors import StoreError
+from disputatio.store.record.layout import LARGEST_CHECKSUMS, read_note, refuse_links
 from disputatio.store.record.manifest import reported, sync_folder
 from disputatio.text import bare_words, content_id
 from disputatio.values import canonical
@@ -213,6 +214,7 @@ def open_log(path: Path) -> Iterator[CalibrationLog]:
     Raises `StoreError` when another process calibrates, or the folder cannot be written to.
     """
     with reported(path, "opening the calibration"):
+        refuse_links(path, passed=lambda name: name not in (NAME, LOCK))
         lock = (path / LOCK).open("ab")
     with lock:
         try:
@@ -225,7 +227,7 @@ def open_log(path: Path) -> Iterator[CalibrationLog]:
         with reported(path, "opening the calibration"):
             fresh = not file.exists()
             if not fresh:
-                raw = file.read_bytes()
+                raw = read_note(file, LARGEST_CHECKSUMS)
                 if not raw.endswith(b"\n") and not _has_lost_its_end(raw):  # a kill cut the last line short
                     os.truncate(file, raw.rfind(b"\n") + 1)
             out = file.open("ab", buffering=0)
@@ -238,7 +240,7 @@ def open_log(path: Path) -> Iterator[CalibrationLog]:
 def _raw(path: Path) -> Iterator[tuple[int, bytes]]:
     with reported(path, "reading the calibration"):
         try:
-            raw = (path / NAME).read_bytes()
+            raw = read_note(path / NAME, LARGEST_CHECKSUMS)
         except (FileNotFoundError, NotADirectoryError):
             return
     *lines, rest = raw.split(b"\n")

@@ -12,6 +12,7 @@ from disputatio.store.calibration_log import NAME as CALIBRATION
 from disputatio.store.calibration_log import damaged_lines
 from disputatio.store.record import manifest as manifests
 from disputatio.store.record.checksums import Entry, hash_file, immutable_files, read_checksums
+from disputatio.store.record.layout import read_note
 from disputatio.store.record.manifest import (
     CHECKSUMS,
     COPIES,
@@ -110,7 +111,7 @@ def _find_manifest(path: Path) -> Findings:
 def _copy_of_manifest(path: Path) -> Manifest | None:
     """The manifest's copy; None where it is missing or damaged."""
     try:
-        return manifests.parse((path / COPY).read_bytes(), path / COPY)
+        return manifests.parse(read_note(path / COPY), path / COPY)
     except (OSError, StoreError):
         return None
 
@@ -267,7 +268,10 @@ def sound_segments(path: Path, findings: Findings) -> list[Opened]:
     from disputatio.store.segments.segment import Segment
 
     sound = [entry for entry in findings.manifest.segments if entry.name not in findings.segments]
-    return [(entry, Segment.open(path / SEGMENTS / entry.name), read_dead(path, entry)) for entry in sound]
+    return [
+        (entry, Segment.open(path / SEGMENTS / entry.name, entry.files), read_dead(path, entry))
+        for entry in sound
+    ]
 
 
 def agree(path: Path, findings: Findings) -> bool:

@@ -7,6 +7,7 @@ from pathlib import Path
 from disputatio.errors import IndexBusy, StoreError
 from disputatio.store.record import manifest as manifests
 from disputatio.store.record.audit import Findings, agree, audit_files, audit_rows, find_manifest
+from disputatio.store.record.layout import refuse_links
 from disputatio.store.record.manifest import SEGMENTS
 from disputatio.store.record.repair import new_place, repair_files, repair_rows, write_list
 from disputatio.store.record.report import CheckReport, Damage, LostDocument
@@ -24,10 +25,12 @@ def check(path: str | Path, *, repair: bool = True) -> CheckReport:
     and documents that cannot be verified are taken out of what is searched. Without, nothing is
     changed, and neither in a copy that `sync` made: that is made anew from its index.
 
-    Raises `StoreError` when there is no index, or its manifest and the copy of that are damaged both;
-    `IndexVersion` when it is of another version, `IndexBusy` when another process is writing to it.
+    Raises `StoreError` when there is no index, it holds a link, or its manifest and the copy of that are
+    damaged both; `IndexVersion` when it is of another version, `IndexBusy` when another process is
+    writing to it.
     """
     path = Path(path)
+    refuse_links(path)
     findings = find_manifest(path)  # before anything is made in a folder that holds no index
     if repair and not findings.replica:
         with writing(path):

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 
+from disputatio.store.record.layout import LARGEST_CHECKSUMS, is_table_file, read_note
 from disputatio.store.record.manifest import CHECKSUMS, COPIES, replace_file, reported, sync_folder
 
 _FOLDERS = ("data", "_versions", "_deletions", "_transactions")
@@ -60,9 +61,15 @@ def immutable_files(path: Path, tables: Collection[str]) -> Iterator[str]:
 def read_checksums(path: Path) -> tuple[dict[str, Entry], int]:
     """The entries by file, and how many lines are damaged; one that a kill cut short is not."""
     try:
-        *lines, rest = (path / CHECKSUMS).read_bytes().split(b"\n")
+        raw = read_note(path / CHECKSUMS, LARGEST_CHECKSUMS)
     except FileNotFoundError:
         return {}, 0
+    return parse_checksums(raw)
+
+
+def parse_checksums(raw: bytes) -> tuple[dict[str, Entry], int]:
+    """As `read_checksums`, of the bytes of the file."""
+    *lines, rest = raw.split(b"\n")
     entries = [_entry(line) for line in lines]
     damaged = entries.count(None)
     if rest and _entry(rest[:-1]) is not None:  # a whole line, whose end has changed
@@ -76,7 +83,10 @@ def _entry(line: bytes) -> Entry | None:
         file, size, digest, check = json.loads(line)
     except (ValueError, TypeError, RecursionError):
         return None
-    entry = Entry(file=str(file), size=size, hash=digest)
+    # A name that leaves the tables' folders is damage too, however right its checksum.
+    if not (isinstance(file, str) and is_table_file(file) and type(size) is int and isinstance(digest, str)):
+        return None
+    entry = Entry(file=file, size=size, hash=digest)
     return entry if check == _line_check(entry) else None
 
 
@@ -88,7 +98,7 @@ class Checksums:
         with reported(path, "reading the index"):
             self._known = read_checksums(path)[0]
             if (path / CHECKSUMS).exists():
-                raw = (path / CHECKSUMS).read_bytes()
+                raw = read_note(path / CHECKSUMS, LARGEST_CHECKSUMS)
                 if not raw.endswith(b"\n"):  # a kill cut the last line short
                     os.truncate(path / CHECKSUMS, raw.rfind(b"\n") + 1)
 

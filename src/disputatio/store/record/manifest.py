@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from disputatio.errors import IndexVersion, StoreError
+from disputatio.store.record.layout import check_manifest, read_note, refuse_link
 
 FORMAT = 3
 READABLE = (2, FORMAT)
@@ -119,24 +120,26 @@ def parse(raw: bytes, file: Path, *, older: bool = False) -> Manifest:
     try:
         fields = json.loads(raw)
         version = fields.pop(_KEY)
+        checksum = _checksum(fields, FORMAT if version not in READABLE else version)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise damaged from error
     # A version of another program is not ours to verify: its checksum may be another.
-    if isinstance(version, int) and version > FORMAT and fields.get("checksum") != _checksum(fields, FORMAT):
+    if isinstance(version, int) and version > FORMAT and fields.get("checksum") != checksum:
         raise IndexVersion(
             f"{file.parent}: is an index of version {version}, this program reads version {FORMAT}; "
             "use the program that wrote it, or ingest the documents into a new folder"
         )
-    if version not in READABLE or fields.pop("checksum", None) != _checksum(fields, version):
+    if version not in READABLE or fields.pop("checksum", None) != checksum:
         raise damaged
     if version != FORMAT and not older:
         raise IndexVersion(_old(file.parent, version))
     try:
+        check_manifest(fields)  # a right checksum says only that whoever wrote it knows how to make one
         names = ("documents", "passages", "files")
         parts: dict[str, Any] = {name: TableVersion(**fields.pop(name)) for name in names}
         parts["segments"] = tuple(SegmentEntry(**entry) for entry in fields.pop("segments"))
         return Manifest(**parts, **fields, format=version)
-    except (KeyError, TypeError) as error:
+    except (KeyError, TypeError, ValueError) as error:
         raise damaged from error
 
 
@@ -160,7 +163,7 @@ def read(path: Path, *, older: bool = False) -> Manifest | None:
     file = path / NAME
     with reported(path, "opening the index"):
         try:
-            raw = file.read_bytes()
+            raw = read_note(file)
         except (FileNotFoundError, NotADirectoryError):
             raw = None
         if raw is not None:
@@ -215,9 +218,14 @@ def stamp(path: Path) -> tuple[int, int, int] | None:
 
 
 def missing(path: Path, manifest: Manifest) -> list[str]:
-    """Folders that the manifest names and that are not there, relative to the index."""
+    """Folders that the manifest names and that are not there, relative to the index.
+
+    Raises `StoreError` where one is a link.
+    """
     named = [f"{SEGMENTS}/{segment.name}" for segment in manifest.segments]
     named += [f"{table.name}.lance" for table in (manifest.documents, manifest.passages, manifest.files)]
+    for name in (SEGMENTS, *named):
+        refuse_link(path / name)
     return [name for name in named if not (path / name).is_dir()]
 
 

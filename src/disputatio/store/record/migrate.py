@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from disputatio.errors import StoreError
 from disputatio.store.record import manifest as manifests
+from disputatio.store.record.layout import read_note
 from disputatio.store.record.manifest import FIRST_NOTE, FORMAT, SEGMENTS, Manifest, reported
 from disputatio.store.record.tables import (
     DATE_ORIGIN,
@@ -71,7 +72,7 @@ def migrate_first(path: Path) -> str:
     from disputatio.store.record.transaction import Transaction
 
     try:
-        note = json.loads((path / FIRST_NOTE).read_bytes())
+        note = json.loads(read_note(path / FIRST_NOTE))
         if note["disputatio index"] != 1:
             raise ValueError("another version")
         embedder, dimension = str(note.get("embedder") or ""), int(note.get("dimension") or 0)

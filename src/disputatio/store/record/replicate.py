@@ -13,7 +13,6 @@ import io
 import json
 import os
 import shutil
-import tempfile
 from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,10 +20,12 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 from typing import IO, Any, Protocol, cast
+from urllib.parse import unquote, urlsplit
 
 from disputatio.errors import MissingDependency, StoreError
 from disputatio.store.record import manifest as manifests
-from disputatio.store.record.checksums import Entry, read_checksums
+from disputatio.store.record.checksums import Entry, parse_checksums
+from disputatio.store.record.layout import LARGEST_CHECKSUMS, LARGEST_NOTE, is_table_file, refuse_links
 from disputatio.store.record.manifest import CHECKSUMS, LOCK, SEGMENTS, Manifest, reported, sync_folder
 from disputatio.store.record.tables import writing
 from disputatio.store.reliabilities import NAME as RELIABILITIES
@@ -77,9 +78,13 @@ def sync(source: str | Path, target: str | Path, *, tables: bool = True) -> Sync
     What is copied is compared with the manifest's hashes (the tables' files with their checksums) on its
     way. `tables=False` leaves out the system of record, which a search does not need (documents cannot
     be listed or exported from such a copy, nor anything added to it). What neither this state nor
-    the one before needs is removed from the target. Raises `StoreError` when the source is no index or
-    damaged, when the target is ahead of it (it is another index then), or cannot be written to.
+    the one before needs is removed from the target. Raises `StoreError` when the source is no index,
+    damaged or holds a link, when the target is ahead of it (it is another index then), or cannot be written
+    to.
     """
+    for place in (source, target):
+        if (folder := _folder_of(place)) is not None:
+            refuse_links(folder)
     here, there = _place(source), _place(target)
     with reported(Path(str(target)), "copying the index"), _locked(target):
         before = _manifest(there, target, older=True)
@@ -122,7 +127,7 @@ def _copied(here: Place, there: Place, now: Manifest, before: Manifest | None, *
         more = _copy_tables(here, there, now)
         files, size, unused = files + more[0], size + more[1], more[2]
     with contextlib.suppress(FileNotFoundError), here.read(RELIABILITIES) as estimates:
-        there.switch(RELIABILITIES, estimates.read())
+        there.switch(RELIABILITIES, _bounded(estimates, RELIABILITIES, LARGEST_NOTE))
     for name in (manifests.COPY, manifests.NAME):
         there.switch(name, manifests.written(now))
     used = {segment.name for state in (now, before) if state is not None for segment in state.segments}
@@ -148,6 +153,8 @@ def _copy_tables(here: Place, there: Place, now: Manifest) -> tuple[int, int, li
             for name, length in here.names(f"{table}.lance/{folder}").items()
             if not name.endswith((".json", ".tmp", ".part"))
         }
+        if strange := [name for name in wanted if not is_table_file(name)]:  # a bucket's key may be anything
+            raise StoreError(f"{strange[0]!r:.200}: is no name of a file of an index; nothing is copied")
         copied = {f"{table}.lance/{name}": length for name, length in there.names(f"{table}.lance").items()}
         for name, length in reversed(wanted.items()):
             if copied.get(name) != length:
@@ -162,15 +169,21 @@ def _copy_tables(here: Place, there: Place, now: Manifest) -> tuple[int, int, li
 def _checksums_of(place: Place) -> bytes:
     try:
         with place.read(CHECKSUMS) as raw:
-            return raw.read()
+            return _bounded(raw, CHECKSUMS, LARGEST_CHECKSUMS)
     except FileNotFoundError:
         return b""
 
 
 def _entries(checksums: bytes) -> dict[str, Entry]:
-    with tempfile.TemporaryDirectory(prefix="disputatio-") as folder:
-        (Path(folder) / CHECKSUMS).write_bytes(checksums)
-        return read_checksums(Path(folder))[0]
+    return parse_checksums(checksums)[0]
+
+
+def _bounded(raw: IO[bytes], name: str, largest: int) -> bytes:
+    """The bytes of a small file; raises `StoreError` when there are more than it can need."""
+    content = raw.read(largest + 1)
+    if len(content) > largest:
+        raise StoreError(f"{name}: has more than {largest:,} bytes, which no index needs")
+    return content
 
 
 def _hashes(manifest: Manifest) -> Iterator[tuple[str, str]]:
@@ -198,9 +211,18 @@ def _is_there(place: Place, name: str) -> bool:
 def _manifest(place: Place, where: str | Path, *, older: bool = False) -> Manifest | None:
     try:
         with place.read(manifests.NAME) as raw:
-            return manifests.parse(raw.read(), Path(str(where)) / manifests.NAME, older=older)
+            content = _bounded(raw, manifests.NAME, LARGEST_NOTE)
+            return manifests.parse(content, Path(str(where)) / manifests.NAME, older=older)
     except FileNotFoundError:
         return None
+
+
+def _folder_of(where: str | Path) -> Path | None:
+    """The folder of this machine that a place is; None for a bucket elsewhere."""
+    if not isinstance(where, str) or "://" not in where:
+        return Path(where)
+    url = urlsplit(where)
+    return Path(unquote(url.path)) if url.scheme == "file" else None
 
 
 def _place(where: str | Path) -> Place:

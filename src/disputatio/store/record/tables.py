@@ -24,6 +24,8 @@ from disputatio.errors import IndexBusy, MissingDependency, StoreError
 from disputatio.store.ingesting.fingerprint import Fingerprint
 from disputatio.store.ingesting.prepare import Prepared, entry_of
 from disputatio.store.record import manifest as manifests
+from disputatio.store.record.layout import read_note as read_small
+from disputatio.store.record.layout import refuse_links
 from disputatio.store.record.manifest import LOCK, Manifest, TableVersion, reported
 from disputatio.types import Passage
 
@@ -59,7 +61,7 @@ def read_note(path: Path) -> dict[str, Any] | None:
     first = path / manifests.FIRST_NOTE
     if manifests.is_first(path):
         try:
-            note = json.loads(first.read_bytes())
+            note = json.loads(read_small(first))
             return {"embedder": str(note.get("embedder") or ""), "dimension": note.get("dimension")}
         except (OSError, ValueError, AttributeError) as error:
             raise StoreError(f"{first}: is damaged; ingest the documents into a new folder") from error
@@ -71,9 +73,13 @@ def read_note(path: Path) -> dict[str, Any] | None:
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Hold the index's lock; raises `IndexBusy` when another writer has it."""
+    """Hold the index's lock; raises `IndexBusy` when another writer has it, `StoreError` for a link in it.
+
+    What is written through a link would land outside of the index.
+    """
     with contextlib.ExitStack() as stack:
         with reported(path, "locking the index"):
+            refuse_links(path)
             lock = stack.enter_context((path / LOCK).open("ab"))
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -227,6 +233,7 @@ class Pinned:
             self._tables = {}
             for name in names:
                 version: TableVersion = getattr(manifest, name)
+                refuse_links(path / f"{version.name}.lance")
                 self._tables[name] = database.open_table(version.name)
                 self._tables[name].checkout(version.version)
 

@@ -11,12 +11,13 @@ import os
 import secrets
 import shutil
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from disputatio.errors import StoreError
 from disputatio.store.record import manifest as manifests
 from disputatio.store.record.checksums import Checksums, hash_file
 from disputatio.store.record.manifest import SEGMENTS, Manifest, SegmentEntry, after, reported, sync_folder
@@ -37,6 +38,7 @@ SMALLEST_TIER = 1024
 KEEP = timedelta(minutes=5)
 """How long what has been replaced stays, for readers that are still at it."""
 _MOSTLY_DEAD = 0.3
+_HEADER = 4096  # bytes that a file of dead rows may have beside its rows
 
 
 class Transaction:
@@ -272,7 +274,11 @@ class Transaction:
         from disputatio.store.segments.segment import Segment
 
         with reported(self.path, "reading the index"):
-            return Segment.open(self.path / SEGMENTS / name)
+            return Segment.open(self.path / SEGMENTS / name, self._hashes(name))
+
+    def _hashes(self, name: str) -> Mapping[str, str]:
+        entries = (*self.manifest.segments, *self._new_entries)
+        return next((entry.files for entry in entries if entry.name == name), {})
 
     def without(self, entry: SegmentEntry, documents: Collection[str]) -> SegmentEntry:
         """The entry with the passages of some documents marked dead."""
@@ -319,12 +325,16 @@ def read_dead(path: Path, entry: SegmentEntry) -> NDArray[np.bool_] | None:
     """
     import numpy as np
 
+    from disputatio.store.segments.array_files import array_of, read_whole
+
     if not entry.dead:
         return None
-    with reported(path, "reading the index"):
-        dead: NDArray[np.bool_] = np.load(path / SEGMENTS / entry.name / entry.dead, allow_pickle=False)
-        if dead.shape != (entry.rows,) or dead.dtype != np.bool_:
-            raise ValueError(f"{SEGMENTS}/{entry.name}/{entry.dead} is damaged")
+    file = path / SEGMENTS / entry.name / entry.dead
+    # Hashed whatever its size: a mark that is lost brings back what was deleted.
+    raw = read_whole(file, entry.dead_hash, entry.rows + _HEADER)
+    dead: NDArray[np.bool_] = array_of(raw, file, "bool", [entry.rows])
+    if int(np.count_nonzero(dead)) != entry.dead_rows:
+        raise StoreError(f"{file}: does not fit the manifest; run: disputatio index check --index {path}")
     return dead
 
 

@@ -7,6 +7,7 @@ result does not depend on how passages are divided into segments.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -148,6 +149,10 @@ class Searcher:
         self, query: str, vector: NDArray[np.float32] | None = None, search: Search = _DEFAULTS
     ) -> RankedRows:
         """What `search` finds, as numbers of rows and scores: no passage is read. Raises as it does."""
+        with _sound():
+            return self._ranked(query, vector, search)
+
+    def _ranked(self, query: str, vector: NDArray[np.float32] | None, search: Search) -> RankedRows:
         check_search(query, search)
         scope = self._scope(search)
         terms = self._query(query, vector, search)
@@ -175,6 +180,10 @@ class Searcher:
 
     def fetch(self, ranked: RankedRows) -> list[Hit]:
         """The hits of ranked rows; raises `StoreError` for a damaged row."""
+        with _sound():
+            return self._fetched(ranked)
+
+    def _fetched(self, ranked: RankedRows) -> list[Hit]:
         sparse, bm25 = ranked.sparse.tolist(), ranked.bm25.tolist()
         if ranked.dense is None or ranked.cosine is None:
             by_scorer = [{"sparse": share, "bm25": raw} for share, raw in zip(sparse, bm25, strict=True)]
@@ -275,6 +284,18 @@ class Searcher:
             if better >= 0:
                 hits[number] = replace(hits[number], duplicate_of=hits[better].passage.id)
         return hits
+
+
+@contextmanager
+def _sound() -> Iterator[None]:
+    """What arrays do that do not fit one another, as a `StoreError` of one line."""
+    try:
+        yield
+    except (IndexError, ValueError, OverflowError, MemoryError, RecursionError) as error:
+        words = " ".join(f"{type(error).__name__}: {error}".split())[:160]
+        raise StoreError(
+            f"the index's arrays do not fit one another ({words}); run: disputatio index check"
+        ) from error
 
 
 def _both(mask: Mask, other: NDArray[np.bool_]) -> NDArray[np.bool_]:

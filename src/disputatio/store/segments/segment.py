@@ -6,24 +6,23 @@ arrays are derived from the passages and can be made again at any time.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from disputatio.errors import StoreError
 from disputatio.store.segments import minhash, postings, quantised, stored
+from disputatio.store.segments.array_files import Hashed, HashedFile, read_array, read_whole
 from disputatio.store.segments.days import first_day
 from disputatio.store.segments.terms import count, hash_of
 
 if TYPE_CHECKING:
-    from io import BufferedWriter
-
     from numpy.typing import NDArray
 
     from disputatio.types import Passage
@@ -32,7 +31,8 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 FIELDS = ("owner", "title", "url", "document")
-_SMALL = 65536  # bytes; a smaller file is read, not mapped
+_LARGEST_NOTE = 67_108_864  # bytes
+_MOST_ROWS, _WIDEST = 2**31 - 1, 65_536
 # File -> type and shape, in rows (R), dimensions (D), words of a code (W); "" is any length.
 _FILES: dict[str, tuple[str, tuple[str, ...]]] = {
     "lengths": ("int32", ("R",)),
@@ -61,13 +61,15 @@ _FILES: dict[str, tuple[str, tuple[str, ...]]] = {
     "vector_centre": ("float32", ("D",)),
 }
 _NOTE = "segment.json"
+NO_HASHES: Mapping[str, str] = MappingProxyType({})
 
 
 class Segment:
     """Passages as arrays (see the module); make one by `build`, `merge` or `open`.
 
     `rows` is their number, `dimension` that of the vectors (0: none), `sources` the names that
-    `source_of` (one number a row) stands for, `tokens` the number of words in all rows.
+    `source_of` (one number a row) stands for, `tokens` the number of words in all rows; `unverified` has the
+    files whose hashes are still to be compared.
     """
 
     def __init__(self, note: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], where: str) -> None:
@@ -78,6 +80,7 @@ class Segment:
         self.tokens: int = note["tokens"]
         self.sources: tuple[str, ...] = tuple(note["sources"])
         self.where = where
+        self.unverified: tuple[Hashed, ...] = ()
         self._arrays = dict(arrays)
         for array in arrays.values():
             array.flags.writeable = False  # so that a kernel meets one type, mapped or in memory
@@ -210,11 +213,11 @@ class Segment:
         folder.mkdir(parents=True, exist_ok=True)
         hashes: dict[str, str] = {}
         for name, array in self._arrays.items():
-            with _Hashed(folder / f"{name}.npy") as file:
+            with HashedFile(folder / f"{name}.npy") as file:
                 np.save(file, np.ascontiguousarray(array), allow_pickle=False)
             hashes[f"{name}.npy"] = file.hexdigest
         note = _note(self.rows, self.dimension, self.language, self.tokens, self.sources)
-        with _Hashed(folder / _NOTE) as file:
+        with HashedFile(folder / _NOTE) as file:
             file.write(json.dumps(note, ensure_ascii=True).encode())
         hashes[_NOTE] = file.hexdigest
         handle = os.open(folder, os.O_RDONLY)
@@ -225,22 +228,25 @@ class Segment:
         return hashes
 
     @classmethod
-    def open(cls, folder: Path) -> Self:
-        """The segment of a folder, mapped into memory; raises `StoreError` when a file is not whole."""
-        try:
-            note = json.loads((folder / _NOTE).read_bytes())
-        except (OSError, ValueError) as error:
-            raise StoreError(f"{folder / _NOTE}: cannot be read; run: disputatio index check") from error
-        if not isinstance(note, dict) or note.get("format") != FORMAT:
-            raise StoreError(f"{folder}: is not a segment of this version; run: disputatio index compact")
+    def open(cls, folder: Path, hashes: Mapping[str, str] = NO_HASHES) -> Self:
+        """The segment of a folder, mapped into memory; raises `StoreError` when a file is not whole.
+
+        With `hashes`, by name of file, small files are compared with theirs here, and `unverified` has the
+        others.
+        """
+        note = _read_note(folder / _NOTE, hashes.get(_NOTE, ""))
         rows, dimension = note["rows"], note["dimension"]
         sizes = {"R": rows, "D": dimension, "W": -(-dimension // 64), "R+1": rows + 1, "64": 64}
-        arrays = {
-            name: _read(folder / f"{name}.npy", kind, [sizes.get(size) for size in shape])
-            for name, (kind, shape) in _FILES.items()
-            if dimension or not name.startswith("vector_")
-        }
-        return cls(note, arrays, str(folder))
+        arrays, unverified = {}, []
+        for name, (kind, shape) in _FILES.items():
+            if dimension or not name.startswith("vector_"):
+                file = f"{name}.npy"
+                lengths = [sizes.get(size) for size in shape]
+                arrays[name], hashed = read_array(folder / file, kind, lengths, hashes.get(file, ""))
+                unverified += [] if hashed is None else [hashed]
+        segment = cls(note, arrays, str(folder))
+        segment.unverified = tuple(unverified)
+        return segment
 
     @cached_property
     def source_starts(self) -> NDArray[np.int64]:
@@ -356,41 +362,21 @@ def _moved(rows: NDArray[Any], moved: Kept, first: int) -> NDArray[np.int64]:
     return rows.astype(np.int64) + first if moved is None else moved[rows]
 
 
-def _read(path: Path, kind: str, shape: Sequence[int | None]) -> NDArray[Any]:
+def _read_note(file: Path, digest: str) -> dict[str, Any]:
+    """What a segment says of itself; raises `StoreError` unless every field is one that a segment has."""
     try:
-        mapped = path.stat().st_size > _SMALL
-        array: NDArray[Any] = np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
-        raise StoreError(f"{path}: is missing or cut short; run: disputatio index check") from error
-    right = array.ndim == len(shape) and all(
-        want is None or want == got for want, got in zip(shape, array.shape, strict=True)
-    )
-    if array.dtype != np.dtype(kind) or not right:
-        raise StoreError(f"{path}: does not fit its segment; run: disputatio index check")
-    return np.asarray(array)
-
-
-class _Hashed:
-    """A new file that is hashed as it is written, and is on disk when it has been left."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._hash = hashlib.blake2b(digest_size=16)
-        self.hexdigest = ""
-
-    def __enter__(self) -> Self:
-        self._file: BufferedWriter = self._path.open("wb")
-        return self
-
-    def write(self, data: bytes) -> int:
-        self._hash.update(data)
-        return self._file.write(data)
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        try:
-            if kind is None:
-                self._file.flush()
-                os.fsync(self._file.fileno())
-        finally:
-            self._file.close()
-        self.hexdigest = self._hash.hexdigest()
+        note = json.loads(read_whole(file, digest, _LARGEST_NOTE))
+    except (ValueError, RecursionError) as error:
+        raise StoreError(f"{file}: cannot be read; run: disputatio index check") from error
+    if not isinstance(note, dict) or note.get("format") != FORMAT:
+        raise StoreError(f"{file.parent}: is not a segment of this version; run: disputatio index compact")
+    bounds = {"rows": _MOST_ROWS, "dimension": _WIDEST, "tokens": 2**62}
+    sources = note.get("sources")
+    if (
+        any(type(note.get(name)) is not int or not 0 <= note[name] <= most for name, most in bounds.items())
+        or not isinstance(note.get("language"), str)
+        or not isinstance(sources, list)
+        or not all(isinstance(name, str) for name in sources)
+    ):
+        raise StoreError(f"{file}: is no note of a segment; run: disputatio index check")
+    return note

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from disputatio.errors import InputError, StoreError
 from disputatio.store.record import manifest as manifests
 from disputatio.store.record.manifest import SEGMENTS, Manifest
+from disputatio.store.segments.array_files import Hashed, Verification
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from disputatio.types import Passage
 
 _TRIES = 50
+WAITED_FOR = 512 << 20  # bytes of arrays that are compared with their hashes before a search is answered
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +38,14 @@ class View:
     segments: tuple[Segment, ...]
     dead: tuple[NDArray[np.bool_] | None, ...]
     searcher: Searcher
+    verification: Verification
+
+    def check(self) -> None:
+        """Raise `StoreError` where a file is known not to hold what was written.
+
+        What is small is known when the index is open; of more than 512 MB the first searches do not wait.
+        """
+        self.verification.check(wait=self.verification.bytes <= WAITED_FOR)
 
     def passage(self, passage_id: str) -> Passage:
         """The passage of an id; raises `InputError` when there is none."""
@@ -112,10 +122,11 @@ def _opened(path: Path, stamp: tuple[int, int, int], manifest: Manifest, last: V
     if last is not None:
         for entry, segment, dead in zip(last.manifest.segments, last.segments, last.dead, strict=True):
             known[entry.name], marks[f"{entry.name}/{entry.dead}"] = segment, dead
+    verified = frozenset[Hashed]() if last is None else last.verification.verified
     segments, dead_rows = [], []
     for entry in manifest.segments:
         folder = path / SEGMENTS / entry.name
-        segment = known.get(entry.name) or Segment.open(folder)
+        segment = known.get(entry.name) or Segment.open(folder, entry.files)
         if segment.rows != entry.rows:
             raise StoreError(
                 f"{folder}: does not fit the manifest; run: disputatio index check --index {path}"
@@ -130,4 +141,7 @@ def _opened(path: Path, stamp: tuple[int, int, int], manifest: Manifest, last: V
         segments=tuple(segments),
         dead=tuple(dead_rows),
         searcher=Searcher(segments, dead_rows, language=stemming(manifest.language)),
+        verification=Verification(
+            [file for segment in segments for file in segment.unverified if file not in verified]
+        ),
     )

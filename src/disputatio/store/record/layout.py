@@ -1,0 +1,173 @@
+"""What lies in an index's folder, and what its own records may name there.
+
+An index may come from a stranger, so what its manifest says is data: every name has one of the forms that
+this program writes, every count is in bounds, and nothing in the folder is a link. A path made of such names
+cannot leave the index.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Callable, Mapping
+from io import BufferedReader
+from pathlib import Path
+
+from disputatio.errors import StoreError
+
+LARGEST_NOTE = 67_108_864  # bytes of a manifest, a note of a segment, or estimates
+LARGEST_CHECKSUMS = 1_073_741_824
+MOST_ROWS = 2**31 - 1  # a row's number is an int32
+_MOST_SEGMENTS = 65_536
+_MOST_FILES = 256  # of one segment
+_WIDEST = 65_536  # dimensions of a vector
+_LONGEST_NAME = 1_000
+
+_TABLE = re.compile(r"(documents|passages|files)(?:-[0-9]{1,9})?")
+_SEGMENT = re.compile(r"[0-9]{8,19}-[0-9a-f]{8}")
+_ARRAY = re.compile(r"[a-z][a-z_]{0,62}\.npy|segment\.json")
+_DEAD = re.compile(r"dead-[0-9]{8,19}\.npy")
+_HASH = re.compile(r"[0-9a-f]{32}")
+_LANGUAGE = re.compile(r"[a-z_]{1,32}")
+_TABLE_FILE = re.compile(
+    r"(?:documents|passages|files)(?:-[0-9]{1,9})?\.lance/"
+    r"(?:data|_versions|_deletions|_transactions|_indices)(?:/[0-9A-Za-z][0-9A-Za-z._-]{0,254}){1,4}"
+)
+
+
+def check_manifest(fields: Mapping[str, object]) -> None:
+    """Raise `ValueError` unless every name, type and count of a manifest's fields is one that we write."""
+    _number(fields["number"], 1, 2**62)
+    _number(fields["dimension"], 0, _WIDEST)
+    embedder = fields["embedder"]
+    if not isinstance(embedder, str) or len(embedder) > _LONGEST_NAME or not embedder.isprintable():
+        raise ValueError("no name of an embedder")
+    _matching(fields["language"], _LANGUAGE)
+    for kind in ("documents", "passages", "files"):
+        table = _mapping(fields[kind], {"name", "version", "rows"})
+        if _matching(table["name"], _TABLE)[1] != kind:
+            raise ValueError(f"a table of another kind than {kind}")
+        _number(table["version"], 0, 2**63)
+        _number(table["rows"], 0, 2**48)
+    segments = fields["segments"]
+    if not isinstance(segments, list) or len(segments) > _MOST_SEGMENTS:
+        raise ValueError("no list of segments")
+    names = [_check_segment(segment) for segment in segments]
+    if len(set(names)) != len(names):
+        raise ValueError("a segment is named twice")
+
+
+def _check_segment(entry: object) -> str:
+    """The name of a segment whose entry is in order."""
+    fields = _mapping(entry, {"name", "rows", "files", "dead", "dead_rows", "dead_hash"})
+    rows = _number(fields["rows"], 0, MOST_ROWS)
+    files = fields["files"]
+    if not isinstance(files, dict) or len(files) > _MOST_FILES:
+        raise ValueError("no list of files")
+    for name, digest in files.items():
+        _matching(name, _ARRAY)
+        _matching(digest, _HASH)
+    _number(fields["dead_rows"], 0, rows)
+    if fields["dead"] or fields["dead_rows"]:
+        _matching(fields["dead"], _DEAD)
+        _matching(fields["dead_hash"], _HASH)
+    elif fields["dead"] != "" or fields["dead_hash"] != "":
+        raise ValueError("no name of dead rows")
+    return _matching(fields["name"], _SEGMENT)[0]
+
+
+def is_table_file(name: str) -> bool:
+    """Whether a name is that of a file of the tables, relative to the index.
+
+    >>> is_table_file("passages-2.lance/data/0a1b.lance"), is_table_file("passages.lance/data/../../../x")
+    (True, False)
+    """
+    return _TABLE_FILE.fullmatch(name) is not None
+
+
+def _mapping(value: object, names: set[str]) -> Mapping[str, object]:
+    if not isinstance(value, dict) or set(value) != names:
+        raise ValueError("other fields than an index has")
+    return value
+
+
+def _number(value: object, least: int, most: int) -> int:
+    if type(value) is not int or not least <= value <= most:
+        raise ValueError("a number that is none, or out of bounds")
+    return value
+
+
+def _matching(value: object, form: re.Pattern[str]) -> re.Match[str]:
+    match = form.fullmatch(value) if isinstance(value, str) else None
+    if match is None:
+        raise ValueError("a name of a form that no index has")
+    return match
+
+
+# --- files ------------------------------------------------------------------------------------------
+def open_plain(file: Path) -> BufferedReader:
+    """A file of an index, open for reading.
+
+    Raises `OSError` as the disk does, `StoreError` when it is a link or no plain file.
+    """
+    try:
+        handle = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        if file.is_symlink():
+            raise StoreError(_linked(file)) from error
+        raise
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise StoreError(_strange(str(file)))
+    return os.fdopen(handle, "rb")
+
+
+def read_note(file: Path, largest: int = LARGEST_NOTE) -> bytes:
+    """The bytes of a small file of an index.
+
+    Raises `FileNotFoundError` as the disk does, `StoreError` when it is a link, no plain file, or too large.
+    """
+    with open_plain(file) as raw:
+        content = raw.read(largest + 1)
+    if len(content) > largest:
+        raise StoreError(f"{file}: has more than {largest:,} bytes, which no index needs")
+    return content
+
+
+def refuse_links(folder: Path, *, passed: Callable[[str], bool] = lambda _: False) -> None:
+    """Raise `StoreError` for the first link or special file anywhere below a folder.
+
+    Entries of the folder itself that `passed` says are none of the index's are not looked into.
+    """
+    waiting = [folder]
+    while waiting:
+        here = waiting.pop()
+        try:
+            entries = os.scandir(here)
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        with entries:
+            for entry in entries:
+                if here == folder and passed(entry.name):
+                    continue
+                if entry.is_symlink():
+                    raise StoreError(_linked(Path(entry.path)))
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(Path(entry.path))
+                elif not entry.is_file(follow_symlinks=False):
+                    raise StoreError(_strange(entry.path))
+
+
+def refuse_link(file: Path) -> None:
+    """Raise `StoreError` where a file or folder of an index is a link."""
+    if file.is_symlink():
+        raise StoreError(_linked(file))
+
+
+def _strange(file: str) -> str:
+    return f"{file}: is no plain file, and an index holds no others; take it away"
+
+
+def _linked(file: Path) -> str:
+    return f"{file}: is a link, and an index holds none: put the file itself in its place, or take it away"

@@ -1,0 +1,197 @@
+"""Arrays as files of a folder: what is opened is what was written, or is refused.
+
+A file is small enough to be read whole, and then its hash is compared at once; or it is mapped, and its hash
+is compared beside the first search (`Verification`). What a file says of itself is checked against its size
+before any memory is taken for it.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import os
+import threading
+from collections.abc import Sequence
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import numpy as np
+
+from disputatio.errors import StoreError
+from disputatio.store.record.layout import open_plain
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+SMALL = 65536  # bytes; a smaller file is read, not mapped
+_BLOCK = 1 << 20
+_LARGEST_HEADER = 4096
+_REPAIR = "run: disputatio index check"
+
+
+class Hashed(NamedTuple):
+    """A file with the BLAKE2b-128, in hex, that it was written with."""
+
+    file: Path
+    digest: str
+
+
+def read_whole(path: Path, digest: str, largest: int) -> bytes:
+    """The bytes of a small file; raises `StoreError` unless they hash to `digest`, where one is given."""
+    with _opened(path) as raw:
+        content = raw.read(largest + 1)
+    if len(content) > largest:
+        raise StoreError(f"{path}: has more than {largest:,} bytes, which no index needs; {_REPAIR}")
+    if digest and blake2b(content, digest_size=16).hexdigest() != digest:
+        raise changed(path)
+    return content
+
+
+def read_array(
+    path: Path, kind: str, shape: Sequence[int | None], digest: str = ""
+) -> tuple[NDArray[Any], Hashed | None]:
+    """The array of a file, and the file itself where its hash is still to be compared.
+
+    `shape` has None where any length will do. Raises `StoreError` when the array is another, or not whole.
+    """
+    with _opened(path) as raw:
+        size = os.fstat(raw.fileno()).st_size
+        if size > SMALL:
+            length, begin = _checked_header(raw, path, kind, shape, size)
+            mapped = np.memmap(raw, dtype=kind, mode="r", offset=begin, shape=length)
+            return np.asarray(mapped), Hashed(path, digest) if digest else None
+    return array_of(read_whole(path, digest, SMALL), path, kind, shape), None
+
+
+def array_of(raw: bytes, path: Path, kind: str, shape: Sequence[int | None]) -> NDArray[Any]:
+    """The array that the bytes of `path` hold; raises as `read_array` does."""
+    length, begin = _checked_header(io.BytesIO(raw), path, kind, shape, len(raw))
+    return np.frombuffer(raw, dtype=kind, offset=begin).reshape(length)
+
+
+def _checked_header(
+    source: io.BufferedIOBase, path: Path, kind: str, shape: Sequence[int | None], size: int
+) -> tuple[tuple[int, ...], int]:
+    """The shape of a file's array and where its numbers begin; raises `StoreError` unless it is whole."""
+    try:
+        version = np.lib.format.read_magic(source)
+        if version != (1, 0):
+            raise ValueError("a version of the format that is not written here")
+        length, is_column_wise, dtype = np.lib.format.read_array_header_1_0(
+            source, max_header_size=_LARGEST_HEADER
+        )
+    except (ValueError, EOFError, TypeError, SyntaxError, MemoryError, RecursionError) as error:
+        raise StoreError(f"{path}: is cut short or damaged; {_REPAIR}") from error
+    fits = len(length) == len(shape) and all(
+        got >= 0 and want in (None, got) for want, got in zip(shape, length, strict=True)
+    )
+    if dtype != np.dtype(kind) or not fits or (is_column_wise and len(length) > 1):
+        raise StoreError(f"{path}: does not fit its segment; {_REPAIR}")
+    if source.tell() + math.prod(length) * dtype.itemsize != size:
+        raise StoreError(f"{path}: is cut short or too long; {_REPAIR}")
+    return length, source.tell()
+
+
+def _opened(path: Path) -> io.BufferedReader:
+    try:
+        return open_plain(path)
+    except OSError as error:
+        raise StoreError(f"{path}: is missing or cannot be read; {_REPAIR}") from error
+
+
+def changed(path: Path) -> StoreError:
+    """The error for a file whose bytes are not those that were written."""
+    return StoreError(f"{path}: its bytes have changed since they were written; {_REPAIR}")
+
+
+class Verification:
+    """The hashes of mapped files, compared in a thread beside the search; may be used by several threads.
+
+    `bytes` is the size of what is compared.
+    """
+
+    def __init__(self, files: Sequence[Hashed]) -> None:
+        self._files = tuple(files)
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._verified: list[Hashed] = []
+        self._damaged: list[Path] = []
+        self._is_done = not files
+        self.bytes = sum(map(_size, self._files))
+
+    @property
+    def verified(self) -> frozenset[Hashed]:
+        """The files that were found to be what was written."""
+        return frozenset(self._verified)
+
+    def start(self) -> None:
+        """Begin to compare, once."""
+        with self._lock:
+            if self._thread is None and not self._is_done:
+                self._thread = threading.Thread(target=self._run, name="verify index", daemon=True)
+                self._thread.start()
+
+    def check(self, *, wait: bool) -> None:
+        """Raise `StoreError` for a file that has changed, as far as is known; with `wait` all is known."""
+        if not self._is_done:
+            self.start()
+            if wait and self._thread is not None:
+                self._thread.join()
+        if self._damaged:
+            raise changed(self._damaged[0])
+
+    def _run(self) -> None:
+        for hashed in self._files:
+            if differs(hashed):
+                self._damaged.append(hashed.file)
+                break
+            self._verified.append(hashed)
+        self._is_done = True
+
+
+def _size(hashed: Hashed) -> int:
+    try:
+        return hashed.file.stat().st_size
+    except OSError:
+        return 0  # merged away: its successor has hashes of its own
+
+
+def differs(hashed: Hashed) -> bool:
+    """Whether a file has other bytes than those of its hash; one that is gone was merged away, and not."""
+    digest = blake2b(digest_size=16)
+    try:
+        with hashed.file.open("rb", buffering=0) as raw:
+            while block := raw.read(_BLOCK):
+                digest.update(block)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    return digest.hexdigest() != hashed.digest
+
+
+class HashedFile:
+    """A new file that is hashed as it is written, and is on disk when it has been left."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._hash = blake2b(digest_size=16)
+        self.hexdigest = ""
+
+    def __enter__(self) -> Self:
+        self._file: io.BufferedWriter = self._path.open("wb")
+        return self
+
+    def write(self, data: bytes) -> int:
+        self._hash.update(data)
+        return self._file.write(data)
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        try:
+            if kind is None:
+                self._file.flush()
+                os.fsync(self._file.fileno())
+        finally:
+            self._file.close()
+        self.hexdigest = self._hash.hexdigest()
