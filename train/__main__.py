@@ -29,6 +29,7 @@ def parser() -> argparse.ArgumentParser:
     read.add_argument(
         "--until", type=int, help="stop after this step, to be resumed (with other options, too)"
     )
+    read.add_argument("--start", type=Path, help="folder of another run, to begin with its weights")
     for field in fields(Plan):
         kind = float if isinstance(field.default, float) else int
         read.add_argument(f"--{field.name.replace('_', '-')}", type=kind, default=field.default)
@@ -56,7 +57,14 @@ def main(arguments: list[str] | None = None) -> int:
         from train.fit import Run
 
         plan = Plan(**{field.name: getattr(options, field.name) for field in fields(Plan)})
-        run = Run(options.out, options.data, plan, threads=options.threads, precision=options.precision)
+        run = Run(
+            options.out,
+            options.data,
+            plan,
+            threads=options.threads,
+            precision=options.precision,
+            start=options.start,
+        )
         return 0 if run.fit(options.until) else 1
     if options.verb == "export":
         from train.export import export

@@ -87,23 +87,39 @@ class Encoder(nn.Module):  # type: ignore[misc]
         self.load_state_dict(state)
 
 
-class Reader(nn.Module):  # type: ignore[misc]
-    """The encoder with the head *read*: logits of first and last token, and of "the passage answers"."""
+class HeadedEncoder(nn.Module):  # type: ignore[misc]
+    """The encoder with its heads: *read* (span, and whether the passage answers), *entail* and *same*."""
 
     def __init__(self) -> None:
         super().__init__()
         self.encoder = Encoder()
         self.span = nn.Linear(WIDTH, 2)
         self.answers = nn.Linear(WIDTH, 1)
-        for head in (self.span, self.answers):
-            nn.init.normal_(head.weight, std=0.02)
-            nn.init.zeros_(head.bias)
+        self.entail = _hidden(3)
+        self.same = _hidden(1)
+        for name, parameter in self.named_parameters():
+            if not name.startswith("encoder."):
+                (nn.init.normal_(parameter, std=0.02) if parameter.ndim > 1 else nn.init.zeros_(parameter))
 
     def forward(self, tokens: Any, segments: Any, attended: Any) -> Any:
-        """Logits of starts and ends, each (rows, length), and of answering (rows,); place 0 is "no answer"."""
+        """Logits: starts and ends (rows, length), answering (rows,), entailment (rows, 3), sameness (rows,).
+
+        Place 0 of starts and ends is "no answer"; the classes of entailment are supports, contradicts, silent.
+        """
         states = self.encoder(tokens, segments, attended)
         starts, ends = self.span(states).unbind(-1)
-        return starts, ends, self.answers(states[:, 0]).squeeze(-1)
+        first = states[:, 0]
+        return (
+            starts,
+            ends,
+            self.answers(first).squeeze(-1),
+            self.entail(first),
+            self.same(first).squeeze(-1),
+        )
+
+
+def _hidden(classes: int) -> Any:
+    return nn.Sequential(nn.Linear(WIDTH, WIDTH), nn.GELU(), nn.Linear(WIDTH, classes))
 
 
 def reading_loss(outputs: Any, batch: Any) -> tuple[Any, Any]:
@@ -112,7 +128,7 @@ def reading_loss(outputs: Any, batch: Any) -> tuple[Any, Any]:
     A span's probability is that of its start times that of its end; where several spans are right it is
     their sum that counts (Clark and Gardner 2018, section 3).
     """
-    starts, ends, answers = outputs
+    starts, ends, answers, *_ = outputs
     allowed = batch["legal"].clone()
     allowed[:, 0] = True
     picked: Any = 0.0
@@ -123,3 +139,15 @@ def reading_loss(outputs: Any, batch: Any) -> tuple[Any, Any]:
     span_loss = -right.mean() / 2
     answer_loss = functional.binary_cross_entropy_with_logits(answers.float(), batch["answerable"])
     return span_loss, answer_loss
+
+
+def entailment_loss(outputs: Any, batch: Any) -> Any:
+    """Cross-entropy of the three classes in nats; label 3 is "one of the two that do not support"."""
+    logs = functional.log_softmax(outputs[3].float(), dim=-1)
+    others = torch.logsumexp(logs[:, 1:], dim=-1, keepdim=True)
+    return -torch.cat([logs, others], dim=-1).gather(1, batch["labels"][:, None]).mean()
+
+
+def sameness_loss(outputs: Any, batch: Any) -> Any:
+    """Cross-entropy of "both are about the same", in nats."""
+    return functional.binary_cross_entropy_with_logits(outputs[4].float(), batch["labels"].float())

@@ -298,17 +298,23 @@ class Mix:
     policies_share: float = 0.07
     ramdocs_times: int = 8
     nq_times: int = 0  # its copy states no licence: left out, and so a corpus to be measured on
-    least_words: int = 35
-    most_words: int = 80
+    snli_share: float = 0.6  # of pairs about pictures: short, plain and many
+    patents_share: float = 0.4
+    namesakes_times: int = 3
+    claims_share: float = 0.35  # of the questions that a claim is made of
+    least_words: int = 40
+    most_words: int = 110
 
     def share_and_times(self, dataset: str) -> tuple[float, int]:
-        """The share of a set's questions in an epoch, and how often each of them stands there."""
+        """The share of a set's rows in an epoch, and how often each of them stands there."""
         shares = {
             "squadshifts_reddit": self.reviews_share,
             "squadshifts_amazon_reviews": self.reviews_share,
             "policyqa": self.policies_share,
+            "snli_train100k": self.snli_share,
+            "patents": self.patents_share,
         }
-        times = {"ramdocs": self.ramdocs_times, "nq": self.nq_times}
+        times = {"ramdocs": self.ramdocs_times, "nq": self.nq_times, "namesakes": self.namesakes_times}
         return shares.get(dataset, 1.0), times.get(dataset, 1)
 
 

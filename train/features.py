@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from disputatio.encoder.reader import QUESTION_WORDS, head_of
 from train.examples import Example, seeded
+from train.pairs import Pair
 
 CLS, PAD = 101, 0
 MOST_SPANS = 8
@@ -30,6 +31,19 @@ class Features:
     legal: NDArray[np.bool_]
     offsets: NDArray[np.int32]
     spans: tuple[tuple[int, int], ...]
+    label: int = 0  # of a pair
+
+
+def pair_features(tokenizer: Any, pairs: Sequence[Pair]) -> list[Features]:
+    """The features of each pair; of two long texts each keeps the half of its sequence."""
+    made = []
+    texts = [(pair.first, pair.second) for pair in pairs]
+    for pair, encoding in zip(pairs, tokenizer.encode_batch(texts), strict=True):
+        tokens, segments = (np.array(some, dtype=np.int32) for some in (encoding.ids, encoding.type_ids))
+        nowhere = np.zeros(len(tokens), dtype=bool)
+        offsets = np.zeros((len(tokens), 2), dtype=np.int32)
+        made.append(Features(tokens, segments, nowhere, offsets, (), pair.label))
+    return made
 
 
 def features_of(
@@ -89,6 +103,7 @@ def store(path: Path, features: Sequence[Features]) -> None:
         legal=np.concatenate([one.legal for one in features]),
         offsets=np.concatenate([one.offsets for one in features]),
         spans=np.array(spans, dtype=np.int64).reshape(-1, 3),
+        labels=np.array([one.label for one in features], dtype=np.int64),
     )
     partial.replace(path)
 
@@ -101,14 +116,15 @@ def stored(path: Path) -> list[Features]:
         spans: list[list[tuple[int, int]]] = [[] for _ in arrays["sizes"]]
         for place, first, last in arrays["spans"].tolist():
             spans[place].append((first, last))
+        labels = arrays["labels"]
     return [
-        Features(tokens, segments, legal, offsets, tuple(some))
-        for tokens, segments, legal, offsets, some in zip(*columns, spans, strict=True)
+        Features(tokens, segments, legal, offsets, tuple(some), int(label))
+        for tokens, segments, legal, offsets, some, label in zip(*columns, spans, labels, strict=True)
     ]
 
 
 def padded(features: Sequence[Features]) -> dict[str, NDArray[Any]]:
-    """A batch as arrays of shape (examples, longest): tokens, segments, attended, legal; spans and their mask.
+    """A batch as arrays of shape (examples, longest): tokens, segments, attended, legal; spans and their mask; labels.
 
     An unanswerable example has the one span (0, 0): the first token stands for "no answer here".
     """
@@ -121,6 +137,7 @@ def padded(features: Sequence[Features]) -> dict[str, NDArray[Any]]:
         "spans": np.zeros((rows, MOST_SPANS, 2), dtype=np.int64),
         "span_mask": np.zeros((rows, MOST_SPANS), dtype=bool),
         "answerable": np.zeros(rows, dtype=np.float32),
+        "labels": np.array([one.label for one in features], dtype=np.int64),
     }
     for row, one in enumerate(features):
         size = len(one.tokens)

@@ -1,4 +1,4 @@
-"""Training of the head *read*: one command, resumable, the same run from the same seed."""
+"""Training of the heads: one command, resumable, the same run from the same seed."""
 
 from __future__ import annotations
 
@@ -16,47 +16,55 @@ from typing import Any
 import numpy as np
 import torch
 
-from disputatio.encoder.reader import best_span, tokenizer_of
 from train.base import base_folder
-from train.encoder import Reader, reading_loss
-from train.examples import Example, epoch_of
-from train.features import Features, batches_by_length, features_of, padded, store, stored
-from train.plan import Plan
-from train.scores import area, exact, f1
-from train.split import dev_sample, training_examples
+from train.encoder import HeadedEncoder
+from train.features import Features, batches_by_length, padded, store, stored
+from train.plan import HEADS, Plan
+from train.tasks import Judging, Reading, Task
 
-CHECKPOINT, WEIGHTS, LOG = "checkpoint.pt", "reader.pt", "log.jsonl"
+CHECKPOINT, WEIGHTS, LOG = "checkpoint.pt", "encoder.pt", "log.jsonl"
+INPUTS = ("tokens", "segments", "attended")
 
 
 class Run:
-    """A training run in a folder: its model, optimiser, place in the data, log."""
+    """A training run in a folder: its model, optimiser, place in the data, log.
 
-    def __init__(self, folder: Path, data: Path, plan: Plan, *, threads: int, precision: str) -> None:
+    `start` is the folder of another run, whose weights this one begins with.
+    """
+
+    def __init__(
+        self, folder: Path, data: Path, plan: Plan, *, threads: int, precision: str, start: Path | None = None
+    ) -> None:
         torch.set_num_threads(threads)
         torch.manual_seed(plan.seed)
         folder.mkdir(parents=True, exist_ok=True)
         self.folder, self.plan = folder, plan
         self.device = "cuda" if torch.cuda.is_available() else "cpu"
         self.precision = precision if precision != "auto" else _fastest(self.device)
-        self.base = base_folder(folder.parent / "base")
-        self.tokenizer = tokenizer_of(self.base, plan.length)
-        self.train_examples, dev_examples = training_examples(data)
-        self.dev = dev_sample(dev_examples, plan.seed, plan.dev_each)
-        self.model = Reader()
-        self.model.encoder.load_base(self.base)
+        base = base_folder(folder.parent / "base")
+        reading = Reading(data, base, plan)
+        self.tasks: dict[str, Task] = {"read": reading}
+        if plan.entail_steps:
+            self.tasks["entail"] = Judging("entail", reading, data, base, plan)
+        if plan.same_steps:
+            self.tasks["same"] = Judging("same", reading, data, base, plan)
+        self.model = HeadedEncoder()
+        self.model.encoder.load_base(base)
         self.model.to(self.device)
         self.model.encoder.words.weight.requires_grad_(False)  # so that the embedder's table can be shared
         self.optimizer = _optimizer(self.model, plan)
-        self.trained = [one for one in self.model.parameters() if one.requires_grad]
+        self.trained = [parameter for parameter in self.model.parameters() if parameter.requires_grad]
         self.workers = threads if self.device == "cpu" else 1
         self.pool = ThreadPoolExecutor(self.workers)
         self.step, self.seconds = 0, 0.0
-        self._restore()
+        self._restore(start)
 
-    def _restore(self) -> None:
+    def _restore(self, start: Path | None) -> None:
         path = self.folder / CHECKPOINT
         if not path.exists():
-            self.note(plan=asdict(self.plan), examples_to_train_on=len(self.train_examples))
+            if start is not None:
+                self.model.load_state_dict(weights_of(start), strict=False)
+            self.note(plan=asdict(self.plan), start=None if start is None else start.name)
             return
         state = torch.load(path, map_location=self.device, weights_only=True)
         self.model.load_state_dict(state["model"])
@@ -83,24 +91,26 @@ class Run:
             log.write(line + "\n")
         print(line, flush=True)
 
-    def epoch(self, number: int) -> list[Features]:
+    def epoch(self, head: str, number: int) -> list[Features]:
         """The features of an epoch; made once and kept in the run's folder, so that resuming takes seconds."""
-        about = repr((self.plan.mix, self.plan.seed, self.plan.length, number, len(self.train_examples)))
-        path = self.folder / f"epoch-{hashlib.sha256(about.encode()).hexdigest()[:16]}.npz"
+        plan = self.plan
+        about = repr((plan.mix, plan.seed, plan.length, head, number))
+        path = self.folder / f"{head}-{hashlib.sha256(about.encode()).hexdigest()[:16]}.npz"
         if not path.exists():
-            examples = epoch_of(self.train_examples, seed=self.plan.seed, epoch=number, mix=self.plan.mix)
-            store(path, [one for one in features_of(self.tokenizer, examples) if one is not None])
+            store(path, self.tasks[head].epoch(number))
         return stored(path)
 
-    def batches(self) -> Iterator[list[Features]]:
-        """The batches from the present step on; an epoch is made anew from its number and the seed."""
+    def batches(self, head: str) -> Iterator[list[Features]]:
+        """A head's batches from the present step on; an epoch is made anew from its number and the seed."""
+        done = sum(self.plan.head_of_step(step) == head for step in range(self.step))
         passed, epoch = 0, 0
         while True:
-            features = self.epoch(epoch)
+            features = self.epoch(head, epoch)
             lengths = [len(one.tokens) for one in features]
-            batches = batches_by_length(lengths, self.plan.batch, seed=self.plan.seed, epoch=epoch)
-            if passed + len(batches) > self.step:
-                for batch in batches[max(0, self.step - passed) :]:
+            size = self.plan.size_of(head)
+            batches = batches_by_length(lengths, size, seed=self.plan.seed, epoch=epoch)
+            if passed + len(batches) > done:
+                for batch in batches[max(0, done - passed) :]:
                     yield [features[place] for place in batch]
             passed, epoch = passed + len(batches), epoch + 1
 
@@ -108,19 +118,23 @@ class Run:
         """Train to the planned step; False if stopped earlier, by a signal or at `until`, with a checkpoint."""
         stop = Stop()
         saved, shown = time.monotonic(), time.monotonic()
-        losses: list[tuple[float, float]] = []
-        batches = self.batches()
+        losses: dict[str, list[float]] = {}
+        examples = 0
+        batches = {head: self.batches(head) for head in HEADS if head in self.tasks}
         while self.step < min(self.plan.steps, until or self.plan.steps) and not stop.wanted:
             started = time.monotonic()
-            losses.append(self._advance(next(batches)))
+            head = self.plan.head_of_step(self.step)
+            features = next(batches[head])
+            for name, loss in self._advance(features, self.tasks[head]).items():
+                losses.setdefault(name, []).append(loss)
             self.seconds += time.monotonic() - started
-            self.step += 1
-            if self.step % 25 == 0:
-                span, answer = np.mean(losses, axis=0).round(4).tolist()
-                speed = round(25 * self.plan.batch / (time.monotonic() - shown), 2)
+            self.step, examples = self.step + 1, examples + len(features)
+            if self.step % 40 == 0:
+                means = {name: round(float(np.mean(some)), 4) for name, some in sorted(losses.items())}
+                speed = round(examples / (time.monotonic() - shown), 2)
                 rate = self.plan.rate * self.plan.share_of_rate(self.step)
-                self.note(span_loss=span, answer_loss=answer, rate=round(rate, 7), examples_a_second=speed)
-                losses, shown = [], time.monotonic()
+                self.note(losses=means, rate=round(rate, 7), examples_a_second=speed)
+                losses, shown, examples = {}, time.monotonic(), 0
             if self.step % self.plan.dev_every == 0:
                 self.note(dev=self.dev_scores())
                 shown = time.monotonic()
@@ -134,8 +148,8 @@ class Run:
         self.note(done=True, seconds=round(self.seconds), dev=self.dev_scores())
         return True
 
-    def _advance(self, features: Sequence[Features]) -> tuple[float, float]:
-        """One step of the optimiser; the two losses before it.
+    def _advance(self, features: Sequence[Features], task: Task) -> dict[str, float]:
+        """One step of the optimiser; the parts of the loss before it.
 
         The batch is halved (more exactly, cut into as many parts as there are threads), each part runs on
         a thread of its own, and the gradients are added in order. Within an operation nothing waits for
@@ -146,81 +160,57 @@ class Run:
             group["lr"] = group["planned"] * self.plan.share_of_rate(self.step)
         parts = [features[first :: self.workers] for first in range(min(self.workers, len(features)))]
         shares = [len(part) / len(features) for part in parts]
-        made = list(self.pool.map(self._gradients, parts, shares))
+        made = list(self.pool.map(self._gradients, parts, shares, [task] * len(parts)))
         for place, parameter in enumerate(self.trained):
             gradient = made[0][0][place]
-            for gradients, *_ in made[1:]:
-                gradient = gradient + gradients[place]
-            parameter.grad = gradient
+            for gradients, _ in made[1:]:
+                gradient = gradient if gradient is None else gradient + gradients[place]
+            parameter.grad = gradient  # None for the heads that this batch is not for
         torch.nn.utils.clip_grad_norm_(self.trained, self.plan.clip)
         self.optimizer.step()
-        return sum(span for _, span, _ in made), sum(answer for *_, answer in made)
+        return {name: sum(losses[name] for _, losses in made) for name in made[0][1]}
 
-    def _gradients(self, features: Sequence[Features], share: float) -> tuple[Any, float, float]:
-        """The gradients of a part of a batch and its two losses, each times the part's share."""
+    def _gradients(
+        self, features: Sequence[Features], share: float, task: Task
+    ) -> tuple[Any, dict[str, float]]:
+        """The gradients of a part of a batch and the parts of its loss, each times the part's share."""
         if self.device == "cpu":
             torch.set_num_threads(1)
         batch = {name: torch.from_numpy(array).to(self.device) for name, array in padded(features).items()}
         with self._casting():
-            outputs = self.model(batch["tokens"], batch["segments"], batch["attended"])
-            span_loss, answer_loss = reading_loss(outputs, batch)
-        loss = share * (span_loss + self.plan.answer_weight * answer_loss)
-        gradients = torch.autograd.grad(loss, self.trained)
-        return gradients, share * span_loss.item(), share * answer_loss.item()
+            losses = task.losses(self.model(*(batch[name] for name in INPUTS)), batch)
+        gradients = torch.autograd.grad(share * sum(losses.values()), self.trained, allow_unused=True)
+        return gradients, {name: share * loss.item() for name, loss in losses.items()}
 
     def _casting(self) -> Any:
         if self.precision == "bfloat16":
             return torch.autocast(self.device, torch.bfloat16)
         return contextlib.nullcontext()
 
-    def dev_scores(self) -> dict[str, dict[str, float | None]]:
-        """Scores by data set on the kept examples: EM and F1 of the answerable, AUC of answerability."""
-        features = features_of(self.tokenizer, self.dev)
-        answers: dict[str, list[tuple[Example, str, float]]] = {}
-        places = [place for place, one in enumerate(features) if one is not None]
-        places.sort(key=lambda place: len(features[place].tokens))  # type: ignore[union-attr]
+    def dev_scores(self) -> dict[str, Any]:
+        """The scores of every head on its kept examples."""
+        return {name: task.dev_scores(self.outputs) for name, task in self.tasks.items()}
+
+    def outputs(self, features: Sequence[Features]) -> list[tuple[Any, ...]]:
+        """The model's outputs for each of the features, as numpy arrays."""
+        order = sorted(range(len(features)), key=lambda place: len(features[place].tokens))
+        rows: dict[int, tuple[Any, ...]] = {}
         self.model.eval()
-        for first in range(0, len(places), 32):
-            part = places[first : first + 32]
-            batch_features = [one for one in (features[place] for place in part) if one is not None]
-            arrays = padded(batch_features)
-            names = ("tokens", "segments", "attended")
+        for first in range(0, len(order), 32):
+            part = order[first : first + 32]
+            arrays = padded([features[place] for place in part])
             with torch.inference_mode(), self._casting():
-                outputs = self.model(*(torch.from_numpy(arrays[name]).to(self.device) for name in names))
-            starts, ends, answering = (one.float().cpu().numpy() for one in outputs)
-            for row, (place, one) in enumerate(zip(part, batch_features, strict=True)):
-                example = self.dev[place]
-                text, margin = _reading(starts[row], ends[row], one, example.text)
-                answers.setdefault(example.dataset, []).append(
-                    (example, text, margin + float(answering[row]))
-                )
-        return {name: _summary(read) for name, read in sorted(answers.items())}
+                outputs = self.model(*(torch.from_numpy(arrays[name]).to(self.device) for name in INPUTS))
+            columns = [output.float().cpu().numpy() for output in outputs]
+            rows.update((place, tuple(column[row] for column in columns)) for row, place in enumerate(part))
+        return [rows[place] for place in range(len(features))]
 
 
-def _reading(starts: Any, ends: Any, features: Features, text: str) -> tuple[str, float]:
-    """The likeliest span of a passage and how far its logits lie above those of "no answer"."""
-    places = np.flatnonzero(features.legal)
-    if not len(places):
-        return "", float("-inf")
-    first, last, score = best_span(starts[places], ends[places])
-    begin, end = features.offsets[places[first], 0], features.offsets[places[last], 1]
-    return text[begin:end], score - float(starts[0] + ends[0])
-
-
-def _summary(read: Sequence[tuple[Example, str, float]]) -> dict[str, float | None]:
-    answerable = [(example, text) for example, text, _ in read if example.spans]
-    auc = area([score for *_, score in read], [bool(example.spans) for example, *_ in read])
-    return {
-        "answerable": len(answerable),
-        "unanswerable": len(read) - len(answerable),
-        "em": _mean([exact(text, example.answers) for example, text in answerable]),
-        "f1": _mean([f1(text, example.answers) for example, text in answerable]),
-        "auc": None if auc is None else round(auc, 4),
-    }
-
-
-def _mean(values: Sequence[float]) -> float | None:
-    return round(float(np.mean(values)), 4) if values else None
+def weights_of(folder: Path) -> dict[str, Any]:
+    """The weights of a run: those it ended with, or of its checkpoint as it stands."""
+    if (folder / WEIGHTS).exists():
+        return dict(torch.load(folder / WEIGHTS, map_location="cpu", weights_only=True))
+    return dict(torch.load(folder / CHECKPOINT, map_location="cpu", weights_only=True)["model"])
 
 
 def _optimizer(model: Any, plan: Plan) -> Any:
