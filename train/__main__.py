@@ -1,4 +1,4 @@
-"""Train a head of our own encoder, make one int8 file of its weights, and measure that."""
+"""Train our own encoder, make one int8 file of its weights, and measure that."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line; every value of a plan is an option of `read`."""
+    """The command line; every value of a plan is an option of `encoder`."""
     top = argparse.ArgumentParser(prog="python -m train", description=__doc__)
     default = os.environ.get("DISPUTATIO_DATA", ROOT.parent / "shared" / "data")
     every = argparse.ArgumentParser(add_help=False)
     every.add_argument("--data", type=Path, default=Path(default), help="folder of the data sets")
-    every.add_argument("--out", type=Path, default=ROOT / "out" / "train" / "read", help="folder of the run")
+    every.add_argument("--out", type=Path, default=ROOT / "out" / "train" / "encoder", help="folder of the run")
     every.add_argument("--threads", type=int, default=2)
     verbs = top.add_subparsers(dest="verb", required=True)
     read = verbs.add_parser(
-        "read", parents=[every], help="train: answer span, and whether a passage answers at all"
+        "encoder", parents=[every], help="train the heads read, entail and same"
     )
     read.add_argument("--precision", choices=("auto", "float32", "bfloat16"), default="auto")
     read.add_argument(
@@ -53,7 +53,7 @@ def parser() -> argparse.ArgumentParser:
 def main(arguments: list[str] | None = None) -> int:
     """Do as asked: 0 when done, 1 when training was stopped and can be resumed by the same command."""
     options = parser().parse_args(arguments)
-    if options.verb == "read":
+    if options.verb == "encoder":
         from train.fit import Run
 
         plan = Plan(**{field.name: getattr(options, field.name) for field in fields(Plan)})
@@ -68,11 +68,11 @@ def main(arguments: list[str] | None = None) -> int:
         return 0 if run.fit(options.until) else 1
     if options.verb == "export":
         from train.export import export
-        from train.split import calibration_examples
+        from train.split import calibration_examples, calibration_pairs
 
-        dev = calibration_examples(options.data)
+        examples, pairs = calibration_examples(options.data), calibration_pairs(options.data)
         to = options.to or options.out / "model"
-        export(options.out, to, dev, length=Plan().length, precision=options.precision)
+        export(options.out, to, examples, pairs, length=Plan().length, precision=options.precision)
         return 0
     from train.measure import SETS, measure
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from disputatio.attribution.alignment import statement
-from disputatio.encoder.reader import head_of
+from disputatio.encoder.model import head_of
 from train.examples import Example, Unanswerable, occurrences, seeded, shown_title, window
 from train.pairs import CONTRADICTS, SILENT, SUPPORTS, Pair
 

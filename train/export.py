@@ -1,23 +1,28 @@
-"""The trained weights as one int8 file that OpenVINO runs, calibrated on what training did not see."""
+"""The trained weights as one file that OpenVINO runs, in 8 bits, calibrated on what training did not see."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import shutil
 import sys
+import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 
-from disputatio.encoder.reader import ABOUT, MODEL, EncoderReader, tokenizer_of
+from disputatio.encoder.judge import CONTRADICTS, SUPPORTS, against_rest
+from disputatio.encoder.model import ABOUT, FILES, GRAPH, TOKENIZER, EncoderModel, tokenizer_of
+from disputatio.encoder.reader import EncoderReader
 from disputatio.types import Passage
 from train.examples import Example
 from train.features import features_of, padded
+from train.pairs import Pair
 
+Numbers = tuple[float, ...]
 INPUTS = ("tokens", "segments", "attended")
+OUTPUTS = ("starts", "ends", "answers", "entail", "same")
 SEQUENCES = 120  # that the ranges of activations are taken from
 
 
@@ -26,9 +31,9 @@ def convert(state: dict[str, Any]) -> Any:
     import openvino
     import torch
 
-    from train.encoder import Reader
+    from train.encoder import HeadedEncoder
 
-    model = Reader()
+    model = HeadedEncoder()
     model.load_state_dict(state)
     model.eval()
     sample = {
@@ -44,7 +49,7 @@ def convert(state: dict[str, Any]) -> Any:
         )
     for name, port in zip(INPUTS, converted.inputs, strict=True):
         port.get_tensor().set_names({name})
-    for name, port in zip(("starts", "ends", "answers"), converted.outputs, strict=True):
+    for name, port in zip(OUTPUTS, converted.outputs, strict=True):
         port.get_tensor().set_names({name})
     return converted
 
@@ -91,50 +96,73 @@ def fitted(scores: Any, labels: Any, *, steps: int = 30, ridge: float = 1e-3) ->
     return tuple(float(value) for value in values)
 
 
-def save(model: Any, folder: Path, name: str, base: Path, about: dict[str, Any]) -> None:
-    """Write the model with its tokenizer and what must be known to run it."""
-    import openvino
-
-    folder.mkdir(parents=True, exist_ok=True)
-    openvino.save_model(model, str(folder / name), compress_to_fp16=False)
-    shutil.copyfile(base / "tokenizer.json", folder / "tokenizer.json")
-    (folder / ABOUT).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
-
-
-def hashes(folder: Path) -> dict[str, str]:
-    """The SHA-256 of each file of a folder by name, the list of hashes itself left out."""
-    return {
-        path.name: hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in sorted(folder.iterdir())
-        if path.is_file() and path.name != "SHA256SUMS"
-    }
-
-
-def export(run: Path, out: Path, dev: Sequence[Example], *, length: int, precision: str = "weights") -> None:
-    """From a run's weights to a folder that `EncoderReader` opens, its probabilities fitted on `dev`.
+def export(
+    run: Path,
+    out: Path,
+    dev: Sequence[Example],
+    pairs: Sequence[Pair],
+    *,
+    length: int,
+    precision: str = "weights",
+) -> None:
+    """From a run's weights to a folder and a zip file that `EncoderModel` opens, calibrated on `dev` and `pairs`.
 
     `precision` says what is in 8 bits: `weights`, `activations` too, or `none`. A run that has not ended is
     taken as it stands in its checkpoint.
     """
-    import torch
+    import openvino
 
     from train.base import base_folder
-    from train.fit import CHECKPOINT, WEIGHTS
+    from train.fit import weights_of
 
-    base = base_folder(run.parent / "base")
-    if (run / WEIGHTS).exists():
-        state = torch.load(run / WEIGHTS, map_location="cpu", weights_only=True)
-    else:
-        state = torch.load(run / CHECKPOINT, map_location="cpu", weights_only=True)["model"]
-    about: dict[str, Any] = {"length": length, "calibration": [1.0, 1.0, 0.0], "eight_bits": precision}
-    model = convert(state)
+    tokenizer = (base_folder(run.parent / "base") / TOKENIZER).read_bytes()
+    model = convert(weights_of(run))
     if precision != "none":
-        model = quantise(model, tokenizer_of(base, length), dev, activations=precision == "activations")
-    save(model, out, MODEL, base, about)
-    pairs = [(example.question, Passage(text=example.text, title=example.title)) for example in dev]
-    readings = EncoderReader(out, threads=2).read_pairs(pairs)
-    scores = np.array([[reading.margin, reading.logit] for reading in readings])
-    about["calibration"] = fitted(scores, np.array([bool(one.spans) for one in dev], dtype=float))
-    (out / ABOUT).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
-    sums = "".join(f"{value}  {name}\n" for name, value in hashes(out).items())
-    (out / "SHA256SUMS").write_text(sums, encoding="utf-8")
+        activations = precision == "activations"
+        model = quantise(model, tokenizer_of(tokenizer, length), dev, activations=activations)
+    out.mkdir(parents=True, exist_ok=True)
+    openvino.save_model(model, str(out / GRAPH), compress_to_fp16=False)
+    (out / TOKENIZER).write_bytes(tokenizer)
+    about: dict[str, Any] = {"length": length, "eight_bits": precision, "read": [1, 1, 0]}
+    about |= {name: [1, 0] for name in ("supports", "contradicts", "same")}
+    write_about(out, about)
+    write_about(out, about | calibrated(EncoderModel(out, threads=2), dev, pairs))
+    zipped(out, out.with_suffix(".zip"))
+
+
+def calibrated(model: EncoderModel, dev: Sequence[Example], pairs: Sequence[Pair]) -> dict[str, Numbers]:
+    """The weights of the logits of each head in the log-odds of what it says, fitted on kept examples."""
+    asked = [(example.question, Passage(text=example.text, title=example.title)) for example in dev]
+    scores = [(reading.margin, reading.logit) for reading in EncoderReader(model).read_pairs(asked)]
+    weights = {"read": _weights(scores, [bool(example.spans) for example in dev])}
+    logits = {sequence.pair: out for sequence, out in model.logits([(one.first, one.second) for one in pairs])}
+    entail = [number for number, pair in enumerate(pairs) if pair.head == "entail"]
+    for name, label in (("supports", SUPPORTS), ("contradicts", CONTRADICTS)):
+        # A set that tells only support from the rest says nothing about contradiction.
+        told = [number for number in entail if label == SUPPORTS or pairs[number].label <= 2]
+        column = [(against_rest(logits[number].entail, label),) for number in told]
+        weights[name] = _weights(column, [pairs[number].label == label for number in told])
+    same = [number for number, pair in enumerate(pairs) if pair.head == "same"]
+    weights["same"] = _weights([(logits[n].same,) for n in same], [pairs[n].label == 1 for n in same])
+    return weights
+
+
+def _weights(scores: Sequence[Numbers], labels: Sequence[bool]) -> Numbers:
+    return tuple(round(value, 5) for value in fitted(np.array(scores), np.array(labels, dtype=float)))
+
+
+def write_about(folder: Path, about: dict[str, Any]) -> None:
+    """Write how a model was trained and calibrated."""
+    (folder / ABOUT).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
+
+
+def zipped(folder: Path, path: Path) -> str:
+    """Write a model's files as one zip file, the same bytes for the same files; its SHA-256, written beside it."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        for name in FILES:
+            entry = zipfile.ZipInfo(name)  # with a date that is always the same
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(entry, (folder / name).read_bytes())
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    path.with_suffix(".sha256").write_text(f"{digest}  {path.name}\n", encoding="utf-8")
+    return digest

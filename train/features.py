@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from disputatio.encoder.reader import QUESTION_WORDS, head_of
+from disputatio.encoder.model import head_of
 from train.examples import Example, seeded
 from train.pairs import Pair
 
 CLS, PAD = 101, 0
 MOST_SPANS = 8
+QUESTION_WORDS = 60  # of a question that are read
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What a reader is worth, on passages that nothing was trained, chosen or calibrated on."""
+"""What an encoder is worth, on passages that nothing was trained, chosen or calibrated on."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from disputatio.encoder.model import EncoderModel
 from disputatio.encoder.reader import EncoderReader
 from disputatio.types import Extraction, Passage
 from train.examples import (
@@ -24,6 +25,7 @@ from train.examples import (
     side,
     squad_like,
 )
+from train.measure_pairs import measure_entailment, measure_sameness
 from train.scores import area, contains, exact, f1, keeping
 
 KEPT = 0.93
@@ -39,17 +41,18 @@ class Asked:
     kind: str
 
 
-SETS = ("ramdocs", "squad2", "nq", "conflictnq", "realtimeqa", "test")
+SETS = ("ramdocs", "squad2", "nq", "conflictnq", "realtimeqa", "test", "entail", "same")
 
 
 def measure(
-    folder: Path, data: Path, *, threads: int = 2, limit: int | None = None, only: Collection[str] = SETS
+    path: Path, data: Path, *, threads: int = 2, limit: int | None = None, only: Collection[str] = SETS
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The scores of a folder's reader, set by set, as plain values; `test` is the rest of the kept contexts.
+    """The scores of an encoder, set by set, as plain values; `test` is the rest of the kept contexts.
 
     `limit` keeps that many passages of a set, evenly spread; RAMDocs is always read whole, and timed.
     """
-    reader = EncoderReader(folder, threads=threads)
+    model = EncoderModel(path, threads=threads)
+    reader = EncoderReader(model)
     if "ramdocs" in only:
         at = _keeping_threshold(read_all(reader, ramdocs_passages(data, "dev")))
         passages = ramdocs_passages(data, "report")
@@ -79,6 +82,10 @@ def measure(
     for name, some in test_sets(data).items() if "test" in only else ():
         read = read_all(reader, evenly([one for one in some if one.answers], limit))
         yield f"test_{name}", _spans(read)
+    if "entail" in only:
+        yield from measure_entailment(model, data, limit=limit)
+    if "same" in only:
+        yield from measure_sameness(model, data, limit=limit)
 
 
 def evenly(some: Sequence[Asked], limit: int | None) -> list[Asked]:

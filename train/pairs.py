@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from disputatio.encoder.judge import about
 from train.examples import row_side, rows_of, seeded, side
 
 Head = Literal["entail", "same"]
@@ -18,6 +19,9 @@ _LABELS = {
     "contradiction": CONTRADICTS,
     "neutral": SILENT,
     "not_entailment": NOT_SUPPORTS,
+    "supported": SUPPORTS,
+    "partially_supported": NOT_SUPPORTS,
+    "not_supported": NOT_SUPPORTS,
 }
 _BRACKETS = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]"}
 _SPACED = re.compile(r"\s+([.,;:!?)\]'’])|([(\[])\s+")
@@ -70,15 +74,6 @@ def entailment_pairs(folder: Path) -> list[Pair]:
                 )
             )
     return pairs
-
-
-def about(name: str, text: str) -> str:
-    """The first text of a pair for *same*: what both are asked to be about, and the first passage.
-
-    >>> about("Paris", "Paris is old.")
-    'About: Paris\\nParis is old.'
-    """
-    return f"About: {name}\n{text}"
 
 
 def coreference_pairs(path: Path) -> list[Pair]:

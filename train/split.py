@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from train.claims import claims_of
 from train.examples import (
     RETRIEVED,
     Example,
+    Mix,
     Unanswerable,
     natural_questions,
     question_form,
@@ -19,6 +21,7 @@ from train.examples import (
     side,
     squad_like,
 )
+from train.pairs import Pair, all_pairs, side_of
 
 
 def training_examples(data: Path) -> tuple[list[Example], list[Example]]:
@@ -59,3 +62,17 @@ def calibration_examples(data: Path) -> list[Example]:
     retrieved = [replace(one, title=shown_title(one.title)) for one in kept if one.dataset in RETRIEVED]
     chosen = [one for place, one in enumerate(retrieved) if one.dataset == "ramdocs" or place % 2]
     return chosen + dev_sample([one for one in kept if one.dataset not in RETRIEVED], 0, 25)
+
+
+def calibration_pairs(data: Path, each: int = 400) -> list[Pair]:
+    """Kept pairs: at most `each` of a set of claims or of passages, and as many claims made of kept questions."""
+    _, kept = training_examples(data)
+    claims = claims_of(kept, share=1.0, seed=0, epoch=0, least=Mix().least_words, most=Mix().most_words)
+    by_set: dict[str, list[Pair]] = {"claims": claims}
+    for pair in all_pairs(data):
+        if side_of(pair) == "dev":
+            by_set.setdefault(pair.dataset, []).append(pair)
+    chosen = []
+    for name, some in sorted(by_set.items()):
+        chosen += seeded(0, "calibration", name).sample(some, min(each, len(some)))
+    return chosen

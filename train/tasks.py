@@ -9,7 +9,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from disputatio.encoder.reader import best_span, tokenizer_of
+from disputatio.encoder.model import TOKENIZER, tokenizer_of
+from disputatio.encoder.reader import best_span
 from train.claims import claims_of
 from train.encoder import entailment_loss, reading_loss, sameness_loss
 from train.examples import Example, epoch_of, seeded, window
@@ -45,7 +46,7 @@ class Reading:
     name = "read"
 
     def __init__(self, data: Path, base: Path, plan: Plan) -> None:
-        self.plan, self.tokenizer = plan, tokenizer_of(base, plan.length)
+        self.plan, self.tokenizer = plan, tokenizer_of((base / TOKENIZER).read_bytes(), plan.length)
         self.examples, dev = training_examples(data)
         self.dev = dev_sample(dev, plan.seed, plan.dev_each)
 
@@ -75,7 +76,7 @@ class Judging:
 
     def __init__(self, head: Head, reading: Reading, data: Path, base: Path, plan: Plan) -> None:
         self.name, self.plan, self.reading = head, plan, reading
-        self.tokenizer = tokenizer_of(base, plan.length)
+        self.tokenizer = tokenizer_of((base / TOKENIZER).read_bytes(), plan.length)
         self.tokenizer.enable_truncation(plan.length, strategy="longest_first")
         sides: dict[str, list[Pair]] = {"train": [], "dev": [], "test": []}
         for pair in all_pairs(data):

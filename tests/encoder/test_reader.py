@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from disputatio.encoder import reader as reading
+from disputatio.encoder import model as running
+from disputatio.encoder.model import EncoderModel
 from disputatio.encoder.reader import EncoderReader
-from disputatio.errors import InputError
 from disputatio.types import Passage
 from tests.train.material import write_model
 
 
 @pytest.fixture(scope="module")
 def reader(tmp_path_factory: pytest.TempPathFactory) -> EncoderReader:
-    return EncoderReader(write_model(tmp_path_factory.mktemp("model")), threads=1)
+    return EncoderReader(EncoderModel(write_model(tmp_path_factory.mktemp("model")), threads=1))
 
 
 def test_a_reading_is_a_verbatim_part_of_its_passage(reader: EncoderReader) -> None:
@@ -28,7 +26,7 @@ def test_a_reading_is_a_verbatim_part_of_its_passage(reader: EncoderReader) -> N
 def test_readings_come_in_the_order_of_the_passages(
     reader: EncoderReader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reading, "BATCH_TOKENS", 24)
+    monkeypatch.setattr(running, "BATCH_TOKENS", 24)
     texts = ["anna " * 9 + "gold", "bruno sang", "silver", "rome won paris"]
     readings = reader.read("who", [Passage(text=text) for text in texts])
     assert [each.answer for each in readings] == ["gold", "bruno", "silver", "rome"]
@@ -54,28 +52,3 @@ def test_an_empty_passage_answers_nothing(reader: EncoderReader) -> None:
 
 def test_no_passages_give_no_readings(reader: EncoderReader) -> None:
     assert reader.read("who", []) == []
-
-
-def test_a_reader_is_named_by_what_it_holds(tmp_path: Path) -> None:
-    folder = write_model(tmp_path)
-    name = EncoderReader(folder).name
-    assert name == EncoderReader(folder).name
-    about = folder / "reader.json"
-    about.write_text(about.read_text().replace("[", "[ ", 1))
-    assert EncoderReader(folder).name != name
-    assert name.startswith("encoder:")
-
-
-@pytest.mark.parametrize("name", ["reader.xml", "tokenizer.json", "reader.json"])
-def test_a_folder_that_lacks_a_file_is_named(tmp_path: Path, name: str) -> None:
-    folder = write_model(tmp_path)
-    (folder / name).unlink()
-    with pytest.raises(InputError, match=f"a reader needs {name} there"):
-        EncoderReader(folder)
-
-
-def test_a_description_that_is_none_is_one_line(tmp_path: Path) -> None:
-    folder = write_model(tmp_path)
-    (folder / "reader.json").write_text("{}")
-    with pytest.raises(InputError, match="is no description of a reader"):
-        EncoderReader(folder)

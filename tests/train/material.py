@@ -92,6 +92,7 @@ def write_data(data: Path, contexts: int = 80) -> Path:
             }
         ],
     )
+    write_pairs(data)
     (data / "realtimeqa").mkdir(parents=True)
     row = {
         "question": "Who won?",
@@ -106,6 +107,48 @@ def write_data(data: Path, contexts: int = 80) -> Path:
     }
     (data / "realtimeqa" / "realtimeqa.json").write_text(json.dumps([row]), encoding="utf-8")
     return data
+
+
+def write_pairs(data: Path) -> None:
+    """The pairs of entailment and sameness in their published shapes, a few rows each."""
+    labels = ("entailment", "contradiction", "neutral")
+    claims = [
+        {"claim": "anna sang", "evidence": f"anna sang {number} .", "label": labels[number % 3], "page": f"p{number}"}
+        for number in range(60)
+    ]
+    write_rows(data / "train" / "nli_fm2.jsonl.gz", claims)
+    told = [
+        {"premise": f"bruno won {number} .", "hypothesis": "bruno won", "label": ("entailment", "not_entailment")[number % 2]}
+        for number in range(60)
+    ]  # fmt: skip
+    write_rows(data / "train" / "nli_fever_rte_dev.jsonl.gz", told)
+    for name in ("snli_test", "vitaminc_test", "anli_dev", "climate_fever"):
+        write_rows(data / "measure" / f"nli_{name}.jsonl.gz", claims[:6])
+    supported = [claim | {"label": "supported"} for claim in claims[:2]]
+    partly = [claim | {"label": "partially_supported"} for claim in claims[:2]]
+    write_rows(data / "measure" / "nli_wice.jsonl.gz", supported + partly)
+    write_rows(
+        data / "train" / "ref_ecbplus_pairs.jsonl.gz",
+        [
+            {"a": "anna sang", "b": "bruno sang", "mention_a": "sang", "mention_b": "sang", "same": number % 2, "topic": str(number)}
+            for number in range(60)
+        ],
+    )  # fmt: skip
+    patent = {"name": "Anna Gold", "org": "Silver", "place": "Paris", "title": "Title", "abstract": "gold"}
+    write_rows(
+        data / "train" / "ref_patent_namesakes_texts.jsonl.gz", [{"id": "p1", **patent}, {"id": "p2", **patent}]
+    )
+    write_rows(
+        data / "train" / "ref_patent_namesakes_pairs.jsonl.gz",
+        [
+            {"a": "p1", "b": "p2", "name_a": f"Anna {number}", "name_b": "Anna Gold", "same": number % 2}
+            for number in range(60)
+        ],
+    )
+    write_rows(
+        data / "measure" / "ref_wikidata_disamb.jsonl.gz",
+        [{"name": "paris", "a": "anna sang in paris", "b": "rome", "same": number % 2} for number in range(4)],
+    )
 
 
 def write_tokenizer(folder: Path) -> Path:
@@ -129,7 +172,10 @@ def write_tokenizer(folder: Path) -> Path:
 
 
 def write_model(folder: Path, *, length: int = 32) -> Path:
-    """A reader that takes the token of the highest number for the answer, and is surer the higher it is."""
+    """An encoder that takes the token of the highest number for the answer, and is surer the higher it is.
+
+    What supports a claim holds "gold", what contradicts it "silver"; two texts with "rome" are about the same.
+    """
     import openvino
     from openvino import opset13 as ops
 
@@ -140,8 +186,25 @@ def write_model(folder: Path, *, length: int = 32) -> Path:
     values = ops.multiply(ops.convert(tokens, "f32"), ops.convert(segments, "f32"))
     values = ops.multiply(values, ops.convert(attended, "f32"))
     highest = ops.reduce_max(values, np.array([1]), keep_dims=False)
-    model = openvino.Model([values, values, highest], [tokens, segments, attended], "toy")
-    openvino.save_model(model, str(folder / "reader.xml"), compress_to_fp16=False)
-    about = {"length": length, "calibration": [0.0, 0.1, -21.0]}
-    (folder / "reader.json").write_text(json.dumps(about), encoding="utf-8")
+
+    def holds(word: str) -> Any:
+        """9 for a row whose second text has the word, else 0."""
+        there = ops.equal(values, np.float32(200 + WORDS.index(word)))
+        return ops.multiply(
+            ops.reduce_max(ops.convert(there, "f32"), np.array([1]), keep_dims=True), np.float32(9)
+        )
+
+    silent = ops.multiply(holds("gold"), np.float32(0))
+    entail = ops.concat([holds("gold"), holds("silver"), ops.add(silent, np.float32(3))], 1)
+    same = ops.squeeze(holds("rome"), np.array([1]))
+    model = openvino.Model([values, values, highest, entail, same], [tokens, segments, attended], "toy")
+    openvino.save_model(model, str(folder / "encoder.xml"), compress_to_fp16=False)
+    about = {
+        "length": length,
+        "read": [0.0, 0.1, -21.0],
+        "supports": [1.0, 0.0],
+        "contradicts": [1.0, 0.0],
+        "same": [1.0, -4.5],
+    }
+    (folder / "encoder.json").write_text(json.dumps(about), encoding="utf-8")
     return folder

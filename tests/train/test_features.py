@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from disputatio.encoder.reader import tokenizer_of
+from disputatio.encoder.model import TOKENIZER, tokenizer_of
 from tests.train.material import example, write_tokenizer
 from train.features import (
     Features,
@@ -28,7 +28,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def _one(folder: Path, text: str, *answers: str, length: int = 64, title: str = "") -> Features | None:
-    [features] = features_of(tokenizer_of(folder, length), [example(text, *answers, title=title)])
+    [features] = features_of(tokenizer_of((folder / TOKENIZER).read_bytes(), length), [example(text, *answers, title=title)])
     return features
 
 
@@ -65,7 +65,7 @@ def test_the_question_is_never_what_is_cut(folder: Path) -> None:
 
 
 def test_a_batch_is_as_long_as_its_longest_and_says_what_is_padding(folder: Path) -> None:
-    tokenizer = tokenizer_of(folder, 64)
+    tokenizer = tokenizer_of((folder / TOKENIZER).read_bytes(), 64)
     some = features_of(tokenizer, [example("Anna sang .", "Anna"), example("rome won gold in paris .")])
     kept = [one for one in some if one is not None]
     batch = padded(kept)
@@ -101,7 +101,7 @@ def test_stored_features_are_read_back_as_they_were(folder: Path, tmp_path: Path
         example("rome", title="gold"),
         example("silver won .", "silver"),
     ]
-    features = [one for one in features_of(tokenizer_of(folder, 64), some) if one is not None]
+    features = [one for one in features_of(tokenizer_of((folder / TOKENIZER).read_bytes(), 64), some) if one is not None]
     store(tmp_path / "epoch.npz", features)
     back = stored(tmp_path / "epoch.npz")
     assert [one.spans for one in back] == [one.spans for one in features]

@@ -1,0 +1,97 @@
+"""Judging by the encoder: whether a passage supports or contradicts a claim, and whether two passages are about the same."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from disputatio.encoder.model import EncoderModel, Logits, head_of, probability
+from disputatio.types import Passage
+
+SUPPORTS, CONTRADICTS, SILENT = range(3)  # the classes of entailment
+
+
+class EncoderJudge:
+    """What an encoder holds of pairs of texts (`Entailment`, `Contradiction`, `Sameness`).
+
+    A long premise is judged in overlapping parts, of which the most decided counts, as in AlignScore (Zha et
+    al. 2023). Pairs that were judged last are kept, since support and contradiction are asked one after the other.
+    """
+
+    def __init__(self, model: EncoderModel) -> None:
+        self.model = model
+        self._judged: dict[tuple[str, str], tuple[float, float]] = {}
+
+    @property
+    def name(self) -> str:
+        """The encoder's name."""
+        return self.model.name
+
+    def entails(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        """For each (premise, hypothesis) the probability that the premise says what the hypothesis states."""
+        return [supports for supports, _ in self._judge(pairs)]
+
+    def contradicts(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        """For each (premise, hypothesis) the probability that they cannot both be true."""
+        return [contradicts for _, contradicts in self._judge(pairs)]
+
+    def same(self, question: str, pairs: Sequence[tuple[Passage, Passage]]) -> list[float]:
+        """For each pair of passages the probability that what they say on the question is about the same thing.
+
+        Both orders are asked and their log-odds averaged.
+        """
+        texts = [(head_of(passage.title) + passage.text) for pair in pairs for passage in pair]
+        asked = []
+        for number in range(len(pairs)):
+            first, second = texts[2 * number], texts[2 * number + 1]
+            asked += [(about(question, first), second), (about(question, second), first)]
+        logits: dict[int, list[float]] = {}
+        for sequence, outputs in self.model.logits(asked):
+            logits.setdefault(sequence.pair // 2, []).append(outputs.same)
+        weights = self.model.about.same
+        return [probability(weights, float(np.mean(logits[number]))) for number in range(len(pairs))]
+
+    def _judge(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[float, float]]:
+        """The probabilities of support and of contradiction of each pair."""
+        new = [pair for pair in dict.fromkeys(pairs) if pair not in self._judged]
+        if new:
+            known = {pair: self._judged[pair] for pair in pairs if pair in self._judged}
+            best: dict[int, Logits] = {}
+            claims = [(hypothesis, premise) for premise, hypothesis in new]
+            for sequence, logits in self.model.logits(claims):
+                before = best.get(sequence.pair)
+                if before is None or _decided(logits) > _decided(before):
+                    best[sequence.pair] = logits
+            self._judged = known | {
+                pair: (
+                    probability(self.model.about.supports, against_rest(best[number].entail, SUPPORTS)),
+                    probability(self.model.about.contradicts, against_rest(best[number].entail, CONTRADICTS)),
+                )
+                for number, pair in enumerate(new)
+            }
+        return [self._judged[pair] for pair in pairs]
+
+
+def about(question: str, text: str) -> str:
+    """The first text of a pair for sameness: what both are asked about, and the first passage.
+
+    >>> about("Paris", "Paris is old.")
+    'About: Paris\\nParis is old.'
+    """
+    return f"About: {question}\n{text}"
+
+
+def against_rest(logits: Sequence[float], wanted: int) -> float:
+    """The log-odds of a class against the others.
+
+    >>> against_rest([0.0, -50.0, 0.0], 0)
+    0.0
+    """
+    others = [logit for number, logit in enumerate(logits) if number != wanted]
+    return float(logits[wanted] - np.logaddexp.reduce(others))
+
+
+def _decided(logits: Logits) -> float:
+    """How far a part of a premise is from silent."""
+    return -against_rest(logits.entail, SILENT)

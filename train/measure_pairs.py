@@ -1,0 +1,117 @@
+"""What the heads *entail* and *same* are worth, on pairs that nothing was trained, chosen or calibrated on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from disputatio.encoder.judge import CONTRADICTS, SUPPORTS, EncoderJudge, about, against_rest
+from disputatio.encoder.model import EncoderModel
+from disputatio.types import Passage
+from train.claims import claims_of
+from train.examples import Mix, rows_of, side, squad_like
+from train.pairs import NOT_SUPPORTS, Pair, all_pairs, entailment_pairs, namesake_pairs, side_of
+from train.scores import area
+
+# Sets that were never trained on, and how they call the three classes.
+APART = ("snli_test", "vitaminc_test", "anli_dev", "climate_fever", "wice")
+
+
+def measure_entailment(
+    model: EncoderModel, data: Path, *, limit: int | None = None
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Accuracy and AUC of each set: those kept apart whole, then the kept sides of the trained ones."""
+    apart = [pair for pair in entailment_pairs(data / "measure") if pair.dataset in APART]
+    for name in APART:
+        some = [pair for pair in apart if pair.dataset == name]
+        yield f"entail_{name}", entailment_scores(model, evenly(some, limit))
+    kept = [pair for pair in all_pairs(data) if pair.head == "entail" and side_of(pair) == "test"]
+    for name in sorted({pair.dataset for pair in kept}):
+        some = [pair for pair in kept if pair.dataset == name]
+        yield f"entail_test_{name}", entailment_scores(model, evenly(some, limit))
+    examples = [one for one in squad_like(data / "train") if side(one.group) == "test"]
+    mix = Mix()
+    claims = claims_of(examples, share=1.0, seed=0, epoch=0, least=mix.least_words, most=mix.most_words)
+    yield "entail_test_claims", entailment_scores(model, evenly(claims, limit))
+
+
+def measure_sameness(
+    model: EncoderModel, data: Path, *, limit: int | None = None
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """AUC of each set: names with several bearers (a corpus left out of training), RAMDocs' kept rows, the rest."""
+    yield "same_wikidata_disamb", sameness_scores(model, evenly(disambiguation_pairs(data), limit))
+    report = namesake_pairs(data / "ramdocs" / "dev.jsonl", ["report"])
+    yield "same_ramdocs", sameness_scores(model, report)
+    kept = [pair for pair in all_pairs(data) if pair.head == "same" and side_of(pair) == "test"]
+    for name in sorted({pair.dataset for pair in kept}):
+        some = [pair for pair in kept if pair.dataset == name]
+        yield f"same_test_{name}", sameness_scores(model, evenly(some, limit))
+
+
+def disambiguation_pairs(data: Path) -> list[Pair]:
+    """Wikidata-Disamb (Cetoli et al. 2018): two contexts of a name, and whether it has one bearer in both."""
+    return [
+        Pair(
+            id=f"disamb/{number}",
+            dataset="wikidata_disamb",
+            group="",
+            head="same",
+            first=about(row["name"], row["a"]),
+            second=row["b"],
+            label=int(row["same"]),
+        )
+        for number, row in enumerate(rows_of(data / "measure" / "ref_wikidata_disamb.jsonl.gz"))
+    ]
+
+
+def evenly(pairs: Sequence[Pair], limit: int | None) -> list[Pair]:
+    """At most `limit` of a sequence, evenly spread over it."""
+    if limit is None or len(pairs) <= limit:
+        return list(pairs)
+    return [pairs[number * len(pairs) // limit] for number in range(limit)]
+
+
+def entailment_scores(model: EncoderModel, pairs: Sequence[Pair]) -> dict[str, Any]:
+    """Accuracy over the classes that a set has, and the AUCs of support and of contradiction.
+
+    A set that does not tell contradiction from silence is scored on support against the rest.
+    """
+    logits: dict[int, Any] = {}
+    for sequence, outputs in model.logits([(pair.first, pair.second) for pair in pairs]):
+        logits.setdefault(sequence.pair, outputs.entail)  # the first part, as in training
+    labels = sorted({pair.label for pair in pairs})
+    right = []
+    for number, pair in enumerate(pairs):
+        if NOT_SUPPORTS in labels:
+            right.append((int(np.argmax(logits[number])) == SUPPORTS) == (pair.label == SUPPORTS))
+        else:
+            right.append(labels[int(np.argmax(logits[number][labels]))] == pair.label)
+    scores: dict[str, Any] = {"n": len(pairs), "accuracy": round(float(np.mean(right)), 4)}
+    for name, label in (("auc_support", SUPPORTS), ("auc_contradiction", CONTRADICTS)):
+        values = [against_rest(logits[number], label) for number in range(len(pairs))]
+        auc = area(values, [pair.label == label for pair in pairs])
+        scores[name] = None if auc is None else round(auc, 4)
+    return scores
+
+
+def sameness_scores(model: EncoderModel, pairs: Sequence[Pair]) -> dict[str, Any]:
+    """The AUC of sameness, both orders averaged as at work."""
+    judge, names, values = EncoderJudge(model), {}, []
+    for pair in pairs:
+        name, _, first = pair.first.removeprefix("About: ").partition("\n")
+        names.setdefault(name, []).append((Passage(text=first), Passage(text=pair.second), pair.label))
+    labels = []
+    for name, some in names.items():
+        values += judge.same(name, [(first, second) for first, second, _ in some])
+        labels += [label == 1 for *_, label in some]
+    auc = area(values, labels)
+    right = np.mean([(value >= 0.5) == label for value, label in zip(values, labels, strict=True)])
+    return {
+        "n": len(pairs),
+        "same": sum(labels),
+        "auc": None if auc is None else round(auc, 4),
+        "accuracy": round(float(right), 4),
+    }
