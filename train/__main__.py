@@ -19,12 +19,12 @@ def parser() -> argparse.ArgumentParser:
     default = os.environ.get("DISPUTATIO_DATA", ROOT.parent / "shared" / "data")
     every = argparse.ArgumentParser(add_help=False)
     every.add_argument("--data", type=Path, default=Path(default), help="folder of the data sets")
-    every.add_argument("--out", type=Path, default=ROOT / "out" / "train" / "encoder", help="folder of the run")
+    every.add_argument(
+        "--out", type=Path, default=ROOT / "out" / "train" / "encoder", help="folder of the run"
+    )
     every.add_argument("--threads", type=int, default=2)
     verbs = top.add_subparsers(dest="verb", required=True)
-    read = verbs.add_parser(
-        "encoder", parents=[every], help="train the heads read, entail and same"
-    )
+    read = verbs.add_parser("encoder", parents=[every], help="train the heads read, entail and same")
     read.add_argument("--precision", choices=("auto", "float32", "bfloat16"), default="auto")
     read.add_argument(
         "--until", type=int, help="stop after this step, to be resumed (with other options, too)"

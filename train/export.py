@@ -123,7 +123,7 @@ def export(
     out.mkdir(parents=True, exist_ok=True)
     openvino.save_model(model, str(out / GRAPH), compress_to_fp16=False)
     (out / TOKENIZER).write_bytes(tokenizer)
-    about: dict[str, Any] = {"length": length, "eight_bits": precision, "read": [1, 1, 0]}
+    about: dict[str, Any] = {"length": length, "eight_bits": precision, "read": [1, 1, 0, 0]}
     about |= {name: [1, 0] for name in ("supports", "contradicts", "same")}
     write_about(out, about)
     write_about(out, about | calibrated(EncoderModel(out, threads=2), dev, pairs))
@@ -133,9 +133,11 @@ def export(
 def calibrated(model: EncoderModel, dev: Sequence[Example], pairs: Sequence[Pair]) -> dict[str, Numbers]:
     """The weights of the logits of each head in the log-odds of what it says, fitted on kept examples."""
     asked = [(example.question, Passage(text=example.text, title=example.title)) for example in dev]
-    scores = [(reading.margin, reading.logit) for reading in EncoderReader(model).read_pairs(asked)]
+    scores = [scores for _, scores in EncoderReader(model).scored(asked)]
     weights = {"read": _weights(scores, [bool(example.spans) for example in dev])}
-    logits = {sequence.pair: out for sequence, out in model.logits([(one.first, one.second) for one in pairs])}
+    logits = {
+        sequence.pair: out for sequence, out in model.logits([(one.first, one.second) for one in pairs])
+    }
     entail = [number for number, pair in enumerate(pairs) if pair.head == "entail"]
     for name, label in (("supports", SUPPORTS), ("contradicts", CONTRADICTS)):
         # A set that tells only support from the rest says nothing about contradiction.

@@ -75,7 +75,8 @@ class Judging:
     """Pairs of texts: *entail* (claim and passage) or *same* (two passages)."""
 
     def __init__(self, head: Head, reading: Reading, data: Path, base: Path, plan: Plan) -> None:
-        self.name, self.plan, self.reading = head, plan, reading
+        self.name: str = head
+        self.plan, self.reading = plan, reading
         self.tokenizer = tokenizer_of((base / TOKENIZER).read_bytes(), plan.length)
         self.tokenizer.enable_truncation(plan.length, strategy="longest_first")
         sides: dict[str, list[Pair]] = {"train": [], "dev": [], "test": []}

@@ -44,8 +44,10 @@ class Settings(BaseSettings):
     )
     query_prefix: str | None = Field(None, description="before each query, for an openai: embedder")
     passage_prefix: str | None = Field(None, description="before each passage, for an openai: embedder")
-    encoder: str = Field("none", description="folder of a trained reader of passages, or none")
-    entailment: str = Field("model", description="model, or the folder of an ONNX cross-encoder")
+    encoder: str = Field("default", description="trained encoder: default, its zip file or folder, or none")
+    entailment: str = Field(
+        "auto", description="who judges claims: auto, model, encoder, or folder of an ONNX cross-encoder"
+    )
     journal: str = Field("default", description="file of the calls made, default, or none")
     replay: bool = Field(False, description="answer from the journal alone")
     cache: Path | None = Field(None, description="where models and the journal are kept")

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from disputatio import calling
 from disputatio.calling import Cancel
 from disputatio.errors import InputError, MissingPart
-from disputatio.protocols import LLM, Embedder, Entailment, PassageReader, Reranker, Retriever
+from disputatio.protocols import LLM, Embedder, Entailment, PassageReader, Reranker, Retriever, Sameness
 from disputatio.text import content_id
 from disputatio.trace import Trace, call_key, prompt_hash
 from disputatio.types import (
@@ -44,7 +44,8 @@ class Kit:
 
     `model` serves every role that `roles` does not name. `sources` has what is known of
     the sources by name. `reader` reads passages without a language model.
-    `entailment` is None where the judge's model is to be asked, `reranker` where
+    `entailment` is None where the judge's model is to be asked, `sameness` where nobody tells whether
+    passages are about the same thing, `reranker` where
     the model is to say how well a passage fits, `embedder` where passages are compared by their words.
     `elsewhere` is a second place to search, as a function of a query and how many passages are wanted;
     without one that is `retriever` again. `beliefs` has, by question, what the model was found to hold of
@@ -56,6 +57,7 @@ class Kit:
     retriever: Retriever | None = None
     reader: PassageReader | None = None
     entailment: Entailment | None = None
+    sameness: Sameness | None = None
     reranker: Reranker | None = None
     embedder: Embedder | None = None
     elsewhere: Elsewhere | None = None
@@ -139,7 +141,7 @@ class Kit:
             return []
         if self.reader is None:
             raise MissingPart(
-                "reading without a language model needs a trained reader: set encoder to its folder"
+                "reading without a language model needs the trained encoder: leave encoder at default"
             )
         extractions = [
             replace(extraction, passage=passage.id)
@@ -152,6 +154,14 @@ class Kit:
             probabilities=[round(extraction.probability, 4) for extraction in extractions],
         )
         return extractions
+
+    def same(self, question: str, pairs: Sequence[tuple[Passage, Passage]]) -> list[float | None]:
+        """How likely the passages of each pair are about the same thing; None where nobody tells."""
+        if self.sameness is None or not pairs:
+            return [None] * len(pairs)
+        scores = self.sameness.same(question, pairs)
+        self.trace.keep_judgements("same", [(first.id, second.id) for first, second in pairs], scores)
+        return list(scores)
 
     def search(
         self,

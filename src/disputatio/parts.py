@@ -14,10 +14,13 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from disputatio.config import Say, Settings, read_settings
+from disputatio.encoder.judge import EncoderJudge
+from disputatio.encoder.model import SHIPPED, EncoderModel
+from disputatio.encoder.reader import EncoderReader
 from disputatio.errors import ConfigError, InputError, UnknownName
-from disputatio.kit import Kit
+from disputatio.kit import NO_MODEL, Kit
 from disputatio.llm import catalogue
-from disputatio.protocols import LLM, Embedder, Entailment, MinimalLLM, PassageReader, Retriever
+from disputatio.protocols import LLM, Embedder, Entailment, MinimalLLM, Retriever
 
 KINDS = ("local", "openai", "scripted", "none")
 
@@ -42,12 +45,14 @@ def build_kit(
     named = partial(_journalled, settings=settings, journal=journal, say=say, progress=progress)
     objects = {role: own_model(part, settings, journal) for role, part in (roles or {}).items()}
     names = {role: named(name) for role, name in settings.role.items() if role not in objects}
+    encoder = open_encoder(settings.encoder)
     return Kit(
         model=named(settings.model) if model is None else own_model(model, settings, journal),
         roles={**names, **objects},
         retriever=retriever,
-        reader=open_reader(settings.encoder),
-        entailment=_entailment(settings),
+        reader=None if encoder is None else EncoderReader(encoder),
+        entailment=_entailment(settings, encoder),
+        sameness=None if encoder is None else EncoderJudge(encoder),
         embedder=_late_embedder(settings, say, progress) if embedder is None else embedder,
     )
 
@@ -200,18 +205,22 @@ def cache_folder(settings: Settings) -> Path:
     return settings.cache or catalogue.cache_folder()
 
 
-def open_reader(folder: str) -> PassageReader | None:
-    """The trained reader of a folder, None for `none`; raises `InputError` where a file is missing."""
-    if folder == "none":
+def open_encoder(name: str) -> EncoderModel | None:
+    """The trained encoder of a name: `default`, a zip file or a folder; None for `none`.
+
+    Raises `InputError` where a file is missing.
+    """
+    return None if name == "none" else EncoderModel(SHIPPED if name == "default" else Path(name))
+
+
+def _entailment(settings: Settings, encoder: EncoderModel | None) -> Entailment | None:
+    """Who judges claims, None for the language model; `auto` is the encoder where there is none."""
+    if settings.entailment == "model" or (settings.entailment == "auto" and settings.model != NO_MODEL):
         return None
-    from disputatio.encoder.reader import EncoderReader
-
-    return EncoderReader(Path(folder))
-
-
-def _entailment(settings: Settings) -> Entailment | None:
-    if settings.entailment == "model":
-        return None
+    if settings.entailment in ("auto", "encoder"):
+        if encoder is None and settings.entailment == "encoder":
+            raise ConfigError("entailment = encoder needs an encoder: set encoder to default, or to its file")
+        return None if encoder is None else EncoderJudge(encoder)
     from disputatio.attribution.cross_encoder import CrossEncoder
 
     return CrossEncoder(Path(settings.entailment))

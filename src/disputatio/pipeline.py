@@ -97,6 +97,7 @@ def _basis(
         extractions={
             question: tuple(extractions.values()) for question, extractions in kit.trace.extractions.items()
         },
+        judgements=dict(sorted(kit.trace.judgements.items())),
         beliefs={event["question"]: event["nats"] for event in events if event["event"] == "belief"},
     )
 

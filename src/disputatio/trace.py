@@ -70,13 +70,22 @@ def call_key(role: str, prompt: Prompt, settings: Sampling | Sequence[str]) -> s
     return content_id("k", role, prompt_hash(prompt), json.dumps(how, default=dict))
 
 
+def judgement_key(relation: str, first: str, second: str) -> str:
+    """The name of a judgement on two texts among those of one question.
+
+    >>> judgement_key("entails", "a", "b") == judgement_key("entails", "b", "a")
+    False
+    """
+    return content_id("j", relation, first, second)
+
+
 @dataclass(slots=True)
 class Trace:
     """Events in order, and the usage of every model call made for one question.
 
     `keep_text` keeps prompts and replies in full; `listener` hears each event as it happens, and so do
-    those that `listening` adds. `calls`, `searches`, `extractions` and the passages
-    `found` are kept for the answer's basis.
+    those that `listening` adds. `calls`, `searches`, `extractions`, `judgements` and the
+    passages `found` are kept for the answer's basis.
     """
 
     keep_text: bool = False
@@ -87,6 +96,7 @@ class Trace:
     searches: list[PastSearch] = field(default_factory=list, repr=False)
     found: dict[str, Passage] = field(default_factory=dict, repr=False)
     extractions: dict[str, dict[str, Extraction]] = field(default_factory=dict, repr=False)
+    judgements: dict[str, float] = field(default_factory=dict, repr=False)
     _more: list[Listener] = field(default_factory=list, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
     _start: float = field(default_factory=time.perf_counter, repr=False)
@@ -128,6 +138,15 @@ class Trace:
         with self._lock:
             read = self.extractions.setdefault(question, {})
             read.update((extraction.passage, extraction) for extraction in extractions)
+
+    def keep_judgements(
+        self, relation: str, pairs: Iterable[tuple[str, str]], scores: Iterable[float]
+    ) -> None:
+        """Keep what a judge that is no language model holds of pairs of texts."""
+        with self._lock:
+            keys = [judgement_key(relation, *pair) for pair in pairs]
+            # A judge that leaves out pairs is told by who asked it.
+            self.judgements.update(zip(keys, scores, strict=False))
 
     def spend(self, usages: Iterable[Usage]) -> None:
         """Count what a batch of calls cost."""

@@ -194,15 +194,15 @@ class Reply(Serialisable):
 class Extraction:
     """What an encoder reads in a `passage` (its id): `answer` is `text[start:end]` of it.
 
-    `probability`, that the passage answers at all, was calibrated from `margin` and `logit`."""
+    `probability`, that the passage answers at all, is calibrated; `certainty` is the mean log-probability of
+    the answer's first and last token."""
 
     answer: str
     start: int
     end: int
     probability: float
     passage: str = ""
-    margin: float = 0.0
-    logit: float = 0.0
+    certainty: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -327,9 +327,8 @@ class PastCall:
 class Basis:
     """What an answer was made from, so that it can be decided again without asking a model.
 
-    `options` are the strategy's; `sources` those of the passages found, and one other where any is known;
-    `passages` were found and not read. `extractions` and `beliefs` are by question; a belief is how much
-    likelier than its rivals the model itself held an answer, in nats.
+    `options` are the strategy's, `sources` those of the passages found and one other where any is known;
+    `passages` were found and not read. By question: `extractions`, `beliefs` (in nats over the rivals).
     """
 
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -340,6 +339,7 @@ class Basis:
     searches: tuple[PastSearch, ...] = ()
     calls: tuple[PastCall, ...] = ()
     extractions: Mapping[str, tuple[Extraction, ...]] = field(default_factory=dict)
+    judgements: Mapping[str, float] = field(default_factory=dict)
     beliefs: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
 

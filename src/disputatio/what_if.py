@@ -19,7 +19,7 @@ from disputatio.errors import MustAskAgain, NotRecorded, UnknownName
 from disputatio.kit import Kit
 from disputatio.pipeline import load_strategy, read_options, strategy_names
 from disputatio.protocols import SearchOptions
-from disputatio.trace import call_key
+from disputatio.trace import call_key, judgement_key
 from disputatio.types import (
     Answer,
     Capabilities,
@@ -66,11 +66,14 @@ def without(
     )
     missed: dict[str, None] = {}
     past = _PastSearches(searches=searches, found=found, missed=missed)
+    judgements = _PastJudgements(basis.judgements, missed) if basis.judgements else None
     kit = _PastKit(
         model=_PastCalls(name=answer.model),
         retriever=past,
         elsewhere=past.elsewhere if any(search.elsewhere for search in searches) else None,
         reader=_PastExtractions(extractions=basis.extractions),
+        entailment=judgements,
+        sameness=judgements,
         beliefs=basis.beliefs,
         sources=known,
         results={call.key: call.result for call in basis.calls},
@@ -214,6 +217,34 @@ class _PastExtractions:
         if any(passage.id not in known for passage in passages):
             raise MustAskAgain("the reader would have to read something new")
         return [known[passage.id] for passage in passages]
+
+
+@dataclass(frozen=True, slots=True)
+class _PastJudgements:
+    """A judge (`Entailment`, `Contradiction`, `Sameness`) that says again what it said of pairs of texts."""
+
+    judgements: Mapping[str, float]
+    missed: dict[str, None]
+
+    def entails(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        """The recorded probabilities; raises `NotRecorded` for a pair that is new."""
+        return self._recorded("entails", pairs)
+
+    def contradicts(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        """The same for contradiction."""
+        return self._recorded("contradicts", pairs)
+
+    def same(self, _: str, pairs: Sequence[tuple[Passage, Passage]]) -> list[float]:
+        """The same for passages about one thing, by their ids."""
+        return self._recorded("same", [(first.id, second.id) for first, second in pairs])
+
+    def _recorded(self, relation: str, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        scores = [self.judgements.get(judgement_key(relation, *pair)) for pair in pairs]
+        known = [score for score in scores if score is not None]
+        if len(known) < len(pairs):
+            self.missed["judge"] = None
+            raise NotRecorded("the judge was not asked this before (judge)")
+        return known
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -34,14 +34,18 @@ def doctor(capsys: Capture, *words: str) -> tuple[Run, dict[str, dict[str, str]]
     return done, {check["name"]: check for check in done.json["checks"]}
 
 
-def test_without_a_language_model_a_trained_reader_is_needed(capsys: Capture, workspace: Path) -> None:
+def test_without_a_language_model_the_trained_encoder_is_needed(capsys: Capture, workspace: Path) -> None:
     _, checks = doctor(capsys, "--model", "none")
     assert checks["model none"]["state"] == "ok"
+    assert checks["encoder"]["detail"].startswith("encoder:")
+    config = workspace / "disputatio.toml"
+    config.write_text('encoder = "none"\n')
+    checks = doctor(capsys, "--model", "none")[1]
     assert checks["encoder"]["state"] == "broken"
-    assert "set encoder to its folder" in checks["encoder"]["detail"]
-    (workspace / "disputatio.toml").write_text('encoder = "reader"\n')
-    assert "a reader needs reader.xml there" in doctor(capsys, "--model", "none")[1]["encoder"]["detail"]
-    (workspace / "disputatio.toml").write_text(f'encoder = "{write_model(workspace / "reader")}"\n')
+    assert "leave encoder at default" in checks["encoder"]["detail"]
+    config.write_text('encoder = "reader"\n')
+    assert "an encoder needs" in doctor(capsys, "--model", "none")[1]["encoder"]["detail"]
+    config.write_text(f'encoder = "{write_model(workspace / "reader")}"\n')
     assert doctor(capsys, "--model", "none")[1]["encoder"]["detail"].startswith("encoder:")
 
 

@@ -113,14 +113,23 @@ def write_pairs(data: Path) -> None:
     """The pairs of entailment and sameness in their published shapes, a few rows each."""
     labels = ("entailment", "contradiction", "neutral")
     claims = [
-        {"claim": "anna sang", "evidence": f"anna sang {number} .", "label": labels[number % 3], "page": f"p{number}"}
+        {
+            "claim": "anna sang",
+            "evidence": f"anna sang {number} .",
+            "label": labels[number % 3],
+            "page": f"p{number}",
+        }
         for number in range(60)
     ]
     write_rows(data / "train" / "nli_fm2.jsonl.gz", claims)
     told = [
-        {"premise": f"bruno won {number} .", "hypothesis": "bruno won", "label": ("entailment", "not_entailment")[number % 2]}
+        {
+            "premise": f"bruno won {number} .",
+            "hypothesis": "bruno won",
+            "label": ("entailment", "not_entailment")[number % 2],
+        }
         for number in range(60)
-    ]  # fmt: skip
+    ]
     write_rows(data / "train" / "nli_fever_rte_dev.jsonl.gz", told)
     for name in ("snli_test", "vitaminc_test", "anli_dev", "climate_fever"):
         write_rows(data / "measure" / f"nli_{name}.jsonl.gz", claims[:6])
@@ -130,13 +139,21 @@ def write_pairs(data: Path) -> None:
     write_rows(
         data / "train" / "ref_ecbplus_pairs.jsonl.gz",
         [
-            {"a": "anna sang", "b": "bruno sang", "mention_a": "sang", "mention_b": "sang", "same": number % 2, "topic": str(number)}
+            {
+                "a": "anna sang",
+                "b": "bruno sang",
+                "mention_a": "sang",
+                "mention_b": "sang",
+                "same": number % 2,
+                "topic": str(number),
+            }
             for number in range(60)
         ],
     )  # fmt: skip
     patent = {"name": "Anna Gold", "org": "Silver", "place": "Paris", "title": "Title", "abstract": "gold"}
     write_rows(
-        data / "train" / "ref_patent_namesakes_texts.jsonl.gz", [{"id": "p1", **patent}, {"id": "p2", **patent}]
+        data / "train" / "ref_patent_namesakes_texts.jsonl.gz",
+        [{"id": "p1", **patent}, {"id": "p2", **patent}],
     )
     write_rows(
         data / "train" / "ref_patent_namesakes_pairs.jsonl.gz",
@@ -147,7 +164,10 @@ def write_pairs(data: Path) -> None:
     )
     write_rows(
         data / "measure" / "ref_wikidata_disamb.jsonl.gz",
-        [{"name": "paris", "a": "anna sang in paris", "b": "rome", "same": number % 2} for number in range(4)],
+        [
+            {"name": "paris", "a": "anna sang in paris", "b": "rome", "same": number % 2}
+            for number in range(4)
+        ],
     )
 
 
@@ -174,7 +194,7 @@ def write_tokenizer(folder: Path) -> Path:
 def write_model(folder: Path, *, length: int = 32) -> Path:
     """An encoder that takes the token of the highest number for the answer, and is surer the higher it is.
 
-    What supports a claim holds "gold", what contradicts it "silver"; two texts with "rome" are about the same.
+    What supports a claim holds "gold", what contradicts it "silver"; two texts with "rome" are the same.
     """
     import openvino
     from openvino import opset13 as ops
@@ -201,7 +221,7 @@ def write_model(folder: Path, *, length: int = 32) -> Path:
     openvino.save_model(model, str(folder / "encoder.xml"), compress_to_fp16=False)
     about = {
         "length": length,
-        "read": [0.0, 0.1, -21.0],
+        "read": [0.0, 0.1, 0.0, -21.0],
         "supports": [1.0, 0.0],
         "contradicts": [1.0, 0.0],
         "same": [1.0, -4.5],

@@ -28,7 +28,9 @@ def folder(tmp_path: Path) -> Path:
 
 
 def _one(folder: Path, text: str, *answers: str, length: int = 64, title: str = "") -> Features | None:
-    [features] = features_of(tokenizer_of((folder / TOKENIZER).read_bytes(), length), [example(text, *answers, title=title)])
+    [features] = features_of(
+        tokenizer_of((folder / TOKENIZER).read_bytes(), length), [example(text, *answers, title=title)]
+    )
     return features
 
 
@@ -101,7 +103,11 @@ def test_stored_features_are_read_back_as_they_were(folder: Path, tmp_path: Path
         example("rome", title="gold"),
         example("silver won .", "silver"),
     ]
-    features = [one for one in features_of(tokenizer_of((folder / TOKENIZER).read_bytes(), 64), some) if one is not None]
+    features = [
+        one
+        for one in features_of(tokenizer_of((folder / TOKENIZER).read_bytes(), 64), some)
+        if one is not None
+    ]
     store(tmp_path / "epoch.npz", features)
     back = stored(tmp_path / "epoch.npz")
     assert [one.spans for one in back] == [one.spans for one in features]

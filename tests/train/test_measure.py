@@ -25,7 +25,7 @@ PASSAGE = Passage(text="Anna Gold sang in paris.")
 
 
 def _read(text: str, probability: float, *answers: str, kind: str = "right") -> tuple[Asked, Extraction]:
-    reading = Extraction(answer=text, start=0, end=len(text), margin=0.0, logit=0.0, probability=probability)
+    reading = Extraction(answer=text, start=0, end=len(text), probability=probability)
     return Asked(question="Who?", passage=PASSAGE, answers=answers, kind=kind), reading
 
 

@@ -1,4 +1,4 @@
-"""Pairs for the judging heads: labels from the sets, claims from questions, sides that keep groups together."""
+"""Pairs for the judging heads: labels of the sets, claims made of questions, groups on one side."""
 
 from __future__ import annotations
 
@@ -21,12 +21,16 @@ from train.pairs import (
     side_of,
 )
 
+SETS = ("fm2", "fever_rte_dev")
+YEARS = ("1901", "1950", "1980", "1977")
 TEXT = "Anna Gold sang in Paris in 1962. The hall was built by Bruno Silver."
 
 
 def test_labels_of_two_and_of_three_classes_are_told_apart(tmp_path: Path) -> None:
     pairs = entailment_pairs(write_data(tmp_path) / "train")
-    labels = {name: {pair.label for pair in pairs if pair.dataset == name} for name in ("fm2", "fever_rte_dev")}
+    labels = {
+        name: {pair.label for pair in pairs if pair.dataset == name} for name in ("fm2", "fever_rte_dev")
+    }
     assert labels == {"fm2": {SUPPORTS, CONTRADICTS, SILENT}, "fever_rte_dev": {SUPPORTS, NOT_SUPPORTS}}
 
 
@@ -49,7 +53,10 @@ def test_namesakes_are_not_told_by_equal_answers(tmp_path: Path) -> None:
     pairs = namesake_pairs(tmp_path / "dev.jsonl", ["train"])
     assert {pair.label for pair in pairs} == {0, 1}
     shared = Counter(
-        (pair.label, any(year in pair.first and year in pair.second for year in ("1901", "1950", "1980", "1977")))
+        (
+            pair.label,
+            any(year in pair.first and year in pair.second for year in ("1901", "1950", "1980", "1977")),
+        )
         for pair in pairs
     )
     for label in (0, 1):
@@ -63,8 +70,14 @@ def test_rows_kept_for_the_report_give_no_pairs_to_train_on(tmp_path: Path) -> N
 
 @pytest.mark.parametrize(
     ("kind", "label"),
-    [("supported", SUPPORTS), ("other", CONTRADICTS), ("substituted", CONTRADICTS), ("kept", SUPPORTS), ("silent", SILENT)],
-)  # fmt: skip
+    [
+        ("supported", SUPPORTS),
+        ("kept", SUPPORTS),
+        ("other", CONTRADICTS),
+        ("substituted", CONTRADICTS),
+        ("silent", SILENT),
+    ],
+)
 def test_a_claim_has_the_label_of_how_it_was_made(kind: str, label: int) -> None:
     examples = [
         example(TEXT, "Anna Gold", title="Paris", id="1"),

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from disputatio.attribution.entailment import ModelJudge, scores_of
+from disputatio.attribution.entailment import judge_of, scores_of
 from disputatio.kit import Kit
 from disputatio.text import one_line
 from disputatio.types import Passage
@@ -93,4 +93,4 @@ def judged(pairs: Sequence[tuple[str, str]], kit: Kit) -> list[float]:
 
     Raises `LLMError`; `NoLogprobs` if the judge's model gives no log-probabilities.
     """
-    return scores_of((kit.entailment or ModelJudge(kit)).entails, pairs)
+    return scores_of(judge_of(kit).entails, pairs)

@@ -1,7 +1,7 @@
 """The default entailment judge: a model that answers with one word.
 
 Its score is P(yes) / (P(yes) + P(no)), from the log-probabilities of one generated token under the chat
-template that generation uses. A cross-encoder (`cross_encoder.py`) can replace it.
+template that generation uses. A trained encoder or a cross-encoder can replace it.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from disputatio.errors import BatchFault, ConfigError, NoLogprobs
 from disputatio.kit import Kit, chat
+from disputatio.protocols import Contradiction, Entailment
 from disputatio.text import fence, one_line
 from disputatio.types import CitationVerdict
 
@@ -66,6 +67,34 @@ class ModelJudge:
         ]
         choices = self.kit.choose("judge", prompts, ("Yes", "No"))
         return [odds_to_probability(*choice.logprobs) for choice in choices]
+
+
+@dataclass(frozen=True, slots=True)
+class KitJudge:
+    """The kit's own judge; the trace keeps its scores, so that the question can be decided again."""
+
+    kit: Kit
+    judge: Entailment
+
+    def entails(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        """For each (premise, hypothesis) the judge's probability of entailment."""
+        return self._kept("entails", self.judge.entails, pairs)
+
+    def contradicts(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        """The same for contradiction; 0 if the judge cannot tell it."""
+        if not isinstance(self.judge, Contradiction):
+            return [0.0] * len(pairs)
+        return self._kept("contradicts", self.judge.contradicts, pairs)
+
+    def _kept(self, relation: str, judgement: Judgement, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        scores = judgement(pairs)
+        self.kit.trace.keep_judgements(relation, pairs, scores)
+        return scores
+
+
+def judge_of(kit: Kit) -> ModelJudge | KitJudge:
+    """Who judges entailment: the kit's own judge, or without one the model that plays that role."""
+    return ModelJudge(kit) if kit.entailment is None else KitJudge(kit, kit.entailment)
 
 
 def scores_of(judge: Judgement, pairs: Sequence[tuple[str, str]]) -> list[float]:

@@ -11,10 +11,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from disputatio.attribution.citations import render, renumber
-from disputatio.attribution.entailment import CONTRADICTED, SUPPORTED, ModelJudge, scores_of, verdict_of
+from disputatio.attribution.entailment import (
+    CONTRADICTED,
+    SUPPORTED,
+    Judgement,
+    judge_of,
+    scores_of,
+    verdict_of,
+)
 from disputatio.attribution.statements import spelled_out
 from disputatio.kit import Kit
-from disputatio.protocols import Contradiction
 from disputatio.text import find_quote, sentences
 from disputatio.types import Answer, Citation, Claim, Conflict, Passage, Position
 from disputatio.values import states
@@ -47,7 +53,7 @@ def verified(claims: Sequence[Claim], passages: Sequence[Passage], kit: Kit) -> 
     A claim without citations is unsupported. Raises `NoLogprobs` if the judge's model gives no
     log-probabilities, `LLMError` for other faults of it, `ConfigError` if the judge leaves out pairs.
     """
-    judge = kit.entailment or ModelJudge(kit)
+    judge = judge_of(kit)
     known = {passage.id: passage for passage in passages}
     texts = [claim.text for claim in claims]
     stated = [spelled_out(text, before) for text, before in zip(texts, ["", *texts], strict=False)]
@@ -68,9 +74,8 @@ def verified(claims: Sequence[Claim], passages: Sequence[Passage], kit: Kit) -> 
     ]
     for at, score in zip(uncertain, scores_of(judge.entails, joint_pairs), strict=True):
         best[at] = max(best[at], score)
-    contradicting = _contradicting(
-        judge, pairs, [n for n, (at, _) in enumerate(cited) if best[at] < SUPPORTED]
-    )
+    uncertain_pairs = [n for n, (at, _) in enumerate(cited) if best[at] < SUPPORTED]
+    contradicting = _contradicting(judge.contradicts, pairs, uncertain_pairs)
     checked = []
     for at, claim in enumerate(claims):
         numbers = [n for n, (owner, _) in enumerate(cited) if owner == at]
@@ -128,11 +133,11 @@ def _placed(citation: Citation, known: Mapping[str, Passage]) -> Citation | None
     return replace(citation, quote=passage.text[start:end], start=start, end=end)
 
 
-def _contradicting(judge: object, pairs: Sequence[tuple[str, str]], numbers: Sequence[int]) -> set[int]:
-    """The numbers of those pairs that contradict; none if the judge cannot detect contradictions."""
-    if not isinstance(judge, Contradiction):
-        return set()
-    scores = scores_of(judge.contradicts, [pairs[n] for n in numbers])
+def _contradicting(
+    judgement: Judgement, pairs: Sequence[tuple[str, str]], numbers: Sequence[int]
+) -> set[int]:
+    """The numbers of those pairs that contradict."""
+    scores = scores_of(judgement, [pairs[n] for n in numbers])
     return {n for n, score in zip(numbers, scores, strict=True) if score > CONTRADICTED}
 
 

@@ -149,7 +149,7 @@ def _model(name: str) -> Check:
     if kind == "scripted":
         return Check(name=f"model {name}", state="ok", detail="replies from a script; no model is called")
     if name == "none":
-        detail = "no language model: a trained reader (encoder) reads, and nothing is written or judged"
+        detail = "no language model: the trained encoder reads and judges, and nothing is written"
         return Check(name="model none", state="ok", detail=detail)
     from disputatio.llm import catalogue
     from disputatio.llm.model_names import what_to_write
@@ -164,16 +164,16 @@ def _embedder(name: str) -> Check:
     return _catalogued(f"embedder {name}", name)
 
 
-def _encoder(folder: str) -> Check:
-    """Whether the trained reader of passages is complete."""
+def _encoder(name: str) -> Check:
+    """Whether the trained encoder is complete."""
     from disputatio.errors import InputError
-    from disputatio.parts import open_reader
+    from disputatio.parts import open_encoder
 
     try:
-        reader = open_reader(folder)
-        if reader is not None:
-            return Check(name="encoder", state="ok", detail=f"{reader.name} in {folder}")
-        detail = "not set, and --model none reads with it: set encoder to its folder (make train makes one)"
+        encoder = open_encoder(name)
+        if encoder is not None:
+            return Check(name="encoder", state="ok", detail=f"{encoder.name} in {encoder.path}")
+        detail = "is switched off, and --model none reads with it: leave encoder at default"
     except (InputError, OSError) as error:
         detail = str(error)
     return Check(name="encoder", state="broken", detail=detail)

@@ -1,10 +1,11 @@
-"""Judging by the encoder: whether a passage supports or contradicts a claim, and whether two passages are about the same."""
+"""Judging by the encoder: what a passage says of a claim, and whether two passages are about the same."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from disputatio.encoder.model import EncoderModel, Logits, head_of, probability
 from disputatio.types import Passage
@@ -16,7 +17,7 @@ class EncoderJudge:
     """What an encoder holds of pairs of texts (`Entailment`, `Contradiction`, `Sameness`).
 
     A long premise is judged in overlapping parts, of which the most decided counts, as in AlignScore (Zha et
-    al. 2023). Pairs that were judged last are kept, since support and contradiction are asked one after the other.
+    al. 2023). Pairs that were judged last are kept, since support and contradiction are asked in turn.
     """
 
     def __init__(self, model: EncoderModel) -> None:
@@ -37,7 +38,7 @@ class EncoderJudge:
         return [contradicts for _, contradicts in self._judge(pairs)]
 
     def same(self, question: str, pairs: Sequence[tuple[Passage, Passage]]) -> list[float]:
-        """For each pair of passages the probability that what they say on the question is about the same thing.
+        """For each pair the probability that what both say on the question is about the same thing.
 
         Both orders are asked and their log-odds averaged.
         """
@@ -82,7 +83,7 @@ def about(question: str, text: str) -> str:
     return f"About: {question}\n{text}"
 
 
-def against_rest(logits: Sequence[float], wanted: int) -> float:
+def against_rest(logits: Sequence[float] | NDArray[np.float32], wanted: int) -> float:
     """The log-odds of a class against the others.
 
     >>> against_rest([0.0, -50.0, 0.0], 0)

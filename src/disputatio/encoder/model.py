@@ -1,7 +1,7 @@
 """A trained encoder at work: its file, its tokenizer, and the logits of its heads for pairs of texts.
 
-`train/` makes it: BERT's architecture (Devlin et al. 2019, arXiv 1810.04805) in the size of MiniLM-L6, with heads
-for reading, entailment and sameness. It is a zip file or a folder with the same files in it.
+`train/` makes it: BERT's architecture (Devlin et al. 2019, arXiv 1810.04805) in the size of MiniLM-L6, with
+heads for reading, entailment and sameness. It is a zip file or a folder with the same files in it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Numbers = tuple[float, ...]
 class About:
     """How an encoder was trained and calibrated.
 
-    `length` is the most tokens of a sequence. `read` has the weights of margin, logit and 1 in the log-odds
+    `length` is the most tokens of a sequence. `read` has the weights of a reading's scores and 1 in the log-odds
     that a passage answers; `supports`, `contradicts` and `same` the weights of a head's logit and 1.
     """
 
@@ -49,7 +49,7 @@ class About:
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """Two texts as one sequence of tokens; `pair` numbers the pair, of which a long one has several sequences.
+    """Two texts as one sequence of tokens; a long pair has several, each with the number of the `pair`.
 
     `body` are the places of tokens of the second text, `offsets` their characters in it.
     """
@@ -63,7 +63,7 @@ class Encoded:
 
 @dataclass(frozen=True, slots=True)
 class Logits:
-    """The outputs for a sequence: of each token as first and last of an answer, and one row of each other head."""
+    """The outputs for a sequence: each token as first and last of an answer, and the other heads' rows."""
 
     starts: NDArray[np.float32]
     ends: NDArray[np.float32]
@@ -97,7 +97,7 @@ class EncoderModel:
     def logits(self, pairs: Sequence[tuple[str, str]]) -> Iterator[tuple[Encoded, Logits]]:
         """Every sequence of pairs of texts with the model's outputs, in any order.
 
-        Of the first text at most half a sequence is read; the second, where it is longer, in overlapping parts.
+        Of the first text at most half a sequence is read; a longer second one in overlapping parts.
         """
         with self._lock:
             request, tokenizer = self._load()
@@ -114,7 +114,9 @@ class EncoderModel:
                 import openvino
             except ImportError as absent:
                 raise MissingDependency(absent.name or "openvino", "local") from absent
-            tokenizer = tokenizer_of(self._files[TOKENIZER], self.about.length, overlap=self.about.length // 4)
+            tokenizer = tokenizer_of(
+                self._files[TOKENIZER], self.about.length, overlap=self.about.length // 4
+            )
             settings: dict[str, Any] = {"INFERENCE_PRECISION_HINT": "f32"}
             if self._threads:
                 settings["INFERENCE_NUM_THREADS"] = self._threads
@@ -233,7 +235,7 @@ def _about(path: Path, content: bytes) -> About:
             name: tuple(float(value) for value in about[name])
             for name in ("read", "supports", "contradicts", "same")
         }
-        if [len(numbers[name]) for name in numbers] != [3, 2, 2, 2]:
+        if [len(numbers[name]) for name in numbers] != [4, 2, 2, 2]:
             raise ValueError("calibration")
         return About(length=int(about["length"]), **numbers)
     except (ValueError, KeyError, TypeError) as error:

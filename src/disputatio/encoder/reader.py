@@ -1,6 +1,6 @@
-"""Reading by the encoder: the span of a passage that answers a question, and whether the passage answers at all.
+"""Reading by the encoder: the span of a passage that answers a question, and whether it answers at all.
 
-The span is that with the highest sum of logits, as BERT reads SQuAD 2.0 (Devlin et al. 2019, arXiv 1810.04805).
+The span is that with the highest sum of logits, as BERT reads SQuAD 2.0 (Devlin et al. 2019, 1810.04805).
 """
 
 from __future__ import annotations
@@ -10,11 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from disputatio.encoder.model import EncoderModel, Encoded, Logits, head_of, probability
+from disputatio.encoder.model import Encoded, EncoderModel, Logits, head_of, probability
 from disputatio.types import Extraction, Passage
 
 MOST_TOKENS = 30  # of an answer
 NOTHING = -50.0  # the logit of what cannot be
+
+# How far the span's logits lie above those of "no answer", the logit of answering, the span's certainty.
+Scores = tuple[float, float, float]
 
 
 class EncoderReader:
@@ -34,33 +37,42 @@ class EncoderReader:
 
     def read_pairs(self, pairs: Sequence[tuple[str, Passage]]) -> list[Extraction]:
         """One extraction a question and passage, in order; a long passage is read in overlapping parts."""
-        best: dict[int, Extraction] = {}
+        return [extraction for extraction, _ in self.scored(pairs)]
+
+    def scored(self, pairs: Sequence[tuple[str, Passage]]) -> list[tuple[Extraction, Scores]]:
+        """The same, each with what its probability was made of."""
+        best: dict[int, tuple[Extraction, Scores]] = {}
         texts = [(question, head_of(passage.title) + passage.text) for question, passage in pairs]
         for sequence, logits in self.model.logits(texts):
-            extraction = self._extraction(sequence, logits, pairs[sequence.pair][1])
+            scored = self._extraction(sequence, logits, pairs[sequence.pair][1])
             known = best.get(sequence.pair)
-            if known is None or extraction.probability > known.probability:
-                best[sequence.pair] = extraction
+            if known is None or scored[0].probability > known[0].probability:
+                best[sequence.pair] = scored
         return [best[number] for number in range(len(pairs))]
 
-    def _extraction(self, sequence: Encoded, logits: Logits, passage: Passage) -> Extraction:
+    def _extraction(
+        self, sequence: Encoded, logits: Logits, passage: Passage
+    ) -> tuple[Extraction, Scores]:
         shift = len(head_of(passage.title))
         legal = sequence.body[sequence.offsets[sequence.body, 0] >= shift]  # the title is no answer
         start = end = 0
-        margin = NOTHING
+        margin = certainty = NOTHING
         if len(legal):
             first, last, score = best_span(logits.starts[legal], logits.ends[legal])
             start = int(sequence.offsets[legal[first], 0]) - shift
             end = int(sequence.offsets[legal[last], 1]) - shift
             margin = score - float(logits.starts[0] + logits.ends[0])
-        return Extraction(
+            total = np.logaddexp.reduce(logits.starts[legal]) + np.logaddexp.reduce(logits.ends[legal])
+            certainty = float(score - total) / 2
+        scores = (margin, logits.answers, certainty)
+        extraction = Extraction(
             answer=passage.text[start:end],
             start=start,
             end=end,
-            probability=probability(self.model.about.read, margin, logits.answers),
-            margin=margin,
-            logit=logits.answers,
+            probability=probability(self.model.about.read, *scores),
+            certainty=certainty,
         )
+        return extraction, scores
 
 
 def best_span(starts: Any, ends: Any, most_tokens: int = MOST_TOKENS) -> tuple[int, int, float]:
