@@ -210,7 +210,9 @@ def open_encoder(name: str) -> EncoderModel | None:
 
     Raises `InputError` where a file is missing.
     """
-    return None if name == "none" else EncoderModel(SHIPPED if name == "default" else Path(name))
+    if name == "default":
+        return EncoderModel(SHIPPED) if SHIPPED.exists() else None
+    return None if name == "none" else EncoderModel(Path(name))
 
 
 def _entailment(settings: Settings, encoder: EncoderModel | None) -> Entailment | None:

@@ -25,10 +25,9 @@ class Source(Serialisable):
     """Who published passages, and how reliable it has proved to be.
 
     `reliability` is the probability that it is right when it answers, None where nothing is known;
-    `low` and `high` are its 95 % interval. It was right in `agreed` of the `answered` out of
-    `questions` put to it, by the estimate of the day `updated`; older evidence may count as
-    fractions. Sources of one `group` do not speak independently (copies, shared lies); empty for
-    one that stands alone. `stale` when its passages have changed since.
+    `low` and `high` are its 95 % interval. It was right in `agreed` of the `answered` out of `questions`
+    put to it, by the estimate of the day `updated`; older evidence may count as fractions. Sources of one
+    `group` do not speak independently (copies, shared lies); `stale` when its passages have changed since.
     """
 
     name: str
@@ -235,7 +234,7 @@ class Claim(Serialisable):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Position(Serialisable):
-    """One answer that some passages gave, what became of it, and why.
+    """One answer that some passages gave, what became of it, and why; `aliases` are its other forms.
 
     `weight` is what its votes count for; `probability` how likely it is right, None where a strategy
     does not know; `moved` by how much each later step (belief, debate) moved its log-odds.
@@ -245,6 +244,7 @@ class Position(Serialisable):
     verdict: PositionVerdict
     cause: Cause
     subject: str = ""
+    aliases: tuple[str, ...] = ()
     probability: float | None = None
     passages: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()

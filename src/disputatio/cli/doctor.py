@@ -77,7 +77,7 @@ def checked(settings: Settings, *, index_named: bool = False) -> Iterator[Check]
     if settings.embedder != "none":
         yield _embedder(settings.embedder)
     if settings.encoder != "none" or settings.model == "none":
-        yield _encoder(settings.encoder)
+        yield _encoder(settings.encoder, needed=settings.model == "none")
     yield _disk(settings)
     base_url = os.environ.get("OPENAI_BASE_URL", "").strip()
     if base_url:
@@ -164,7 +164,7 @@ def _embedder(name: str) -> Check:
     return _catalogued(f"embedder {name}", name)
 
 
-def _encoder(name: str) -> Check:
+def _encoder(name: str, *, needed: bool) -> Check:
     """Whether the trained encoder is complete."""
     from disputatio.errors import InputError
     from disputatio.parts import open_encoder
@@ -173,7 +173,8 @@ def _encoder(name: str) -> Check:
         encoder = open_encoder(name)
         if encoder is not None:
             return Check(name="encoder", state="ok", detail=f"{encoder.name} in {encoder.path}")
-        detail = "is switched off, and --model none reads with it: leave encoder at default"
+        detail = "is not here, and --model none reads with it: leave encoder at default"
+        return Check(name="encoder", state="broken" if needed else "missing", detail=detail)
     except (InputError, OSError) as error:
         detail = str(error)
     return Check(name="encoder", state="broken", detail=detail)

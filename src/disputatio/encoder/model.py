@@ -36,8 +36,8 @@ Numbers = tuple[float, ...]
 class About:
     """How an encoder was trained and calibrated.
 
-    `length` is the most tokens of a sequence. `read` has the weights of a reading's scores and 1 in the log-odds
-    that a passage answers; `supports`, `contradicts` and `same` the weights of a head's logit and 1.
+    `length` is the most tokens of a sequence. `read` has the weights of a reading's scores and 1 in the
+    log-odds that a passage answers; `supports`, `contradicts` and `same` the weights of a head's logit and 1.
     """
 
     length: int

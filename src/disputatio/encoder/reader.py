@@ -50,9 +50,7 @@ class EncoderReader:
                 best[sequence.pair] = scored
         return [best[number] for number in range(len(pairs))]
 
-    def _extraction(
-        self, sequence: Encoded, logits: Logits, passage: Passage
-    ) -> tuple[Extraction, Scores]:
+    def _extraction(self, sequence: Encoded, logits: Logits, passage: Passage) -> tuple[Extraction, Scores]:
         shift = len(head_of(passage.title))
         legal = sequence.body[sequence.offsets[sequence.body, 0] >= shift]  # the title is no answer
         start = end = 0

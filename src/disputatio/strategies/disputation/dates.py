@@ -85,10 +85,14 @@ def as_written(question: str, answer: str, text: str) -> str:
     if bare_words(answer) != bare_words(answer[date.start : date.end]):
         return answer
     same = [other for other in dates(text) if date.within(other)]
-    fuller = [other for other in same if other.day] or [other for other in same if other.month]
+    # Figures alone ("1862-01-01") are how tables fill in a year of which no more is known.
+    written = [other for other in same if not text[other.start : other.end][0:5].endswith("-")]
     if date.day is not None:
-        fuller = same
-    return text[fuller[0].start : fuller[0].end] if fuller else answer
+        return text[written[0].start : written[0].end] if written else answer
+    fuller = [other for other in written if other.day] or [other for other in written if other.month]
+    # Several days of one year are of several events: which is meant is not known.
+    is_one = len({(other.month, other.day) for other in fuller}) == 1
+    return text[fuller[0].start : fuller[0].end] if is_one else answer
 
 
 def _matches(form: re.Pattern[str], text: str) -> Iterator[Date]:

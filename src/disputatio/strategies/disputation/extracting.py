@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from disputatio.agents.replies import echoes
 from disputatio.attribution.citations import quote_span
 from disputatio.kit import Kit
-from disputatio.strategies.disputation.dates import as_written
+from disputatio.strategies.disputation.form import asked_form
 from disputatio.strategies.disputation.hearing import testify
 from disputatio.strategies.disputation.testimony import Testimony
 from disputatio.types import Extraction, Passage, Reply
@@ -58,7 +58,7 @@ def _testimony(
     """An extraction as a testimony; without `answers` the passage is taken to say nothing."""
     reply = Reply(passages=(passage.id,), round=turn)
     if answers and extraction.answer.strip() and not echoes(question, extraction.answer):
-        answer = as_written(question, extraction.answer.strip(), passage.text)
+        answer = asked_form(question, extraction.answer.strip(), passage.text)
         span = quote_span(passage, answer)
         reply = Reply(
             passages=(passage.id,),

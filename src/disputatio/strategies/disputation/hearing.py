@@ -18,7 +18,7 @@ from disputatio.agents.replies import echoes, parse_object, shown, stands_in
 from disputatio.attribution.citations import quote_span
 from disputatio.errors import ReplyError
 from disputatio.kit import Kit, chat
-from disputatio.strategies.disputation.dates import as_written
+from disputatio.strategies.disputation.form import asked_form
 from disputatio.strategies.disputation.standing import Side
 from disputatio.strategies.disputation.testimony import Testimony, grounded_subject
 from disputatio.text import fence, is_unknown, one_line
@@ -118,7 +118,7 @@ def as_testimony(question: str, passage: Passage, completion: Completion, *, tur
         raw=completion.text,
     )
     if not is_unknown(answer) and stands_in(passage, answer) and not echoes(question, answer):
-        answer = as_written(question, answer, passage.text)
+        answer = asked_form(question, answer, passage.text)
         span = quote_span(passage, answer)
         quote = passage.text[slice(*span)] if span else ""
         reply = replace(reply, answer=answer, quote=quote)

@@ -120,6 +120,7 @@ def conflict_of_rulings(rulings: Sequence[Ruling]) -> Conflict:
         Position(
             answer=ruling.side.answer,
             subject=subject_of(ruling.side),
+            aliases=ruling.side.aliases,
             verdict=ruling.verdict,
             cause=ruling.cause,
             probability=round(ruling.side.probability, 4),

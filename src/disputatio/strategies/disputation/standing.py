@@ -61,6 +61,15 @@ class Side:
         return [testimony.passage for testimony in self.testimonies]
 
     @property
+    def aliases(self) -> tuple[str, ...]:
+        """The other forms in which its passages give the answer, as met."""
+        forms = {
+            str(canonical(testimony.answer)): testimony.answer for testimony in reversed(self.testimonies)
+        }
+        forms.pop(str(canonical(self.answer)), None)
+        return tuple(reversed(forms.values()))
+
+    @property
     def probability(self) -> float:
         """How likely the answer is right, in (0, 1)."""
         return 1 / (1 + math.exp(-max(self.log_odds, -500.0)))

@@ -1,0 +1,110 @@
+"""The form of an answer: of what a passage says, as much as the question asks for.
+
+Readers give too much ("6,306 as of the 2020 census", "22 October 1885 – 8 July 1955") or too little ("1868" of
+"18 December 1868"). Rules on the kind of answer wanted mend this; what they leave alone stays as read.
+"""
+
+from __future__ import annotations
+
+import re
+
+from disputatio.strategies.disputation.dates import as_written, dates
+from disputatio.text import bare_words, one_line
+
+_YEAR = re.compile(r"\b(?:which|what)\s+year\b|\byear\s*\??$", re.IGNORECASE)
+_BEGINS = re.compile(
+    r"\b(?:born|birth|birthday|founded|established|begin|began|start(?:ed)?|opened)\b", re.IGNORECASE
+)
+_ENDS = re.compile(r"\b(?:die[ds]?|death|end(?:ed)?|closed|dissolved)\b", re.IGNORECASE)
+_WHEN = re.compile(r"\b(?:when|dates?|days?|born|birthday)\b", re.IGNORECASE)
+_HOW_MANY = re.compile(r"\b(?:how\s+many|population|number\s+of)\b", re.IGNORECASE)
+_PLACE = re.compile(
+    r"\b(?:which|what)\s+(?P<kind>city|town|village|state|province|county|country|nation)\b", re.IGNORECASE
+)
+_NATION = frozenset({"united states", "usa", "us", "united kingdom", "uk", "canada", "australia", "india"})
+_FIGURE = re.compile(r"\d[\d.,  ]*(?:\s(?:thousand|million|billion)\b)?", re.IGNORECASE)
+_OPEN, _CLOSED = "([{", ")]}"
+
+
+def asked_form(question: str, answer: str, text: str) -> str:
+    """The part of an answer, or the fuller notation of its passage's `text`, that the question asks for.
+
+    >>> asked_form("What year was the act passed?", "in 1848 and came into force later", "")
+    '1848'
+    >>> asked_form("What is the birth date of Roche?", "22 October 1885 – 8 July 1955", "")
+    '22 October 1885'
+    >>> asked_form("What is the population of Dell?", "6,306 as of the 2020 census, up from 4,284", "")
+    '6,306'
+    >>> asked_form("In which state is the market?", "Iowa, United States", "")
+    'Iowa'
+    >>> asked_form("Who sang?", "Dr. Dre (War Music) Mixtape by Dr. Dre", "")
+    'Dr. Dre'
+    """
+    tidy = trimmed(answer)
+    if not tidy:
+        return one_line(answer)
+    part = _moment(question, tidy) or _count(question, tidy) or _place(question, tidy) or tidy
+    return as_written(question, part, text)
+
+
+def trimmed(answer: str) -> str:
+    """An answer on one line, without brackets that nothing closes, and once where it stands at both ends.
+
+    >>> trimmed("basketball) is a sport"), trimmed("Anna Berg ("), trimmed("Berg (Ada)")
+    ('basketball', 'Anna Berg', 'Berg (Ada)')
+    """
+    line = one_line(answer.strip().partition("\n")[0])
+    depth = 0
+    for number, letter in enumerate(line):
+        depth += (letter in _OPEN) - (letter in _CLOSED)
+        if depth < 0:
+            line = line[:number]
+            break
+    if depth > 0:
+        line = line[: max(line.rfind(letter) for letter in _OPEN)]
+    words = line.split()
+    for size in range(len(words) // 2, 0, -1):
+        if bare_words(" ".join(words[:size])) == bare_words(" ".join(words[-size:])):
+            return " ".join(words[:size]).strip(" ,;:")
+    return line.strip(" ,;:")
+
+
+def _moment(question: str, answer: str) -> str | None:
+    """The year, or the one date of several, that the question asks for; a date alone stays as it is written."""
+    found = dates(answer)
+    if len(found) == 1 and bare_words(answer) == bare_words(answer[found[0].start : found[0].end]):
+        return None
+    if _YEAR.search(question):
+        years = {date.year for date in found}
+        return str(years.pop()) if len(years) == 1 else None
+    if len(found) != 2 or not _WHEN.search(question):
+        return None
+    first, last = found
+    begins, ends = bool(_BEGINS.search(question)), bool(_ENDS.search(question))
+    if begins == ends:
+        return None
+    date = first if begins else last
+    return answer[date.start : date.end]
+
+
+def _count(question: str, answer: str) -> str | None:
+    """The figure that an answer begins with, where a number is asked for and more than a unit follows."""
+    figure = _FIGURE.match(answer)
+    if figure is None or not _HOW_MANY.search(question) or len(answer[figure.end() :].split()) < 2:
+        return None
+    return figure[0].strip(" ,.")
+
+
+def _place(question: str, answer: str) -> str | None:
+    """The part of a place between commas that is of the kind asked for."""
+    asked = _PLACE.search(question)
+    parts = [part.strip() for part in answer.split(",")]
+    if asked is None or not 2 <= len(parts) <= 3 or not all(parts):
+        return None
+    kind = asked["kind"].casefold()
+    if kind in ("city", "town", "village"):
+        return parts[0]
+    nation = " ".join(bare_words(parts[-1])) in _NATION
+    if kind in ("country", "nation"):
+        return parts[-1]
+    return parts[-2] if nation else parts[-1]
