@@ -11,16 +11,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from disputatio.config import Say, Settings, read_settings
-from disputatio.encoder.judge import EncoderJudge
-from disputatio.encoder.model import SHIPPED, EncoderModel
-from disputatio.encoder.reader import EncoderReader
 from disputatio.errors import ConfigError, InputError, UnknownName
 from disputatio.kit import NO_MODEL, Kit
 from disputatio.llm import catalogue
 from disputatio.protocols import LLM, Embedder, Entailment, MinimalLLM, Retriever
+
+if TYPE_CHECKING:
+    from disputatio.encoder.model import EncoderModel
 
 KINDS = ("local", "openai", "scripted", "none")
 
@@ -45,15 +45,12 @@ def build_kit(
     named = partial(_journalled, settings=settings, journal=journal, say=say, progress=progress)
     objects = {role: own_model(part, settings, journal) for role, part in (roles or {}).items()}
     names = {role: named(name) for role, name in settings.role.items() if role not in objects}
-    encoder = open_encoder(settings.encoder)
     return Kit(
         model=named(settings.model) if model is None else own_model(model, settings, journal),
         roles={**names, **objects},
         retriever=retriever,
-        reader=None if encoder is None else EncoderReader(encoder),
-        entailment=_entailment(settings, encoder),
-        sameness=None if encoder is None else EncoderJudge(encoder),
         embedder=_late_embedder(settings, say, progress) if embedder is None else embedder,
+        **_encoder_parts(settings),
     )
 
 
@@ -210,22 +207,41 @@ def open_encoder(name: str) -> EncoderModel | None:
 
     Raises `InputError` where a file is missing.
     """
+    from disputatio.encoder import model
+
     if name == "default":
-        return EncoderModel(SHIPPED) if SHIPPED.exists() else None
-    return None if name == "none" else EncoderModel(Path(name))
+        return model.EncoderModel(model.SHIPPED) if model.SHIPPED.exists() else None
+    return None if name == "none" else model.EncoderModel(Path(name))
 
 
-def _entailment(settings: Settings, encoder: EncoderModel | None) -> Entailment | None:
-    """Who judges claims, None for the language model; `auto` is the encoder where there is none."""
-    if settings.entailment == "model" or (settings.entailment == "auto" and settings.model != NO_MODEL):
-        return None
-    if settings.entailment in ("auto", "encoder"):
-        if encoder is None and settings.entailment == "encoder":
+def _encoder_parts(settings: Settings) -> dict[str, Any]:
+    """What of a kit the trained encoder is: its reader, judge of sameness, and of claims if it is to be.
+
+    `entailment = auto` leaves claims to the language model where there is one.
+    """
+    encoder = open_encoder(settings.encoder)
+    own = settings.entailment == "encoder" or (settings.entailment == "auto" and settings.model == NO_MODEL)
+    if settings.entailment not in ("auto", "model", "encoder"):
+        from disputatio.attribution.cross_encoder import CrossEncoder
+
+        judge: Entailment | None = CrossEncoder(Path(settings.entailment))
+    elif encoder is None:
+        if settings.entailment == "encoder":
             raise ConfigError("entailment = encoder needs an encoder: set encoder to default, or to its file")
-        return None if encoder is None else EncoderJudge(encoder)
-    from disputatio.attribution.cross_encoder import CrossEncoder
+        return {}
+    else:
+        judge = None
+    if encoder is None:
+        return {"entailment": judge}
+    from disputatio.encoder.judge import EncoderJudge
+    from disputatio.encoder.reader import EncoderReader
 
-    return CrossEncoder(Path(settings.entailment))
+    own_judge = EncoderJudge(encoder)
+    return {
+        "reader": EncoderReader(encoder),
+        "sameness": own_judge,
+        "entailment": own_judge if own else judge,
+    }
 
 
 def _open_journal(settings: Settings) -> Any:

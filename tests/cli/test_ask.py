@@ -61,8 +61,8 @@ def test_json_is_one_object_of_the_documented_fields_and_nothing_else(capsys: Ca
     assert list(claim["citations"][0]) == cited
     assert list(answer["conflict"]) == ["kind", "positions"]
     names = [
-        "answer", "subject", "verdict", "cause", "reason", "probability", "passages", "sources", "weight",
-        "moved", "details",
+        "answer", "subject", "verdict", "cause", "reason", "aliases", "probability", "passages", "sources",
+        "weight", "moved", "details",
     ]  # fmt: skip
     assert list(answer["conflict"]["positions"][0]) == names
     assert answer["read"] == {"found": 4, "read": 4, "failed": 0, "set_aside": 0}
@@ -378,10 +378,10 @@ def test_an_index_is_opened_once_and_with_the_embedder_it_was_made_with(
     opened: list[Path] = []
     attach = Index._attach
 
-    def noted(self: Index) -> object:
+    def noted(self: Index, *, check: bool = False) -> object:
         if self._parts is None:
             opened.append(self.path)
-        return attach(self)
+        return attach(self, check=check)
 
     monkeypatch.setattr(Index, "_attach", noted)
     done = ask(capsys, "--index", "docs.index", "--json")  # no embedder is here, and none is needed

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from disputatio import parts
+from disputatio.encoder import model as encoder_model
 from tests.shell import Run, run, write_passages
 from tests.train.material import write_model
 
@@ -38,7 +38,7 @@ def doctor(capsys: Capture, *words: str) -> tuple[Run, dict[str, dict[str, str]]
 def test_without_a_language_model_the_trained_encoder_is_needed(
     capsys: Capture, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parts, "SHIPPED", write_model(workspace / "shipped"))
+    monkeypatch.setattr(encoder_model, "SHIPPED", write_model(workspace / "shipped"))
     _, checks = doctor(capsys, "--model", "none")
     assert checks["model none"]["state"] == "ok"
     assert checks["encoder"]["detail"].startswith("encoder:")
