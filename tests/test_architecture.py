@@ -15,7 +15,7 @@ LINES = 400
 LINES_OF_A_STRATEGY = 600  # where an algorithm, its prompts and its parsers read better whole
 
 GROUND = (
-    *("calling", "causes", "dates", "errors", "presenting", "protocols", "text", "trace", "types"),
+    *("calling", "causes", "counts", "dates", "errors", "presenting", "protocols", "text", "trace", "types"),
     "values",
 )
 _BELOW = frozenset({"ground", "kit"})

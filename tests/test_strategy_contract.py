@@ -15,10 +15,12 @@ from typing import Any, Unpack
 
 import pytest
 
+from disputatio import pipeline
 from disputatio.errors import MissingPart, ReplyError
 from disputatio.kit import Kit
 from disputatio.protocols import Search, SearchOptions
 from disputatio.text import is_unknown
+from disputatio.trace import Trace
 from disputatio.types import (
     Answer,
     Capabilities,
@@ -309,6 +311,47 @@ def test_an_answer_is_never_read_out_of_a_reply_that_breaks_its_contract(name: s
     except ReplyError:
         return
     assert answer.answers == ()
+
+
+class Faltering(Parrot):
+    """A model whose every nth reply breaks its contract; `broken` counts them."""
+
+    def __init__(self, every: int) -> None:
+        super().__init__()
+        self.every, self.said, self.broken = every, 0, 0
+
+    def complete(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
+        completions = super().complete(prompts, sampling)
+        for number, completion in enumerate(completions):
+            self.said += 1
+            # Prose is what an explanation is asked for: there it is no breach.
+            if self.said % self.every == 0 and sampling.schema:
+                self.broken += 1
+                completions[number] = dataclasses.replace(completion, text='{"answer": "18')
+        return completions
+
+
+@pytest.mark.parametrize("every", [1, 2, 3, 5])
+@each_strategy
+def test_replies_that_cannot_be_used_are_told_with_the_answer(name: str, every: int) -> None:
+    model, trace = Faltering(every), Trace()
+    kit = Kit(model=model, reader=Highlighter(), retriever=Hand(BENIGN))
+    try:
+        answer = pipeline.ask(QUESTION, kit=kit, strategy=name, trace=trace)
+    except ReplyError:
+        return
+    assert answer.read is not None
+    assert bool(answer.read.faults) == bool(model.broken), "a fault is told, and none is invented"
+    assert answer.read.found == answer.read.read + answer.read.failed + answer.read.set_aside
+    assert answer.to_dict()["read"]["faults"] == answer.read.faults
+    assert trace.events[-1]["read"] == dataclasses.asdict(answer.read)
+    if answer.read.failed:
+        assert answer.conflict.kind != "none" or not answer.conflict.positions
+        assert "could not be read" in str(answer)
+        assert "the passages agree" not in str(answer)
+        assert answer.certificate is None or answer.certificate.unread
+    elif answer.read.faults and answer.passages:
+        assert "could not be used" in str(answer)
 
 
 @pytest.mark.parametrize("reply", NO_ANSWER)

@@ -15,10 +15,10 @@ import pkgutil
 import types
 import typing
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any, Literal
 
-from disputatio.attribution.audit import audit, reading_of
+from disputatio.attribution.audit import audit, reading_of, reckoned
 from disputatio.errors import ConfigError, InputError, UnknownName
 from disputatio.kit import Kit
 from disputatio.trace import Trace
@@ -63,7 +63,6 @@ def ask(
     kit.trace.note("strategy", name=name, options=shown, question=question, model=kit.model.name)
     answer = replace(run(question, kit, **chosen), strategy=name, model=kit.model.name)
     answer = audit(answer, kit, verify=verify, strict=strict)
-    kit.trace.note("answer", answers=list(answer.answers), abstained=answer.abstained)
     basis = replace(
         _basis(answer, kit, kit.trace.searches[searches:], kit.trace.events[begun:]),
         options=shown,
@@ -72,8 +71,11 @@ def ask(
         # By key, as calls finish in any order.
         calls=tuple(sorted({call.key: call for call in kit.trace.calls[calls:]}.values(), key=_key)),
     )
-    read = reading_of(answer, (hit.passage for search in basis.searches for hit in search.hits))
-    return replace(answer, usage=kit.trace.usage(), read=read, basis=basis)
+    found = (hit.passage for search in basis.searches for hit in search.hits)
+    faults = sum(event["event"] == "fault" for event in kit.trace.events[begun:])
+    read = reading_of(answer, found, faults=faults)
+    kit.trace.note("answer", answers=list(answer.answers), abstained=answer.abstained, read=asdict(read))
+    return reckoned(replace(answer, usage=kit.trace.usage(), basis=basis), read)
 
 
 def _key(call: PastCall) -> str:

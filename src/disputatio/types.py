@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from disputatio.causes import Cause
+from disputatio.counts import Certificate, Reading
 from disputatio.presenting import Presentable, Serialisable, decided_without, reason_of
 
 Abstention = Literal["no_evidence", "conflict", "fault"]
@@ -263,34 +264,6 @@ class Conflict(Serialisable):
 
     kind: ConflictKind = "none"
     positions: tuple[Position, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Certificate(Serialisable):
-    """How many liars an answer survives: `owners` is the smallest number of owners whose lie would change it.
-
-    Counted exactly over the `voters` owners that were heard; `names` is one such set. `corrupted` is how
-    many passages may be corrupted without changing the answer, where that is provable.
-    """
-
-    owners: int
-    voters: int
-    names: tuple[str, ...] = ()
-    corrupted: int | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
-    """What became of the passages that a question's searches found.
-
-    Of `found` passages the answer's agents `read` some, every reply on others `failed`, and the rest were
-    `set_aside`: not put to an agent, or judged to be of no use.
-    """
-
-    found: int
-    read: int
-    failed: int
-    set_aside: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

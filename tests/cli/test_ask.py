@@ -65,7 +65,7 @@ def test_json_is_one_object_of_the_documented_fields_and_nothing_else(capsys: Ca
         "weight", "moved", "details",
     ]  # fmt: skip
     assert list(answer["conflict"]["positions"][0]) == names
-    assert answer["read"] == {"found": 4, "read": 4, "failed": 0, "set_aside": 0}
+    assert answer["read"] == {"found": 4, "read": 4, "failed": 0, "set_aside": 0, "faults": 0}
     counts = ["calls", "prompt_tokens", "cached_tokens", "completion_tokens", "seconds"]
     assert list(answer["usage"]) == counts
     assert all(

@@ -9,7 +9,8 @@ import pytest
 
 from disputatio.causes import Cause, Rival, Support
 from disputatio.cli.screen import Waiting, show_answer
-from disputatio.types import Answer, Certificate, Citation, CitationVerdict, Claim, Conflict, Position
+from disputatio.counts import Certificate
+from disputatio.types import Answer, Citation, CitationVerdict, Claim, Conflict, Position
 from tests.rendering.answers import FERRY
 
 VOTE = Answer(
@@ -66,6 +67,7 @@ def test_the_certificate_is_in_the_json_and_null_where_there_is_none() -> None:
         "voters": 4,
         "names": ["a.example", "b.example"],
         "corrupted": None,
+        "unread": 0,
     }
     assert Answer(question="Who?", abstained="no_evidence").to_dict()["certificate"] is None
 

@@ -16,11 +16,12 @@ from disputatio.agents.replies import why_none
 from disputatio.attribution.clusters import Clusters
 from disputatio.attribution.compared_votes import lost_vote, won_vote
 from disputatio.causes import Cause, CauseKind, Rival, Support
+from disputatio.counts import Certificate
 from disputatio.kit import Kit
 from disputatio.reliability.certificate import certify
 from disputatio.reliability.owner_votes import rule
 from disputatio.reliability.weighted_vote import weighted_vote
-from disputatio.types import Answer, Certificate, Conflict, ConflictKind, Position, PositionVerdict
+from disputatio.types import Answer, Conflict, ConflictKind, Position, PositionVerdict
 from disputatio.values import is_yes_or_no
 
 
@@ -64,7 +65,8 @@ def decide_by_owner(
     ruling = next(rulings)
     while not ruling.earned and (later := next(rulings, None)) is not None:
         ruling = later
-    certificate = certify(ruling.choices, ruling.weights, ruling.names)
+    opponents = _unheard(replies, ruling.weights, kit)
+    certificate = certify(ruling.choices, ruling.weights, ruling.names, unread=opponents)
     return _verdict(
         replies, clusters, ruling.choices, ruling.weights, ruling.winner, certificate, kit, grouped=True
     )
@@ -162,8 +164,17 @@ def _certified(
             return None
         cast[name] = (vote, sum_ + weight)
     return certify(
-        [choice for choice, _ in cast.values()], [weight for _, weight in cast.values()], tuple(cast)
+        [choice for choice, _ in cast.values()],
+        [weight for _, weight in cast.values()],
+        tuple(cast),
+        unread=_unheard(replies, weights, kit),
     )
+
+
+def _unheard(replies: Sequence[SourceReply], weights: Sequence[float], kit: Kit) -> list[float]:
+    """One vote for each voice whose reply could not be used, as heavy as the heaviest of all."""
+    heaviest = max(map(float, weights), default=0.0)
+    return [heaviest] * len({voice(reply, kit) for reply in replies if reply.reply.fault})
 
 
 def _position(

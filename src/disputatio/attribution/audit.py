@@ -14,10 +14,11 @@ from disputatio.attribution.citations import cite, render, renumber
 from disputatio.attribution.positions import conflict_of, last_replies
 from disputatio.attribution.statements import statements
 from disputatio.attribution.verification import FAILED, resolved, strictly, verified
+from disputatio.counts import Reading
 from disputatio.errors import NoLogprobs
 from disputatio.kit import Kit
 from disputatio.text import bare_words, find_quote, sentences
-from disputatio.types import Answer, Claim, Conflict, Position, Reading, Reply
+from disputatio.types import Answer, Claim, Conflict, Position, Reply
 from disputatio.values import states
 
 _REPORTED = re.compile(
@@ -66,25 +67,54 @@ def audit(answer: Answer, kit: Kit, *, verify: bool = True, strict: bool = False
     return strictly(audited) if strict else audited
 
 
-def reading_of(answer: Answer, found_ids: Iterable[str]) -> Reading:
+def reading_of(answer: Answer, found_ids: Iterable[str], *, faults: int = 0) -> Reading:
     """How many of the passages that an answer's searches found were read, failed or set aside.
 
-    A passage is read if the answer names it and at least one reply on it is not a fault.
+    A passage is read if the answer names it and at least one reply on it is not a fault. `faults` are the
+    replies that could not be used and that the answer does not keep.
 
     >>> from disputatio.types import Passage
     >>> broken, good = Reply(passages=("a",), fault="cut off"), Reply(passages=("b",), answer="7")
     >>> passages = (Passage(id="a", text="A"), Passage(id="b", text="B"))
     >>> reading_of(Answer(question="?", passages=passages, replies=(broken, good)), ["a", "b", "c"])
-    Reading(found=3, read=1, failed=1, set_aside=1)
+    Reading(found=3, read=1, failed=1, set_aside=1, faults=1)
     """
     named = {passage.id for passage in answer.passages}
-    replied = {name for reply in answer.replies if not reply.fault for name in reply.passages}
-    broken = {name for reply in answer.replies if reply.fault for name in reply.passages}
-    failed = broken - replied
+    failed = unread(answer.replies)
+    faults += sum(bool(reply.fault) for reply in answer.replies)
     all_ids = named | set(found_ids) | failed
     read = len(named - failed)
     set_aside = len(all_ids) - read - len(failed)
-    return Reading(found=len(all_ids), read=read, failed=len(failed), set_aside=set_aside)
+    return Reading(found=len(all_ids), read=read, failed=len(failed), set_aside=set_aside, faults=faults)
+
+
+def unread(replies: Iterable[Reply]) -> set[str]:
+    """The passages on which no reply could be used."""
+    replied: set[str] = set()
+    broken: set[str] = set()
+    for reply in replies:
+        (broken if reply.fault else replied).update(reply.passages)
+    return broken - replied
+
+
+def reckoned(answer: Answer, read: Reading) -> Answer:
+    """The answer with what was read of its passages; what could not be read may oppose it.
+
+    Passages of which some could not be read are not said to agree, and a certificate that has not counted
+    these as opponents is lowered by one owner and one passage for each.
+    """
+    conflict, certificate = answer.conflict, answer.certificate
+    if read.failed and conflict.kind == "none" and conflict.positions:
+        conflict = replace(conflict, kind="unresolved")
+    if read.failed and certificate is not None and not certificate.unread:
+        corrupted = None if certificate.corrupted is None else max(certificate.corrupted - read.failed, 0)
+        certificate = replace(
+            certificate,
+            owners=max(certificate.owners - read.failed, 0),
+            corrupted=corrupted,
+            unread=read.failed,
+        )
+    return replace(answer, read=read, conflict=conflict, certificate=certificate)
 
 
 def divided(claims: Sequence[Claim]) -> tuple[Claim, ...]:

@@ -142,6 +142,8 @@ def ask(
     if unwritten is not None:
         complain(f"--trace {trace} could not be written: {unwritten.strerror}")
         raise typer.Exit(3)
+    if answer.abstained == "fault":
+        raise typer.Exit(3)  # no answer came, and not for want of evidence
     raise typer.Exit(1 if strict and answer.abstained else 0)
 
 

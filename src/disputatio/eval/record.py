@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from disputatio.counts import Reading
 from disputatio.types import Abstention, Usage
 
 
@@ -14,7 +15,8 @@ class Record:
     """What one strategy did on one example; `fault` is empty unless a model or network failed.
 
     `judged` holds a judge's verdicts by metric, where there was one: the grade (None where it is unscored,
-    and then the reason), the margin and the log-probabilities.
+    and then the reason), the margin and the log-probabilities. `read` counts the passages found, read,
+    failed and set aside, and the replies that could not be used; None in records of earlier versions.
     """
 
     example: str
@@ -32,3 +34,4 @@ class Record:
     model: str = ""
     retrievals: int | None = None
     judged: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    read: Reading | None = None

@@ -6,13 +6,14 @@ owners do not move. The certificate is the smallest number of owners whose lies 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from disputatio.counts import Certificate
 from disputatio.errors import InputError
-from disputatio.types import Certificate
 
 
 def certify(
@@ -21,33 +22,40 @@ def certify(
     names: Sequence[str] = (),
     *,
     corrupted: int | None = None,
+    unread: Sequence[float] = (),
 ) -> Certificate | None:
     """The certificate of one question's vote; None if nobody answered.
 
     `choices[i]` is the cluster of owner i, -1 if it did not vote. Clusters are numbered in the order met and
     a tie goes to the lowest, as in `weighted_vote`. `weights` are the weights of the vote; if all are zero,
-    every voter counts 1. `names` are the owners' names. Raises `InputError` if the three have different
-    lengths or a weight is negative or not finite.
+    every voter counts 1. `names` are the owners' names. `unread` has the weights of owners that could not be
+    heard: they are taken to back whichever answer the liars back. Raises `InputError` if the three have
+    different lengths or a weight is negative or not finite.
 
     >>> certify([0, 0, 0, 0, 1], [1, 1, 1, 1, 1], ["a", "b", "c", "d", "e"])
-    Certificate(owners=2, voters=5, names=('a', 'b'), corrupted=None)
+    Certificate(owners=2, voters=5, names=('a', 'b'), corrupted=None, unread=0)
+    >>> certify([0, 0], [1, 1], ["a", "b"], unread=[1, 1, 1])
+    Certificate(owners=0, voters=2, names=(), corrupted=None, unread=3)
     """
     if len(choices) != len(weights) or (names and len(names) != len(choices)):
         raise InputError("a certificate needs one choice, one weight and one name an owner")
-    if not all(0 <= weight < float("inf") for weight in weights):
+    if not all(0 <= weight < float("inf") for weight in (*weights, *unread)):
         raise InputError("a certificate needs weights that are finite and not negative")
     voters = [i for i, choice in enumerate(choices) if choice >= 0]
     if not voters:
         return None
     power = [float(weights[i]) for i in voters]
+    against = math.fsum(unread)
     if not any(power):
-        power = [1.0] * len(voters)
-    fall = _smallest([choices[i] for i in voters], power)
+        power, against = [1.0] * len(voters), float(len(unread))
+    fall = _smallest([choices[i] for i in voters], power, against)
     liars = tuple(names[voters[i]] for i in fall) if names else ()
-    return Certificate(owners=len(fall), voters=len(voters), names=liars, corrupted=corrupted)
+    return Certificate(
+        owners=len(fall), voters=len(voters), names=liars, corrupted=corrupted, unread=len(unread)
+    )
 
 
-def _smallest(choices: list[int], power: list[float]) -> tuple[int, ...]:
+def _smallest(choices: list[int], power: list[float], against: float = 0.0) -> tuple[int, ...]:
     """The fewest liars that change the answer, as indices into the lists.
 
     A rival r beats the winner u when the gains of the liars reach the gap between the sums of u and r. A liar
@@ -55,7 +63,7 @@ def _smallest(choices: list[int], power: list[float]) -> tuple[int, ...]:
     for r gains nothing. Only the sum of the gains matters, and the m largest gains have the greatest sum of
     any m. So the least m for which they reach the gap is the least for r. Whichever answer wins instead of u
     beats u, so the least over all r, a new answer included, is the least of all. The number is exact, not a
-    bound.
+    bound. The weight `against` is that of owners that were not heard: it narrows the gap to every rival.
 
     If the gains equal the gap, there is a tie, which goes to the answer met first. Liars can change which
     answer is met first: see `_met_first`.
@@ -68,7 +76,9 @@ def _smallest(choices: list[int], power: list[float]) -> tuple[int, ...]:
     base = np.where(where == winner, 2.0, 1.0) * weight
     fewest: tuple[int, ...] | None = None
     for rival in [*(int(cluster) for cluster in np.argsort(-sums) if cluster != winner), len(places)]:
-        gap = float(sums[winner]) - (float(sums[rival]) if rival < len(places) else 0.0)
+        gap = float(sums[winner]) - (float(sums[rival]) if rival < len(places) else 0.0) - against
+        if against and gap <= slack:
+            return ()
         gains = np.where(where == rival, 0.0, base)
         order = np.lexsort((where == rival, -gains))[: int((where != rival).sum())]
         reached = np.cumsum(gains[order])
@@ -76,7 +86,7 @@ def _smallest(choices: list[int], power: list[float]) -> tuple[int, ...]:
             if fewest is not None and m >= len(fewest):
                 break
             liars: tuple[int, ...] | None = tuple(order[:m].tolist())
-            if reached[m - 1] <= gap + slack:
+            if reached[m - 1] <= gap + slack and not against:  # of those not heard any may be met first
                 liars = _met_first(order, gains, m, where, winner, rival, slack)
             if liars is not None:
                 fewest = tuple(sorted(liars))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
+from disputatio.counts import Certificate
 from disputatio.types import (
     Abstention,
     Answer,
-    Certificate,
     Citation,
     CitationVerdict,
     Claim,
@@ -41,9 +42,30 @@ _WARNINGS: Mapping[CitationVerdict, str] = {
 
 
 def conflict_line(answer: Answer) -> str:
-    """One line: how the positions of an answer relate."""
-    based = any(position.passages or position.sources for position in answer.conflict.positions)
-    return CONFLICTS[answer.conflict.kind] if based else UNSUPPORTED
+    """One line: how the positions of an answer relate, and how many passages might oppose them unread."""
+    positions = answer.conflict.positions
+    based = any(position.passages or position.sources for position in positions)
+    if not based:
+        return UNSUPPORTED
+    line = CONFLICTS[answer.conflict.kind]
+    if not (unread := unread_line(answer)):
+        return line
+    if answer.conflict.kind == "unresolved" and not any(each.verdict == "unresolved" for each in positions):
+        line = "those that were read do not contradict each other"
+    return f"{unread}; {line}"
+
+
+def unread_line(answer: Answer) -> str:
+    """One line: how many passages were put to agents and could not be read; empty where there are none.
+
+    >>> from disputatio.counts import Reading
+    >>> unread_line(Answer(question="?", read=Reading(found=9, read=1, failed=2, set_aside=6)))
+    '2 of 3 passages could not be read'
+    """
+    read = answer.read
+    if read is None or not read.failed:
+        return ""
+    return f"{read.failed:,} of {count(read.read + read.failed, 'passage')} could not be read"
 
 
 def abstention_line(answer: Answer) -> str:
@@ -56,6 +78,8 @@ def abstention_line(answer: Answer) -> str:
     """
     if answer.abstained == "no_evidence" and not answer.passages and answer.retrievals != 0:
         return NOTHING_FOUND
+    if answer.abstained and (unread := unread_line(answer)):
+        return f"{ABSTENTIONS[answer.abstained]}; {unread}"
     return ABSTENTIONS[answer.abstained] if answer.abstained else "none was given"
 
 
@@ -107,6 +131,11 @@ def certified(certificate: Certificate) -> str:
     'against any 1 corrupted passage, so against a lie of any 1 of 3 voters'
     """
     fewest, voters = certificate.owners, count(certificate.voters, "voter")
+    if certificate.unread:
+        unread = f"{certificate.unread:,} that could not be read"
+        if not fewest:
+            return f"against no lie: the {unread} could change it alone"
+        return f"{certified(replace(certificate, unread=0))} (the {unread} are counted as opponents)"
     names = " and ".join(certificate.names)
     survived = f"against a lie of any {fewest - 1} of {voters}"
     if certificate.corrupted is not None:
@@ -131,7 +160,18 @@ def cost(answer: Answer) -> str:
 
 
 def read_from(answer: Answer) -> str:
-    """One line: how many passages of which sources were read."""
+    """One line: how many passages of which sources were read, and what could not be."""
+    unread, faults = unread_line(answer), 0 if answer.read is None else answer.read.faults
+    line = _read_from(answer)
+    if unread:
+        return f"{line}; {unread}"
+    # Where no passage was lost, another agent of the answer broke its contract.
+    return (
+        f"{line}; {count(faults, 'reply' if faults == 1 else 'replie')} could not be used" if faults else line
+    )
+
+
+def _read_from(answer: Answer) -> str:
     by_source = Counter(passage.source for passage in answer.passages if passage.source)
     passages = count(len(answer.passages), "passage")
     if not by_source:

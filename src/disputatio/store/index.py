@@ -271,7 +271,7 @@ class Index:
         check_search(query, search)
         least = search.min_reliability
         allowed = search.sources if least is None else reliable(self.reliabilities(), least, search.sources)
-        view = self._attach(check=True)
+        view = self._checked()
         if view is None or not view.manifest.live or (allowed is not None and not allowed):
             return []
         vector = None
@@ -282,7 +282,7 @@ class Index:
 
     def passage(self, passage_id: str) -> Passage:
         """The passage of an id; raises `InputError` when there is none."""
-        view = self._attach(check=True)
+        view = self._checked()
         if view is None:
             raise InputError(f"{self.path}: there is no passage {passage_id!r}")
         return view.passage(passage_id)
@@ -357,21 +357,22 @@ class Index:
         """The probability of being right of each source that has an estimate."""
         return read_reliabilities(self.path)
 
-    def _attach(self, *, check: bool = False) -> View | None:
-        """The index as it is now; None where there is none yet. Raises `StoreError` as `open` does.
-
-        With `check` what is searched is compared with the hashes of what was written (`View.check`).
-        """
+    def _attach(self) -> View | None:
+        """The index as it is now; None where there is none yet. Raises `StoreError` as `open` does."""
         with self._lock:
             self._parts = open_view(self.path, self._parts)
-            view = self._parts
-        if check and view is not None:
+            return self._parts
+
+    def _checked(self) -> View | None:
+        """As `_attach`, compared with the hashes of what was written (`View.check`)."""
+        view = self._attach()
+        if view is not None:
             view.check()
         return view
 
     def view(self) -> View | None:
         """The index as it is now, for reading at length; None where there is none yet."""
-        return self._attach(check=True)
+        return self._checked()
 
     def _rows(self, table: str, columns: list[str]) -> Iterable[list[dict[str, Any]]]:
         """The rows of a table, in batches."""

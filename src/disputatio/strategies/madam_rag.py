@@ -111,6 +111,9 @@ def madam_rag(
         revised = _revise(question, passages, replies, histories, turn, bound, kit, max_tokens)
         converged = all(keeps_answer(old, new) for old, new in zip(replies, revised, strict=True))
         changed = [_report(0, reply) for reply in revised] != [_report(0, reply) for reply in replies]
+        for reply in replies:  # what was said of a passage in an earlier round is not kept
+            if reply.fault:
+                kit.trace.note("fault", role="reader", reason=reply.fault, passages=list(reply.passages))
         replies = revised
         if changed or isinstance(aggregate, ReplyError):
             aggregate = conclusion(replies)

@@ -77,6 +77,9 @@ def main_rag(
         abstained=None if answers else "no_evidence",
         explanation=explanation,
         passages=tuple(triplet.passage for triplet in relevant),
-        replies=tuple(Reply(passages=read, answer=answer) for answer in answers),
+        replies=(
+            *(Reply(passages=read, answer=answer) for answer in answers),
+            *(reply for reply in replies if reply.fault),
+        ),
         rounds=1,
     )

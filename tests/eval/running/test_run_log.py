@@ -75,6 +75,36 @@ def test_an_answer_is_kept_without_the_text_of_its_passages(tmp_path: Path) -> N
     assert "SECRET TEXT" not in word
 
 
+def test_a_changed_bit_of_a_record_or_of_what_it_is_scored_against_is_told(tmp_path: Path) -> None:
+    with open_run_log(tmp_path, MANIFEST, [RIGHT], examples(1)) as journal:
+        journal.append("right", _record(), state="done", answer=Answer(question="q", answers=("gold 0",)))
+    stored = sqlite3.connect(tmp_path / FILE)
+    stored.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    stored.close()
+    whole = (tmp_path / FILE).read_bytes()
+    read_journal(tmp_path)
+    places = [at for at in range(len(whole)) if whole.startswith((b"gold 0", b'"em":1.0', b"right"), at)]
+    assert len(places) > 5
+    for at in places:
+        raw = bytearray(whole)
+        raw[at + 3] ^= 1
+        (tmp_path / FILE).write_bytes(raw)
+        with pytest.raises(InputError, match=r"damaged|not a journal"):
+            read_journal(tmp_path)
+
+
+def test_a_record_that_has_vanished_is_told(tmp_path: Path) -> None:
+    with open_run_log(tmp_path, MANIFEST, [RIGHT], examples(1)) as journal:
+        journal.append("right", _record(), state="done")
+    stored = sqlite3.connect(tmp_path / FILE)
+    stored.execute("DROP TRIGGER records_last")
+    stored.execute("DELETE FROM records")
+    stored.commit()
+    stored.close()
+    with pytest.raises(InputError, match="records 1 is not what was written"):
+        read_journal(tmp_path)
+
+
 def test_text_that_is_no_valid_unicode_can_be_recorded(tmp_path: Path) -> None:
     record = _record(answers=("half a \ud83d pair",), fault="")
     with open_run_log(tmp_path, MANIFEST, [RIGHT], examples(1)) as journal:
@@ -216,7 +246,12 @@ def test_a_journal_of_the_first_version_is_read_and_goes_on(tmp_path: Path) -> N
     with open_run_log(tmp_path, MANIFEST, [RIGHT], examples(2)) as journal:
         journal.append("right", _record(), state="done")
     old = sqlite3.connect(tmp_path / FILE, isolation_level=None)
-    for statement in ("DROP TABLE traces", "DROP TABLE spending", "PRAGMA user_version = 1"):
+    for statement in (
+        "DROP TABLE traces",
+        "DROP TABLE spending",
+        "DROP TABLE digests",
+        "PRAGMA user_version = 1",
+    ):
         old.execute(statement)
     old.close()
     assert len(read_journal(tmp_path).entries) == 1

@@ -18,8 +18,10 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from disputatio.counts import Reading
 from disputatio.errors import InputError
 from disputatio.eval.record import Record
+from disputatio.eval.running import digests
 from disputatio.eval.running.resuming import differences, refuse
 from disputatio.eval.running.run_log_file import (
     FILE,
@@ -204,15 +206,16 @@ def open_run_log(
 def read_journal(out: Path) -> Contents:
     """Everything a report needs; raises `InputError` when there is no journal in `out`."""
     with reading(out) as database:
+        digests.verify(database, out / FILE)
         return _contents(database)
 
 
 def read_spending(out: Path) -> dict[str, Usage]:
-    """What every call of the evaluation in `out` has cost by model, those of failed questions with them.
+    """What every call in `out` has cost by model, those of failed questions with them.
 
-    What was under way when a process was killed is not in it. Raises `InputError` as `read_journal`.
-    """
+    What was under way when a process was killed is not in it. Raises `InputError` as `read_journal`."""
     with reading(out) as database:
+        digests.verify(database, out / FILE, ("spending",))
         return _spending(database)
 
 
@@ -225,11 +228,14 @@ def read_trace(out: Path, entrant: str, example: str) -> list[dict[str, Any]]:
         if version_of(database) < _WITH_TRACES:
             return []
         row = database.execute(
-            "SELECT t.body FROM records r JOIN traces t ON t.record = r.n WHERE r.entrant = ? "
+            "SELECT t.record, t.body FROM records r JOIN traces t ON t.record = r.n WHERE r.entrant = ? "
             "AND r.example = ? ORDER BY r.state = 'done' DESC, r.n DESC LIMIT 1",
             (entrant, example),
         ).fetchone()
-        return [] if row is None else list(json.loads(row[0]))
+        if row is None:
+            return []
+        digests.verify_trace(database, out / FILE, *row)
+        return list(json.loads(row[1]))
 
 
 @contextmanager
@@ -277,6 +283,7 @@ def _agree(
         else:
             check_version(database, out)
             bring_up(database)
+            digests.verify(database, out / FILE)
             _compare(database, out, manifest, entrants=entrants, examples=examples)
         known = {entrant.label for entrant in _entrants(database)}
         for entrant in entrants:
@@ -379,9 +386,9 @@ def _usage(calls: int, prompt: int, cached: int, new: int) -> Usage:
 
 def _record(body: str) -> Record:
     fields = json.loads(body)
-    return Record(
-        **{**fields, "answers": tuple(fields["answers"]), "usage": Usage(**fields["usage"])},
-    )
+    read = Reading(**fields["read"]) if fields.get("read") else None  # earlier versions kept none
+    nouns = {"answers": tuple(fields["answers"]), "usage": Usage(**fields["usage"]), "read": read}
+    return Record(**{**fields, **nouns})
 
 
 def _dump(value: Any) -> str:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO
 
 from disputatio.errors import InputError
+from disputatio.eval.running import digests
 
 FILE = "records.sqlite"
 LOCK = "records.lock"
@@ -51,7 +52,7 @@ CREATE TABLE spending (
   completion_tokens INTEGER NOT NULL
 );
 """
-_STEPS = (_RECORDS, _TRACES_AND_SPENDING)
+_STEPS = (_RECORDS, _TRACES_AND_SPENDING, digests.TABLE)
 """Each brings the file from the version of its index to the next."""
 VERSION = len(_STEPS)
 
@@ -63,6 +64,7 @@ def connect(path: Path) -> sqlite3.Connection:
         database.execute("PRAGMA journal_mode = WAL")
         database.execute("PRAGMA synchronous = FULL")
         database.execute("PRAGMA foreign_keys = ON")
+        digests.prepare(database)
     except sqlite3.DatabaseError as error:
         database.close()
         raise InputError(f"{path}: not a journal that can be written ({error})") from error
@@ -120,11 +122,18 @@ def check_version(database: sqlite3.Connection, out: Path) -> None:
 
 
 def bring_up(database: sqlite3.Connection) -> None:
-    """Make the tables, or those that an older version lacks; within the caller's transaction."""
+    """Make the tables, or those that an older version lacks; within the caller's transaction.
+
+    Rows that are written from here on get a digest, and so do those of an older version.
+    """
+    is_old = version_of(database) < VERSION
     for step in _STEPS[version_of(database) :]:
         for statement in _statements(step):
             database.execute(statement)
     database.execute(f"PRAGMA user_version = {VERSION}")
+    if is_old:
+        digests.add(database)
+    digests.keep(database)
 
 
 def _statements(script: str) -> Iterator[str]:

@@ -124,10 +124,9 @@ def run(
     of ours (a missing part, a wrong option) end it when the questions in hand are recorded, and so do SIGINT,
     SIGTERM and the budget of `meter`, which must be the one that watches the kit that `ask` uses.
 
-    `progress` and `on_record` are called in this thread after every record.
-    `workers` questions are in hand at a time; `about` is kept in the journal beside the manifest. `prepare`
-    is called before the first question, if there is one, so that loading a model is not on its bill.
-    `judge` grades each answer, off its bill; a judge's fault is a fault of the record.
+    `progress` and `on_record` are called in this thread after every record. `workers` questions are in hand
+    at a time; `about` is kept beside the manifest. `prepare` is called before the first question, if any, so
+    that loading a model is not on its bill. `judge` grades each answer, off its bill; its fault is a fault.
 
     Raises `InputError` as `open_run_log` does.
     """
@@ -370,6 +369,7 @@ def _record(
         prompts=entrant.prompts,
         model=answer.model or manifest.model,
         judged=as_record(grades or {}),
+        read=answer.read,
     )
 
 

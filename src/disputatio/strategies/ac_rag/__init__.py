@@ -254,7 +254,6 @@ def _note(term: str, passages: Sequence[Passage], parts: Parts, memory: Memory) 
     try:
         fields = parse_object(completion, SUMMARY_SCHEMA)
     except ReplyError as error:
-        parts.kit.trace.note("fault", role=parts.resolver, reason=error.reason)
         memory.replies.append(Reply(passages=ids, round=memory.rounds, fault=error.reason, raw=error.raw))
         return None
     text = one_line(fields["summary"])

@@ -29,6 +29,7 @@ from disputatio.agents.replies import parse_object, why_none
 from disputatio.agents.single_prompt import recalled
 from disputatio.attribution.alignment import statement, turned
 from disputatio.attribution.citations import cite
+from disputatio.counts import Certificate
 from disputatio.errors import InputError, NoLogprobs, ReplyError
 from disputatio.kit import Kit, chat
 from disputatio.reliability.certificate import certify
@@ -46,7 +47,7 @@ from disputatio.strategies.disputation.resolve import (
 from disputatio.strategies.disputation.standing import Side, voices, weigh
 from disputatio.strategies.disputation.testimony import Testimony
 from disputatio.text import one_line
-from disputatio.types import Answer, Certificate, Claim, Passage, Sampling
+from disputatio.types import Answer, Claim, Passage, Sampling
 from disputatio.values import same_answer
 
 PARTS_SYSTEM = """\
@@ -339,7 +340,7 @@ def _answer(question: str, parts: Sequence[SubQuestion], plan: Options) -> Answe
         claims=tuple(_claim(part.question, side, alone=len(part.kept_sides) == 1) for part, side in kept),
         conflict=joined_conflict([conflict_of_rulings(part.rulings) for part in parts]),
         confidence=round(sum(probabilities) / len(kept), 4) if kept else None,
-        certificate=_certificate(parts[0].rulings, plan) if len(parts) == 1 else None,
+        certificate=_certificate(parts[0], plan) if len(parts) == 1 else None,
         passages=tuple({testimony.passage.id: testimony.passage for testimony in testimonies}.values()),
         replies=replies,
         rounds=max(part.rounds for part in parts),
@@ -356,11 +357,13 @@ def _claim(question: str, side: Side, *, alone: bool) -> Claim:
     return Claim(text=one_line(text), citations=tuple(cite(side.answer, side.passages, replies)))
 
 
-def _certificate(rulings: Sequence[Ruling], plan: Options) -> Certificate | None:
+def _certificate(part: SubQuestion, plan: Options) -> Certificate | None:
     """How many liars the one answer survives against those that contradict it; None where votes did not decide.
 
-    That is where several answers or none are given, where passages name no source, or where votes were equal.
+    Passages that could not be read count against it. Votes did not decide where several answers or none are given, where passages name no source, or where votes were equal.
     """
+    rulings = part.rulings
+    unread = [testimony.passage for testimony in part.testimonies if testimony.reply.fault]
     accepted = [ruling for ruling in rulings if ruling.verdict == "accepted"]
     if len(accepted) != 1 or any(ruling.verdict == "unresolved" for ruling in rulings):
         return None
@@ -374,4 +377,5 @@ def _certificate(rulings: Sequence[Ruling], plan: Options) -> Certificate | None
         for name, weight in voices(side.passages, plan.reliabilities)
     ]
     choices, names, weights = zip(*votes, strict=True)
-    return certify(choices, weights, names)
+    opponents = [weight for _, weight in voices(unread, plan.reliabilities)]
+    return certify(choices, weights, names, unread=opponents)
