@@ -182,3 +182,34 @@ def test_a_name_that_the_answer_does_not_have_is_an_error(kind: str) -> None:
 def test_without_nothing_it_is_the_same_answer() -> None:
     answer = answered("disputation", court(), EQUALS, {}, known=True)
     assert decided(answer.without()) == decided(answer)
+
+
+class Words:
+    """A judge of claims that goes by shared words and counts its pairs; it never holds that texts contradict."""
+
+    def __init__(self) -> None:
+        self.pairs = 0
+
+    def entails(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        self.pairs += len(pairs)
+        words = [(set(premise.split()), set(hypothesis.split())) for premise, hypothesis in pairs]
+        return [len(premise & hypothesis) / len(hypothesis) for premise, hypothesis in words]
+
+
+def test_what_a_judge_of_the_kit_s_own_said_is_said_again() -> None:
+    passages = [
+        Passage(id="a", source="guild", text=f"{TRUE} designed the Quillhaven lighthouse."),
+        Passage(id="b", source="walks", text=f"{TRUE} designed the Quillhaven lighthouse alone."),
+        Passage(id="c", source="buzz", text=f"Sir {TRUE} designed the Quillhaven lighthouse."),
+    ]
+    words = Words()
+    kit = Kit(model=Reader(), entailment=words, retriever=InMemory(passages))
+    answer = ask(QUESTION, kit=kit, strategy="majority_vote", options={"voters": "sources"})
+    asked = words.pairs
+    assert asked
+    assert answer.basis is not None
+    assert answer.basis.judgements
+    without = Answer.from_dict(json.loads(answer.to_json())).without(sources=["walks"])
+    assert without.assumed == ()
+    assert [claim.verdict for claim in without.claims] == [claim.verdict for claim in answer.claims]
+    assert words.pairs == asked
