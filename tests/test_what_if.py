@@ -198,9 +198,21 @@ class Words:
 
 def test_what_a_judge_of_the_kit_s_own_said_is_said_again() -> None:
     passages = [
-        Passage(id="a", source="guild", text=f"{TRUE} designed the Quillhaven lighthouse."),
-        Passage(id="b", source="walks", text=f"{TRUE} designed the Quillhaven lighthouse alone."),
-        Passage(id="c", source="buzz", text=f"Sir {TRUE} designed the Quillhaven lighthouse."),
+        Passage(
+            id="a",
+            source="guild",
+            text=f"{TRUE} designed the Quillhaven lighthouse: it was designed by {TRUE}.",
+        ),
+        Passage(
+            id="b",
+            source="walks",
+            text=f"He designed the Quillhaven lighthouse alone: it was designed by {TRUE}.",
+        ),
+        Passage(
+            id="c",
+            source="buzz",
+            text=f"He designed the Quillhaven lighthouse; it was designed by Sir {TRUE}.",
+        ),
     ]
     words = Words()
     kit = Kit(model=Reader(), entailment=words, retriever=InMemory(passages))
