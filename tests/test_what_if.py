@@ -185,7 +185,7 @@ def test_without_nothing_it_is_the_same_answer() -> None:
 
 
 class Words:
-    """A judge of claims that goes by shared words and counts its pairs; it never holds that texts contradict."""
+    """A judge of claims that goes by shared words and counts its pairs."""
 
     def __init__(self) -> None:
         self.pairs = 0

@@ -300,8 +300,9 @@ class Mix:
     nq_times: int = 0  # its copy states no licence: left out, and so a corpus to be measured on
     snli_share: float = 0.6  # of pairs about pictures: short, plain and many
     patents_share: float = 0.4
-    namesakes_times: int = 3
+    namesakes_times: int = 6
     claims_share: float = 0.35  # of the questions that a claim is made of
+    pages_share: float = 0.5  # of the questions on pages, for pairs of passages
     least_words: int = 40
     most_words: int = 110
 

@@ -15,6 +15,7 @@ from train.claims import claims_of
 from train.encoder import entailment_loss, reading_loss, sameness_loss
 from train.examples import Example, epoch_of, seeded, window
 from train.features import Features, features_of, pair_features
+from train.pages import pages_of
 from train.pairs import CONTRADICTS, NOT_SUPPORTS, SUPPORTS, Head, Pair, all_pairs, side_of
 from train.plan import Plan
 from train.scores import area, exact, f1
@@ -86,6 +87,16 @@ class Judging:
         self.pairs = sides["train"]
         self.dev: list[Pair] = []
         by_set: dict[str, list[Pair]] = {}
+        if head == "same":
+            sides["dev"] += pages_of(
+                reading.examples,
+                part="dev",
+                share=1.0,
+                seed=0,
+                epoch=0,
+                least=plan.least_words,
+                most=plan.most_words,
+            )
         for pair in sides["dev"]:
             by_set.setdefault(pair.dataset, []).append(pair)
         for name, some in sorted(by_set.items()):
@@ -93,7 +104,13 @@ class Judging:
 
     def epoch(self, number: int) -> list[Features]:
         """The mix of the sets, and for *entail* claims made of the questions."""
-        plan, chosen = self.plan, []
+        plan, chosen = self.plan, list[Pair]()
+        common = {
+            "seed": plan.seed,
+            "epoch": number,
+            "least": plan.least_words,
+            "most": plan.most_words,
+        }
         for pair in self.pairs:
             share, times = plan.mix.share_and_times(pair.dataset)
             for repeat in range(times):
@@ -101,14 +118,9 @@ class Judging:
                 if chance.random() < share:
                     chosen.append(cropped(pair, chance, plan.least_words, plan.most_words))
         if self.name == "entail":
-            chosen += claims_of(
-                self.reading.examples,
-                share=plan.claims_share,
-                seed=plan.seed,
-                epoch=number,
-                least=plan.least_words,
-                most=plan.most_words,
-            )
+            chosen += claims_of(self.reading.examples, share=plan.claims_share, **common)
+        else:
+            chosen += pages_of(self.reading.examples, part="train", share=plan.pages_share, **common)
         seeded(plan.seed, number, self.name).shuffle(chosen)
         return pair_features(self.tokenizer, chosen)
 
