@@ -378,10 +378,10 @@ def test_an_index_is_opened_once_and_with_the_embedder_it_was_made_with(
     opened: list[Path] = []
     attach = Index._attach
 
-    def noted(self: Index, *, check: bool = False) -> object:
+    def noted(self: Index) -> object:
         if self._parts is None:
             opened.append(self.path)
-        return attach(self, check=check)
+        return attach(self)
 
     monkeypatch.setattr(Index, "_attach", noted)
     done = ask(capsys, "--index", "docs.index", "--json")  # no embedder is here, and none is needed
