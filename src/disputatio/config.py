@@ -54,6 +54,10 @@ class Settings(BaseSettings):
     kv_cache_gb: int = Field(2, ge=1, le=1024, description="memory for the embedded engine's prefixes")
     context_tokens: int = Field(32_768, ge=512, description="the embedded model's context")
     in_flight: int = Field(8, ge=1, le=1024, description="calls to an endpoint at a time")
+    connect_seconds: float = Field(10, gt=0, le=86_400, description="to have a connection to an endpoint")
+    first_byte_seconds: float = Field(120, gt=0, le=86_400, description="until an endpoint's reply begins")
+    between_tokens_seconds: float = Field(60, gt=0, le=86_400, description="between pieces of a reply")
+    total_seconds: float = Field(600, gt=0, le=86_400, description="for one call with all its attempts")
 
     @field_validator("index", "cache", "journal", "encoder", "entailment", "embedder")
     @classmethod

@@ -21,6 +21,7 @@ from disputatio.protocols import LLM, Embedder, Entailment, MinimalLLM, Retrieve
 
 if TYPE_CHECKING:
     from disputatio.encoder.model import EncoderModel
+    from disputatio.llm.stream import Deadlines
 
 KINDS = ("local", "openai", "scripted", "none")
 
@@ -118,14 +119,19 @@ def _late_embedder(settings: Settings, say: Say, progress: catalogue.Progress | 
 
 def _served_embedder(name: str, settings: Settings, dimension: int | None) -> Embedder:
     """An embedder behind a server, with the prefixes of the settings, else those that its model wants."""
-    from disputatio.llm.connection import Connection
+    from disputatio.llm.connection import LARGEST_EMBEDDINGS, Connection
     from disputatio.llm.endpoint_embedder import EndpointEmbedder, split_name
     from disputatio.store.model_folder import trained_prefixes
 
     model, dimensions = split_name(name.removeprefix("openai:"))
     usual = trained_prefixes(model)
     return EndpointEmbedder(
-        Connection(model, in_flight=settings.in_flight),
+        Connection(
+            model,
+            in_flight=settings.in_flight,
+            deadlines=_deadlines(settings),
+            largest=LARGEST_EMBEDDINGS,
+        ),
         dimensions=dimensions,
         dimension=dimension,
         query_prefix=usual[0] if settings.query_prefix is None else settings.query_prefix,
@@ -301,7 +307,8 @@ def _open_model(
 
         base_url = os.environ.get("OPENAI_BASE_URL", "").strip()
         shown = Address(model=rest, base_url=base_url).shown if base_url else ""  # without a password
-        return Endpoint(rest, in_flight=settings.in_flight), f"openai-compatible {shown}".strip()
+        endpoint = Endpoint(rest, in_flight=settings.in_flight, deadlines=_deadlines(settings), say=say)
+        return endpoint, f"openai-compatible {shown}".strip()
     from disputatio.llm.scripted import Scripted, script_of
 
     script = script_of(rest)
@@ -309,6 +316,17 @@ def _open_model(
     kept = settings.journal not in ("default", "none")
     digest = hashlib.sha256(repr(script).encode("utf-8", "backslashreplace")).hexdigest()[:16]
     return Scripted(script, name=name), f"scripted {digest}" if kept and rest else None
+
+
+def _deadlines(settings: Settings) -> Deadlines:
+    from disputatio.llm.stream import Deadlines
+
+    return Deadlines(
+        connect=settings.connect_seconds,
+        first_byte=settings.first_byte_seconds,
+        between_tokens=settings.between_tokens_seconds,
+        total=settings.total_seconds,
+    )
 
 
 def _is_here(name: str, kind: Literal["language model", "embedder"]) -> bool:

@@ -25,6 +25,7 @@ from disputatio.llm.stream import Deadlines
 if TYPE_CHECKING:
     import openai
 
+LARGEST_REPLY, LARGEST_EMBEDDINGS = 8 << 20, 64 << 20  # bytes
 _OFFICIAL = "https://api.openai.com/v1"
 _Result = TypeVar("_Result")
 
@@ -41,7 +42,8 @@ class Connection:
     of one's own may need no key. At most `in_flight` calls are out at a time, over all threads;
     a call is repeated at most `retries` times (see `retry`). `rng` and `sleep` serve the waits
     between attempts, `cool_off` is how long, in seconds, an address is left alone after eight
-    failures to connect in a row. Nothing is opened before the first call.
+    failures to connect in a row. A reply has at most `largest` bytes where it is one JSON value. `say` hears
+    when no call has ended for `patience` seconds. Nothing is opened before the first call.
     """
 
     def __init__(
@@ -56,6 +58,9 @@ class Connection:
         rng: random.Random | None = None,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
         cool_off: float = 5.0,
+        largest: int = LARGEST_REPLY,
+        say: Callable[[str], None] = lambda _: None,
+        patience: float = 30.0,
     ) -> None:
         """Check the address; raises `ConfigError` for one that no call can be made to."""
         url = (base_url or os.environ.get("OPENAI_BASE_URL", "") or _OFFICIAL).strip()
@@ -64,7 +69,7 @@ class Connection:
         if in_flight < 1 or retries < 0:
             raise ConfigError("an endpoint needs in_flight of at least 1 and retries of at least 0")
         self.deadlines = deadlines or Deadlines()
-        self._in_flight = in_flight
+        self._in_flight, self._largest, self._say, self._patience = in_flight, largest, say, patience
         self._slots = asyncio.Semaphore(in_flight)
         self._retry = Retry(
             retries=retries,
@@ -97,13 +102,24 @@ class Connection:
                 _check_ready(self.at)
                 self._slots = asyncio.Semaphore(self._in_flight)  # of the new loop
                 name = f"disputatio openai:{self.at.model}"
-                self._loop = Loop(partial(_open, self.at, self.deadlines), name=name)
+                self._loop = Loop(partial(_open, self.at, self.deadlines, self._largest), name=name)
             loop = self._loop
 
         def work(report: Callable[[_Ended[_Result]], None]) -> Coroutine[Any, Any, list[_Result | LLMError]]:
             return self._batch(loop.client, attempts, report)
 
-        return loop.run(work, lambda ended: on_done(*ended), cancel or Cancel())
+        words = (
+            f"{self.at.shown}: no reply for {self._patience:g} s; a call is given up after "
+            f"{self.deadlines.total:g} s (setting total_seconds), Ctrl-C ends it now"
+        )
+        # The clock holds no reference to this connection, whose thread ends when nothing refers to it.
+        with _Waiting(self._patience, partial(self._say, words)) as waiting:
+
+            def ended(outcome: _Ended[_Result]) -> None:
+                waiting.begin()
+                on_done(*outcome)
+
+            return loop.run(work, ended, cancel or Cancel())
 
     async def _batch(
         self,
@@ -135,6 +151,30 @@ class Connection:
         return await self._retry.run(lambda: attempt(client, ends), remaining=lambda: ends - now())
 
 
+class _Waiting:
+    """A clock that is set back at the end of each call, and speaks once where none ends."""
+
+    def __init__(self, seconds: float, speak: Callable[[], None]) -> None:
+        self._seconds, self._speak = seconds, speak
+        self._timer: threading.Timer | None = None
+
+    def __enter__(self) -> _Waiting:
+        self.begin()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def begin(self) -> None:
+        """Begin to wait anew."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = threading.Timer(self._seconds, self._speak)
+        self._timer.daemon = True
+        self._timer.start()
+
+
 def _check_ready(at: Address) -> None:
     """Raise what stands in the way of any call: no client installed, or no key where one is needed."""
     if importlib.util.find_spec("openai") is None:
@@ -143,12 +183,22 @@ def _check_ready(at: Address) -> None:
         raise ConfigError(f"openai:{at.model} needs OPENAI_API_KEY, or OPENAI_BASE_URL of your own server")
 
 
-def _open(at: Address, deadlines: Deadlines) -> openai.AsyncOpenAI:
+def _open(at: Address, deadlines: Deadlines, largest: int) -> openai.AsyncOpenAI:
     """The client; it makes no attempt but the first, and waits for a reply as long as it is let."""
     import openai
 
+    from disputatio.llm.bounded import hooks
+
     seconds = openai.Timeout(None, connect=deadlines.connect, write=deadlines.first_byte)
-    return openai.AsyncOpenAI(api_key=at.key or "none", base_url=at.base_url, timeout=seconds, max_retries=0)
+    return openai.AsyncOpenAI(
+        api_key=at.key or "none",
+        base_url=at.base_url,
+        timeout=seconds,
+        max_retries=0,
+        # What is packed may unpack to a thousand times its size.
+        default_headers={"Accept-Encoding": "identity"},
+        http_client=openai.DefaultAsyncHttpxClient(timeout=seconds, event_hooks=hooks(at.base_url, largest)),
+    )
 
 
 def _checked(at: Address) -> Address:

@@ -54,6 +54,8 @@ class Endpoint:
         rng: random.Random | None = None,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
         cool_off: float = 5.0,
+        say: Callable[[str], None] = lambda _: None,
+        patience: float = 30.0,
     ) -> None:
         self._connection = Connection(
             model,
@@ -65,6 +67,8 @@ class Endpoint:
             rng=rng,
             sleep=sleep,
             cool_off=cool_off,
+            say=say,
+            patience=patience,
         )
         self._at, self._deadlines = self._connection.at, self._connection.deadlines
         self._dropped: set[str] = set()

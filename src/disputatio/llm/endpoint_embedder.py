@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from disputatio.errors import ConfigError, LLMError, Malformed, Timeout
 from disputatio.llm.connection import Connection
-from disputatio.llm.faults import Failed, line_fault, refused, translate
+from disputatio.llm.faults import Failed, Unfit, line_fault, refused, translate
 from disputatio.llm.request import sendable
 from disputatio.text import content_id
 
@@ -155,7 +155,7 @@ class EndpointEmbedder:
             return translate(error, at, deadlines.connect, deadlines.first_byte)
         except httpx2.HTTPError as error:
             return Failed(fault=line_fault(type(error).__name__, at.words(str(error)), at))
-        except _Unreadable as error:
+        except (_Unreadable, Unfit) as error:
             why = at.words(str(error))
         except (ValueError, RecursionError) as error:
             why = f"not JSON in UTF-8 ({type(error).__name__})"

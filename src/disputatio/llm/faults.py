@@ -6,6 +6,7 @@ server says passes through `Address.words`, which takes the key out, flattens an
 
 from __future__ import annotations
 
+import base64
 import json
 import math
 import re
@@ -14,7 +15,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, quote_plus, unquote, urlsplit
 
 from disputatio.errors import (
     ContextTooLong,
@@ -67,19 +68,42 @@ class Address:
         """Host and port of the address."""
         return urlsplit(self.base_url).netloc.rpartition("@")[2]
 
+    def _secrets(self) -> list[str]:
+        """What no message may hold, in every form that a server may have it in, the longest first."""
+        parts = urlsplit(self.base_url)
+        user, password = unquote(parts.username or ""), unquote(parts.password or "")
+        plain = [self.key, password, parts.query]
+        if password:
+            plain.append(f"{user}:{password}")
+        forms = {form for secret in plain if secret for form in _forms(secret)}
+        forms |= {form for form in (parts.password,) if form}
+        return sorted(forms, key=len, reverse=True)
+
     def words(self, text: str, limit: int = 300) -> str:
         """What a server said, on one line, shortened, without the key.
 
         >>> Address(model="m", base_url="http://h", key="sk-1234").words("bad key\\n sk-1234")
         'bad key ***'
         """
-        secrets = [self.key, urlsplit(self.base_url).password or "", urlsplit(self.base_url).query]
-        for secret in secrets:
-            text = text.replace(secret, "***") if secret else text
+        for secret in self._secrets():
+            text = text.replace(secret, "***")
         text = " ".join(neutralise(text).split())
         if text.startswith("<"):
             return "an HTML page"
         return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+class Unfit(ValueError):
+    """A reply that is larger than any that is asked for, packed as was not asked, or from another origin."""
+
+
+def _forms(secret: str) -> set[str]:
+    """A secret as it is, and as it stands in an address, in JSON and in base64."""
+    raw = secret.encode("utf-8", "replace")
+    forms = {secret, quote(secret), quote(secret, safe=""), quote_plus(secret), json.dumps(secret)[1:-1]}
+    for encoded in (base64.b64encode(raw), base64.urlsafe_b64encode(raw)):
+        forms |= {encoded.decode(), encoded.decode().rstrip("=")}
+    return forms
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,6 +197,8 @@ def line_fault(cause: str, why: str, at: Address) -> LLMError:
     if cause == "ConnectError":
         check = "is a server running there, and is OPENAI_BASE_URL right?"
         return Unreachable(f"no connection to {at.shown} ({why}): {check}")
+    if cause == Unfit.__name__:
+        return Malformed(f"{at.shown} sent a reply that cannot be used: {why}")
     if cause in ("DecodingError", "TooManyRedirects", "LocalProtocolError", "UnsupportedProtocol"):
         return Malformed(f"{at.shown} cannot be talked to: {why}")
     return Unreachable(f"the connection to {at.shown} broke ({why})")

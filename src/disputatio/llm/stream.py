@@ -10,13 +10,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from disputatio.errors import Malformed, Timeout
-from disputatio.llm.faults import Address, Failed, refused, translate
+from disputatio.llm.faults import Address, Failed, Unfit, refused, translate
 from disputatio.types import Token, Usage
 
 if TYPE_CHECKING:
     import openai
 
 _LONGEST = 4_000_000  # characters of a reply
+_MOST_TOKENS = 200_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,6 +108,8 @@ class _Reply:
         if not math.isfinite(token.logprob):
             raise _Unreadable("a log-probability that is no finite number")
         self.tokens.append(token)
+        if len(self.tokens) > _MOST_TOKENS:
+            raise _Unreadable(f"more than {_MOST_TOKENS} tokens")
 
     def received(self) -> Received:
         """The whole; raises `_Unreadable` when it is none."""
@@ -191,7 +194,8 @@ def _whole(reply: _Reply, at: Address) -> Received | Failed:
 
 def _malformed(at: Address, error: Exception) -> Failed:
     """A reply that cannot be read. Asking again would most likely bring the same."""
-    what = str(error) if isinstance(error, _Unreadable) else f"not JSON in UTF-8 ({type(error).__name__})"
+    known = isinstance(error, _Unreadable | Unfit)
+    what = str(error) if known else f"not JSON in UTF-8 ({type(error).__name__})"
     return Failed(fault=Malformed(f"{at.shown} sent a reply that cannot be used: {at.words(what)}"))
 
 
