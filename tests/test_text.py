@@ -146,6 +146,27 @@ def test_a_template_token_is_not_put_together_by_taking_invisible_characters_out
     assert not TOKEN.search(one_line(token))
 
 
+@pytest.mark.parametrize(
+    "token",
+    [
+        "<|turn>", "<turn|>", "<｜User｜>", "<｜begin▁of▁sentence｜>", "[SYSTEM_PROMPT]",
+        "[/SYSTEM_PROMPT]", "[|user|]", "[|assistant|]", "<think>", "</think>", "<tool_call>", "</tool_call>",
+        "<tool_response>", "[TOOL_CALLS]", "[AVAILABLE_TOOLS]", "<|channel|>", "<|start_header_id|>", "<bos>",
+        "<eos>", "<end_of_turn>", "<function_call>", "<</SYS>>", "[/INST]", "<|endoftext|>", "<system>",
+    ],
+)  # fmt: skip
+def test_the_marks_of_turns_and_tools_of_any_model_are_broken_up(token: str) -> None:
+    assert token not in neutralise(f"before{token}after")
+    assert token not in neutralise(f"{token[:3]}{token}{token[3:]}")
+
+
+@pytest.mark.parametrize(
+    "text", ["a < b | c > d", "f(x) <y> z", "[1] and [2, 3]", "see [the report]", "|a|b|", "if x<3 and y>2"]
+)
+def test_what_is_no_token_stays_as_it_is(text: str) -> None:
+    assert neutralise(text) == text
+
+
 @given(TEXTS)
 def test_one_line_is_one_line(text: str) -> None:
     assert len(one_line(text).splitlines()) <= 1

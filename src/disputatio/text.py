@@ -16,8 +16,15 @@ _UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]"
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}\b)")
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？])[\"'”’)\]]*\s+(?=[\"'“‘(\[]*[A-Z0-9À-ÞЀ-Я぀-ヿ一-鿿])")
+# What servers take for the marks of turns, tools and thoughts, also in the text of a user: by their form,
+# since each model has its own, and by name where the form is that of any tag.
 _TEMPLATE_TOKENS = re.compile(
-    r"<\|[^|<>\n]{1,40}\|>|</?s>|\[/?INST\]|<</?SYS>>|</?(?:start|end)_of_turn>", re.IGNORECASE
+    r"</?[|｜][^<>\n]{1,60}>|<[^<>\n|｜]{1,60}[|｜]>|\[[|｜][^\[\]\n]{1,60}\]|<</?[a-z]{2,20}>>"
+    r"|</?[a-z]{1,20}(?:_[a-z0-9]{1,20}){1,4}(?:[ =][^<>\n]{0,40})?>"
+    r"|\[/?[a-z]{2,20}(?:_[a-z0-9]{1,20}){1,4}\]"
+    r"|</?(?:s|think|thinking|tools?|system|user|assistant|human|model|bos|eos|pad|unk|sep|cls|mask|endoftext)>"
+    r"|\[/?(?:inst|sys|img|think|middle|prefix|suffix|bos|eos|pad|unk|sep|cls|mask)\]",
+    re.IGNORECASE,
 )
 _SHORT = 20_000  # characters of a text that is remembered in its folded form
 _NOT_APPLICABLE = re.compile(r"\W*n\s*/\s*a\W*", re.IGNORECASE)  # its normal form is the letter n

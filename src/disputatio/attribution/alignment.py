@@ -17,8 +17,10 @@ from disputatio.types import Passage
 from disputatio.values import is_yes_or_no, same_answer
 
 TAU = 0.1
-_CLAIM = re.compile(r"is it true that (?P<claim>.+?)[\s?]*", re.IGNORECASE | re.DOTALL)
-_SUBJECT = re.compile(r"(?:who|what)\s+(?P<rest>(?P<verb>\w+)\s+.+?)[\s?]*", re.IGNORECASE | re.DOTALL)
+_CLAIM = re.compile(r"is it true that (?P<claim>.*[^\s?])[\s?]*+", re.IGNORECASE | re.DOTALL)
+_SUBJECT = re.compile(
+    r"(?:who|what)\s++(?P<rest>(?P<verb>\w++)\s++.*[^\s?])[\s?]*+", re.IGNORECASE | re.DOTALL
+)
 # After "who" these verbs ask for an object ("who did she marry"); the subject stands between them.
 _TURNED = frozenset(["do", "does", "did", "have", "has", "had", "can", "could", "will", "would", "should"])
 _STATES = frozenset(["is", "was", "are", "were"])

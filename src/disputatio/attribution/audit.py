@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from disputatio.attribution.citations import cite, render, renumber
+from disputatio.attribution.citations import cite, escape_marks, render, renumber
 from disputatio.attribution.positions import conflict_of, last_replies
 from disputatio.attribution.statements import statements
 from disputatio.attribution.verification import FAILED, resolved, strictly, verified
@@ -114,7 +114,25 @@ def reckoned(answer: Answer, read: Reading) -> Answer:
             corrupted=corrupted,
             unread=read.failed,
         )
-    return replace(answer, read=read, conflict=conflict, certificate=certificate)
+    return unmarked_answer(replace(answer, read=read, conflict=conflict, certificate=certificate))
+
+
+def unmarked_answer(answer: Answer) -> Answer:
+    """The answer without marks like those of citations in what passages and models say: `[n]` is ours alone.
+
+    Quotes stay verbatim, and so do passages and replies, in which nothing is cited.
+    """
+    positions = tuple(
+        replace(position, answer=escape_marks(position.answer), subject=escape_marks(position.subject))
+        for position in answer.conflict.positions
+    )
+    return replace(
+        answer,
+        answers=tuple(map(escape_marks, answer.answers)),
+        explanation=escape_marks(answer.explanation),
+        conflict=replace(answer.conflict, positions=positions),
+        claims=tuple(replace(claim, text=escape_marks(claim.text)) for claim in answer.claims),
+    )
 
 
 def divided(claims: Sequence[Claim]) -> tuple[Claim, ...]:

@@ -10,7 +10,7 @@ from disputatio.text import bare_words, find_quote, sentences
 from disputatio.types import Citation, Claim, Passage, Reply
 from disputatio.values import bears, canonical, states
 
-_MARK = re.compile(r"\[\s*(\d+(?:\s*[,;–-]\s*\d+)*)\s*\]")
+_MARK = re.compile(r"[\[［【〔]\s*+(\d++(?:\s*+[,;–-]\s*+\d++)*+)\s*+[\]］】〕]")
 
 
 def quote_span(passage: Passage, answer: str, reply: Reply | None = None) -> tuple[int, int] | None:
@@ -116,7 +116,7 @@ def unmarked(text: str) -> str:
     >>> unmarked("So it is [3][4, 5].")
     'So it is.'
     """
-    return re.sub(r"\s*" + _MARK.pattern, "", text).strip()
+    return re.sub(r"(?<!\s)\s*+" + _MARK.pattern, "", text).strip()
 
 
 def escape_marks(text: str) -> str:

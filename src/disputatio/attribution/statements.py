@@ -13,12 +13,15 @@ from disputatio.text import sentences
 
 # One or several citation marks in a row: `[e1][e2]`, `[1, 2]`; and the full stop before them, if any.
 _MARK = r"\[\s*[\w-]+(?:\s*[,;]\s*[\w-]+)*\s*\]"
-_GROUP = re.compile(rf"(?P<stop>[.!?]?)(?P<marks>\s*{_MARK}(?:\s*[,;]?\s*{_MARK})*)\s*")
+_GROUP = re.compile(rf"(?:(?P<stop>[.!?])|(?<!\s))(?P<marks>\s*+{_MARK}(?:\s*+(?:[,;]\s*+)?{_MARK})*)\s*+")
 _FIRST, _LAST = 0xE000, 0xF8FF  # private-use characters, one for each group of marks
 _PLACES = re.compile(f"[{chr(_FIRST)}-{chr(_LAST)}]")
 _NAME = re.compile(r"[\w-]+")
 # What may join two clauses; the words on both sides decide whether it does.
-_JOINT = re.compile(r"\s*;\s+(?:and\s+|but\s+)?|,?\s+(?:and|but|while|whereas)\s+(?=\S)|,\s+(?:and|but)\s+")
+_JOINT = re.compile(
+    r"(?<!\s)\s*+;\s+(?:and\s+|but\s+)?"
+    r"|(?:,|(?<![\s,]))\s++(?:and|but|while|whereas)\s++(?=\S)|,\s++(?:and|but)\s++"
+)
 _ABBREVIATION = re.compile(r"(?:^|\s)(?:[A-Z]|Dr|Mr|Mrs|Ms|Prof|St|Mt|No|vs|approx|Inc|Jr|Sr)\.$")
 _VERB_WORDS = """
 is are was were has have had does do did can could will would may might must should became become becomes
@@ -61,7 +64,7 @@ def marked(text: str, names: Collection[str]) -> list[tuple[str, tuple[str, ...]
     marked_statements: list[tuple[str, tuple[str, ...]]] = []
     for statement in statements(_GROUP.sub(placed, _PLACES.sub("", text))):
         cited = [name for mark in _PLACES.findall(statement) for name in groups[ord(mark) - _FIRST]]
-        bare = re.sub(r"\s+(?=[.,;:!?])", "", " ".join(_PLACES.sub(" ", statement).split()))
+        bare = re.sub(r" (?=[.,;:!?])", "", " ".join(_PLACES.sub(" ", statement).split()))
         if tidy(bare):
             marked_statements.append((bare, tuple(dict.fromkeys(cited))))
         elif marked_statements:  # marks alone belong to the statement before them

@@ -24,7 +24,7 @@ from typing import Any
 from disputatio.text import is_unknown, squad_contains, squad_normalise
 from disputatio.types import Example
 
-_LETTERED = re.compile(r"\s*\(?(?P<letter>[A-Z])[.):]\)?\s+", re.ASCII)  # "B. rest", "(B) rest"
+_LETTERED = re.compile(r"(?<!\s)\s*+\(?(?P<letter>[A-Z])[.):]\)?\s++", re.ASCII)  # "B. rest", "(B) rest"
 _LETTER = re.compile(
     r"(?:(?:the\s+)?(?:answer|option)\s+(?:is\s+)?)?\(?(?P<letter>[A-Z])\)?[.):]*", re.IGNORECASE
 )

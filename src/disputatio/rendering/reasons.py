@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
+from disputatio.attribution.citations import escape_marks
 from disputatio.causes import Cause, CauseKind, Feature, Rival, Support
 from disputatio.types import Position
 
@@ -96,7 +97,7 @@ def reason(position: Position) -> str:
     facts = [f"{cause.confidence} confidence"] if cause.confidence else []
     facts += ["remembered by the model"] if cause.remembered else []
     remark = f" ({cause.remark})" if cause.remark else ""
-    return "; ".join([*facts, _decided(cause)]) + remark
+    return escape_marks("; ".join([*facts, _decided(cause)]) + remark)
 
 
 def support_text(support: Support) -> str:

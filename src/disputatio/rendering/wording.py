@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from disputatio.attribution.citations import escape_marks
 from disputatio.counts import Certificate
 from disputatio.types import (
     Abstention,
@@ -93,7 +94,9 @@ def quoted_from(citation: Citation, passages: Iterable[Passage]) -> tuple[str, s
     """
     passage = next((passage for passage in passages if passage.id == citation.passage), Passage(text=""))
     page = passage.metadata.get("page", "")
-    return (citation.source or citation.passage) + (f", page {page}" if page else ""), passage.url
+    return escape_marks(
+        (citation.source or citation.passage) + (f", page {page}" if page else "")
+    ), passage.url
 
 
 def warning(claim: Claim) -> str:
@@ -116,7 +119,7 @@ def sources_line(position: Position) -> str:
     '2 passages without a source'
     """
     if position.sources:
-        return ", ".join(position.sources)
+        return escape_marks(", ".join(position.sources))
     return f"{count(len(position.passages), 'passage')} without a source" if position.passages else ""
 
 
@@ -177,7 +180,7 @@ def _read_from(answer: Answer) -> str:
     if not by_source:
         return passages
     names = ", ".join(name if n == 1 else f"{name} ({n})" for name, n in sorted(by_source.items()))
-    return f"{passages} of {count(len(by_source), 'source')}: {names}"
+    return f"{passages} of {count(len(by_source), 'source')}: {escape_marks(names)}"
 
 
 def count(n: int, noun: str) -> str:

@@ -227,7 +227,7 @@ def _plain(text: str) -> str:
     >>> _plain("on August 8 , 2014 . Later , ``so '' .")
     'on August 8, 2014. Later, "so".'
     """
-    joined = re.sub(r"\s*''", '"', re.sub(r"``\s*", '"', " ".join(str(text).split())))
-    joined = re.sub(r"\s+([,.;:!?)\]%])", r"\1", joined)
-    joined = re.sub(r"([(\[])\s+", r"\1", joined)
-    return re.sub(r"\s+('s|n't|'re|'ve)\b", r"\1", re.sub(r"\b - \b", "-", joined))
+    joined = re.sub(r" ?''", '"', re.sub(r"`` ?", '"', " ".join(str(text).split())))
+    joined = re.sub(r" ([,.;:!?)\]%])", r"\1", joined)
+    joined = re.sub(r"([(\[]) ", r"\1", joined)
+    return re.sub(r" ('s|n't|'re|'ve)\b", r"\1", re.sub(r"\b - \b", "-", joined))

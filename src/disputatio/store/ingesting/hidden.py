@@ -64,9 +64,9 @@ def _joins(text: str, start: int, end: int) -> bool:
 _NEVER_SHOWN = frozenset({"template", "noscript"})
 # Pages hide their whole body until a script has run; scripts and styles are no text.
 _NOT_JUDGED = frozenset({"html", "head", "body", "script", "style"})
-_RULE = re.compile(r"([^{}]+)\{([^{}]*)\}")
+_RULE = re.compile(r"(?<![^{}])([^{}]++)\{([^{}]*+)\}")
 _SELECTOR = re.compile(r"(?:[a-z][a-z0-9]*)?([.#][\w-]+)", re.IGNORECASE)
-_CSS_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+_CSS_COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
 _NUMBER = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))\s*([a-z%]*)")
 _COLOURS = {"white": "#ffffff", "black": "#000000", "red": "#ff0000", "blue": "#0000ff", "green": "#008000"}
 _RGB = re.compile(r"rgba?\(\s*(\d{1,3})[\s,]+(\d{1,3})[\s,]+(\d{1,3})(?:[\s,/]+([\d.]+%?))?\s*\)")
@@ -157,7 +157,7 @@ def hides(declarations: dict[str, str]) -> bool:
         or any(_pixels(get(name, "")) <= -_FAR for name in ("text-indent", "margin-left", "margin-top"))
         or re.fullmatch(r"rect\(\s*(?:[01](?:px)?[\s,]*){4}\)", get("clip", "")) is not None
         or re.match(r"inset\(\s*(?:[5-9]\d|100)%", get("clip-path", "")) is not None
-        or re.search(r"scale\(\s*0?\.?0*\s*[,)]", get("transform", "")) is not None
+        or re.search(r"scale\(\s*+0?+\.?+0*+\s*+[,)]", get("transform", "")) is not None
         or _colour(get("color", "")) == "clear"
     )
 

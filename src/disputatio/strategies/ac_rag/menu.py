@@ -17,12 +17,12 @@ FREE = "free"  # in place of options: the answer is in one's own words
 LETTERS = "ABCDEFGHIJ"
 YES_NO = ("yes", "no")
 YES_NO_MAYBE = ("yes", "no", "maybe")
-_MARK = r"\(?(?P<letter>[A-J])[.):]\)?\s+"
-_LINE = re.compile(rf"^[ \t]*{_MARK}(?P<text>\S.*?)[ \t]*$", re.MULTILINE)
-_INLINE = re.compile(rf"(?:(?<=\s)|^){_MARK}(?P<text>.+?)(?=\s+\(?[A-J][.):]\)?\s|\s*$)", re.DOTALL)
-_HEAD = re.compile(r"\s*(?:#+\s*)?(?:options|choices)\s*:?\s*$", re.IGNORECASE)
+_MARK = r"\(?(?P<letter>[A-J])[.):]\)?\s++"
+_LINE = re.compile(rf"^[ \t]*{_MARK}(?P<text>\S(?:.*\S)?)[ \t]*+$", re.MULTILINE)
+_INLINE = re.compile(rf"(?:(?<=\s)|^){_MARK}(?P<text>.+?)(?<!\s)(?=\s++\(?[A-J][.):]\)?\s|\s*$)", re.DOTALL)
+_HEAD = re.compile(r"(?<![\s#])\s*+(?:#++\s*+)?(?:options|choices)\s*+:?\s*+$", re.IGNORECASE)
 _MAYBE = re.compile(
-    r"[\s(]*\b(?:answer\s+)?(?:with\s+)?(?:yes)\s*(?:/|,|or)\s*no(?P<maybe>\s*(?:/|,)?\s*(?:or\s+)?maybe)?\b[\s).?:]*$",
+    r"(?<![\s(])[\s(]*+\b(?:answer\s+)?(?:with\s+)?(?:yes)\s*(?:/|,|or)\s*no(?P<maybe>\s*(?:/|,)?\s*(?:or\s+)?maybe)?\b[\s).?:]*$",
     re.IGNORECASE,
 )
 _AUXILIARY_WORDS = "is are was were do does did can could has have had will would should may might must"

@@ -25,7 +25,7 @@ from disputatio.eval.data.rows import (
 from disputatio.text import is_unknown
 from disputatio.types import Example
 
-_HEAD = re.compile(r"(?:^|(?<=[\s.]))(?:\[?(?:Document|Doc)\s*\d*\]?)\s*:[ \t]*")
+_HEAD = re.compile(r"(?:^|(?<=[\s.]))(?:\[?(?:Document|Doc)\s*+\d*+\s*+\]?)\s*+:[ \t]*+")
 
 
 def unanswerable(row: Mapping[str, Any], place: Place) -> Example:

@@ -30,7 +30,7 @@ _DEEPEST = 4  # objects within objects of JSON-LD
 _DAY = re.compile(r"(\d{4})[-/.]?(\d{2})(?:[-/.]?(\d{2}))?(?![\d])")
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _NAMED = re.compile(
-    r"(?:(\d{1,2})\.? ([a-z]{3})[a-z]*\.?|([a-z]{3})[a-z]*\.? (\d{1,2})(?:st|nd|rd|th)?),? (\d{4})\b"
+    r"(?:(\d{1,2})\.? ([a-z]{3})[a-z]{0,9}\.?|([a-z]{3})[a-z]{0,9}\.? (\d{1,2})(?:st|nd|rd|th)?),? (\d{4})\b"
 )
 
 
