@@ -31,6 +31,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 # --- where settings come from -------------------------------------------------------------------
 def test_flags_come_before_the_environment_the_file_and_the_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
     assert read_settings().strategy == "disputation"
+    monkeypatch.setenv("DISPUTATIO_CONFIG", FILE)
     Path(FILE).write_text('strategy = "concat"\nmodel = "openai:file"\n[role]\njudge = "openai:file"\n')
     assert read_settings().strategy == "concat"
     monkeypatch.setenv("DISPUTATIO_STRATEGY", "majority_vote")
@@ -41,6 +42,30 @@ def test_flags_come_before_the_environment_the_file_and_the_defaults(monkeypatch
     assert read_settings(strategy="closed_book", model=None).strategy == "closed_book"
     monkeypatch.setenv("DISPUTATIO_STRATEGY", "")  # an empty variable is one that is not set
     assert read_settings().strategy == "concat"
+
+
+@pytest.mark.parametrize(
+    ("text", "flags"),
+    [
+        ('strategy = "evil:run"', {"strategy": "concat"}),
+        ('model = "openai:gpt"', {"model": "none"}),
+        ('embedder = "openai:ada"', {"embedder": "none"}),
+        ('[role]\njudge = "openai:gpt"', {"role": {"judge": "none"}}),
+    ],
+)
+def test_a_file_that_merely_lies_there_imports_no_code_and_sends_nothing_away(
+    monkeypatch: pytest.MonkeyPatch, text: str, flags: dict[str, Any]
+) -> None:
+    Path(FILE).write_text(text)
+    with pytest.raises(InputError, match=r"DISPUTATIO_CONFIG=disputatio\.toml"):
+        read_settings()
+    read_settings(**flags)  # what the user names overrules it
+    monkeypatch.setenv("DISPUTATIO_ROLE", '{"reader": "none"}')
+    if "role" in text:  # another role of the user's does not
+        with pytest.raises(InputError, match="sends texts to a server"):
+            read_settings()
+    monkeypatch.setenv("DISPUTATIO_CONFIG", FILE)
+    read_settings()
 
 
 def test_a_path_below_home_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,8 @@ folder, and the defaults below. Nothing earlier in the walk opens a file or a so
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,8 @@ from disputatio.llm import catalogue
 from disputatio.pipeline import DEFAULT_STRATEGY
 
 FILE = "disputatio.toml"
+NAMED_FILE = "DISPUTATIO_CONFIG"
+"""The variable that names the file of settings; one that was not named is trusted with less."""
 
 Say = Callable[[str], None]
 
@@ -79,10 +82,44 @@ class Settings(BaseSettings):
             dotenv_settings,
             file_secret_settings,
         )  # the library hands them over; settings do not come from there
-        file = TomlConfigSettingsSource(settings_cls)
+        file = TomlConfigSettingsSource(settings_cls, settings_file())
+        if not os.environ.get(NAMED_FILE):
+            _check_found(file(), {**env_settings(), **init_settings()})
         if "cache" in file():  # models are found by it before any file is read
             raise InputError(f"{FILE}: cache is set by the variable DISPUTATIO_CACHE alone")
         return init_settings, env_settings, file
+
+
+def settings_file() -> Path:
+    """The file of settings that the user named, else the one that may lie in the working folder."""
+    return Path(os.environ.get(NAMED_FILE) or FILE)
+
+
+def _check_found(found: Mapping[str, Any], named: Mapping[str, Any]) -> None:
+    """Refuse what a file that merely lies in the working folder may not choose, where it is not overruled.
+
+    It came with the folder, perhaps from a stranger: it may not import code, nor send texts to a server.
+    Raises `InputError` that says how to allow it.
+    """
+    for name, value in found.items():
+        values = [value]
+        if isinstance(value, Mapping):  # each of its keys is overruled by itself
+            overruled = named.get(name)
+            values = [each for key, each in value.items() if key not in (overruled or {})]
+        elif name in named:
+            continue
+        danger = ""
+        if name == "strategy" and ":" in str(value):
+            danger = "imports code"
+        elif name in ("model", "role", "embedder") and any(
+            str(each).startswith("openai:") for each in values
+        ):
+            danger = "sends texts to a server"
+        if danger:
+            raise InputError(
+                f"{FILE} in this folder {danger} ({name}); name the file, if it is yours, by "
+                f"{NAMED_FILE}={FILE}, or set DISPUTATIO_{name.upper()} or the flag"
+            )
 
 
 def read_settings(**flags: Any) -> Settings:

@@ -27,6 +27,7 @@ from disputatio.types import Answer, Basis, PastCall, PastSearch
 Strategy = Callable[..., Answer]
 
 DEFAULT_STRATEGY = "disputation"
+LONGEST_QUESTION = 32_000  # characters
 STRATEGIES = "disputatio.strategies"  # the package of those that are shipped
 SPEAKING = frozenset(f"disputatio.{room}" for room in ("agents", "attribution", "strategies"))
 
@@ -45,13 +46,18 @@ def ask(
 
     `strategy` is a name that `load_strategy` knows, or a function. `options` are its keyword parameters, as
     values or as text. `verify` puts every claim with its quotes to the entailment judge; `strict` drops the
-    claims that fail, and abstains when nothing is left. Raises `InputError` for an empty question or `strict`
-    without `verify`, `UnknownName` for an unknown strategy or option, `LLMError` and `ReplyError` for faults.
+    claims that fail, and abstains when nothing is left. Raises `InputError` for an empty or endless
+    question or `strict` without `verify`, `UnknownName` for an unknown strategy or option, `LLMError` and `ReplyError` for faults.
     """
     if strict and not verify:
         raise InputError("strict answers drop the claims that fail verification, so they need it (--verify)")
     if not question.strip():
         raise InputError("the question is empty: write what you want to know")
+    if len(question) > LONGEST_QUESTION:
+        raise InputError(
+            f"the question has {len(question):,} characters, more than {LONGEST_QUESTION:,}: "
+            "give what it is about as passages"
+        )
     run = load_strategy(strategy) if isinstance(strategy, str) else strategy
     name = strategy if isinstance(strategy, str) else strategy_name(strategy)
     chosen = read_options(run, options or {})

@@ -6,6 +6,7 @@ A trace carries hashes of prompts by default and their text on request; never a 
 from __future__ import annotations
 
 import json
+import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -165,7 +166,11 @@ class Trace:
         lines = "".join(json.dumps(event, ensure_ascii=False) + "\n" for event in events)
         part = path.with_name(path.name + ".part")
         try:
-            part.write_bytes(lines.encode("utf-8", "backslashreplace"))  # half a character stays JSON
+            part.unlink(missing_ok=True)
+            # For the user alone: it may hold what a question and its passages say.
+            handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(handle, "wb") as out:
+                out.write(lines.encode("utf-8", "backslashreplace"))  # half a character stays JSON
             part.replace(path)
         except OSError:
             part.unlink(missing_ok=True)

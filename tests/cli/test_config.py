@@ -25,6 +25,7 @@ def test_every_setting_is_shown_with_where_it_came_from(
     Path("disputatio.toml").write_text(
         'strategy = "concat"\nmodel = "openai:file"\n[role]\njudge = "openai:j"\n'
     )
+    monkeypatch.setenv("DISPUTATIO_CONFIG", "disputatio.toml")
     monkeypatch.setenv("DISPUTATIO_STRATEGY", "crag")
     monkeypatch.setenv("DISPUTATIO_ROLE", '{"reader": "openai:r"}')
     shown = run(capsys, "config", "--index", "my.index", "--json").json

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -27,7 +26,7 @@ def config(
     Settings come from flags, the environment (DISPUTATIO_*), disputatio.toml and defaults, in this order.
     """
     from disputatio.cli.screen import write_json
-    from disputatio.config import FILE, read_settings
+    from disputatio.config import read_settings, settings_file
     from disputatio.parts import cache_folder
 
     flags = {
@@ -47,7 +46,8 @@ def config(
     rows["cache"]["value"] = str(cache_folder(settings))
     endpoint = _endpoint()
     if as_json:
-        file = str(Path(FILE).absolute()) if Path(FILE).is_file() else None
+        used = settings_file()
+        file = str(used.absolute()) if used.is_file() else None
         write_json({"settings": rows, "file": file, "endpoint": endpoint}, indent=2)
         return
     _show(rows, endpoint)
@@ -57,12 +57,12 @@ def setting_origins(flags: set[str]) -> dict[str, str]:
     """Where each setting comes from: flag, environment, file or default; a mapping may come from several."""
     from pydantic_settings import EnvSettingsSource, TomlConfigSettingsSource
 
-    from disputatio.config import Settings
+    from disputatio.config import Settings, settings_file
 
     settings_of = {
         "flag": flags,
         "environment": set(EnvSettingsSource(Settings)()),
-        "file": set(TomlConfigSettingsSource(Settings)()),
+        "file": set(TomlConfigSettingsSource(Settings, settings_file())()),
     }
     origins = {}
     for name, field in Settings.model_fields.items():

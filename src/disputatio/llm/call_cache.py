@@ -8,8 +8,10 @@ same call, the first result stays and both get it.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
+import os
 import sqlite3
 import threading
 import time
@@ -69,6 +71,10 @@ class CallCache:
                 self._db = self._open_readonly()
             else:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
+                # For the user alone, and so are the log and the index that SQLite puts beside it.
+                with contextlib.suppress(OSError):  # what cannot be opened SQLite tells of
+                    os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
+                    self.path.chmod(0o600)  # made by an earlier version
                 self._db = self._connect(str(self.path), uri=False)
         try:
             with self._faults():

@@ -34,6 +34,7 @@ from disputatio.store.ingesting.rows import (
 from disputatio.store.ingesting.source import STDIN
 from disputatio.types import Passage
 
+MOST_ROWS, MOST_CHARACTERS = 200_000, 128 << 20  # of passages in hand, which are all held in memory
 _FORMATS = {".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "csv"}
 
 
@@ -133,7 +134,14 @@ def _passages(rows: Iterator[Row], name: str) -> tuple[list[Passage], list[Inges
     passages: list[Passage] = []
     refused = Refusals(name)
     texts: dict[str, tuple[str, str]] = {}
+    size = 0
     for number, row in rows:
+        size += _size(row)
+        if number > MOST_ROWS or size > MOST_CHARACTERS:
+            raise InputError(
+                f"{name}:{number}: more than {MOST_ROWS:,} rows or {MOST_CHARACTERS >> 20} MB of text; "
+                "put them into an index with: disputatio ingest"
+            )
         try:
             passage = _passage(row, f"{name}:{number}")
             content = (passage.source, passage.text)
@@ -152,6 +160,11 @@ def _passages(rows: Iterator[Row], name: str) -> tuple[list[Passage], list[Inges
     raise InputError(
         str(refused[0]) if len(refused) == 1 else f"{name}: no row can be used; the first: {refused[0]}"
     )
+
+
+def _size(row: Mapping[str, object] | str) -> int:
+    """How many characters of text a row has."""
+    return 0 if isinstance(row, str) else sum(len(value) for value in row.values() if isinstance(value, str))
 
 
 def _passage(row: Mapping[str, object] | str, where: str) -> Passage:

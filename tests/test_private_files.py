@@ -1,0 +1,54 @@
+"""What a question and its passages say is for the user alone; what is put in is bounded."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from disputatio import pipeline
+from disputatio.errors import InputError
+from disputatio.kit import Kit
+from disputatio.llm.call_cache import CallCache
+from disputatio.llm.no_model import NoModel
+from disputatio.store import passage_files
+from disputatio.trace import Trace
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_a_trace_is_for_its_user_alone(tmp_path: Path) -> None:
+    trace = Trace()
+    trace.note("search", query="a private matter")
+    (tmp_path / "trace.jsonl").touch(0o644)
+    trace.write(tmp_path / "trace.jsonl")
+    assert mode(tmp_path / "trace.jsonl") == 0o600
+
+
+@pytest.mark.parametrize("made_before", [True, False])
+def test_the_journal_of_calls_is_for_its_user_alone(tmp_path: Path, made_before: bool) -> None:
+    file = tmp_path / "calls.sqlite"
+    if made_before:
+        file.touch(0o644)
+    CallCache(file)
+    assert {mode(path) for path in tmp_path.iterdir()} == {0o600}
+
+
+def test_an_endless_question_is_refused() -> None:
+    with pytest.raises(InputError, match="32,001 characters, more than 32,000"):
+        pipeline.ask("x" * 32_001, kit=Kit(model=NoModel()))
+
+
+def test_passages_in_hand_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "many.jsonl"
+    file.write_text('{"text": "It rained."}\n' * 30)
+    monkeypatch.setattr(passage_files, "MOST_ROWS", 20)
+    with pytest.raises(InputError, match=r"many.jsonl:21: more than 20 rows"):
+        passage_files.read_passages(file)
+    monkeypatch.setattr(passage_files, "MOST_ROWS", 100)
+    monkeypatch.setattr(passage_files, "MOST_CHARACTERS", 100)
+    with pytest.raises(InputError, match=r"many.jsonl:11: more than"):
+        passage_files.read_passages(file)
