@@ -47,7 +47,8 @@ def ask(
     `strategy` is a name that `load_strategy` knows, or a function. `options` are its keyword parameters, as
     values or as text. `verify` puts every claim with its quotes to the entailment judge; `strict` drops the
     claims that fail, and abstains when nothing is left. Raises `InputError` for an empty or endless
-    question or `strict` without `verify`, `UnknownName` for an unknown strategy or option, `LLMError` and `ReplyError` for faults.
+    question or `strict` without `verify`, `UnknownName` for an unknown strategy or option, `LLMError` and
+    `ReplyError` for faults.
     """
     if strict and not verify:
         raise InputError("strict answers drop the claims that fail verification, so they need it (--verify)")

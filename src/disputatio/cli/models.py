@@ -65,6 +65,22 @@ def path_command(name: _Name, as_json: Json = False) -> None:
     _show_path(name, path, as_json=as_json)
 
 
+@app.command("verify")
+def verify_command(name: _Name, as_json: Json = False) -> None:
+    """Compare every byte of a model with its checksums; exit 1 when a file is not what was fetched."""
+    from disputatio.cli.screen import write, write_json
+    from disputatio.llm import catalogue
+
+    damaged = catalogue.verify(name)
+    if as_json:
+        write_json({"name": name, "damaged": list(damaged)})
+    else:
+        words = f"damaged: {', '.join(damaged)}" if damaged else "every file is what was fetched"
+        write(f"{name}: {words}\n")
+    if damaged:
+        raise typer.Exit(1)
+
+
 def _show_path(name: str, path: Path, *, as_json: bool) -> None:
     from disputatio.cli.screen import write, write_json
 
