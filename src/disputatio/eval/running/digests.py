@@ -37,7 +37,9 @@ RESULTS = ("manifest", "runs", "entrants", "examples", "records")
 
 def digest_of(*values: object) -> str:
     """The BLAKE2b-128, in hex, of a table's name and the values of a row."""
-    text = json.dumps(values, ensure_ascii=True, separators=(",", ":"))
+    text = json.dumps(
+        values, ensure_ascii=True, separators=(",", ":"), default=repr
+    )  # damage turns text to bytes
     return blake2b(text.encode(), digest_size=16).hexdigest()
 
 

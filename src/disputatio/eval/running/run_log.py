@@ -251,7 +251,7 @@ def reading(out: Path) -> Iterator[sqlite3.Connection]:
             database.execute("BEGIN")
             check_version(database, out)
             yield database
-    except sqlite3.DatabaseError as error:
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # the latter: of SQLite's own message
         raise InputError(f"{path}: not a journal that can be read ({error})") from error
 
 
