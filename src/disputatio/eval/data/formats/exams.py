@@ -16,7 +16,7 @@ _SPLIT = re.compile(r"_(?:test|dev|val|validation|train)$")
 _LETTERS = ("A", "B", "C", "D")
 _MOST_OPTIONS = 10
 PROMPT = "base_prompt.txt"  # of a task of LegalBench: how it asks, with {{column}} where a row's text goes
-_SLOT = re.compile(r"\{\{\s*(?P<column>[^{}]+?)\s*\}\}")
+_SLOT = re.compile(r"\{\{\s*+(?P<column>[^{}\s](?:[^{}]*[^{}\s])?)\s*+\}\}")
 _APART = frozenset({"index", "answer", "slice", "question", "id"})  # columns that are no text to read
 
 
