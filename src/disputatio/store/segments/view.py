@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 from disputatio.errors import InputError, StoreError
 from disputatio.store.record import manifest as manifests
 from disputatio.store.record.manifest import SEGMENTS, Manifest
-from disputatio.store.segments.array_files import Hashed, Verification
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from disputatio.store.segments.array_files import Hashed, Verification
     from disputatio.store.segments.searcher import Searcher
     from disputatio.store.segments.segment import Segment
     from disputatio.types import Passage
@@ -113,6 +113,7 @@ def open_view(path: Path, last: View | None = None) -> View | None:
 
 def _opened(path: Path, stamp: tuple[int, int, int], manifest: Manifest, last: View | None) -> View:
     from disputatio.store.record.transaction import read_dead, stemming
+    from disputatio.store.segments.array_files import Verification
     from disputatio.store.segments.searcher import Searcher
     from disputatio.store.segments.segment import Segment
 
@@ -122,7 +123,7 @@ def _opened(path: Path, stamp: tuple[int, int, int], manifest: Manifest, last: V
     if last is not None:
         for entry, segment, dead in zip(last.manifest.segments, last.segments, last.dead, strict=True):
             known[entry.name], marks[f"{entry.name}/{entry.dead}"] = segment, dead
-    verified = frozenset[Hashed]() if last is None else last.verification.verified
+    verified: frozenset[Hashed] = frozenset() if last is None else last.verification.verified
     segments, dead_rows = [], []
     for entry in manifest.segments:
         folder = path / SEGMENTS / entry.name
