@@ -47,6 +47,16 @@ def parser() -> argparse.ArgumentParser:
     measure.add_argument("--limit", type=int, help="that many passages of each set, evenly spread")
     measure.add_argument("--only", nargs="+", help="some of the sets, by name", metavar="SET")
     measure.add_argument("--json", type=Path, help="write the scores here too")
+    compare = verbs.add_parser(
+        "compare",
+        parents=[every],
+        help="the encoder's readings beside a language model's, on the same passages",
+    )
+    compare.add_argument("--encoder", default="default", help="its zip file or folder")
+    compare.add_argument("--model", default="local:qwen2.5-coder-1.5b", help="the language model")
+    compare.add_argument("--journal", default="default", help="file of the calls made")
+    compare.add_argument("--limit", type=int, help="that many passages of each set, evenly spread")
+    compare.add_argument("--only", nargs="+", default=["ramdocs", "nq", "conflictnq", "realtimeqa"])
     return top
 
 
@@ -73,6 +83,20 @@ def main(arguments: list[str] | None = None) -> int:
         examples, pairs = calibration_examples(options.data), calibration_pairs(options.data)
         to = options.to or options.out / "model"
         export(options.out, to, examples, pairs, length=Plan().length, precision=options.precision)
+        return 0
+    if options.verb == "compare":
+        from train.compare import compare
+
+        compared = compare(
+            options.data,
+            model=options.model,
+            encoder=options.encoder,
+            journal=options.journal,
+            limit=options.limit,
+            only=options.only,
+        )
+        for corpus, scores_of in compared:
+            print(json.dumps({corpus: scores_of}), flush=True)
         return 0
     from train.measure import SETS, measure
 
