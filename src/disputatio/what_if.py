@@ -15,7 +15,7 @@ from typing import Unpack
 from disputatio.attribution.audit import audit, pruned, reading_of
 from disputatio.attribution.citations import render, renumber
 from disputatio.attribution.verification import strictly
-from disputatio.errors import MustAskAgain, NotRecorded, UnknownName
+from disputatio.errors import MissingPart, MustAskAgain, NotRecorded, UnknownName
 from disputatio.kit import Kit
 from disputatio.pipeline import load_strategy, read_options, strategy_names
 from disputatio.protocols import SearchOptions
@@ -36,6 +36,8 @@ from disputatio.types import (
     Source,
     Usage,
 )
+
+_UNREAD = "the reader would have to read something new"
 
 
 def without(
@@ -71,7 +73,8 @@ def without(
         model=_PastCalls(name=answer.model),
         retriever=past,
         elsewhere=past.elsewhere if any(search.elsewhere for search in searches) else None,
-        reader=_PastExtractions(extractions=basis.extractions),
+        # Where a language model read alone there was no encoder beside it.
+        reader=_PastExtractions(basis.extractions) if basis.extractions or not basis.calls else None,
         entailment=judgements,
         sameness=judgements,
         beliefs=basis.beliefs,
@@ -84,6 +87,8 @@ def without(
         decided = run(answer.question, kit, **read_options(run, basis.options))
     except NotRecorded as error:
         raise MustAskAgain(str(error)) from error
+    except MissingPart as error:  # nothing that a reader read was kept
+        raise MustAskAgain(_UNREAD) from error
     decided = replace(decided, strategy=answer.strategy, model=answer.model)
     decided = audit(decided, kit, verify=False)
     if basis.verify:
@@ -204,7 +209,7 @@ class _PastCalls:
         return choices
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class _PastExtractions:
     """A reader that reads again what it read."""
 
@@ -215,7 +220,7 @@ class _PastExtractions:
         """The recorded extractions; raises `MustAskAgain` for a passage that is new."""
         known = {extraction.passage: extraction for extraction in self.extractions.get(question, ())}
         if any(passage.id not in known for passage in passages):
-            raise MustAskAgain("the reader would have to read something new")
+            raise MustAskAgain(_UNREAD)
         return [known[passage.id] for passage in passages]
 
 

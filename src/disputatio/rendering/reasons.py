@@ -46,6 +46,8 @@ _WEAK: Mapping[Feature, str] = MappingProxyType(
         "votes": "no other source supports it",
         "lead": "its passage opens with another subject",
         "certainty": "the model was unsure when it read it",
+        "answered": "its passage hardly answers the question",
+        "agreement": "a second reader reads something else in its passage",
         "prose": "it stands among links or figures, not in a text",
         "kinship": "nothing else supports it",
         "resemblance": "nothing else supports it",

@@ -34,8 +34,8 @@ from disputatio.errors import InputError, NoLogprobs, ReplyError
 from disputatio.kit import Kit, chat
 from disputatio.reliability.certificate import certify
 from disputatio.reliability.source_weights import earned
-from disputatio.strategies.disputation.extracting import extract, extract_or_testify
-from disputatio.strategies.disputation.hearing import MAX_TOKENS, believe, plead, testify
+from disputatio.strategies.disputation.extracting import Reader, read
+from disputatio.strategies.disputation.hearing import MAX_TOKENS, believe, plead
 from disputatio.strategies.disputation.resolve import (
     Ruling,
     conflict_of_rulings,
@@ -83,7 +83,7 @@ _QUOTED = re.compile(r"[\"“][^\"”]*[\"”]")  # a title may ask what it like
 class Options:
     """What the resolution goes by, and what is asked after it: the options, and what sources' votes weigh."""
 
-    reader: Literal["llm", "encoder", "both"]
+    reader: Reader
     reliabilities: Mapping[str, float]
     without: tuple[str, ...]
     order: bool
@@ -146,7 +146,7 @@ def disputation(
     if precheck and (known := _known(question, kit)) is not None:
         return known
     off = [] if copies else ["kinship", "resemblance"]
-    off += [] if certainty and standing else ["certainty"]
+    off += [] if certainty and standing else ["certainty", "answered", "agreement"]
     off += [] if standing else ["lead", "prose"]
     if not kit.has_model:
         complete = 0
@@ -174,7 +174,7 @@ def disputation(
 
 def _disputed(question: str, passages: Sequence[Passage], kit: Kit, plan: Options) -> SubQuestion:
     """One thing that is asked for: read, ruled on, and looked for further where no side stands."""
-    testimonies = _read(question, passages, kit, plan)
+    testimonies = read(question, passages, kit, plan.reader, max_tokens=plan.max_tokens)
     rulings = _ruled(question, testimonies, kit, plan)
     turn = 1
     while turn <= plan.complete and all(ruling.verdict == "rejected" for ruling in rulings):
@@ -182,20 +182,9 @@ def _disputed(question: str, passages: Sequence[Passage], kit: Kit, plan: Option
         if not unread:
             break
         turn += 1
-        testimonies += _read(question, unread, kit, plan, turn)
+        testimonies += read(question, unread, kit, plan.reader, turn=turn, max_tokens=plan.max_tokens)
         rulings = _ruled(question, testimonies, kit, plan)
     return SubQuestion(question=question, testimonies=tuple(testimonies), rulings=tuple(rulings), rounds=turn)
-
-
-def _read(
-    question: str, passages: Sequence[Passage], kit: Kit, plan: Options, turn: int = 1
-) -> list[Testimony]:
-    """What each passage alone answers, by the reader that was chosen."""
-    if plan.reader == "encoder":
-        return extract(question, passages, kit, turn=turn)
-    if plan.reader == "both":
-        return extract_or_testify(question, passages, kit, turn=turn, max_tokens=plan.max_tokens)
-    return testify(question, passages, kit, turn=turn, max_tokens=plan.max_tokens)
 
 
 def _ruled(question: str, testimonies: Sequence[Testimony], kit: Kit, plan: Options) -> list[Ruling]:

@@ -1,9 +1,10 @@
-"""Reading by the encoder: the span of each passage that answers, and how sure that is, without a language model."""
+"""Reading: by the language model, by the trained encoder, or by both, of which the better reading stands."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Literal
 
 from disputatio.agents.replies import echoes
 from disputatio.attribution.citations import quote_span
@@ -12,10 +13,33 @@ from disputatio.strategies.disputation.form import asked_form
 from disputatio.strategies.disputation.hearing import testify
 from disputatio.strategies.disputation.testimony import Testimony
 from disputatio.types import Extraction, Passage, Reply
+from disputatio.values import matches
 
 ANSWERS = 0.5  # the probability from which a passage is taken to answer
 SURE = 0.9  # from which the encoder's answer stands without the language model
 HOPELESS = 0.1  # below which the language model is not asked
+
+Reader = Literal["llm", "encoder", "both"]
+
+
+def read(
+    question: str, passages: Sequence[Passage], kit: Kit, reader: Reader, *, turn: int = 1, max_tokens: int
+) -> list[Testimony]:
+    """What each passage alone answers, by the reader that was chosen.
+
+    Where there is an encoder it reads beside the language model, too: whether a passage answers at all, and
+    whether both read the same, tells how far a reading can be trusted. Raises `MissingPart` where the encoder
+    is to read and there is none.
+    """
+    if reader == "encoder":
+        return extract(question, passages, kit, turn=turn)
+    if reader == "both":
+        return extract_or_testify(question, passages, kit, turn=turn, max_tokens=max_tokens)
+    testimonies = testify(question, passages, kit, turn=turn, max_tokens=max_tokens)
+    if kit.reader is None:
+        return testimonies
+    extractions = kit.extract(question, passages)
+    return [_beside(*pair) for pair in zip(testimonies, extractions, strict=True)]
 
 
 def extract(question: str, passages: Sequence[Passage], kit: Kit, *, turn: int = 1) -> list[Testimony]:
@@ -44,11 +68,12 @@ def extract_or_testify(
     by_model = dict(zip(unsure, readings, strict=True))
     testimonies = []
     for number, (passage, extraction) in enumerate(zip(passages, extractions, strict=True)):
-        testimony, answers = by_model.get(number), extraction.probability >= ANSWERS
+        heard, answers = by_model.get(number), extraction.probability >= ANSWERS
         # A fault stays one, however likely the encoder holds its own answer.
-        if testimony is None or (answers and not testimony.answer and not testimony.reply.fault):
-            testimony = _testimony(question, passage, extraction, answers=answers, turn=turn)
-        testimonies.append(testimony)
+        if heard is None or (answers and not heard.answer and not heard.reply.fault):
+            testimonies.append(_testimony(question, passage, extraction, answers=answers, turn=turn))
+        else:
+            testimonies.append(_beside(heard, extraction))
     return testimonies
 
 
@@ -64,7 +89,13 @@ def _testimony(
             passages=(passage.id,),
             answer=answer,
             quote=passage.text[slice(*span)] if span else "",
-            certainty=math.log(extraction.probability),
+            certainty=extraction.certainty,
             round=turn,
         )
-    return Testimony(passage=passage, reply=reply)
+    return Testimony(passage=passage, reply=reply, answered=extraction.probability)
+
+
+def _beside(testimony: Testimony, extraction: Extraction) -> Testimony:
+    """A language model's reading with what the encoder holds of its passage."""
+    agrees = matches(testimony.answer, extraction.answer) if testimony.answer else None
+    return replace(testimony, answered=extraction.probability, agrees=agrees)

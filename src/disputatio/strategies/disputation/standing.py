@@ -20,6 +20,7 @@ from disputatio.types import Passage
 from disputatio.values import canonical, contradicts, groups, matches
 
 LEAD = 200  # characters of a passage in which it says what it is about
+SURELY_NOT = 0.02  # the probability from which one is as good as another
 BIAS = 0.55
 # feature: (weight, what it usually is); a feature that is left out or unknown counts as usual.
 WEIGHTS: Mapping[Feature, tuple[float, float]] = MappingProxyType(
@@ -28,6 +29,8 @@ WEIGHTS: Mapping[Feature, tuple[float, float]] = MappingProxyType(
         "lead": (1.7, 0.58),
         "certainty": (3.9, -0.11),
         "prose": (5.6, 0.52),
+        "answered": (0.0, 0.0),
+        "agreement": (0.0, 0.0),
         "kinship": (-5.2, 0.22),  # with better-ranked passages of another answer
         "resemblance": (-2.1, 0.37),  # with any passage of another answer, where ranks are not trusted
     }
@@ -140,16 +143,27 @@ def weigh(
     for side in sides:
         side.votes = votes(side.passages, reliabilities)
         kin, side.kin = _kinship(question, side, sides, ranks if ranked else None)
-        certainties = [each.certainty for each in side.testimonies if each.certainty is not None]
         side.features = {
             "votes": math.log(max(side.votes * (2 if reliabilities else 1), 0.05)),
             "lead": max(_lead(question, passage) for passage in side.passages),
             "prose": max(_prose(passage.text) for passage in side.passages),
             "kinship" if ranked else "resemblance": kin,
-        } | ({"certainty": max(certainties)} if certainties else {})
+        }
+        known: dict[Feature, list[float]] = {
+            "certainty": [each.certainty for each in side.testimonies if each.certainty is not None],
+            "answered": [_odds(each.answered) for each in side.testimonies if each.answered is not None],
+            "agreement": [float(each.agrees) for each in side.testimonies if each.agrees is not None],
+        }
+        side.features |= {name: max(values) for name, values in known.items() if values}
         side.features = {name: value for name, value in side.features.items() if name not in without}
         side.evidence = log_odds(side.features)
     return sides
+
+
+def _odds(probability: float) -> float:
+    """The log-odds of a probability, those of what is nearly certain cut off."""
+    bounded = min(max(probability, SURELY_NOT), 1 - SURELY_NOT)
+    return math.log(bounded / (1 - bounded))
 
 
 def log_odds(features: Mapping[Feature, float]) -> float:

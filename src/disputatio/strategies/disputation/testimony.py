@@ -12,11 +12,14 @@ from disputatio.types import Passage, Reply
 class Testimony:
     """What one passage answers alone: `reply.answer` is empty where it answers nothing.
 
-    `reply.quote` is where the passage says it.
+    `reply.quote` is where the passage says it. `answered` is how likely the passage answers at all, by the
+    trained encoder, and `agrees` whether that reads the same; None where it was not asked, or read alone.
     """
 
     passage: Passage
     reply: Reply
+    answered: float | None = None
+    agrees: bool | None = None
 
     @property
     def answer(self) -> str:
