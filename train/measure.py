@@ -41,7 +41,7 @@ class Asked:
     kind: str
 
 
-SETS = ("ramdocs", "squad2", "nq", "conflictnq", "realtimeqa", "test", "entail", "same")
+SETS = ("ramdocs", "squad2", "nq", "conflictnq", "realtimeqa", "test", "rank", "entail", "same")
 
 
 def measure(
@@ -82,6 +82,8 @@ def measure(
     for name, some in test_sets(data).items() if "test" in only else ():
         read = read_all(reader, evenly([one for one in some if one.answers], limit))
         yield f"test_{name}", _spans(read)
+    if "rank" in only:
+        yield "rank_nq", ranking_scores(read_all(reader, nq_passages(data, "report")))
     if "entail" in only:
         yield from measure_entailment(model, data, limit=limit)
     if "same" in only:
@@ -223,6 +225,25 @@ def retrieval_scores(read: Sequence[tuple[Asked, Extraction]], threshold: float)
             }
         scores["noise"] = refused
     return scores
+
+
+def ranking_scores(read: Sequence[tuple[Asked, Extraction]]) -> dict[str, Any]:
+    """The mean reciprocal rank of the first passage that bears an answer, in the published order of a question's
+    passages (that of the search that found them) and in that of the probability that they answer."""
+    rows: dict[str, list[tuple[Asked, Extraction]]] = {}
+    for asked, reading in read:
+        rows.setdefault(asked.question, []).append((asked, reading))
+    told = [row for row in rows.values() if len({asked.kind for asked, _ in row}) > 1]
+
+    def reciprocal(row: Sequence[tuple[Asked, Extraction]]) -> float:
+        return 1 / (1 + next(rank for rank, (asked, _) in enumerate(row) if asked.kind == "right"))
+
+    reranked = [sorted(row, key=lambda pair: -pair[1].probability) for row in told]
+    return {
+        "questions": len(told),
+        "mrr_published_order": _rounded(np.mean([reciprocal(row) for row in told])) if told else None,
+        "mrr_by_probability": _rounded(np.mean([reciprocal(row) for row in reranked])) if told else None,
+    }
 
 
 def f1_threshold(read: Sequence[tuple[Asked, Extraction]]) -> float:

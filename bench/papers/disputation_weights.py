@@ -3,11 +3,15 @@
     python -m bench.papers.disputation_weights            # asks the model what the journal does not hold
     python -m bench.papers.disputation_weights --replay   # from the journal alone
 
-Every passage of the odd rows of RAMDocs dev is heard alone (`disputatio.strategies.disputation.hearing.testify`), the answers become sides
+Every passage of some odd rows is read alone (`disputatio.strategies.disputation.extracting.read`), the answers become sides
 (`standing.weigh`), and a logistic regression with a ridge of 1 on standardised features tells the sides that are right.
-A side is right when it leniently states a gold answer and strictly states no wrong one. It is fitted twice: `ranked`, where the
-better-ranked of two alike passages is taken for the original (`kinship`), and `unranked`, where ranks are not trusted
-(`resemblance`). `BIAS` and all weights but that of `resemblance` are those of the first.
+A side is right when it leniently states a gold answer and strictly states no wrong one. It is fitted twice: `unranked`, where ranks are not
+trusted (`resemblance`), and `ranked`, where the better-ranked of two alike passages is taken for the original (`kinship`). `BIAS` and
+all weights but that of `kinship` are those of the first.
+
+The rows are those that the trained encoder has not seen: of RAMDocs dev one odd row in four (7, 15, ...), and with `--nq` the first odd
+rows of the questions with Wikipedia passages, on which it was not trained at all. Without the encoder (`DISPUTATIO_ENCODER=none`) all
+odd rows of RAMDocs serve.
 
 Ten-fold cross-validation over rows, five times dealt, tells how well that does on rows it was not fitted on, with each feature left out
 in turn; a row then answers with the sides at or above a threshold of log-odds, or with the best where there is none. This is the
@@ -47,7 +51,8 @@ from disputatio.eval.statistics import Estimate, mean
 from disputatio.kit import Kit
 from disputatio.parts import build_kit
 from disputatio.store.in_memory import InMemory
-from disputatio.strategies.disputation.hearing import SCHEMA, SYSTEM, TASK, testify
+from disputatio.strategies.disputation.extracting import read
+from disputatio.strategies.disputation.hearing import MAX_TOKENS, SCHEMA, SYSTEM, TASK
 from disputatio.strategies.disputation.standing import BIAS, WEIGHTS, weigh
 from disputatio.strategies.disputation.testimony import Testimony
 from disputatio.text import content_id
@@ -61,7 +66,7 @@ ALL = "all features"
 _FLAT = re.compile(r"\[[^\[\]{}]*\]")
 ONLY = {True: "kinship", False: "resemblance"}  # the feature that there is ranked, and unranked
 NAMES = {ranked: [name for name in WEIGHTS if name != ONLY[not ranked]] for ranked in (True, False)}
-FITS = {"ranked": True, "unranked": False}
+FITS = {"unranked": False, "ranked": True}
 _OUT = RESULTS / "papers" / "disputation_weights.json.gz"
 
 
@@ -89,7 +94,8 @@ def hear(example: Example, kit: Kit) -> Hearing:
     """Hear every passage of a row; a fault of the model is kept, what a replay lacks ends the benchmark."""
     reader = replace(kit, retriever=InMemory(example.passages))
     try:
-        testimonies = testify(example.question, reader.passages(example.question), reader)
+        passages = reader.passages(example.question)
+        testimonies = read(example.question, passages, reader, "llm", max_tokens=MAX_TOKENS)
     except NotJournalled:
         raise
     except LLMError as error:
@@ -266,7 +272,7 @@ def report(out: Mapping[str, Any]) -> str:
         f"Model {out['model']}, engine {out['engine']}, prompt of the witnesses {out['prompt']}; data {out['data']} (SHA-256 {out['sha256']}); "
         f"ridge {RIDGE:g} on standardised features, {FOLDS} folds over rows, dealt {DEALS} times (seeds 0 to {DEALS - 1}).",
         "",
-        f"Only odd rows were read (numbered from 0): {len(out['rows'])} of them, {len(out['failed rows'])} more failed. {out['witnesses']} witnesses, "
+        f"Only odd rows were read (numbered from 0): {len(out['rows'])} of them, {len(out['failed rows'])} more failed; encoder beside the model: {out['encoder']}. {out['witnesses']} witnesses, "
         f"of whom {out['witnesses who answer']} answer and {out['faulty witnesses']} broke their contract. The even rows are the check of "
         "the whole strategy and had no part in this.",
         "",
@@ -289,13 +295,13 @@ def _by_order(fits: Mapping[str, Any]) -> str:
     """What trusting ranks is worth, once both fits are there."""
     if len(fits) < len(FITS):
         return ""
-    ranked, unranked = (fits[title]["em of rows at threshold 0"][ALL]["strict"] for title in FITS)
+    unranked, ranked = (fits[title]["em of rows at threshold 0"][ALL]["strict"] for title in FITS)
     return f" EM strict at threshold 0 is {told(ranked)} ranked and {told(unranked)} unranked: {against(unranked, ranked)}."
 
 
 def _told(title: str, figures: Mapping[str, Any]) -> list[str]:
     features = figures["features"].items()
-    constants = [["bias", f"{figures['bias']:.3f}", "–", f"{BIAS:g}" if title == "ranked" else "–", "–"]]
+    constants = [["bias", f"{figures['bias']:.3f}", "–", f"{BIAS:g}" if title == "unranked" else "–", "–"]]
     constants += [
         [name, f"{got['weight']:.3f}", f"{got['mean']:.3f}", *_used(name, title)] for name, got in features
     ]
@@ -322,7 +328,7 @@ def _told(title: str, figures: Mapping[str, Any]) -> list[str]:
 def _used(name: str, title: str) -> list[str]:
     """The constants in use, where they come from this fit."""
     weight, mean = next(usual for feature, usual in WEIGHTS.items() if feature == name)
-    reported = title == "ranked" or name == ONLY[False]
+    reported = title == "unranked" or name == ONLY[True]
     return [f"{weight:g}", f"{mean:g}"] if reported else ["–", "–"]
 
 
@@ -346,6 +352,8 @@ def main(words: Sequence[str] | None = None, kit: Kit | None = None) -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     options.add_argument("--data", type=Path, default=Path("../shared/data/ramdocs/dev.jsonl"))
+    options.add_argument("--nq", type=Path, help="nq.jsonl, to fit on its questions, too")
+    options.add_argument("--nq-rows", type=int, default=60, help="that many of its odd rows")
     options.add_argument("--journal", default="runs/disputation.sqlite")
     options.add_argument("--replay", action="store_true", help="only what the journal holds, without a model")
     options.add_argument("--model", default=None)
@@ -359,14 +367,18 @@ def main(words: Sequence[str] | None = None, kit: Kit | None = None) -> None:
         )
         kit = build_kit(settings, say=say)
     identity = identify(f"ramdocs:{arguments.data}")
-    odd = [example for example in load(f"ramdocs:{arguments.data}") if example.row % 2 == 1]
+    unseen = 8 if kit.reader is not None else 2
+    ramdocs = [example for example in load(f"ramdocs:{arguments.data}") if example.row % unseen == unseen - 1]
+    others = [] if arguments.nq is None else load(f"nq_with_passages:{arguments.nq}")
+    odd = ramdocs + [example for example in others if example.row % 2 == 1][: arguments.nq_rows]
     hearings = over(odd, partial(hear, kit=kit), label="rows heard")
     out: dict[str, Any] = {
         "model": kit.model.name,
         "engine": kit.model.capabilities().engine,
         "data": identity.name,
         "sha256": identity.sha256[:16],
-        "order of kinds": order_of_kinds(odd),
+        "encoder": "none" if kit.reader is None else kit.reader.name,
+        "order of kinds": order_of_kinds(ramdocs),
         "prompt": content_id("p", SYSTEM, TASK, json.dumps(SCHEMA)),
         **counted(hearings),
         "fits": {},
