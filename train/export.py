@@ -123,8 +123,8 @@ def export(
     out.mkdir(parents=True, exist_ok=True)
     openvino.save_model(model, str(out / GRAPH), compress_to_fp16=False)
     (out / TOKENIZER).write_bytes(tokenizer)
-    about: dict[str, Any] = {"length": length, "eight_bits": precision, "read": [1, 1, 0, 0]}
-    about |= {name: [1, 0] for name in ("supports", "contradicts", "same")}
+    about: dict[str, Any] = {"length": length, "eight_bits": precision}
+    about |= {name: [1, 0] for name in ("read", "supports", "contradicts", "same")}
     write_about(out, about)
     write_about(out, about | calibrated(EncoderModel(out, threads=2), dev, pairs))
     zipped(out, out.with_suffix(".zip"))
@@ -133,7 +133,7 @@ def export(
 def calibrated(model: EncoderModel, dev: Sequence[Example], pairs: Sequence[Pair]) -> dict[str, Numbers]:
     """The weights of the logits of each head in the log-odds of what it says, fitted on kept examples."""
     asked = [(example.question, Passage(text=example.text, title=example.title)) for example in dev]
-    scores = [scores for _, scores in EncoderReader(model).scored(asked)]
+    scores = [(score,) for _, score in EncoderReader(model).scored(asked)]
     weights = {"read": _weights(scores, [bool(example.spans) for example in dev])}
     logits = {
         sequence.pair: out for sequence, out in model.logits([(one.first, one.second) for one in pairs])

@@ -36,8 +36,8 @@ Numbers = tuple[float, ...]
 class About:
     """How an encoder was trained and calibrated.
 
-    `length` is the most tokens of a sequence. `read` has the weights of a reading's scores and 1 in the
-    log-odds that a passage answers; `supports`, `contradicts` and `same` the weights of a head's logit and 1.
+    `length` is the most tokens of a sequence; the others are the weights of a head's logit and of 1 in the
+    log-odds of what it tells: that a passage answers, supports, contradicts, that two are about the same.
     """
 
     length: int
@@ -235,7 +235,7 @@ def _about(path: Path, content: bytes) -> About:
             name: tuple(float(value) for value in about[name])
             for name in ("read", "supports", "contradicts", "same")
         }
-        if [len(numbers[name]) for name in numbers] != [4, 2, 2, 2]:
+        if [len(numbers[name]) for name in numbers] != [2, 2, 2, 2]:
             raise ValueError("calibration")
         return About(length=int(about["length"]), **numbers)
     except (ValueError, KeyError, TypeError) as error:

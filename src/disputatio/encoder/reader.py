@@ -16,9 +16,6 @@ from disputatio.types import Extraction, Passage
 MOST_TOKENS = 30  # of an answer
 NOTHING = -50.0  # the logit of what cannot be
 
-# How far the span's logits lie above those of "no answer", the logit of answering, the span's certainty.
-Scores = tuple[float, float, float]
-
 
 class EncoderReader:
     """What an encoder reads (`PassageReader`)."""
@@ -39,9 +36,12 @@ class EncoderReader:
         """One extraction a question and passage, in order; a long passage is read in overlapping parts."""
         return [extraction for extraction, _ in self.scored(pairs)]
 
-    def scored(self, pairs: Sequence[tuple[str, Passage]]) -> list[tuple[Extraction, Scores]]:
-        """The same, each with what its probability was made of."""
-        best: dict[int, tuple[Extraction, Scores]] = {}
+    def scored(self, pairs: Sequence[tuple[str, Passage]]) -> list[tuple[Extraction, float]]:
+        """The same, each with the score that its probability was made of.
+
+        That is how far the span's logits lie above those of "no answer", plus the logit of answering.
+        """
+        best: dict[int, tuple[Extraction, float]] = {}
         texts = [(question, head_of(passage.title) + passage.text) for question, passage in pairs]
         for sequence, logits in self.model.logits(texts):
             scored = self._extraction(sequence, logits, pairs[sequence.pair][1])
@@ -50,27 +50,27 @@ class EncoderReader:
                 best[sequence.pair] = scored
         return [best[number] for number in range(len(pairs))]
 
-    def _extraction(self, sequence: Encoded, logits: Logits, passage: Passage) -> tuple[Extraction, Scores]:
+    def _extraction(self, sequence: Encoded, logits: Logits, passage: Passage) -> tuple[Extraction, float]:
         shift = len(head_of(passage.title))
         legal = sequence.body[sequence.offsets[sequence.body, 0] >= shift]  # the title is no answer
         start = end = 0
         margin = certainty = NOTHING
         if len(legal):
-            first, last, score = best_span(logits.starts[legal], logits.ends[legal])
+            first, last, logit = best_span(logits.starts[legal], logits.ends[legal])
             start = int(sequence.offsets[legal[first], 0]) - shift
             end = int(sequence.offsets[legal[last], 1]) - shift
-            margin = score - float(logits.starts[0] + logits.ends[0])
+            margin = logit - float(logits.starts[0] + logits.ends[0])
             total = np.logaddexp.reduce(logits.starts[legal]) + np.logaddexp.reduce(logits.ends[legal])
-            certainty = float(score - total) / 2
-        scores = (margin, logits.answers, certainty)
+            certainty = float(logit - total) / 2
+        score = margin + logits.answers
         extraction = Extraction(
             answer=passage.text[start:end],
             start=start,
             end=end,
-            probability=probability(self.model.about.read, *scores),
+            probability=probability(self.model.about.read, score),
             certainty=certainty,
         )
-        return extraction, scores
+        return extraction, score
 
 
 def best_span(starts: Any, ends: Any, most_tokens: int = MOST_TOKENS) -> tuple[int, int, float]:

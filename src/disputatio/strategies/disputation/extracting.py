@@ -16,8 +16,8 @@ from disputatio.types import Extraction, Passage, Reply
 from disputatio.values import matches
 
 ANSWERS = 0.5  # the probability from which a passage is taken to answer
-SURE = 0.9  # from which the encoder's answer stands without the language model
-HOPELESS = 0.1  # below which the language model is not asked
+SURE = 0.75  # from which the encoder's answer stands without the language model
+HOPELESS = 0.3  # below which the language model is not asked
 
 Reader = Literal["llm", "encoder", "both"]
 
