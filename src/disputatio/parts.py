@@ -215,9 +215,9 @@ def open_encoder(name: str) -> EncoderModel | None:
     """
     from disputatio.encoder import model
 
-    if name == "default":
-        return model.EncoderModel(model.SHIPPED) if model.SHIPPED.exists() else None
-    return None if name == "none" else model.EncoderModel(Path(name))
+    if name == "none":
+        return None
+    return model.EncoderModel(model.SHIPPED if name == "default" else Path(name))
 
 
 def _encoder_parts(settings: Settings) -> dict[str, Any]:

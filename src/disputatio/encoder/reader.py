@@ -14,6 +14,9 @@ from disputatio.encoder.model import Encoded, EncoderModel, Logits, head_of, pro
 from disputatio.types import Extraction, Passage
 
 MOST_TOKENS = 30  # of an answer
+# What each further token of an answer costs, in logits. Chosen on kept examples: .05 to .2 are equally good, and better
+# than 0 for exact matches on five sets of six.
+LENGTH_COST = 0.1
 NOTHING = -50.0  # the logit of what cannot be
 
 
@@ -74,13 +77,13 @@ class EncoderReader:
 
 
 def best_span(starts: Any, ends: Any, most_tokens: int = MOST_TOKENS) -> tuple[int, int, float]:
-    """The first and last token with the highest sum of logits, no longer than allowed, and that sum.
+    """The first and last token with the highest sum of logits less the cost of length, and that value.
 
     >>> best_span(np.array([0.0, 5.0, 1.0]), np.array([4.0, 0.0, 2.0]))
-    (1, 2, 7.0)
+    (1, 2, 6.9)
     """
     sums = starts[:, None] + ends[None, :]
     apart = np.arange(len(ends))[None, :] - np.arange(len(starts))[:, None]
-    sums = np.where((apart >= 0) & (apart < most_tokens), sums, -np.inf)
+    sums = np.where((apart >= 0) & (apart < most_tokens), sums - LENGTH_COST * apart, -np.inf)
     first, last = np.unravel_index(int(sums.argmax()), sums.shape)
     return int(first), int(last), float(sums[first, last])
