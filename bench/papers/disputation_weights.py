@@ -51,7 +51,7 @@ from disputatio.eval.statistics import Estimate, mean
 from disputatio.kit import Kit
 from disputatio.parts import build_kit
 from disputatio.store.in_memory import InMemory
-from disputatio.strategies.disputation.extracting import read
+from disputatio.strategies.disputation.extracting import Reader, read
 from disputatio.strategies.disputation.hearing import MAX_TOKENS, SCHEMA, SYSTEM, TASK
 from disputatio.strategies.disputation.standing import BIAS, WEIGHTS, weigh
 from disputatio.strategies.disputation.testimony import Testimony
@@ -95,7 +95,8 @@ def hear(example: Example, kit: Kit) -> Hearing:
     reader = replace(kit, retriever=InMemory(example.passages))
     try:
         passages = reader.passages(example.question)
-        testimonies = read(example.question, passages, reader, "llm", max_tokens=MAX_TOKENS)
+        who: Reader = "llm" if kit.has_model else "encoder"
+        testimonies = read(example.question, passages, reader, who, max_tokens=MAX_TOKENS)
     except NotJournalled:
         raise
     except LLMError as error:

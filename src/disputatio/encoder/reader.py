@@ -14,8 +14,8 @@ from disputatio.encoder.model import Encoded, EncoderModel, Logits, head_of, pro
 from disputatio.types import Extraction, Passage
 
 MOST_TOKENS = 30  # of an answer
-# What each further token of an answer costs, in logits. Chosen on kept examples: .05 to .2 are equally good, and better
-# than 0 for exact matches on five sets of six.
+# What each further token of an answer costs, in logits. Chosen on kept examples: .05 to .2 are equally good,
+# and better than 0 for exact matches on five sets of six.
 LENGTH_COST = 0.1
 NOTHING = -50.0  # the logit of what cannot be
 

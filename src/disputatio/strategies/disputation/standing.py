@@ -29,7 +29,7 @@ WEIGHTS: Mapping[Feature, tuple[float, float]] = MappingProxyType(
         "lead": (1.7, 0.58),
         "certainty": (3.9, -0.11),
         "prose": (5.6, 0.52),
-        "answered": (0.0, 0.0),
+        "answered": (1.7, 0.77),
         "agreement": (0.0, 0.0),
         "kinship": (-5.2, 0.22),  # with better-ranked passages of another answer
         "resemblance": (-2.1, 0.37),  # with any passage of another answer, where ranks are not trusted
@@ -150,7 +150,9 @@ def weigh(
             "kinship" if ranked else "resemblance": kin,
         }
         known: dict[Feature, list[float]] = {
-            "certainty": [each.certainty for each in side.testimonies if each.certainty is not None],
+            "certainty": [
+                each.certainty for each in side.testimonies if each.is_heard and each.certainty is not None
+            ],
             "answered": [_odds(each.answered) for each in side.testimonies if each.answered is not None],
             "agreement": [float(each.agrees) for each in side.testimonies if each.agrees is not None],
         }

@@ -27,6 +27,11 @@ class Testimony:
         return self.reply.answer
 
     @property
+    def is_heard(self) -> bool:
+        """Whether a language model gave it, and not the encoder alone."""
+        return self.answered is None or self.agrees is not None
+
+    @property
     def subject(self) -> str:
         """What the passage is about, in its own words or those of the question."""
         return self.reply.subject
