@@ -76,7 +76,7 @@ def decided(answer: Answer) -> Answer:
     ("strategy", "model", "options"),
     [
         ("disputation", court, {}),
-        ("disputation", court, {"order": False, "debate": 2, "namesakes": False}),
+        ("disputation", court, {"order": False, "debate": 2, "expect": "one"}),
         ("disputation", court, {"belief": False}),
         ("majority_vote", Reader, {"voters": "sources"}),
         ("ra_rag", Reader, {"selection": "all"}),

@@ -57,7 +57,7 @@ ABLATIONS: Mapping[str, Mapping[str, Any]] = {
     "copies without order": {"order": False},
     "votes alone": {"standing": False},
     "no reader's certainty": {"certainty": False},
-    "no namesakes": {"namesakes": False},
+    "one answer expected": {"expect": "one"},
     "no debate": {"debate": 0},
     "no belief": {"belief": False},
 }

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import (
@@ -41,6 +41,9 @@ class Settings(BaseSettings):
     model: str = Field(f"local:{catalogue.DEFAULT_MODEL}", description="local:NAME, openai:NAME or none")
     role: dict[str, str] = Field(default_factory=dict, description="another model for a role")
     strategy: str = Field(DEFAULT_STRATEGY, description="how questions are answered")
+    expect: Literal["auto", "one", "several"] = Field(
+        "auto", description="how many answers of a question are right, for strategies that ask"
+    )
     index: Path = Field(Path("disputatio.index"), description="folder of the index")
     embedder: str = Field(
         catalogue.DEFAULT_EMBEDDER, description="embedding model or its folder, openai:NAME, or none"

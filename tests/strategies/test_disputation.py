@@ -133,7 +133,7 @@ def test_a_certificate_says_how_many_liars_the_answer_survives_where_sources_are
 
 @pytest.mark.parametrize("town", [[GUILD, HARBOUR], EQUALS, [*NORFOLK, MAINE]])
 def test_several_answers_have_no_certificate(town: list[Passage]) -> None:
-    answer = answered(Court(), town, order=False, belief=False)
+    answer = answered(Court(), town, belief=False, expect="several")
     assert (len(answer.answers), answer.certificate) == (len(town), None)
 
 
@@ -178,10 +178,12 @@ def test_without_ranks_the_order_of_passages_changes_no_verdict(order: list[Pass
 
 # --- each option --------------------------------------------------------------------------------
 def test_copies_off_takes_no_passage_for_an_altered_copy() -> None:
-    kept = answered(Court(), [GUILD, ALTERED], belief=False, debate=0)
+    kept = answered(Court(), [GUILD, ALTERED], belief=False, debate=0, order=True, expect="several")
     assert kept.answers == (TRUE,)
     assert f"altered copy of a passage that says {TRUE}" in kept.conflict.positions[1].reason
-    without = answered(Court(), [GUILD, ALTERED], belief=False, debate=0, copies=False)
+    without = answered(
+        Court(), [GUILD, ALTERED], belief=False, debate=0, order=True, expect="several", copies=False
+    )
     assert without.answers == (TRUE, LIE)
 
 
@@ -191,17 +193,17 @@ def test_copies_off_gives_likeness_for_no_reason() -> None:
         f"Home | News [3] | About the Quillhaven lighthouse | Plans by {TRUE} | 1998 | Print | Harbour",
     )
     town = [links, GUILD, passage("copy", links.text.replace(TRUE, LIE))]
-    kept = answered(Court(), town, belief=False)
+    kept = answered(Court(), town, belief=False, order=True)
     assert kept.conflict.kind == "misinformation"
     assert "altered copy" in kept.conflict.positions[1].reason
-    without = answered(Court(), town, belief=False, copies=False)
+    without = answered(Court(), town, belief=False, order=True, copies=False)
     assert without.conflict.kind == "none"
     assert "links or figures" in without.conflict.positions[1].reason
 
 
 def test_order_off_takes_neither_of_two_alike_passages_for_the_original() -> None:
-    assert answered(Court(), [ALTERED, GUILD], belief=False, debate=0).answers == (LIE,)
-    assert answered(Court(), [GUILD, ALTERED], belief=False, debate=0).answers == (TRUE,)
+    assert answered(Court(), [ALTERED, GUILD], belief=False, debate=0, order=True).answers == (LIE,)
+    assert answered(Court(), [GUILD, ALTERED], belief=False, debate=0, order=True).answers == (TRUE,)
     for town in ([GUILD, ALTERED], [ALTERED, GUILD]):
         assert set(verdicts(answered(Court(), town, belief=False, debate=0, order=False)).values()) == {
             "unresolved"
@@ -221,10 +223,10 @@ def test_with_order_off_the_first_of_two_alike_that_hardly_stand_is_not_preferre
 
 
 def test_standing_off_asks_not_how_a_passage_reads() -> None:
-    kept = answered(Court(), [GUILD, LINKS], belief=False)
+    kept = answered(Court(), [GUILD, LINKS], belief=False, expect="several")
     assert verdicts(kept) == {TRUE: "accepted", LIE: "rejected"}
     assert "links or figures" in kept.conflict.positions[1].reason
-    without = answered(Court(), [GUILD, LINKS], belief=False, standing=False)
+    without = answered(Court(), [GUILD, LINKS], belief=False, expect="several", standing=False)
     assert verdicts(without) == {TRUE: "accepted", LIE: "accepted"}
 
 
@@ -233,7 +235,7 @@ def test_certainty_off_asks_not_how_sure_a_reader_was(off: str) -> None:
     def doubting(_: str, told: str) -> Line:
         return sure(LIE, -3.0) if LIE in told else sure(TRUE, -0.01)
 
-    kept = answered(Court(reads=doubting), [GUILD, HARBOUR], belief=False)
+    kept = answered(Court(reads=doubting), [GUILD, HARBOUR], belief=False, expect="several")
     assert verdicts(kept) == {TRUE: "accepted", LIE: "rejected"}
     assert kept.conflict.positions[1].cause.feature == "certainty"
     assert "unsure" in kept.conflict.positions[1].reason
@@ -241,22 +243,26 @@ def test_certainty_off_asks_not_how_sure_a_reader_was(off: str) -> None:
         Court(reads=doubting),
         [GUILD, HARBOUR],
         belief=False,
+        expect="several",
         certainty=off != "certainty",
         standing=off != "standing",
     )
     assert verdicts(without) == {TRUE: "accepted", LIE: "accepted"}
 
 
-def test_namesakes_off_takes_any_two_answers_for_a_contradiction() -> None:
+def test_one_expected_answer_takes_any_two_for_a_contradiction() -> None:
     town = [passage(one.id, one.text) for one in EQUALS]
-    assert answered(Court(), town, order=False, belief=False).conflict.kind == "ambiguity"
-    without = answered(Court(), town, order=False, belief=False, debate=0, namesakes=False)
-    assert without.conflict.kind == "unresolved"
+    several = answered(Court(), town, belief=False, expect="several")
+    assert several.conflict.kind == "ambiguity"
+    one = answered(Court(), town, belief=False, debate=0, expect="one")
+    assert one.conflict.kind == "unresolved"
+    shown = answered(Court(), town, belief=False, debate=0)  # nothing shows that they are about two things
+    assert shown.conflict.kind == "unresolved"
 
 
 def test_belief_moves_what_stands_and_is_asked_in_every_rotation() -> None:
     court = Court(believed={TRUE: 0.02, LIE: 0.98})
-    answer = answered(court, [GUILD, HARBOUR], order=False)
+    answer = answered(court, [GUILD, HARBOUR], expect="several")
     assert court.batches == [("witness", 2), ("belief", 2)]
     assert [prompt.splitlines()[1] for prompt in court.prompts("belief")] in (
         [f"A: {TRUE}", f"A: {LIE}"],
@@ -266,14 +272,16 @@ def test_belief_moves_what_stands_and_is_asked_in_every_rotation() -> None:
     reason = answer.conflict.positions[1].reason
     assert reason == "stated in 1 passage; the model itself holds it less likely than the others"
     without = Court(believed={TRUE: 0.02, LIE: 0.98})
-    assert answered(without, [GUILD, HARBOUR], order=False, belief=False).answers == (TRUE, LIE)
+    assert answered(without, [GUILD, HARBOUR], expect="several", belief=False).answers == (TRUE, LIE)
     assert without.roles() == ["witness"]
 
 
 def test_a_belief_without_preference_moves_nothing() -> None:
     trace = Trace()
-    answer = answered(Court(believed={TRUE: 0.52, LIE: 0.48}), [GUILD, HARBOUR], order=False, trace=trace)
-    without = answered(Court(), [GUILD, HARBOUR], order=False, belief=False)
+    answer = answered(
+        Court(believed={TRUE: 0.52, LIE: 0.48}), [GUILD, HARBOUR], expect="several", trace=trace
+    )
+    without = answered(Court(), [GUILD, HARBOUR], expect="several", belief=False)
     (note,) = notes(trace, "belief")
     assert 0 < note["nats"][TRUE] < 0.1
     assert answer.confidence == without.confidence
@@ -383,7 +391,7 @@ def test_the_trace_has_votes_as_votes_and_apart_from_them_the_features() -> None
     (side,) = note["sides"]
     assert (side["answer"], side["votes"], side["moved"]) == (TRUE, 2.0, {})
     assert side["features"]["votes"] == pytest.approx(math.log(2))
-    assert side["features"].keys() == {"votes", "lead", "prose", "kinship"}
+    assert side["features"].keys() == {"votes", "lead", "prose", "resemblance"}
 
 
 def test_the_trace_has_by_how_much_belief_and_debate_moved_a_side() -> None:

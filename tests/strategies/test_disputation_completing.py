@@ -167,7 +167,7 @@ def test_each_part_has_a_cited_claim_of_its_own() -> None:
 
 def test_answers_to_different_parts_do_not_contradict_each_other() -> None:
     court = Court(parts=[WHO, WHEN], believed={TRUE: 0.99, "4 May 1921": 0.01})
-    answer = answered(court, titled(GUILD, OPENED), BOTH, order=False, namesakes=False, debate=3)
+    answer = answered(court, titled(GUILD, OPENED), BOTH, order=False, expect="one", debate=3)
     assert verdicts(answer) == {TRUE: "accepted", "4 May 1921": "accepted"}
     assert [one.cause.kind for one in answer.conflict.positions] == ["unanimous"] * 2
     assert court.roles() == ["parts", "witness", "witness"]  # neither a belief nor a debate between them

@@ -18,7 +18,7 @@ from disputatio.config import Settings, read_settings
 from disputatio.errors import ConfigError, InputError, UnknownName
 from disputatio.kit import Elsewhere, Kit
 from disputatio.parts import build_kit, with_retriever
-from disputatio.pipeline import Strategy, load_strategy, read_options
+from disputatio.pipeline import Strategy, load_strategy, read_options, strategy_options
 from disputatio.pipeline import ask as ask_pipeline
 from disputatio.protocols import Embedder, MinimalLLM, Retriever
 from disputatio.store.filtered import Filtered
@@ -142,6 +142,7 @@ def prepare(
     kit, chosen = kit_with(model=model, role=role, embedder=embedder, settings=settings, strategy=strategy)
     used = chosen.strategy if strategy is None or isinstance(strategy, str) else strategy
     run = load_strategy(used) if isinstance(used, str) else used
+    expecting = {"expect": chosen.expect} if "expect" in strategy_options(run) else {}
     retriever: Retriever | None = None
     if passages is not None:
         retriever = InMemory(as_passages(passages))
@@ -154,7 +155,7 @@ def prepare(
     return Prepared(
         kit=replace(with_retriever(kit, retriever), elsewhere=elsewhere),
         strategy=used,
-        options=read_options(run, options or {}),
+        options=read_options(run, expecting | dict(options or {})),
         verify=verify,
         strict=strict,
     )

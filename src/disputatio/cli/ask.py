@@ -14,6 +14,7 @@ from disputatio.cli.options import (
     After,
     Before,
     Columns,
+    Expect,
     IndexFolder,
     Journal,
     Json,
@@ -60,6 +61,13 @@ def ask(
             metavar="NAME", help="How to answer; `disputatio strategies` lists them.  [default: disputation]"
         ),
     ] = None,
+    expect: Annotated[
+        Expect | None,
+        typer.Option(
+            metavar="auto|one|several",
+            help="How many answers are right: one, several, or what shows.  [default: auto]",
+        ),
+    ] = None,
     setting: StrategyOptions = None,
     model: Model = None,
     role: Roles = None,
@@ -100,11 +108,12 @@ def ask(
         model=model,
         role=read_roles(role),
         strategy=strategy,
+        expect=None if expect is None else expect.value,
         index=index,
         journal=journal,
         replay=replay or None,
     )
-    options = _strategy_options(settings.strategy, setting or [], k)
+    options = _strategy_options(settings, setting or [], k, named=expect is not None)
     _check_question(question)
     bounds(after, before)
     columns = read_columns(mapping or [], text_column)
@@ -147,17 +156,27 @@ def ask(
     raise typer.Exit(1 if strict and answer.abstained else 0)
 
 
-def _strategy_options(strategy: str, settings: list[str], k: int | None) -> dict[str, Any]:
-    """The strategy's options as `--set` and `-k` give them; raises `InputError` where they disagree."""
+def _strategy_options(settings: Settings, given: list[str], k: int | None, *, named: bool) -> dict[str, Any]:
+    """The strategy's options as `--set`, `-k` and `--expect` give them; `named` where the last is a flag.
+
+    Raises `InputError` where they disagree, or the strategy has no such option.
+    """
     from disputatio.pipeline import load_strategy, read_options, strategy_options
 
+    strategy = settings.strategy
     function = load_strategy(strategy)
-    pairs = read_pairs("--set", settings, "key=value")
-    if k is not None:
-        if "k" not in strategy_options(function):
-            raise InputError(f"-k: {strategy} has no option k (see: disputatio strategies {strategy})")
-        if pairs.setdefault("k", str(k)) != str(k):
-            raise InputError(f"-k {k}: --set gives k as {pairs['k']}")
+    known = strategy_options(function)
+    pairs = read_pairs("--set", given, "key=value")
+    flags = {} if k is None else {"-k": ("k", str(k))}
+    if named or ("expect" in known and "expect" not in pairs):
+        flags["--expect"] = ("expect", settings.expect)
+    for flag, (option, value) in flags.items():
+        if option not in known:
+            raise InputError(
+                f"{flag}: {strategy} has no option {option} (see: disputatio strategies {strategy})"
+            )
+        if pairs.setdefault(option, value) != value:
+            raise InputError(f"{flag} {value}: --set gives {option} as {pairs[option]}")
     return read_options(function, pairs)
 
 

@@ -7,12 +7,22 @@ A default that settings bring is written into the help text, as reading the sett
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from disputatio.errors import InputError
+
+
+class Expect(StrEnum):
+    """How many answers of a question are right."""
+
+    auto = "auto"
+    one = "one"
+    several = "several"
+
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 IndexFolder = Annotated[

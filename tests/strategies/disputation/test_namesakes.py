@@ -11,16 +11,26 @@ QUESTION = "What is the population of Tarnwick?"
 def test_titles_that_each_name_something_else_are_of_different_things() -> None:
     one, other = side("7", title="Tarnwick, Vell"), side("9", title="Tarnwick, Sorrel")
     assert not same_thing(QUESTION, one, other)
-    assert same_thing(QUESTION, one, other, namesakes=False)
+    assert same_thing(QUESTION, one, other, expect="one")
 
 
 def test_a_title_that_names_less_may_be_of_the_same_thing() -> None:
     assert same_thing(QUESTION, side("7", title="Tarnwick, Vell"), side("9", title="Tarnwick"))
 
 
-def test_passages_without_a_title_may_be_of_namesakes() -> None:
-    assert not same_thing(QUESTION, side("7", title=""), side("9"))
-    assert same_thing(QUESTION, side("7", title=""), side("9"), namesakes=False)
+def test_passages_without_a_title_are_of_namesakes_only_where_several_answers_are_expected() -> None:
+    assert not same_thing(QUESTION, side("7", title=""), side("9"), expect="several")
+    assert same_thing(QUESTION, side("7", title=""), side("9"), expect="one")
+    assert same_thing(QUESTION, side("7", title=""), side("9"))
+
+
+def test_subjects_that_each_name_something_else_tell_where_titles_do_not() -> None:
+    one, other = (
+        side("7", title="", subject="Tarnwick, Vell"),
+        side("9", title="", subject="Tarnwick, Sorrel"),
+    )
+    assert not same_thing(QUESTION, one, other)
+    assert same_thing(QUESTION, one, side("9", title="", subject="a port in Tarnwick"))
 
 
 def test_alike_texts_are_of_the_same_thing_whatever_their_titles_name() -> None:

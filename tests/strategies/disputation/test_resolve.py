@@ -10,6 +10,7 @@ from disputatio.reliability.source_weights import earned
 from disputatio.strategies.disputation.resolve import (
     LEAST,
     MOVED,
+    Expectation,
     Ruling,
     conflict_of_rulings,
     contested,
@@ -37,21 +38,21 @@ def settled(
     *voices: Heard,
     reliabilities: dict[str, float] | None = None,
     ranked: bool = False,
-    namesakes: bool = True,
+    expect: Expectation = "several",
 ) -> tuple[tuple[str, ...], Conflict]:
     """What stands, and the conflict, of testimonies that are weighed as they are found."""
     sides = weigh(QUESTION, voices, reliabilities or {}, ranked=ranked)
-    rulings = resolve(QUESTION, sides, namesakes=namesakes)
+    rulings = resolve(QUESTION, sides, expect=expect)
     given_back = tuple(one.side.answer for one in rulings if one.verdict != "rejected")
     return given_back, conflict_of_rulings(rulings)
 
 
-def ruled(*sides: Side, namesakes: bool = True) -> dict[str, Ruling]:
-    return {one.side.answer: one for one in resolve(QUESTION, sides, namesakes=namesakes)}
+def ruled(*sides: Side, expect: Expectation = "several") -> dict[str, Ruling]:
+    return {one.side.answer: one for one in resolve(QUESTION, sides, expect=expect)}
 
 
-def kind(*sides: Side, namesakes: bool = True) -> str:
-    return conflict_of_rulings(resolve(QUESTION, sides, namesakes=namesakes)).kind
+def kind(*sides: Side, expect: Expectation = "several") -> str:
+    return conflict_of_rulings(resolve(QUESTION, sides, expect=expect)).kind
 
 
 def reason_of(ruling: Ruling) -> str:
@@ -73,7 +74,7 @@ def test_namesakes_keep_their_own_answers() -> None:
     answers, conflict = settled(*told_by)
     assert answers == ("4,180", "12,650")
     assert conflict.kind == "ambiguity"
-    assert settled(*told_by, namesakes=False)[1].kind != "ambiguity"
+    assert settled(*told_by, expect="one")[1].kind != "ambiguity"
 
 
 def test_a_contradiction_goes_to_the_greater_number_of_sources() -> None:
@@ -252,20 +253,20 @@ def test_not_even_the_best_of_hopeless_sides_is_an_answer() -> None:
     assert kind(side("9", evidence=LEAST - 1), side("7", evidence=LEAST - 0.1)) == "none"
 
 
-@pytest.mark.parametrize("namesakes", [True, False])
+@pytest.mark.parametrize("expect", ["auto", "one", "several"])
 @given(
     st.lists(
         st.tuples(st.floats(-5, 5), st.sampled_from([1.0, 2.0]), st.sampled_from(["", "2001"])), max_size=5
     )
 )
 def test_somebody_stands_where_somebody_is_likely(
-    namesakes: bool, drawn: list[tuple[float, float, str]]
+    expect: Expectation, drawn: list[tuple[float, float, str]]
 ) -> None:
     sides = [
         side(f"answer{n}", evidence=odds, votes=votes, date=date)
         for n, (odds, votes, date) in enumerate(drawn)
     ]
-    rulings = resolve(QUESTION, sides, namesakes=namesakes)
+    rulings = resolve(QUESTION, sides, expect=expect)
     assert [one.side for one in rulings] == sides
     assert {one.verdict for one in rulings if one.cause.kind in ("unanimous", "unopposed")} <= {"accepted"}
     stand = [one for one in rulings if one.verdict != "rejected"]

@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -259,7 +259,9 @@ def _example(file_row: FileRow, request: _Request, facts: Mapping[str, Any]) -> 
         keys = min(form.shapes, key=lambda keys: sum(key not in row for key in keys))
         lacking = next(key for key in keys if key not in row)
         raise place.wrong(f"the field {lacking} is missing")
-    return form.loader(row, place)
+    example = form.loader(row, place)
+    declared = {"expects": form.expects} if form.expects else {}
+    return replace(example, metadata={**example.metadata, **declared})
 
 
 def _whose(file_row: FileRow, form: Format) -> str:

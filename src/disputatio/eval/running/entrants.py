@@ -22,11 +22,17 @@ from disputatio.pipeline import (
     strategy_name,
     strategy_options,
 )
+from disputatio.types import Example
 
 Strategies = str | Strategy | Sequence[str | Strategy] | Mapping[str, str | Strategy]
 """`A,B`, `LABEL=NAME`, a function, a list of these, or {label: name or function}."""
 Options = Sequence[str] | Mapping[str, object]
 """`key=value` or `LABEL.key=value`, or a mapping of the same keys to values."""
+
+EXPECT, DECLARED = (
+    "expect",
+    "declared",
+)  # the option for how many answers are right, and "as the data set says"
 
 
 def entrants(
@@ -109,15 +115,24 @@ def takes_seed(strategy: Strategy, chosen: Mapping[str, Any]) -> bool:
 def defaults(strategy: Strategy, seed: int = 0) -> dict[str, Any]:
     """The options of a strategy as they stand, with the evaluation's seed for those that are seeds.
 
-    >>> def vote(question, kit, *, rounds: int = 3, shuffle_seed: int = 0): ...
+    How many answers are expected is what each data set declares.
+
+    >>> def vote(question, kit, *, rounds: int = 3, shuffle_seed: int = 0, expect: str = "auto"): ...
     >>> defaults(vote, 7)
-    {'rounds': 3, 'shuffle_seed': 7}
+    {'rounds': 3, 'shuffle_seed': 7, 'expect': 'declared'}
     """
     return {
-        name: seed if _is_seed(name) else parameter.default
+        name: seed if _is_seed(name) else DECLARED if name == EXPECT else parameter.default
         for name, parameter in strategy_options(strategy).items()
         if parameter.default is not parameter.empty
     }
+
+
+def options_for(entrant: Entrant, example: Example) -> Mapping[str, Any]:
+    """An entrant's options for one question, with what its data set declares for `declared`."""
+    if entrant.options.get(EXPECT) != DECLARED:
+        return entrant.options
+    return {**entrant.options, EXPECT: example.metadata.get("expects", "auto")}
 
 
 def _chosen_options(functions: Mapping[str, Strategy], options: Options) -> dict[str, dict[str, Any]]:

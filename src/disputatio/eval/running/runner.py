@@ -35,6 +35,7 @@ from disputatio.eval.judge import Grade, Judge, as_record
 from disputatio.eval.metrics import score_answer
 from disputatio.eval.record import Record
 from disputatio.eval.running.budget import BudgetSpent, Meter
+from disputatio.eval.running.entrants import options_for
 from disputatio.eval.running.pace import Left, Pace
 from disputatio.eval.running.run_log import Entrant, Entry, RunLog, RunManifest, State, open_run_log
 from disputatio.trace import Trace
@@ -241,7 +242,8 @@ class _Work:
         example, entrant = task
         start = time.perf_counter()
         with _metered(self.meter, task):
-            answer = self.ask(example.question, example.passages, entrant.strategy, entrant.options, trace)
+            options = options_for(entrant, example)
+            answer = self.ask(example.question, example.passages, entrant.strategy, options, trace)
             wall = time.perf_counter() - start
             grades: Mapping[str, Grade] = {}
             if self.judge is not None and answer.abstained != "fault":

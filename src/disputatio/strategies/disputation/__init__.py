@@ -37,9 +37,11 @@ from disputatio.reliability.source_weights import earned
 from disputatio.strategies.disputation.extracting import Reader, read
 from disputatio.strategies.disputation.hearing import MAX_TOKENS, believe, plead
 from disputatio.strategies.disputation.resolve import (
+    Expectation,
     Ruling,
     conflict_of_rulings,
     contested,
+    expected,
     joined_conflict,
     resolve,
     subject_of,
@@ -87,7 +89,7 @@ class Options:
     reliabilities: Mapping[str, float]
     without: tuple[str, ...]
     order: bool
-    namesakes: bool
+    expect: Expectation
     belief: bool
     debate: int
     complete: int
@@ -119,10 +121,12 @@ def disputation(
         "who reads passages: the language model, a trained encoder, or both",
     ] = "auto",
     copies: Annotated[bool, "take similarity to passages with other answers for a sign of alteration"] = True,
-    order: Annotated[bool, "take the better-ranked of two similar passages for the original"] = True,
+    order: Annotated[bool, "take the better-ranked of two similar passages for the original"] = False,
     standing: Annotated[bool, "weigh how the passages of an answer read, besides their votes"] = True,
     certainty: Annotated[bool, "weigh how certain the readers were, where the model tells"] = True,
-    namesakes: Annotated[bool, "let different things of the same name have answers of their own"] = True,
+    expect: Annotated[
+        Expectation, "how many answers are right: one, several (of namesakes, of a list), or what shows"
+    ] = "auto",
     belief: Annotated[bool, "where several answers stand, weigh which the model itself holds likely"] = True,
     debate: Annotated[int, "maximum rounds of debate over answers that the weights leave open"] = 1,
     complete: Annotated[int, "maximum rounds of looking for what is missing in passages not read yet"] = 1,
@@ -135,7 +139,7 @@ def disputation(
     only where the encoder is not sure; `auto` is `encoder` where there is no language model, else `llm`.
     `copies` reads likeness to passages with other answers as a sign of alteration, `order` takes the better-ranked of
     two for the original; `standing` weighs how passages read, `certainty` how sure their readers
-    were; `namesakes` lets different things have their own answers; `belief` asks the model's own where several answers
+    were; `expect` says whether one answer is right or several may be, `auto` goes by what shows; `belief` asks the model's own where several answers
     stand. `debate` is the most rounds of pleading, `complete` of looking further (0 also leaves a question of several
     parts undivided); `precheck` answers without retrieval what the model is sure to know. Without a language
     model these steps, belief and debate are left out. Raises `LLMError` for
@@ -155,7 +159,7 @@ def disputation(
         reliabilities=earned(kit.sources),
         without=tuple(off),
         order=order,
-        namesakes=namesakes,
+        expect=expect,
         belief=belief,
         debate=debate,
         complete=complete,
@@ -190,15 +194,16 @@ def _disputed(question: str, passages: Sequence[Passage], kit: Kit, plan: Option
 def _ruled(question: str, testimonies: Sequence[Testimony], kit: Kit, plan: Options) -> list[Ruling]:
     """The rulings on the sides of the testimonies, after belief and debate."""
     sides = weigh(question, testimonies, plan.reliabilities, without=plan.without, ranked=plan.order)
-    rulings = resolve(question, sides, namesakes=plan.namesakes)
+    expect = expected(question, plan.expect)
+    rulings = resolve(question, sides, expect=expect)
     for ruling in rulings:
         kit.trace.note("side", **_standing(ruling))
     if plan.belief and _believed(question, rulings, kit):
-        rulings = resolve(question, sides, namesakes=plan.namesakes)
+        rulings = resolve(question, sides, expect=expect)
     for turn in range(plan.debate):
         if not contested(rulings) or not _debated(question, contested(rulings), kit, turn):
             break
-        rulings = resolve(question, sides, namesakes=plan.namesakes)
+        rulings = resolve(question, sides, expect=expect)
     kit.trace.note(
         "sides",
         question=question,

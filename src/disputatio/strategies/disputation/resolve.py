@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Literal
 
 from disputatio.attribution.compared_votes import lost_vote, won_vote
 from disputatio.causes import Cause, CauseKind, Feature, Rival, Support
@@ -45,6 +46,14 @@ _GRAVEST: tuple[ConflictKind, ...] = (
     "none",
 )
 
+Expectation = Literal["auto", "one", "several"]
+
+# A question for all that there are: "who are the directors", "name the towns".
+_ASKS_LIST = re.compile(
+    r"^\s*(?:name|list)\b|\b(?:who|what|which)\s+(?:\w+\s+){0,2}(?:are|were)\s+(?:the|all|its|his|her|their)\b",
+    re.IGNORECASE,
+)
+
 _NAME = re.compile(r"[^\W_][\w’'-]*")
 
 
@@ -58,11 +67,11 @@ class Ruling:
     rivals: tuple[Side, ...] = ()
 
 
-def resolve(question: str, sides: Sequence[Side], *, namesakes: bool = True) -> list[Ruling]:
+def resolve(question: str, sides: Sequence[Side], *, expect: Expectation = "auto") -> list[Ruling]:
     """A ruling on each side, in their order.
 
-    Sides at even odds or better stand; where none does, the best one, if it is not hopeless. Without
-    `namesakes`, any two answers are taken to be about the same thing.
+    Sides at even odds or better stand; where none does, the best one, if it is not hopeless. `expect` says how
+    many answers the question has: `one`, `several` where things of one name have their own, or `auto`.
     """
     rulings = {id(side): Ruling(side) for side in sides}
     standing = [side for side in sides if side.log_odds >= 0]
@@ -76,7 +85,7 @@ def resolve(question: str, sides: Sequence[Side], *, namesakes: bool = True) -> 
     for side in sorted(standing, key=strength, reverse=True):
         ruling = rulings[id(side)]
         ruling.rivals = tuple(
-            other for other in standing if other is not side and same_thing(question, other, side, namesakes)
+            other for other in standing if other is not side and same_thing(question, other, side, expect)
         )
         opponents = _not_rejected(ruling.rivals, rulings)
         if any(_beats(opponent, side) for opponent in opponents):
@@ -145,23 +154,34 @@ def subject_of(side: Side) -> str:
     return max((testimony.subject for testimony in side.testimonies), key=len, default="")
 
 
-def same_thing(question: str, first: Side, second: Side, namesakes: bool = True) -> bool:
+def same_thing(question: str, first: Side, second: Side, expect: Expectation = "auto") -> bool:
     """Whether two sides are about the same thing, as far as their passages show.
 
     Those with similar texts are. Else titles decide, where both sides have one: of different things each
-    names what the other does not. Without such evidence they may be namesakes.
+    names what the other does not. Without titles, subjects do so in the same way. Where neither tells, sides
+    are about the same thing, but not where several answers are expected.
     """
-    if not namesakes:
+    if expect == "one":
         return True
     if any(
         side.kin and _has(rival, side.kin) and max(side.features.get(name, 0) for name in KINDRED) >= ALIKE
         for side, rival in ((first, second), (second, first))
     ):
         return True
-    if not all(any(passage.title for passage in side.passages) for side in (first, second)):
+    titled = all(any(passage.title for passage in side.passages) for side in (first, second))
+    if expect == "several" and not titled:
         return False
     first_names, second_names = _names(question, first), _names(question, second)
     return not (first_names - second_names and second_names - first_names)
+
+
+def expected(question: str, expect: Expectation) -> Expectation:
+    """What is expected of a question: a list that it asks for has several answers.
+
+    >>> expected("Who are the directors of the film?", "auto"), expected("Who directed the film?", "auto")
+    ('several', 'auto')
+    """
+    return "several" if expect == "auto" and _ASKS_LIST.search(question) else expect
 
 
 def strength(side: Side) -> tuple[float, str, float]:

@@ -247,6 +247,7 @@ _STRICT = "strict EM (every gold answer, no wrong one), and precision, recall an
 FORMATS = (
     Format(
         name="ambigdocs",
+        expects="several",
         description="namesakes, with a document and an answer for each (AmbigDocs)",
         origin="Lee et al. 2024, arXiv:2404.12447; huggingface.co/datasets/yoonsanglee/AmbigDocs",
         licence="Apache-2.0",
@@ -260,6 +261,7 @@ FORMATS = (
     ),
     Format(
         name="conflictnq",
+        expects="one",
         description="a real and a fabricated answer, with passages for both (ConflictNQ)",
         origin="val.jsonl of ConflictNQ, as published with its passages",
         licence="Apache-2.0",
@@ -274,6 +276,7 @@ FORMATS = (
     ),
     Format(
         name="conflictqa",
+        expects="one",
         description="what a model remembers, and evidence against it (ConflictQA)",
         origin="Xie et al. 2024, arXiv:2305.13300; huggingface.co/datasets/osunlp/ConflictQA",
         licence="Apache-2.0",
@@ -304,6 +307,7 @@ FORMATS = (
     ),
     Format(
         name="ramdocs",
+        expects="several",
         description="ambiguity, misinformation and noise at once (RAMDocs)",
         origin="Wang et al. 2025 (MADAM-RAG), arXiv:2504.13079; huggingface.co/datasets/HanNight/RAMDocs",
         licence="MIT",

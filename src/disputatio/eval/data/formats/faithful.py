@@ -116,6 +116,7 @@ _FILES = ("data/test-*.parquet", "test.jsonl")
 FORMATS = (
     Format(
         name="faitheval_counterfactual",
+        expects="one",
         description="a context that argues for a wrong fact, four options (FaithEval)",
         origin=_ORIGIN.format("counterfactual"),
         licence=_LICENCE,

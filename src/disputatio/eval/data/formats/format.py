@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from disputatio.eval.data.rows import Place
 from disputatio.types import Example
@@ -22,8 +22,9 @@ class Format:
     """A data set's file format: who reads it, what its rows have, the metrics it defines.
 
     `origin` is its paper and where it is published, `licence` as stated there, `shape` the kind of file,
-    `measure` in words what counts. `passages` is false where the rows carry none, so that an index is to
-    be searched. `judged` where only a judge can score its answers.
+    `measure` in words what counts. `expects` is how many answers of a question are right where the task
+    says so. `passages` is false where the rows carry none, so that an index is to be searched. `judged`
+    where only a judge can score its answers.
 
     `shapes` are the fields by which its rows are known, one tuple a published variant. `parted` where its
     rows belong to parts; `views` are parts that every row has, of which the first is meant where none is
@@ -44,6 +45,7 @@ class Format:
     metrics: tuple[str, ...]
     loader: Loader
     shapes: tuple[tuple[str, ...], ...]
+    expects: Literal["one", "several", ""] = ""
     passages: bool = True
     parted: bool = False
     judged: bool = False

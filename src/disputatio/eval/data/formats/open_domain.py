@@ -246,6 +246,7 @@ _ANY = "accuracy: some name of the answer stands in the answer; EM: the answer i
 FORMATS = (
     Format(
         name="ambignq",
+        expects="several",
         description="NQ questions that may have several answers (AmbigNQ)",
         origin="Min et al. 2020, arXiv:2004.10645; github.com/shmsw25/AmbigQA",
         licence="CC BY-SA 3.0",
@@ -261,6 +262,7 @@ FORMATS = (
     ),
     Format(
         name="hotpotqa",
+        expects="one",
         description="questions that two paragraphs answer together (HotpotQA)",
         origin="Yang et al. 2018, arXiv:1809.09600; hotpotqa.github.io",
         licence="CC BY-SA 4.0",
@@ -275,6 +277,7 @@ FORMATS = (
     ),
     Format(
         name="nq_open",
+        expects="one",
         description="questions asked of a search engine, with short answers (NQ-open)",
         origin="Kwiatkowski et al. 2019, Lee et al. 2019, arXiv:1906.00300; "
         "github.com/google-research-datasets/natural-questions/tree/master/nq_open",
@@ -290,6 +293,7 @@ FORMATS = (
     ),
     Format(
         name="nq_with_passages",
+        expects="one",
         description="NQ questions with three to nine passages of Wikipedia",
         origin="Kwiatkowski et al. 2019, with passages as retrieved",
         licence="origin states none",
@@ -302,6 +306,7 @@ FORMATS = (
     ),
     Format(
         name="popqa",
+        expects="one",
         description="one relation of entities known well and little (PopQA)",
         origin="Mallen et al. 2023, arXiv:2212.10511; huggingface.co/datasets/akariasai/PopQA",
         licence="MIT (its repository)",
@@ -316,6 +321,7 @@ FORMATS = (
     ),
     Format(
         name="triviaqa",
+        expects="one",
         description="questions of trivia with many names of the answer (TriviaQA)",
         origin="Joshi et al. 2017, arXiv:1705.03551; nlp.cs.washington.edu/triviaqa",
         licence="origin states none for questions and documents (its card: unknown)",

@@ -116,6 +116,7 @@ FORMATS = (
     ),
     Format(
         name="multisource",
+        expects="one",
         description="sources of known reliability on one question (RA-RAG's benchmark)",
         origin="Hwang et al. 2024, arXiv:2410.22954; built by `disputatio eval build multisource`",
         licence="that of the questions it is built from",

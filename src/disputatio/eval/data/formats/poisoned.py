@@ -125,6 +125,7 @@ _BOTH = (
 FORMATS = (
     Format(
         name="poisonedrag",
+        expects="one",
         description="a right answer, and passages that plant another (PoisonedRAG)",
         origin="Zou et al. 2025, arXiv:2402.07867; github.com/sleeepeer/PoisonedRAG",
         licence="MIT",
@@ -137,6 +138,7 @@ FORMATS = (
     ),
     Format(
         name="realtimeqa",
+        expects="one",
         description="news questions with search results and poisoned ones (RealtimeQA in RobustRAG)",
         origin="Kasai et al. 2023, Xiang et al. 2024, arXiv:2405.15556; github.com/inspire-group/RobustRAG",
         licence="origin states none",

@@ -119,6 +119,7 @@ FORMATS = (
     ),
     Format(
         name="retrievalqa",
+        expects="one",
         description="questions that need retrieval (RetrievalQA)",
         origin="Zhang et al. 2024, arXiv:2402.16457; github.com/hyintell/RetrievalQA",
         licence="MIT",
