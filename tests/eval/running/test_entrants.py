@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from disputatio.errors import ConfigError, InputError, UnknownName
-from disputatio.eval.running.entrants import entrants
+from disputatio.eval.running.entrants import entrants, options_for
 from disputatio.pipeline import prompts_hash
+from disputatio.types import Example
 from tests.eval import toy
 
 DEBATE, VOTE = "debate=tests.eval.toy:debate", "vote=tests.eval.toy:vote"
@@ -106,3 +108,15 @@ def test_a_seed_that_is_set_by_hand_is_not_varied() -> None:
 def test_an_entrant_carries_the_hashes_of_the_code_behind_it() -> None:
     (configured,) = entrants(DEBATE, [], code=["disputatio.llm.request"])
     assert {"tests.eval.toy", "disputatio.pipeline", "disputatio.llm.request"} <= set(configured.code)
+
+
+def test_what_a_data_set_declares_of_its_answers_is_asked_unless_set_by_hand() -> None:
+    example = Example(id="1", row=0, question="?", gold=("1",), metadata={"expects": "several"})
+    [declared] = entrants("disputation")
+    assert declared.options["expect"] == "declared"
+    assert options_for(declared, example)["expect"] == "several"
+    assert options_for(declared, replace(example, metadata={}))["expect"] == "auto"
+    [shown] = entrants("disputation", ["expect=auto"])
+    assert options_for(shown, example) == shown.options
+    [without] = entrants("concat")
+    assert options_for(without, example) == without.options
