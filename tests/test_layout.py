@@ -49,7 +49,9 @@ def test_a_path_of_a_machine_or_a_host_of_a_registry_is_found(name: str) -> None
 
 
 def test_no_file_is_large() -> None:
-    assert [str(path) for path in tracked() if path.stat().st_size > LARGEST] == []
+    weights = ROOT / "src" / "disputatio" / "encoder"  # bounded by a test of its own
+    large = [path for path in tracked() if path.stat().st_size > LARGEST and path.parent != weights]
+    assert large == []
 
 
 def test_the_lock_has_exact_versions_with_hashes_and_nothing_else() -> None:

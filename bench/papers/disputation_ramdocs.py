@@ -54,7 +54,7 @@ TELLING = ("calibration", "kinds", "page")
 ABLATIONS: Mapping[str, Mapping[str, Any]] = {
     ALL: {},
     "no copies": {"copies": False},
-    "copies without order": {"order": False},
+    "copies by order": {"order": True},
     "votes alone": {"standing": False},
     "no reader's certainty": {"certainty": False},
     "one answer expected": {"expect": "one"},

@@ -17,7 +17,7 @@ CauseKind = Literal[
     "unresolved", "unsupported",
 ]  # fmt: skip
 """Why a position was accepted, rejected or left unresolved; what each means stands in `rendering.reasons`."""
-Feature = Literal["votes", "lead", "certainty", "prose", "answered", "agreement", "kinship", "resemblance"]
+Feature = Literal["votes", "lead", "certainty", "prose", "answered", "kinship", "resemblance"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -111,7 +112,9 @@ def test_options_roles_and_the_seed_reach_kit_and_strategy(
     ]
     assert [chosen.role for chosen in settings] == [{"judge": f"scripted:{script}"}]
     assert "# Evaluation" in result.stdout
-    assert f"model: scripted:, judge: scripted:{script}" in result.stdout
+    assert re.search(
+        rf"model: scripted:, encoder: encoder:\w+, judge: scripted:{re.escape(str(script))}", result.stdout
+    )
 
 
 def test_calls_are_not_taken_from_a_journal_unless_asked(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import pytest
 
@@ -35,7 +36,7 @@ def bridge(*, title: str = "", sourced: bool = True) -> list[Passage]:
     ]
 
 
-def asked(question: str, passages: list[Passage], **options: object) -> Answer:
+def asked(question: str, passages: list[Passage], **options: Any) -> Answer:
     return answered(Court(reads=reads), passages, question, belief=False, debate=0, **options)
 
 

@@ -47,7 +47,6 @@ _WEAK: Mapping[Feature, str] = MappingProxyType(
         "lead": "its passage opens with another subject",
         "certainty": "the model was unsure when it read it",
         "answered": "its passage hardly answers the question",
-        "agreement": "a second reader reads something else in its passage",
         "prose": "it stands among links or figures, not in a text",
         "kinship": "nothing else supports it",
         "resemblance": "nothing else supports it",

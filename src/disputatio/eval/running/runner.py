@@ -175,8 +175,7 @@ def run(
 
 @dataclass(slots=True, kw_only=True)
 class _Work:
-    """A run under way. `waiting` counts the pairs without a record of this run, `failed` has those whose last
-    one is a fault or a bug."""
+    """A run under way: `waiting` counts pairs without a record, `failed` those that ended in a fault."""
 
     journal: RunLog
     ask: Ask
@@ -232,9 +231,8 @@ class _Work:
                 hand[future] = _InHand(next(numbers), task, time.perf_counter(), trace)
             if not hand:
                 return
-            for future in sorted(
-                wait(hand, return_when=FIRST_COMPLETED).done, key=lambda future: hand[future].number
-            ):
+            done = wait(hand, return_when=FIRST_COMPLETED).done
+            for future in sorted(done, key=lambda future: hand[future].number):
                 pending = hand.pop(future)
                 self._settle(future, pending, list(hand.values()))
 
@@ -242,8 +240,8 @@ class _Work:
         example, entrant = task
         start = time.perf_counter()
         with _metered(self.meter, task):
-            options = options_for(entrant, example)
-            answer = self.ask(example.question, example.passages, entrant.strategy, options, trace)
+            strategy, options = entrant.strategy, options_for(entrant, example)
+            answer = self.ask(example.question, example.passages, strategy, options, trace)
             wall = time.perf_counter() - start
             grades: Mapping[str, Grade] = {}
             if self.judge is not None and answer.abstained != "fault":

@@ -150,7 +150,7 @@ def disputation(
     if precheck and (known := _known(question, kit)) is not None:
         return known
     off = [] if copies else ["kinship", "resemblance"]
-    off += [] if certainty and standing else ["certainty", "answered", "agreement"]
+    off += [] if certainty and standing else ["certainty", "answered"]
     off += [] if standing else ["lead", "prose"]
     if not kit.has_model:
         complete = 0

@@ -30,7 +30,6 @@ WEIGHTS: Mapping[Feature, tuple[float, float]] = MappingProxyType(
         "certainty": (3.9, -0.11),
         "prose": (5.6, 0.52),
         "answered": (1.7, 0.77),
-        "agreement": (0.0, 0.0),
         "kinship": (-5.2, 0.22),  # with better-ranked passages of another answer
         "resemblance": (-2.1, 0.37),  # with any passage of another answer, where ranks are not trusted
     }
@@ -154,7 +153,6 @@ def weigh(
                 each.certainty for each in side.testimonies if each.is_heard and each.certainty is not None
             ],
             "answered": [_odds(each.answered) for each in side.testimonies if each.answered is not None],
-            "agreement": [float(each.agrees) for each in side.testimonies if each.agrees is not None],
         }
         side.features |= {name: max(values) for name, values in known.items() if values}
         side.features = {name: value for name, value in side.features.items() if name not in without}
