@@ -1,7 +1,7 @@
 """How well the judges of entailment tell claims that experts found supported from those they did not (ExpertQA).
 
     python -m bench.papers.claim_verification claim_judgements.jsonl --claims 250 --journal runs/claims.sqlite \
-        [--onnx FOLDER ...] --plot bench/results/papers/claim_verification.svg > bench/results/papers/claim_verification.md
+        [--encoder] [--onnx FOLDER ...] --plot bench/results/papers/claim_verification.svg > bench/results/papers/claim_verification.md
 
 A claim counts as supported when an expert called its support by the evidence it cites Complete, as not when
 Partial or Incomplete. Claims that cite nothing, or an address without a text, are left out: there is nothing to
@@ -26,6 +26,8 @@ from bench.lib.charts import lines
 from disputatio.attribution.cross_encoder import CrossEncoder
 from disputatio.attribution.entailment import PARTLY, SUPPORTED, ModelJudge
 from disputatio.config import read_settings
+from disputatio.encoder.judge import EncoderJudge
+from disputatio.encoder.model import SHIPPED, EncoderModel
 from disputatio.errors import DisputatioError
 from disputatio.eval.data.datasets import load
 from disputatio.parts import build_kit
@@ -48,6 +50,7 @@ def main() -> None:
     parser.add_argument("--claims", type=int, default=250, help="drawn at random")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--model", help="the judge: local:NAME or openai:NAME; none to try only --onnx")
+    parser.add_argument("--encoder", action="store_true", help="try the trained encoder, too")
     parser.add_argument("--onnx", type=Path, action="append", default=[], help="folder of a cross-encoder")
     parser.add_argument("--journal", default="runs/claims.sqlite")
     parser.add_argument("--plot", type=Path, help="SVG of the calibration")
@@ -64,7 +67,7 @@ def main() -> None:
     words = ", ".join(f"{label} {supports[label]}" for label in LABELS)
     print(f"{len(claims)} of {len(usable)} claims with evidence in words, seed {arguments.seed}: {words}.\n")
     plots: dict[str, list[Scored]] = {}
-    for name, score in judges(arguments.model, arguments.journal, arguments.onnx):
+    for name, score in judges(arguments.model, arguments.journal, arguments.onnx, encoder=arguments.encoder):
         start = time.perf_counter()
         scored = score_all(claims, score, name)
         if len({so for _, so, _ in scored}) < 2:
@@ -77,7 +80,7 @@ def main() -> None:
 
 
 def judges(
-    model: str | None, journal: str, folders: Sequence[Path]
+    model: str | None, journal: str, folders: Sequence[Path], *, encoder: bool = False
 ) -> list[tuple[str, Callable[[Sequence[Example]], list[float]]]]:
     """The judges by name: each gives a probability of support for every claim."""
     scorers: list[tuple[str, Callable[[Sequence[Example]], list[float]]]] = []
@@ -92,6 +95,9 @@ def judges(
             return list(ModelJudge(kit.with_trace(Trace())).entails(pairs))
 
         scorers.append((f"{kit.cast('judge').name}", asked))
+    if encoder:
+        judge = EncoderJudge(EncoderModel(SHIPPED))
+        scorers.append((judge.name, one_by_one(judge)))
     for folder in folders:
         scorers.append((f"onnx:{folder.name}", one_by_one(CrossEncoder(folder))))
     return scorers
