@@ -77,10 +77,10 @@ class Claims:
     def _other(self, example: Example, answer: str, chance: random.Random) -> str | None:
         """An answer of the same shape from the same page, none of the example's own."""
         answers = self._answers.get((example.dataset, example.title, shape_of(answer)), [])
-        own = {one.casefold() for one in example.answers}
+        own = {known.casefold() for known in example.answers}
         for other in chance.sample(answers, min(8, len(answers))):
             folded = other.casefold()
-            if not any(folded in one or one in folded for one in own):
+            if not any(folded in known or known in folded for known in own):
                 return other
         return None
 
@@ -90,10 +90,10 @@ def claims_of(
 ) -> list[Pair]:
     """Claims on a share of the examples, the same for the same seed and epoch."""
     maker = Claims(examples)
-    made = []
+    pairs = []
     for example in examples:
         chance = seeded(seed, epoch, "claim", example.id)
         if chance.random() < share:
             pair = maker.pair(example, chance, least=least, most=most)
-            made += [pair] if pair is not None else []
-    return made
+            pairs += [pair] if pair is not None else []
+    return pairs

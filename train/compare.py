@@ -53,38 +53,38 @@ def compare(
     """
     kit = build_kit(read_settings(model=model, encoder=encoder, journal=journal))
     for name in only:
-        some = evenly(CORPORA[name](data), limit)
+        asked_passages = evenly(CORPORA[name](data), limit)
         readings: dict[str, list[tuple[str, bool]]] = {}
         seconds: dict[str, float] = {}
         for reader, read in READERS.items():
-            readings[reader], seconds[reader] = _readings(some, read, kit)
+            readings[reader], seconds[reader] = _readings(asked_passages, read, kit)
         whole = [
             number
-            for number in range(len(some))
+            for number in range(len(asked_passages))
             if not any(readings[reader][number][1] for reader in READERS)
         ]
         yield (
             name,
             {
-                "passages": len(some),
-                "failed": len(some) - len(whole),
+                "passages": len(asked_passages),
+                "failed": len(asked_passages) - len(whole),
                 **{
-                    reader: _scores([(some[n], readings[reader][n][0]) for n in whole])
-                    | {"seconds_a_passage": round(seconds[reader] / len(some), 3)}
+                    reader: _scores([(asked_passages[n], readings[reader][n][0]) for n in whole])
+                    | {"seconds_a_passage": round(seconds[reader] / len(asked_passages), 3)}
                     for reader in READERS
                 },
                 "either": _either(
-                    [(some[n], readings["encoder"][n][0], readings["llm"][n][0]) for n in whole]
+                    [(asked_passages[n], readings["encoder"][n][0], readings["llm"][n][0]) for n in whole]
                 ),
             },
         )
 
 
-def _readings(some: Sequence[Asked], read: Read, kit: Kit) -> tuple[list[tuple[str, bool]], float]:
+def _readings(asked_passages: Sequence[Asked], read: Read, kit: Kit) -> tuple[list[tuple[str, bool]], float]:
     """Each passage's answer, empty where it was refused, and whether the reader failed; the seconds of all."""
     found: list[tuple[str, bool]] = []
     seconds = 0.0
-    for number, asked in enumerate(some):
+    for number, asked in enumerate(asked_passages):
         passage = replace(asked.passage, id=f"p{number}")
         own = replace(kit, retriever=InMemory([passage]), trace=Trace())
         start = time.perf_counter()

@@ -26,13 +26,13 @@ def measure_entailment(
     """Accuracy and AUC of each set: those kept apart whole, then the kept sides of the trained ones."""
     apart = [pair for pair in entailment_pairs(data / "measure") if pair.dataset in APART]
     for name in APART:
-        some = [pair for pair in apart if pair.dataset == name]
-        yield f"entail_{name}", entailment_scores(model, evenly(some, limit))
+        pairs = [pair for pair in apart if pair.dataset == name]
+        yield f"entail_{name}", entailment_scores(model, evenly(pairs, limit))
     kept = [pair for pair in all_pairs(data) if pair.head == "entail" and side_of(pair) == "test"]
     for name in sorted({pair.dataset for pair in kept}):
-        some = [pair for pair in kept if pair.dataset == name]
-        yield f"entail_test_{name}", entailment_scores(model, evenly(some, limit))
-    examples = [one for one in squad_like(data / "train") if side(one.group) == "test"]
+        pairs = [pair for pair in kept if pair.dataset == name]
+        yield f"entail_test_{name}", entailment_scores(model, evenly(pairs, limit))
+    examples = [example for example in squad_like(data / "train") if side(example.group) == "test"]
     mix = Mix()
     claims = claims_of(examples, share=1.0, seed=0, epoch=0, least=mix.least_words, most=mix.most_words)
     yield "entail_test_claims", entailment_scores(model, evenly(claims, limit))
@@ -50,8 +50,8 @@ def measure_sameness(
     yield "same_ramdocs", sameness_scores(model, report)
     kept = [pair for pair in all_pairs(data) if pair.head == "same" and side_of(pair) == "test"]
     for name in sorted({pair.dataset for pair in kept}):
-        some = [pair for pair in kept if pair.dataset == name]
-        yield f"same_test_{name}", sameness_scores(model, evenly(some, limit))
+        pairs = [pair for pair in kept if pair.dataset == name]
+        yield f"same_test_{name}", sameness_scores(model, evenly(pairs, limit))
 
 
 def disambiguation_pairs(data: Path) -> list[Pair]:
@@ -108,9 +108,9 @@ def sameness_scores(model: EncoderModel, pairs: Sequence[Pair]) -> dict[str, Any
         name, _, first = pair.first.removeprefix("About: ").partition("\n")
         names.setdefault(name, []).append((Passage(text=first), Passage(text=pair.second), pair.label))
     labels = []
-    for name, some in names.items():
-        values += judge.same(name, [(first, second) for first, second, _ in some])
-        labels += [label == 1 for *_, label in some]
+    for name, triples in names.items():
+        values += judge.same(name, [(first, second) for first, second, _ in triples])
+        labels += [label == 1 for *_, label in triples]
     auc = area(values, labels)
     right = np.mean([(value >= 0.5) == label for value, label in zip(values, labels, strict=True)])
     return {

@@ -55,8 +55,8 @@ def renamed(text: str, name: str, other: str) -> str:
     'Ada Berg came; Berg stayed.'
     """
     ours, theirs = mentions(name), mentions(other)
-    for place, mention in enumerate(ours):
-        instead = theirs[min(place, len(theirs) - 1)].replace("\\", "")  # no group of the pattern
+    for number, mention in enumerate(ours):
+        instead = theirs[min(number, len(theirs) - 1)].replace("\\", "")  # no group of the pattern
         text = re.sub(rf"(?<!\w){re.escape(mention)}(?!\w)", instead, text)
     return text
 
@@ -82,8 +82,8 @@ class Pages:
                 self.pages.setdefault(example.title, []).append(
                     Named(example.title, name, example.text, words)
                 )
-        self.pages = {page: some for page, some in self.pages.items() if len(some) > 1}
-        self.passages = [passage for some in self.pages.values() for passage in some]
+        self.pages = {page: passages for page, passages in self.pages.items() if len(passages) > 1}
+        self.passages = [passage for passages in self.pages.values() for passage in passages]
 
     def pair(self, example: Example, chance: random.Random, *, least: int, most: int) -> Pair | None:
         """A question's passage beside another of its page, or beside one of another page under its page's name."""
@@ -133,10 +133,10 @@ def pages_of(
 ) -> list[Pair]:
     """Pairs of a share of the questions on pages of one side of the split, the same for the same seed and epoch."""
     maker = Pages([example for example in examples if side(example.title) == part])
-    made = []
+    pairs = []
     for example in examples:
         chance = seeded(seed, epoch, "page", example.id)
         if chance.random() < share:
             pair = maker.pair(example, chance, least=least, most=most)
-            made += [pair] if pair is not None else []
-    return made
+            pairs += [pair] if pair is not None else []
+    return pairs

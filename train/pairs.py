@@ -98,9 +98,9 @@ def patent_pairs(folder: Path) -> list[Pair]:
     pairs = []
     for number, row in enumerate(rows_of(folder / "ref_patent_namesakes_pairs.jsonl.gz")):
         shown = []
-        for place, end in enumerate("ab"):
+        for side_number, end in enumerate("ab"):
             patent = texts[row[end]]
-            bare = seeded("patent", number, place).random() < 0.5
+            bare = seeded("patent", number, side_number).random() < 0.5
             by = "" if bare else f" of {patent['org']}, {patent['place']}"
             shown.append(f"{row[f'name_{end}']}{by}. {patent['title']}. {patent['abstract']}")
         pairs.append(
@@ -167,13 +167,13 @@ def _sameness(first: dict[str, str], second: dict[str, str]) -> int | None:
 
 def _likeness(first: str, second: str) -> float:
     """The Jaccard index of the words of two texts."""
-    one, other = (set(_WORD.findall(text.lower())) for text in (first, second))
-    return len(one & other) / max(1, len(one | other))
+    ours, theirs = (set(_WORD.findall(text.lower())) for text in (first, second))
+    return len(ours & theirs) / max(1, len(ours | theirs))
 
 
 def _exchanged(text: str, answer: str, other: str, answers: Sequence[str]) -> str:
     """The text with its answer replaced: by the other's where they differ, else by a third."""
-    choices = sorted({one for one in answers if one != answer})
+    choices = sorted({listed for listed in answers if listed != answer})
     instead = other if other != answer else (choices[0] if choices else "")
     return re.sub(re.escape(answer), lambda _: instead, text, flags=re.IGNORECASE) if instead else text
 

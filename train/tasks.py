@@ -54,7 +54,7 @@ class Reading:
     def epoch(self, number: int) -> list[Features]:
         """Questions on windows of passages, a third of the answerable made unanswerable."""
         examples = epoch_of(self.examples, seed=self.plan.seed, epoch=number, mix=self.plan.mix)
-        return [one for one in features_of(self.tokenizer, examples) if one is not None]
+        return [features for features in features_of(self.tokenizer, examples) if features is not None]
 
     def losses(self, outputs: Any, batch: Any) -> dict[str, Any]:
         """The losses of the span and of answerability."""
@@ -64,12 +64,12 @@ class Reading:
     def dev_scores(self, ask: Ask) -> Scores:
         """EM and F1 of the answerable, AUC of answerability."""
         pairs = zip(self.dev, features_of(self.tokenizer, self.dev), strict=True)
-        kept = [(example, one) for example, one in pairs if one is not None]
+        kept = [(example, features) for example, features in pairs if features is not None]
         read: dict[str, list[tuple[Example, str, float]]] = {}
-        for (example, one), outputs in zip(kept, ask([one for _, one in kept]), strict=True):
-            text, margin = _reading(outputs[0], outputs[1], one, example.text)
+        for (example, features), outputs in zip(kept, ask([features for _, features in kept]), strict=True):
+            text, margin = _reading(outputs[0], outputs[1], features, example.text)
             read.setdefault(example.dataset, []).append((example, text, margin + float(outputs[2])))
-        return {name: _summary(some) for name, some in sorted(read.items())}
+        return {name: _summary(readings) for name, readings in sorted(read.items())}
 
 
 class Judging:
@@ -99,8 +99,8 @@ class Judging:
             )
         for pair in sides["dev"]:
             by_set.setdefault(pair.dataset, []).append(pair)
-        for name, some in sorted(by_set.items()):
-            self.dev += seeded(plan.seed, "dev", name).sample(some, min(3 * plan.dev_each, len(some)))
+        for name, pairs in sorted(by_set.items()):
+            self.dev += seeded(plan.seed, "dev", name).sample(pairs, min(3 * plan.dev_each, len(pairs)))
 
     def epoch(self, number: int) -> list[Features]:
         """The mix of the sets, and for *entail* claims made of the questions."""
@@ -132,11 +132,11 @@ class Judging:
     def dev_scores(self, ask: Ask) -> Scores:
         """Accuracy of *entail*, with the AUC of support; AUC of *same*."""
         judged: dict[str, list[tuple[Pair, Any]]] = {}
-        place = 3 if self.name == "entail" else 4
+        output = 3 if self.name == "entail" else 4
         for pair, outputs in zip(self.dev, ask(pair_features(self.tokenizer, self.dev)), strict=True):
-            judged.setdefault(pair.dataset, []).append((pair, outputs[place]))
+            judged.setdefault(pair.dataset, []).append((pair, outputs[output]))
         summary = _judged if self.name == "entail" else _told
-        return {name: summary(some) for name, some in sorted(judged.items())}
+        return {name: summary(pairs) for name, pairs in sorted(judged.items())}
 
 
 def cropped(pair: Pair, chance: Any, least: int, most: int) -> Pair:
@@ -173,31 +173,31 @@ def _summary(read: Sequence[tuple[Example, str, float]]) -> dict[str, float | No
     }
 
 
-def _judged(some: Sequence[tuple[Pair, Any]]) -> dict[str, float | None]:
+def _judged(judged: Sequence[tuple[Pair, Any]]) -> dict[str, float | None]:
     """Accuracy; a set that has only two of the classes is not asked to tell the third."""
-    labels = {pair.label for pair, _ in some}
+    labels = {pair.label for pair, _ in judged}
     right = []
-    for pair, logits in some:
+    for pair, logits in judged:
         if NOT_SUPPORTS in labels:
             right.append(float((int(np.argmax(logits)) == SUPPORTS) == (pair.label == SUPPORTS)))
             continue
         known = sorted(labels)
         right.append(float(known[int(np.argmax(logits[known]))] == pair.label))
-    support = [float(logits[SUPPORTS] - np.logaddexp(logits[1], logits[2])) for _, logits in some]
-    against = [float(logits[CONTRADICTS] - np.logaddexp(logits[0], logits[2])) for _, logits in some]
-    auc = area(support, [pair.label == SUPPORTS for pair, _ in some])
-    contradiction = area(against, [pair.label == CONTRADICTS for pair, _ in some])
+    support = [float(logits[SUPPORTS] - np.logaddexp(logits[1], logits[2])) for _, logits in judged]
+    against = [float(logits[CONTRADICTS] - np.logaddexp(logits[0], logits[2])) for _, logits in judged]
+    auc = area(support, [pair.label == SUPPORTS for pair, _ in judged])
+    contradiction = area(against, [pair.label == CONTRADICTS for pair, _ in judged])
     return {
-        "n": len(some),
+        "n": len(judged),
         "accuracy": _mean(right),
         "auc": None if auc is None else round(auc, 4),
         "auc_contradiction": None if contradiction is None else round(contradiction, 4),
     }
 
 
-def _told(some: Sequence[tuple[Pair, Any]]) -> dict[str, float | None]:
-    auc = area([float(logit) for _, logit in some], [pair.label == 1 for pair, _ in some])
-    return {"n": len(some), "auc": None if auc is None else round(auc, 4)}
+def _told(judged: Sequence[tuple[Pair, Any]]) -> dict[str, float | None]:
+    auc = area([float(logit) for _, logit in judged], [pair.label == 1 for pair, _ in judged])
+    return {"n": len(judged), "auc": None if auc is None else round(auc, 4)}
 
 
 def _mean(values: Sequence[float]) -> float | None:
