@@ -6,6 +6,7 @@ The only place that picks classes; nothing is opened before it is used.
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import os
 from collections.abc import Mapping
 from dataclasses import replace
@@ -225,7 +226,10 @@ def _encoder_parts(settings: Settings) -> dict[str, Any]:
 
     `entailment = auto` leaves claims to the language model where there is one.
     """
-    encoder = open_encoder(settings.encoder)
+    wanted = settings.encoder != "default" or settings.entailment == "encoder" or settings.model == NO_MODEL
+    # An installation without the extra `local` does without the encoder, unless it is asked for.
+    runs = all(importlib.util.find_spec(package) for package in ("openvino", "tokenizers"))
+    encoder = open_encoder(settings.encoder) if wanted or runs else None
     own = settings.entailment == "encoder" or (settings.entailment == "auto" and settings.model == NO_MODEL)
     if settings.entailment not in ("auto", "model", "encoder"):
         from disputatio.attribution.cross_encoder import CrossEncoder
