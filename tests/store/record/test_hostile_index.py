@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from bench.lib.hostile import hostile
 from disputatio.errors import StoreError
 from disputatio.store.index import Index
 from disputatio.store.record import manifest as manifests
@@ -131,33 +132,10 @@ VALUES: list[Any] = [
 ]  # fmt: skip
 
 
-def hostile(fields: Fields, seed: int) -> Iterator[Fields]:
-    """Manifests with one to three of their values replaced, by a seed."""
-    draw = random.Random(seed)
-    while True:
-        changed = json.loads(json.dumps(fields))
-        for _ in range(draw.randint(1, 3)):
-            here: Any = changed
-            while True:
-                keys = list(here) if isinstance(here, dict) else list(range(len(here)))
-                if not keys:
-                    break
-                key = draw.choice(keys)
-                if isinstance(here[key], dict | list) and here[key] and draw.random() < 0.8:
-                    here = here[key]
-                    continue
-                if isinstance(here, dict) and draw.random() < 0.3:
-                    here[str(draw.choice(VALUES))] = here.pop(key)
-                else:
-                    here[key] = draw.choice(VALUES)
-                break
-        yield changed
-
-
 def test_no_generated_manifest_touches_anything_outside_or_ends_in_a_traceback(place: Path) -> None:
     fields, before = fields_of(place), outside(place)
     refused = 0
-    for changed, _ in zip(hostile(fields, 19), range(150), strict=False):
+    for changed, _ in zip(hostile(fields, random.Random(19), VALUES), range(150), strict=False):
         put(place, changed)
         for use in (_searched, lambda path: check(path, repair=False)):
             try:
