@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from disputatio.errors import ConfigError, InputError, UnknownName
+from disputatio.eval.data.datasets import load
 from disputatio.eval.running.entrants import entrants, options_for
 from disputatio.pipeline import prompts_hash
 from disputatio.types import Example
 from tests.eval import toy
+from tests.eval.material import write_rows
 
 DEBATE, VOTE = "debate=tests.eval.toy:debate", "vote=tests.eval.toy:vote"
 
@@ -120,3 +123,21 @@ def test_what_a_data_set_declares_of_its_answers_is_asked_unless_set_by_hand() -
     assert options_for(shown, example) == shown.options
     [without] = entrants("concat")
     assert options_for(without, example) == without.options
+
+
+def test_a_data_set_declares_how_many_of_its_answers_are_right(tmp_path: Path) -> None:
+    rows: dict[str, dict[str, Any]] = {
+        "ramdocs": {
+            "question": "Who?",
+            "documents": [{"text": "Berg did.", "type": "correct", "answer": "Berg"}],
+            "gold_answers": ["Berg"],
+            "wrong_answers": [],
+        },
+        "nq_open": {"question": "Who?", "answer": ["Berg"]},
+        "jsonl": {"question": "Who?", "gold": ["Berg"], "passages": []},
+    }
+    declared = {}
+    for name, row in rows.items():
+        [example] = load(f"{name}:{write_rows(tmp_path / f'{name}.jsonl', [row])}")
+        declared[name] = example.metadata.get("expects")
+    assert declared == {"ramdocs": "several", "nq_open": "one", "jsonl": None}
