@@ -43,7 +43,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "eval": (_ALL - {"llm"}) | {"rendering"},
     "api": _ALL | {"eval", "events", "rendering"},
     "cli": _ALL | {"api", "eval", "events", "rendering", "server", "root"},
-    "server": _ALL | {"api", "events", "rendering", "root"},
+    "server": _ALL | {"api", "eval", "events", "rendering", "root"},  # nothing but cli imports it
     "inspect_ai": _ALL
     | {"api", "eval", "rendering"},  # a door like these: Inspect opens it, and nothing imports it
     "root": _ALL | {"api", "eval", "events"},
@@ -51,10 +51,13 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
 VAGUE = {"utils", "util", "helpers", "common", "base", "manager", "misc"}
 HEAVY = {
     "docx", "fastapi", "httpx", "httpx2", "huggingface_hub", "inspect_ai", "lance", "lancedb", "lxml",
-    "markdown_it", "numba", "openai", "openvino", "openvino_genai", "openvino_tokenizers", "pptx",
-    "pyarrow", "pypdf", "python_calamine", "qdrant_client", "ray", "scipy", "semantic_text_splitter",
-    "tld", "tokenizers", "torch", "trafilatura", "transformers", "uvicorn", "watchfiles",
+    "markdown_it", "mcp", "numba", "openai", "openvino", "openvino_genai", "openvino_tokenizers", "pptx",
+    "prometheus_client", "pyarrow", "pypdf", "python_calamine", "qdrant_client", "ray", "scipy",
+    "semantic_text_splitter", "starlette", "tld", "tokenizers", "torch", "trafilatura", "transformers",
+    "uvicorn", "watchfiles",
 }  # fmt: skip
+# What a room is made of: whoever imports the room wants it.
+OF_A_ROOM = {"server": {"fastapi", "mcp", "prometheus_client", "starlette", "uvicorn"}}
 # Compiled functions are made where they are written, so their module is what is imported at use.
 MADE_AT_IMPORT = {("disputatio.store.segments.kernels", "numba")}
 DANGEROUS_MODULES = {"pickle", "marshal", "shelve", "dill", "joblib"}
@@ -181,6 +184,8 @@ def heavy_at_import(tree: ast.Module, module: str) -> list[str]:
         for top in {name.split(".")[0] for name in names} & HEAVY:
             if (module, top) in MADE_AT_IMPORT or room_of(module) == top:
                 continue  # the room of a package's own name is only loaded by that package
+            if top in OF_A_ROOM.get(room_of(module), ()):
+                continue
             wrong.append(f"{module}:{node.lineno} loads {top} at import; import it in the function at use.")
     return wrong
 

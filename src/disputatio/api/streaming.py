@@ -6,7 +6,7 @@ import inspect
 import weakref
 from collections.abc import AsyncGenerator, Callable
 from concurrent.futures import Future
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, aclosing, suppress
 from queue import SimpleQueue
 from types import TracebackType
 from typing import Any, ParamSpec, Self, TypeVar, cast
@@ -157,12 +157,25 @@ async def aask(question: str, **arguments: Any) -> Answer:
 @_with_parameters_of(ask)
 async def astream(question: str, **arguments: Any) -> AsyncGenerator[Event, None]:
     """`stream` for `async for`: leaving the loop, or a cancelled task, ends the question's model calls."""
+    outer: Cancel | None = arguments.pop("cancel", None)
+    log: Trace = arguments.pop("trace", None) or Trace()
+    told = events_of(question, lambda: prepared_for(arguments), trace=log, cancel=outer)
+    async with aclosing(told) as events:
+        async for event in events:
+            yield event
+
+
+async def events_of(
+    question: str, prepared: Callable[[], Prepared], *, trace: Trace, cancel: Cancel | None = None
+) -> AsyncGenerator[Event, None]:
+    """The events of one question to parts that are made in its thread; leaving the loop ends the question.
+
+    Raises what making them and answering raise, and `Cancelled`.
+    """
     import asyncio
 
     loop = asyncio.get_running_loop()
     items: asyncio.Queue[Event | _End] = asyncio.Queue()
-    log: Trace = arguments.pop("trace", None) or Trace()
-    outer: Cancel | None = arguments.pop("cancel", None)
     ends = Cancel()
 
     def put(item: Event | _End) -> None:
@@ -174,11 +187,9 @@ async def astream(question: str, **arguments: Any) -> AsyncGenerator[Event, None
 
     with ExitStack() as stack:
         stack.enter_context(ends.calling(lambda: put(_End(Cancelled()))))
-        if outer is not None:
-            stack.enter_context(outer.calling(ends.cancel))
-        work = in_thread(
-            lambda: _run(prepared_for(arguments), question, log, ends, put), "disputatio astream"
-        )
+        if cancel is not None:
+            stack.enter_context(cancel.calling(ends.cancel))
+        work = in_thread(lambda: _run(prepared(), question, trace, ends, put), "disputatio astream")
         work.add_done_callback(ended)
         try:
             while not isinstance(item := await items.get(), _End):

@@ -22,6 +22,7 @@ from disputatio.cli.ingest import ingest
 from disputatio.cli.messages import complain
 from disputatio.cli.models import app as model_app
 from disputatio.cli.search import search
+from disputatio.cli.serve import serve
 from disputatio.cli.simulate import simulate
 from disputatio.cli.sources import calibrate, sources
 from disputatio.cli.strategies import strategies
@@ -36,6 +37,7 @@ app = typer.Typer(
 app.command()(ask)
 app.command()(ingest)
 app.command()(search)
+app.command()(serve)
 app.command()(calibrate)
 app.command()(sources)
 app.command()(simulate)

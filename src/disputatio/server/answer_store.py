@@ -1,0 +1,124 @@
+"""Answers that were given, by id, in a small SQLite file: a permalink, and what `without` decides by."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+import time
+import zlib
+from pathlib import Path
+
+from disputatio.errors import StoreError
+from disputatio.server.faults import NotFound
+from disputatio.types import Answer
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS answers (
+    id TEXT PRIMARY KEY, at REAL NOT NULL, question TEXT NOT NULL, strategy TEXT NOT NULL,
+    answer BLOB NOT NULL
+);
+CREATE INDEX IF NOT EXISTS answers_at ON answers (at);
+"""
+_VERSION = 1
+_LEVEL = 3  # of compression: answers hold their passages and calls, and shrink to an eighth
+
+
+class AnswerStore:
+    """Answers for some days, for the user alone; from any thread.
+
+    One is on the disk when `keep` returns. Raises `StoreError` where the file cannot be used.
+    """
+
+    def __init__(self, path: Path | None, *, days: float = 30.0, most: int = 10_000) -> None:
+        """Open the file, which is made where it is not there; None keeps answers in memory."""
+        self._days, self._most = days, most
+        self._lock = threading.Lock()
+        self._path = path
+        try:
+            if path is not None:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600))
+                path.chmod(0o600)
+            self._db = sqlite3.connect(path or ":memory:", check_same_thread=False, timeout=10)
+            self._db.execute("PRAGMA journal_mode=WAL")
+            self._db.execute("PRAGMA synchronous=FULL")
+            [version] = self._db.execute("PRAGMA user_version").fetchone()
+            if version not in (0, _VERSION):
+                raise StoreError(f"{path}: is a store of answers of another version ({version})")
+            self._db.executescript(_SCHEMA)
+            self._db.execute(f"PRAGMA user_version={_VERSION}")
+        except (OSError, sqlite3.Error) as error:
+            raise StoreError(f"{path}: cannot keep answers: {error}") from error
+
+    def keep(self, name: str, answer: Answer) -> None:
+        """Keep an answer, and drop those that are too old or too many."""
+        body = zlib.compress(answer.to_json().encode(), _LEVEL)
+        with self._lock, self._reported():
+            self._db.execute(
+                "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?)",
+                (name, time.time(), answer.question, answer.strategy, body),
+            )
+            self._prune()
+            self._db.commit()
+
+    def json(self, name: str) -> str:
+        """An answer as `ask --json` prints it; raises `NotFound`."""
+        with self._lock, self._reported():
+            row = self._db.execute(
+                "SELECT answer FROM answers WHERE id = ? AND at > ?", (name, self._oldest())
+            ).fetchone()
+        if row is None:
+            raise NotFound(f"there is no answer {name!r}: it was never given, or is no longer kept")
+        return zlib.decompress(row[0]).decode()
+
+    def answer(self, name: str) -> Answer:
+        """The same as an `Answer`; raises `NotFound`."""
+        import json
+
+        return Answer.from_dict(json.loads(self.json(name)))
+
+    def drop(self, name: str) -> bool:
+        """Forget an answer; whether there was one."""
+        with self._lock, self._reported():
+            count = self._db.execute("DELETE FROM answers WHERE id = ?", (name,)).rowcount
+            self._db.commit()
+        return count > 0
+
+    def count(self) -> int:
+        """How many answers are kept."""
+        with self._lock, self._reported():
+            [number] = self._db.execute("SELECT count(*) FROM answers").fetchone()
+        return int(number)
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            self._db.close()
+
+    def _oldest(self) -> float:
+        return time.time() - self._days * 86_400
+
+    def _prune(self) -> None:
+        self._db.execute("DELETE FROM answers WHERE at <= ?", (self._oldest(),))
+        self._db.execute(
+            "DELETE FROM answers WHERE id IN (SELECT id FROM answers ORDER BY at DESC LIMIT -1 OFFSET ?)",
+            (self._most,),
+        )
+
+    def _reported(self) -> _Reported:
+        return _Reported(self._path)
+
+
+class _Reported:
+    """Faults of the file as ours."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, sqlite3.Error):
+            raise StoreError(f"{self._path}: cannot keep answers: {error}") from error

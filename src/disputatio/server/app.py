@@ -1,0 +1,81 @@
+"""The application: every router over one service, the page, and the guard before them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.staticfiles import StaticFiles
+from starlette.exceptions import HTTPException
+
+from disputatio import __version__
+from disputatio.errors import DisputatioError
+from disputatio.server.faults import Fault
+from disputatio.server.replies import error_response, fault_response
+from disputatio.server.routers import answers, asking, health
+from disputatio.server.service import Service
+
+PAGE = Path(__file__).parent / "page"  # the built page, where there is one
+
+
+def create_app(service: Service, *, page: Path = PAGE) -> FastAPI:
+    """The application over a service, which it closes at its end."""
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncGenerator[None, None]:
+        try:
+            yield
+        finally:
+            await service.close()
+
+    app = FastAPI(
+        title="Disputatio",
+        version=__version__,
+        description="Answers questions over sources that disagree: cited claims, every position, the cost.",
+        openapi_url="/api/openapi.json",
+        docs_url=None,  # they load scripts from elsewhere
+        redoc_url=None,
+        lifespan=lifespan,
+    )
+    for module in (asking, answers, health):
+        app.include_router(module.router(service))
+    # The OpenAI-compatible router (`disputatio.server.chat`) and MCP (`disputatio.server.mcp`) go here.
+    _mount_page(app, page)
+    app.add_exception_handler(DisputatioError, _ours)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(HTTPException, _of_the_framework)
+    app.add_exception_handler(Exception, _ours)
+    return app
+
+
+def _mount_page(app: FastAPI, page: Path) -> None:
+    """The page's own files at `/`, where it was built."""
+    if (page / "index.html").is_file():
+        app.mount("/", StaticFiles(directory=page, html=True), name="page")
+
+
+async def _ours(_: Request, error: Exception) -> Response:
+    return error_response(error)
+
+
+async def _invalid(_: Request, error: Exception) -> Response:
+    """The first thing that is wrong with a request, in one line."""
+    assert isinstance(error, RequestValidationError)
+    first = error.errors()[0]
+    where = ".".join(str(part) for part in first["loc"] if part != "body") or "the body"
+    return fault_response(Fault(status=400, kind="InputError", message=f"{where}: {first['msg']}"))
+
+
+async def _of_the_framework(_: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    kinds = {404: "NotFound", 405: "NotAllowed"}
+    fault = Fault(
+        status=error.status_code,
+        kind=kinds.get(error.status_code, "InputError"),
+        message=str(error.detail),
+        headers=dict(error.headers or {}),
+    )
+    return fault_response(fault)

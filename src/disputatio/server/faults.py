@@ -1,0 +1,117 @@
+"""Errors as a client sees them: a status, a kind, one line, and nothing of the machine behind it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from disputatio import errors
+from disputatio.errors import DisputatioError
+from disputatio.text import one_line
+
+_STATUSES: tuple[tuple[type[DisputatioError], int], ...] = (
+    (errors.MustAskAgain, 409),
+    (errors.MissingDependency, 501),
+    (errors.MissingPart, 501),
+    (errors.NoLogprobs, 501),
+    (errors.IndexBusy, 409),
+    (errors.Cancelled, 409),
+    (errors.StoreError, 503),
+    (errors.RateLimited, 503),
+    (errors.Timeout, 504),
+    (errors.LLMError, 502),
+    (errors.ReplyError, 502),
+    (errors.DownloadError, 503),
+    (errors.ConfigError, 400),
+    (errors.InputError, 400),
+)
+_PATH = re.compile(r"(?<![\w:/.~-])~?/[^\s'\",;:()]+")
+_LONGEST = 500  # characters of a message
+
+
+class Full(DisputatioError):
+    """More questions wait than may; `retry_after` is in seconds."""
+
+    def __init__(self, message: str, retry_after: float) -> None:
+        self.retry_after = retry_after
+        super().__init__(message)
+
+
+class BudgetSpent(DisputatioError):
+    """A question has cost as much as it may, before it was answered."""
+
+
+class NotFound(DisputatioError):
+    """There is nothing of that name here."""
+
+
+class NotAllowed(DisputatioError):
+    """The server was not started with what this takes."""
+
+
+class Conflicting(DisputatioError):
+    """Something else has to end first."""
+
+
+_OURS: tuple[tuple[type[DisputatioError], int], ...] = (
+    (Full, 429),
+    (BudgetSpent, 422),
+    (NotFound, 404),
+    (NotAllowed, 403),
+    (Conflicting, 409),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """What a client is told of an error."""
+
+    status: int
+    kind: str
+    message: str
+    more: Mapping[str, Any] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The body of the response."""
+        return {"error": {"kind": self.kind, "message": self.message, **self.more}}
+
+
+def fault_of(error: BaseException) -> Fault:
+    """What a client is told of an error; of one that nobody foresaw only that it happened."""
+    if not isinstance(error, DisputatioError):
+        return Fault(status=500, kind="Internal", message="the server failed; its log says why")
+    statuses = (*_OURS, *_STATUSES)
+    status = next((status for kind, status in statuses if isinstance(error, kind)), 500)
+    more: dict[str, Any] = {}
+    headers: dict[str, str] = {}
+    if isinstance(error, errors.UnknownName):
+        more = {"name": error.name, "known": error.known[:100], "nearest": nearest(error)}
+    retry_after = getattr(error, "retry_after", None)
+    if status in (429, 503) and retry_after is not None:
+        headers["Retry-After"] = str(max(1, round(retry_after)))
+    return Fault(
+        status=status, kind=type(error).__name__, message=shown(str(error)), more=more, headers=headers
+    )
+
+
+def nearest(error: errors.UnknownName) -> str | None:
+    """The known name that is nearest to the one that was given."""
+    import difflib
+
+    return next(iter(difflib.get_close_matches(error.name, error.known, n=1, cutoff=0.5)), None)
+
+
+def shown(message: str) -> str:
+    """A message on one line, with the names of files in place of their paths, and of bounded length.
+
+    >>> shown("/srv/secret/town.index: there is no index here")
+    'town.index: there is no index here'
+    >>> shown("see https://example.org/a/b")
+    'see https://example.org/a/b'
+    """
+    named = _PATH.sub(lambda match: Path(match[0]).name or "a path", one_line(message))
+    return named if len(named) <= _LONGEST else named[: _LONGEST - 2] + " …"

@@ -1,0 +1,300 @@
+"""What the server does, without the web: questions over one index and one engine, and their answers.
+
+`Service` is what every router, and every other door (chat, MCP), works with. It belongs to one event loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+from collections.abc import Mapping
+from contextlib import AsyncExitStack, aclosing
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from disputatio.api.asking import Prepared
+from disputatio.api.indexing import Index
+from disputatio.api.streaming import events_of
+from disputatio.config import Settings
+from disputatio.errors import Cancelled, DisputatioError, InputError, StoreError, UnknownName
+from disputatio.events import Answered
+from disputatio.kit import Kit
+from disputatio.parts import build_kit, with_retriever
+from disputatio.pipeline import (
+    LONGEST_QUESTION,
+    load_strategy,
+    read_options,
+    strategy_names,
+    strategy_options,
+)
+from disputatio.server.answer_store import AnswerStore
+from disputatio.server.budget import Budget, Meter, metered
+from disputatio.server.faults import BudgetSpent, Full, NotFound, shown
+from disputatio.server.options import Access, Keeping, Limits
+from disputatio.server.running import Running
+from disputatio.server.turns import Turns
+from disputatio.store.filtered import Filtered
+from disputatio.store.in_memory import InMemory
+from disputatio.store.own_passages import as_passages
+from disputatio.trace import Trace
+from disputatio.types import Answer
+
+LOG = logging.getLogger("disputatio.server")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asking:
+    """One question as a client asks it; what is None is as the server was started.
+
+    `strategy` and `model` are among those that the service offers. `passages` are read in place of the index.
+    `calls`, `tokens` and `seconds` bound what it may cost, within the server's own limits.
+    """
+
+    question: str
+    strategy: str | None = None
+    model: str | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    expect: str | None = None
+    sources: tuple[str, ...] | None = None
+    after: str | None = None
+    before: str | None = None
+    passages: tuple[Mapping[str, Any], ...] | None = None
+    verify: bool = True
+    strict: bool = False
+    calls: int | None = None
+    tokens: int | None = None
+    seconds: float | None = None
+
+
+class Service:
+    """Questions over one index and one engine, in fair turns; the answers are kept.
+
+    Start it in the loop that it is used in (`async with service`), or let `create_app` do so.
+    """
+
+    def __init__(
+        self,
+        *,
+        kit: Kit,
+        index: Index | None,
+        settings: Settings,
+        limits: Limits | None = None,
+        access: Access | None = None,
+        keeping: Keeping | None = None,
+        kits: Mapping[str, Kit] | None = None,
+    ) -> None:
+        """`kits` has the other models that a client may choose, by name."""
+        self.index, self.settings = index, settings
+        self.limits, self.access = limits or Limits(), access or Access()
+        self.keeping = keeping or Keeping()
+        self.kits = {kit.model.name: kit, **(kits or {})}
+        self.kit = kit
+        self.answers = AnswerStore(self.keeping.answers, days=self.keeping.days, most=self.keeping.most)
+        self.turns = Turns(
+            at_once=self.limits.in_flight,
+            waiting=self.limits.waiting,
+            waiting_each=self.limits.waiting_each,
+        )
+        self.closing = False
+        self._running: dict[str, Running] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    @classmethod
+    def open(
+        cls,
+        settings: Settings,
+        *,
+        limits: Limits | None = None,
+        access: Access | None = None,
+        keeping: Keeping | None = None,
+        models: tuple[str, ...] = (),
+    ) -> Service:
+        """The service that settings describe; `models` are others that a client may choose.
+
+        Raises `StoreError` where there is no index and writing is not allowed, `ConfigError` for a model that
+        cannot be.
+        """
+        load_strategy(settings.strategy)
+        kits = {name: build_kit(settings.model_copy(update={"model": name})) for name in models}
+        create = access is not None and access.writing
+        return cls(
+            kit=build_kit(settings),
+            kits=kits,
+            index=Index.open(settings.index, create=create),
+            settings=settings,
+            limits=limits,
+            access=access,
+            keeping=keeping,
+        )
+
+    # --- asking ---------------------------------------------------------------------------------
+    def ask(self, asking: Asking, *, client: str = "") -> Running:
+        """Begin to answer a question; follow what comes by `Running.follow`, or wait for `Running.result`.
+
+        `client` is who shares a turn. Raises what is wrong with the question, and `Full`.
+        """
+        prepared = self.prepare(asking)
+        if self.closing:
+            raise Full("the server is being stopped: ask again in a moment", 5.0)
+        self.turns.check(client)
+        budget = Budget(calls=self.limits.calls, tokens=self.limits.tokens, seconds=self.limits.seconds)
+        running = Running(
+            id=f"a{secrets.token_hex(12)}",
+            question=asking.question,
+            strategy=str(prepared.strategy),
+            client=client,
+            abandoned=self.limits.abandoned,
+        )
+        self._running[running.id] = running
+        running.tell("asked", {"event": "asked", "id": running.id, "waiting": self.turns.waiting})
+        task = asyncio.create_task(
+            self._answer(running, prepared, budget.within(asking.calls, asking.tokens, asking.seconds))
+        )
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return running
+
+    def running(self, name: str) -> Running:
+        """A question that is under way, or ended a moment ago; raises `NotFound`."""
+        if name not in self._running:
+            raise NotFound(f"no question {name!r} is under way")
+        return self._running[name]
+
+    def stop(self, name: str) -> Running:
+        """Stop a question, and end its model calls; raises `NotFound`."""
+        running = self.running(name)
+        running.cancel.cancel()
+        return running
+
+    def prepare(self, asking: Asking) -> Prepared:
+        """The parts that answer a question; raises what is wrong with it, before anything is asked."""
+        question = asking.question
+        if not question.strip():
+            raise InputError("the question is empty: write what you want to know")
+        if len(question) > LONGEST_QUESTION:
+            raise InputError(
+                f"the question has {len(question):,} characters, more than {LONGEST_QUESTION:,}: "
+                "give what it is about as passages"
+            )
+        try:
+            question.encode()
+        except UnicodeEncodeError as error:
+            raise InputError("the question is not UTF-8 text") from error
+        if asking.strict and not asking.verify:
+            raise InputError("strict drops the claims that fail verification: it needs verify")
+        name = self.strategy(asking.strategy)
+        run = load_strategy(name)
+        known = strategy_options(run)
+        options = dict(asking.options)
+        expect = asking.expect or (self.settings.expect if "expect" in known else None)
+        if expect is not None:
+            options.setdefault("expect", expect)
+        kit = self.kit_of(asking.model)
+        retriever: Any = self.index if asking.passages is None else InMemory(as_passages(asking.passages))
+        if retriever is not None and any(
+            limit is not None for limit in (asking.sources, asking.after, asking.before)
+        ):
+            retriever = Filtered(retriever, sources=asking.sources, after=asking.after, before=asking.before)
+        return Prepared(
+            kit=with_retriever(kit, retriever),
+            strategy=name,
+            options=read_options(run, options),
+            verify=asking.verify,
+            strict=asking.strict,
+        )
+
+    def strategy(self, name: str | None) -> str:
+        """A strategy that a client may choose: one that comes with the package, or the server's own."""
+        if name is None or name == self.settings.strategy:
+            return self.settings.strategy
+        if name not in strategy_names():
+            raise UnknownName("strategy", name, strategy_names(), command="GET /api/strategies")
+        return name
+
+    def kit_of(self, model: str | None) -> Kit:
+        """The parts with a model that a client may choose; raises `UnknownName` for another."""
+        if model is None:
+            return self.kit
+        if model not in self.kits:
+            raise UnknownName("model", model, self.kits)
+        return self.kits[model]
+
+    async def _answer(self, running: Running, prepared: Prepared, budget: Budget) -> None:
+        """Wait for a turn, answer, and keep the answer; whatever happens, the question ends."""
+        loop = asyncio.get_running_loop()
+        task = asyncio.current_task()
+
+        def end_wait() -> None:
+            loop.call_soon_threadsafe(_cancel, task, running)
+
+        try:
+            async with AsyncExitStack() as turn:
+                with running.cancel.calling(end_wait):
+                    running.waited = await turn.enter_async_context(self.turns.turn(running.client))
+                running.state = "running"
+                answer = await self._events(running, prepared, budget)
+            running.finish("answered", answer=answer)
+        except Cancelled as error:
+            running.finish("stopped", error=error)
+        except asyncio.CancelledError:
+            running.finish("stopped", error=Cancelled())
+            if not running.cancel.cancelled:
+                raise
+        except DisputatioError as error:
+            running.finish("failed", error=error)
+        except Exception as error:
+            LOG.exception("a question failed for a reason that nobody foresaw")
+            running.finish("failed", error=error)
+        finally:
+            loop.call_later(self.limits.linger, self._running.pop, running.id, None)
+
+    async def _events(self, running: Running, prepared: Prepared, budget: Budget) -> Answer:
+        """Tell the events as they happen; the answer is kept before it is told."""
+        counted = replace(prepared, kit=metered(prepared.kit, Meter(budget)))
+        events = events_of(
+            running.question, lambda: counted, trace=Trace(keep_text=True), cancel=running.cancel
+        )
+        answer: Answer | None = None
+        try:
+            async with asyncio.timeout(budget.seconds), aclosing(events):
+                async for event in events:
+                    if isinstance(event, Answered):
+                        answer = event.answer
+                        await self._keep(running, answer)
+                    fields = event.to_dict()
+                    running.tell(event.kind, {"event": fields.pop("kind"), **fields}, event)
+        except TimeoutError as error:
+            raise BudgetSpent(
+                f"this question may take {budget.seconds:g} s, and was not answered by then: "
+                "raise its budget, or read fewer passages"
+            ) from error
+        if answer is None:
+            raise Cancelled
+        return answer
+
+    async def _keep(self, running: Running, answer: Answer) -> None:
+        """Keep an answer; one that cannot be kept is given all the same."""
+        try:
+            await asyncio.to_thread(self.answers.keep, running.id, answer)
+        except StoreError as error:
+            LOG.error("an answer could not be kept: %s", shown(str(error)))
+            running.tell("unkept", {"event": "unkept", "message": shown(str(error))})
+
+    # --- the end --------------------------------------------------------------------------------
+    async def close(self) -> None:
+        """Take no more questions, let those under way end within the grace, and stop the others."""
+        self.closing = True
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=self.limits.grace)
+        for running in list(self._running.values()):
+            running.cancel.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=1.0)
+        self.answers.close()
+
+
+def _cancel(task: asyncio.Task[None] | None, running: Running) -> None:
+    """End the wait for a turn; once the turn has come the question ends by its own switch."""
+    if task is not None and running.state == "waiting":
+        task.cancel()

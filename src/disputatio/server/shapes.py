@@ -1,0 +1,154 @@
+"""What comes in and goes out, as OpenAPI describes it.
+
+The nouns of answers are made from their dataclasses, so that the description cannot differ from what
+`to_dict` writes; requests are checked by models of their own.
+"""
+
+from __future__ import annotations
+
+import types
+import typing
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from functools import cache
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, create_model
+
+from disputatio import events
+from disputatio.types import Answer, Hit, Passage, Position, Source
+
+_MOST = 200  # names in one request
+
+
+@cache
+def shape(noun: type) -> type[BaseModel]:
+    """The model of what `to_dict` writes of a noun: all of its fields are there."""
+    hints = typing.get_type_hints(noun)
+    parts: dict[str, Any] = {field.name: (_shaped(hints[field.name]), ...) for field in fields(noun)}
+    if noun is Passage:
+        parts["page"] = (str, Field(default="", description="where the metadata names one"))
+    if noun is Position:
+        del parts["cause"]
+        parts |= {"cause": (str, ...), "reason": (str, ...), "details": (dict[str, Any], ...)}
+    kind = getattr(noun, "kind", "")
+    if isinstance(kind, str) and kind:  # an event
+        parts = {"event": (Literal[kind], ...)} | parts
+    model: type[BaseModel] = create_model(
+        noun.__name__, __doc__=(noun.__doc__ or "").strip().partition("\n\n")[0], **parts
+    )
+    return model
+
+
+def _shaped(hint: Any) -> Any:
+    """A field's annotation with models in place of dataclasses."""
+    if isinstance(hint, type) and is_dataclass(hint):
+        return shape(hint)
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (types.UnionType, typing.Union):
+        return typing.Union[tuple(_shaped(each) for each in arguments)]  # noqa: UP007 (made of a tuple)
+    if origin is tuple:
+        return list[_shaped(arguments[0])]  # type: ignore[misc]
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        return dict[arguments[0], _shaped(arguments[1])]  # type: ignore[misc,valid-type]
+    return hint
+
+
+AnswerShape = shape(Answer)
+PassageShape = shape(Passage)
+HitShape = shape(Hit)
+SourceShape = shape(Source)
+EVENTS = tuple(shape(kind) for kind in typing.get_args(events.Event))
+
+
+class _Request(BaseModel):
+    """A body of ours: unknown fields are refused, with their names."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+Name = typing.Annotated[str, Field(max_length=2_000)]
+
+
+class AskBody(_Request):
+    """A question, and how it is to be answered; what is left out is as the server was started."""
+
+    question: str = Field(description="what you want to know", min_length=1, max_length=32_000)
+    strategy: Name | None = Field(None, description="one that GET /api/strategies lists")
+    model: Name | None = Field(None, description="one that GET /api/ready lists")
+    options: dict[str, Any] = Field(default_factory=dict, description="the strategy's options")
+    expect: Literal["auto", "one", "several"] | None = Field(None, description="how many answers are right")
+    sources: list[Name] | None = Field(None, max_length=_MOST, description="read these sources only")
+    after: Name | None = Field(None, description="only passages dated on or after")
+    before: Name | None = Field(None, description="only passages dated on or before")
+    passages: list[dict[str, Any]] | None = Field(
+        None, max_length=_MOST, description="read these in place of the index: text, source, title, url, date"
+    )
+    verify: bool = Field(True, description="have every citation judged")
+    strict: bool = Field(False, description="drop claims that their quotes do not support")
+    calls: int | None = Field(None, ge=1, description="the most model calls")
+    tokens: int | None = Field(None, ge=1, description="the most tokens, read and written")
+    seconds: float | None = Field(None, gt=0, description="the most seconds, once its turn has come")
+
+
+class WithoutBody(_Request):
+    """What is left out of an answer, by name."""
+
+    sources: list[Name] = Field(default_factory=list, max_length=_MOST)
+    owners: list[Name] = Field(default_factory=list, max_length=_MOST)
+    passages: list[Name] = Field(default_factory=list, max_length=_MOST)
+
+
+class Stopped(BaseModel):
+    """A question that was told to stop."""
+
+    id: str
+    state: Literal["waiting", "running", "answered", "failed", "stopped"]
+
+
+class Error(BaseModel):
+    """Why something could not be done; `nearest` is there for names that are not known."""
+
+    kind: str
+    message: str
+    name: str | None = None
+    known: list[str] | None = None
+    nearest: str | None = None
+
+
+class Faulty(BaseModel):
+    """The body of every response that is no success."""
+
+    error: Error
+
+
+class StrategyOption(BaseModel):
+    """An option of a strategy; `choices` are all its values where it has few."""
+
+    name: str
+    default: Any
+    type: str
+    choices: list[Any] | None
+    meaning: str
+
+
+class Strategy(BaseModel):
+    """A strategy that questions can be answered by."""
+
+    name: str
+    summary: str
+    paper: str
+    options: list[StrategyOption]
+    logprobs: str
+    cost: list[dict[str, Any]]
+    default: bool
+
+
+class Health(BaseModel):
+    """The process answers."""
+
+    status: Literal["ok"]
+    version: str
+
+
+FAULTS: dict[int | str, dict[str, Any]] = {"default": {"model": Faulty, "description": "a typed fault"}}

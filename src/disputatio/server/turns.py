@@ -1,0 +1,100 @@
+"""Whose turn it is: a bounded queue in which no client waits for all questions of another."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter, OrderedDict, deque
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from disputatio.server.faults import Full
+
+_FIRST_GUESS = 10.0  # seconds that a question takes, while none has been timed
+_MOST_WAIT = 600.0
+
+
+class Turns:
+    """At most `at_once` questions are answered at a time; the others wait, within bounds.
+
+    The next turn is that of the client with the fewest questions under way, and among those of the one that
+    has waited longest for a turn. It belongs to one event loop.
+    """
+
+    def __init__(self, *, at_once: int, waiting: int, waiting_each: int) -> None:
+        self._at_once, self._most, self._most_each = at_once, waiting, waiting_each
+        self._queues: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()
+        self._running: Counter[str] = Counter()
+        self._seconds = _FIRST_GUESS
+        self._timed = 0
+
+    @property
+    def running(self) -> int:
+        """How many questions are under way."""
+        return self._running.total()
+
+    @property
+    def waiting(self) -> int:
+        """How many wait."""
+        return sum(map(len, self._queues.values()))
+
+    def check(self, client: str) -> None:
+        """Raise `Full` where one more question of this client could not even wait."""
+        if self.running < self._at_once and not self.waiting:
+            return
+        if self.waiting >= self._most:
+            raise Full(f"{self.waiting} questions are waiting already: try again later", self.retry_after())
+        if len(self._queues.get(client, ())) >= self._most_each:
+            mine = len(self._queues[client])
+            raise Full(f"{mine} of your questions are waiting already: try again later", self.retry_after())
+
+    def retry_after(self) -> float:
+        """Seconds after which there is likely to be room."""
+        return min(max(1.0, self._seconds * (1 + self.waiting) / self._at_once), _MOST_WAIT)
+
+    @asynccontextmanager
+    async def turn(self, client: str) -> AsyncIterator[float]:
+        """Wait for a turn and hold it; gives the seconds waited. Raises `Full`."""
+        self.check(client)
+        began = time.perf_counter()
+        if self.running < self._at_once and not self.waiting:
+            self._running[client] += 1
+        else:
+            await self._wait(client)
+        begun = time.perf_counter()
+        try:
+            yield begun - began
+        finally:
+            self._timed = min(self._timed + 1, 50)
+            self._seconds += (time.perf_counter() - begun - self._seconds) / self._timed
+            self._leave(client)
+
+    async def _wait(self, client: str) -> None:
+        ticket = asyncio.get_running_loop().create_future()
+        self._queues.setdefault(client, deque()).append(ticket)
+        try:
+            await ticket
+        except asyncio.CancelledError:
+            queue = self._queues.get(client)
+            if queue is not None and ticket in queue:
+                queue.remove(ticket)
+                if not queue:
+                    del self._queues[client]
+            elif ticket.done() and not ticket.cancelled():  # the turn came and nobody is there to take it
+                self._leave(client)
+            raise
+
+    def _leave(self, client: str) -> None:
+        self._running[client] -= 1
+        self._running += Counter()  # drops who has none
+        while self._queues and self.running < self._at_once:
+            following = min(self._queues, key=lambda name: self._running[name])  # the first on a tie
+            queue = self._queues[following]
+            ticket = queue.popleft()
+            if queue:
+                self._queues.move_to_end(following)
+            else:
+                del self._queues[following]
+            if not ticket.done():
+                self._running[following] += 1
+                ticket.set_result(None)

@@ -1,0 +1,81 @@
+"""Questions over HTTP: answers, events, stopping, permalinks, what if."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.server.ferry import QUESTION, Served, ferry, read_events, script, served
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Served]:
+    with served(ferry(tmp_path)) as running:
+        yield running
+
+
+def test_a_question_is_answered_in_the_form_of_the_command_line(server: Served) -> None:
+    response = server.ask()
+    answer = response.json()
+    assert response.status_code == 200
+    assert answer["answers"] == ["1887"]
+    assert {"question", "claims", "conflict", "passages", "usage", "basis"} <= answer.keys()
+
+
+def test_the_events_are_those_of_the_library_after_one_that_names_the_question(server: Served) -> None:
+    events = server.events()
+    order = list(dict.fromkeys(name for name, _ in events))
+    assert order == ["asked", "started", "found", "read", "side", "claim", "answer", "cost"]
+    assert all(data["event"] == name for name, data in events)
+
+
+def test_an_answer_has_a_permalink_when_it_is_told(server: Served) -> None:
+    events = dict(server.events())
+    kept = server.client.get(f"/api/answers/{events['asked']['id']}")
+    assert kept.json() == events["answer"]["answer"]
+
+
+def test_an_answer_is_decided_again_without_a_source_and_without_a_call(server: Served) -> None:
+    address = server.ask().headers["content-location"]
+    calls = len(server.service.kit.model.calls)  # type: ignore[attr-defined]
+    without = {"sources": ["museum.example", "almanac.example"]}
+    decided = server.client.post(f"{address}/without", json=without)
+    assert decided.json()["answers"] == ["1901"]
+    assert len(server.service.kit.model.calls) == calls  # type: ignore[attr-defined]
+
+
+def test_a_question_is_stopped_and_its_calls_end(tmp_path: Path) -> None:
+    with (
+        served(ferry(tmp_path, model=script(delay=5))) as server,
+        server.client.stream(
+            "POST", "/api/ask", json={"question": QUESTION}, headers={"Accept": "text/event-stream"}
+        ) as response,
+    ):
+        events = read_events(response)
+        _, asked = next(events)
+        assert server.client.delete(f"/api/ask/{asked['id']}").status_code == 200
+        last = list(events)[-1]
+        assert (last[0], last[1]["kind"]) == ("fault", "Cancelled")
+        assert server.service.kit.model.calls == []  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("fields", "word"),
+    [
+        ({"strategy": "disputatoin"}, "disputation"),
+        ({"strategy": "os:system"}, "unknown strategy"),
+        ({"options": {"rouds": 2}}, "unknown option"),
+        ({"model": "openai:other"}, "script"),
+        ({"question": "  "}, "empty"),
+        ({"sorces": []}, "sorces"),
+        ({"after": "soon"}, "soon"),
+    ],
+)
+def test_what_is_wrong_with_a_question_is_said_in_one_line(
+    server: Served, fields: dict[str, object], word: str
+) -> None:
+    response = server.ask(**{"question": QUESTION, **fields})  # type: ignore[arg-type]
+    assert response.status_code == 400
+    assert word in response.json()["error"]["message"]
