@@ -46,18 +46,22 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "server": _ALL | {"api", "eval", "events", "rendering", "root"},  # nothing but cli imports it
     "inspect_ai": _ALL
     | {"api", "eval", "rendering"},  # a door like these: Inspect opens it, and nothing imports it
+    "adapters": _ALL | {"api"},  # doors of other frameworks, like this one
     "root": _ALL | {"api", "eval", "events"},
 }
 VAGUE = {"utils", "util", "helpers", "common", "base", "manager", "misc"}
 HEAVY = {
-    "docx", "fastapi", "httpx", "httpx2", "huggingface_hub", "inspect_ai", "lance", "lancedb", "lxml",
-    "markdown_it", "mcp", "numba", "openai", "openvino", "openvino_genai", "openvino_tokenizers", "pptx",
-    "prometheus_client", "pyarrow", "pypdf", "python_calamine", "qdrant_client", "ray", "scipy",
-    "semantic_text_splitter", "starlette", "tld", "tokenizers", "torch", "trafilatura", "transformers",
-    "uvicorn", "watchfiles",
+    "docx", "fastapi", "httpx", "httpx2", "huggingface_hub", "inspect_ai", "lance", "lancedb",
+    "langchain_core", "llama_index", "lxml", "markdown_it", "mcp", "numba", "openai", "openvino",
+    "openvino_genai", "openvino_tokenizers", "pptx", "prometheus_client", "pyarrow", "pypdf",
+    "python_calamine", "qdrant_client", "ray", "scipy", "semantic_text_splitter", "starlette", "tld",
+    "tokenizers", "torch", "trafilatura", "transformers", "uvicorn", "watchfiles",
 }  # fmt: skip
 # What a room is made of: whoever imports the room wants it.
-OF_A_ROOM = {"server": {"fastapi", "mcp", "prometheus_client", "starlette", "uvicorn"}}
+OF_A_ROOM = {
+    "adapters": {"langchain_core", "llama_index"},
+    "server": {"fastapi", "mcp", "prometheus_client", "starlette", "uvicorn"},
+}
 # Compiled functions are made where they are written, so their module is what is imported at use.
 MADE_AT_IMPORT = {("disputatio.store.segments.kernels", "numba")}
 DANGEROUS_MODULES = {"pickle", "marshal", "shelve", "dill", "joblib"}

@@ -30,7 +30,7 @@ PAGES = [
     ROOT / "CHANGELOG.md",
     *sorted(ROOT.glob("docs/**/*.md")),
 ]
-INDEXING = {"tutorial", "search"}
+SLOW = {"tutorial", "search", "frameworks"}
 LANGUAGES = {"python", "sh", "console", "text", "json", "jsonl", "toml"}
 PROGRAMS = {"cd", "curl", "export", "git", "mypy", "pip", "pytest", "ruff", "python", "python3", "uv"}
 OURS_OF_INSPECT = ("strategy", "model", "rows", "index", "verify", "seed")
@@ -178,8 +178,8 @@ def test_every_fence_names_a_known_language(page: Path) -> None:
 @pytest.mark.parametrize(
     "page",
     [
-        # Those that read and index the examples take seconds.
-        pytest.param(page, id=page_id(page), marks=pytest.mark.slow if page.stem in INDEXING else ())
+        # Those that read and index the examples, or load a framework, take seconds.
+        pytest.param(page, id=page_id(page), marks=pytest.mark.slow if page.stem in SLOW else ())
         for page in PAGES
     ],
 )
