@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
 from disputatio.calibration.estimates import estimates_of
-from disputatio.errors import StoreError, UnknownName
+from disputatio.errors import InputError, StoreError, UnknownName
 from disputatio.store.calibration_log import Check, QuestionOutcome, check_id, open_log, read_outcomes
 from disputatio.store.reliabilities import read_states
 from disputatio.types import Answer, Source
@@ -54,6 +54,23 @@ def remove(index: Index, sources: Collection[str], *, day: str) -> dict[str, Sou
     with open_log(index.path) as journal:
         journal.note("removed", sources=sorted(sources))
         return _again(index, sources, owners, day)
+
+
+def set_owner(index: Index, source: str, owner: str, *, day: str) -> None:
+    """Name the owner of a source, for present and later estimates.
+
+    Raises `InputError` where its passages name another one themselves, `StoreError` if the index is not
+    writable.
+    """
+    stated = {each.name: each.owner for each in index.sources() if each.name and each.owner}
+    if stated.get(source, owner) != owner:
+        raise InputError(
+            f"the passages of {source} say that {stated[source]} owns it: change that in the documents"
+        )
+    with open_log(index.path) as journal:
+        journal.note("owners", owners={source: owner})
+        if index.estimates():
+            _again(index, (), stated, day)
 
 
 def settled(answer: Answer, owners: Mapping[str, str], day: str) -> QuestionOutcome | None:

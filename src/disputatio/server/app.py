@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -15,8 +16,9 @@ from disputatio import __version__
 from disputatio.errors import DisputatioError
 from disputatio.server.faults import Fault
 from disputatio.server.replies import error_response, fault_response
-from disputatio.server.routers import answers, asking, health
+from disputatio.server.routers import answers, asking, documents, health, jobs, runs, searching, sources
 from disputatio.server.service import Service
+from disputatio.server.shapes import event_schemas
 
 PAGE = Path(__file__).parent / "page"  # the built page, where there is one
 
@@ -40,15 +42,30 @@ def create_app(service: Service, *, page: Path = PAGE) -> FastAPI:
         redoc_url=None,
         lifespan=lifespan,
     )
-    for module in (asking, answers, health):
+    for module in (asking, answers, searching, sources, documents, jobs, runs, health):
         app.include_router(module.router(service))
+    app.include_router(health.figures(service))
     # The OpenAI-compatible router (`disputatio.server.chat`) and MCP (`disputatio.server.mcp`) go here.
     _mount_page(app, page)
     app.add_exception_handler(DisputatioError, _ours)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _of_the_framework)
     app.add_exception_handler(Exception, _ours)
+    _describe_events(app)
     return app
+
+
+def _describe_events(app: FastAPI) -> None:
+    """Add the events of streams to the description of the API, for no response is made of them alone."""
+    described = app.openapi
+
+    def whole() -> dict[str, Any]:
+        document = described()
+        known = document["components"]["schemas"]
+        known.update({name: part for name, part in event_schemas().items() if name not in known})
+        return document
+
+    app.openapi = whole  # type: ignore[method-assign]
 
 
 def _mount_page(app: FastAPI, page: Path) -> None:

@@ -13,8 +13,8 @@ from fastapi.responses import Response, StreamingResponse
 from disputatio.rendering.data import json_text
 from disputatio.server.faults import Fault, fault_of
 from disputatio.server.running import Running, Told
+from disputatio.server.shapes import STREAM
 
-STREAM = "text/event-stream"
 _HEARTBEAT = 15.0  # seconds without an event after which a comment keeps the connection
 
 

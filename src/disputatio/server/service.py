@@ -8,7 +8,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -29,8 +30,11 @@ from disputatio.pipeline import (
     strategy_options,
 )
 from disputatio.server.answer_store import AnswerStore
+from disputatio.server.audit_log import AuditLog
 from disputatio.server.budget import Budget, Meter, metered
-from disputatio.server.faults import BudgetSpent, Full, NotFound, shown
+from disputatio.server.faults import BudgetSpent, Full, NotAllowed, NotFound, shown
+from disputatio.server.jobs import Jobs
+from disputatio.server.metrics import Metrics
 from disputatio.server.options import Access, Keeping, Limits
 from disputatio.server.running import Running
 from disputatio.server.turns import Turns
@@ -97,6 +101,10 @@ class Service:
             waiting_each=self.limits.waiting_each,
         )
         self.closing = False
+        self.jobs = Jobs()
+        self.metrics = Metrics(self.turns)
+        self.audit = None if self.keeping.audit is None else AuditLog(self.keeping.audit)
+        self.notice: dict[str, Any] | None = None
         self._running: dict[str, Running] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -116,10 +124,11 @@ class Service:
         cannot be.
         """
         load_strategy(settings.strategy)
+        notices = _Notices()
         kits = {name: build_kit(settings.model_copy(update={"model": name})) for name in models}
         create = access is not None and access.writing
-        return cls(
-            kit=build_kit(settings),
+        service = cls(
+            kit=build_kit(settings, say=notices.say, progress=notices.progress),
             kits=kits,
             index=Index.open(settings.index, create=create),
             settings=settings,
@@ -127,6 +136,23 @@ class Service:
             access=access,
             keeping=keeping,
         )
+        notices.tell = service.note
+        return service
+
+    def note(self, message: str, done: int | None = None, total: int | None = None) -> None:
+        """Remember what is being done before questions can be answered, such as a download."""
+        self.notice = {"message": shown(message), "done": done, "total": total}
+
+    def opened_index(self) -> Index:
+        """The index; raises `StoreError` where the server has none."""
+        if self.index is None:
+            raise StoreError("this server has no index")
+        return self.index
+
+    def check_writing(self) -> None:
+        """Raise `NotAllowed` where the index is not to be written to."""
+        if not self.access.writing:
+            raise NotAllowed("this server does not write to its index: start it with --allow-writing")
 
     # --- asking ---------------------------------------------------------------------------------
     def ask(self, asking: Asking, *, client: str = "") -> Running:
@@ -152,6 +178,7 @@ class Service:
             self._answer(running, prepared, budget.within(asking.calls, asking.tokens, asking.seconds))
         )
         self._tasks.add(task)
+        self._write_audit("asked", running)
         task.add_done_callback(self._tasks.discard)
         return running
 
@@ -247,6 +274,8 @@ class Service:
             LOG.exception("a question failed for a reason that nobody foresaw")
             running.finish("failed", error=error)
         finally:
+            self.metrics.ended(running, time.perf_counter() - running.began)
+            self._write_audit("ended", running)
             loop.call_later(self.limits.linger, self._running.pop, running.id, None)
 
     async def _events(self, running: Running, prepared: Prepared, budget: Budget) -> Answer:
@@ -281,6 +310,11 @@ class Service:
             LOG.error("an answer could not be kept: %s", shown(str(error)))
             running.tell("unkept", {"event": "unkept", "message": shown(str(error))})
 
+    def _write_audit(self, what: str, running: Running) -> None:
+        if self.audit is not None:
+            fields = {"id": running.id, "client": running.client, "question": running.question}
+            self.audit.write(what, **fields, strategy=running.strategy, state=running.state)
+
     # --- the end --------------------------------------------------------------------------------
     async def close(self) -> None:
         """Take no more questions, let those under way end within the grace, and stop the others."""
@@ -291,7 +325,25 @@ class Service:
             running.cancel.cancel()
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=1.0)
+        await self.jobs.close(5.0)
         self.answers.close()
+        if self.audit is not None:
+            self.audit.close()
+
+
+class _Notices:
+    """What a kit says, for a service that is made after it."""
+
+    def __init__(self) -> None:
+        self.tell: Callable[[str, int | None, int | None], None] = lambda *_: None
+
+    def say(self, message: str) -> None:
+        """Something happens before a model can answer."""
+        self.tell(message, None, None)
+
+    def progress(self, done: int, total: int, what: str) -> None:
+        """Bytes of a download."""
+        self.tell(what, done, total or None)
 
 
 def _cancel(task: asyncio.Task[None] | None, running: Running) -> None:

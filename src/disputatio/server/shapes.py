@@ -11,13 +11,14 @@ import typing
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, create_model
 
 from disputatio import events
-from disputatio.types import Answer, Hit, Passage, Position, Source
+from disputatio.types import Answer, Passage, Position
 
+STREAM = "text/event-stream"
 _MOST = 200  # names in one request
 
 
@@ -54,23 +55,63 @@ def _shaped(hint: Any) -> Any:
     return hint
 
 
-AnswerShape = shape(Answer)
-PassageShape = shape(Passage)
-HitShape = shape(Hit)
-SourceShape = shape(Source)
-EVENTS = tuple(shape(kind) for kind in typing.get_args(events.Event))
+if TYPE_CHECKING:  # a checker takes no model that is made at run time for a type
+    AnswerShape: TypeAlias = Any
+    PassageShape: TypeAlias = Any
+else:
+    AnswerShape, PassageShape = shape(Answer), shape(Passage)
 
 
-class _Request(BaseModel):
+class Asked(BaseModel):
+    """The first event: the `id` of the question, and how many were waiting."""
+
+    event: Literal["asked"]
+    id: str
+    waiting: int
+
+
+class FaultTold(BaseModel):
+    """The last event of a question without an answer: why there is none."""
+
+    event: Literal["fault"]
+    kind: str
+    message: str
+    name: str | None = None
+    known: list[str] | None = None
+    nearest: str | None = None
+
+
+class Unkept(BaseModel):
+    """The answer could not be kept: its permalink leads nowhere."""
+
+    event: Literal["unkept"]
+    message: str
+
+
+_TOLD = (Asked, *(shape(kind) for kind in typing.get_args(events.Event)), Unkept, FaultTold)
+_EVENT = "#/components/schemas/Event"
+EVENT = {STREAM: {"schema": {"$ref": _EVENT}}}
+"""The content of a stream: each `data` line is one of the events."""
+
+
+def event_schemas() -> dict[str, Any]:
+    """The component `Event` of the API's description, with all that it refers to."""
+    any_of: Any = Annotated[typing.Union[_TOLD], Field(discriminator="event")]  # noqa: UP007 (made of a tuple)
+    adapter: TypeAdapter[Any] = TypeAdapter(any_of)
+    found = adapter.json_schema(ref_template="#/components/schemas/{model}")
+    return {**found.pop("$defs"), "Event": {"title": "Event", **found}}
+
+
+class Request(BaseModel):
     """A body of ours: unknown fields are refused, with their names."""
 
     model_config = ConfigDict(extra="forbid")
 
 
-Name = typing.Annotated[str, Field(max_length=2_000)]
+Name = Annotated[str, Field(max_length=2_000)]
 
 
-class AskBody(_Request):
+class AskBody(Request):
     """A question, and how it is to be answered; what is left out is as the server was started."""
 
     question: str = Field(description="what you want to know", min_length=1, max_length=32_000)
@@ -91,7 +132,7 @@ class AskBody(_Request):
     seconds: float | None = Field(None, gt=0, description="the most seconds, once its turn has come")
 
 
-class WithoutBody(_Request):
+class WithoutBody(Request):
     """What is left out of an answer, by name."""
 
     sources: list[Name] = Field(default_factory=list, max_length=_MOST)
@@ -142,6 +183,40 @@ class Strategy(BaseModel):
     logprobs: str
     cost: list[dict[str, Any]]
     default: bool
+
+
+class Notice(BaseModel):
+    """What the server said while it was getting ready: `done` of `total` bytes of a download."""
+
+    message: str
+    done: int | None
+    total: int | None
+
+
+class IndexFigures(BaseModel):
+    """The index in figures."""
+
+    documents: int
+    passages: int
+    sources: int
+    embedder: str
+    language: str
+    commit: int
+
+
+class Ready(BaseModel):
+    """Whether questions can be asked, and of what; `why` says why not."""
+
+    ready: bool
+    why: str
+    index: IndexFigures
+    strategy: str
+    model: str
+    models: list[str]
+    writing: bool
+    running: int
+    waiting: int
+    notice: Notice | None
 
 
 class Health(BaseModel):

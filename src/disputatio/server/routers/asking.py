@@ -7,9 +7,9 @@ from typing import Annotated
 from fastapi import APIRouter, Header, Request, Response
 
 from disputatio.server.faults import NotFound
-from disputatio.server.replies import STREAM, event_stream, json_response, unless_gone
+from disputatio.server.replies import event_stream, json_response, unless_gone
 from disputatio.server.service import Asking, Service
-from disputatio.server.shapes import FAULTS, AnswerShape, AskBody, Stopped
+from disputatio.server.shapes import EVENT, FAULTS, STREAM, AnswerShape, AskBody, Stopped
 
 _CLIENT_GONE = 499  # nobody reads it
 
@@ -38,7 +38,7 @@ def router(service: Service) -> APIRouter:
         responses={
             200: {
                 "model": AnswerShape,
-                "content": {STREAM: {"schema": {"type": "string"}}},
+                "content": EVENT,
                 "description": "The answer; or with `Accept: text/event-stream` its events as they happen.",
             }
         },
@@ -56,8 +56,8 @@ def router(service: Service) -> APIRouter:
         "/{name}",
         operation_id="follow",
         summary="Follow a question that is under way, from its beginning or from an event on",
-        responses={200: {"content": {STREAM: {"schema": {"type": "string"}}}, "description": "its events"}},
         response_class=Response,
+        responses={200: {"content": EVENT, "description": "Its events, one a `data` line."}},
     )
     async def follow(name: str, last_event_id: Annotated[str, Header(max_length=20)] = "0") -> Response:
         running = service.running(name)

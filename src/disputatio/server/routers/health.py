@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import asdict
 from typing import Any
 
@@ -9,9 +10,12 @@ from fastapi import APIRouter, Response
 
 from disputatio import __version__
 from disputatio.api.describing import strategies as described
+from disputatio.errors import DisputatioError
+from disputatio.server.faults import shown
+from disputatio.server.metrics import CONTENT_TYPE
 from disputatio.server.replies import json_response
 from disputatio.server.service import Service
-from disputatio.server.shapes import FAULTS, Health, Strategy
+from disputatio.server.shapes import FAULTS, Health, Ready, Strategy
 
 
 def router(service: Service) -> APIRouter:
@@ -31,7 +35,55 @@ def router(service: Service) -> APIRouter:
     def strategies() -> Response:
         return json_response([_fields(each, service.settings.strategy) for each in described()])
 
+    @routes.get(
+        "/ready",
+        operation_id="ready",
+        summary="Whether questions can be asked, and of what",
+        response_model=Ready,
+        responses={503: {"model": Ready, "description": "not yet, or no longer"}},
+    )
+    async def ready() -> Response:
+        found = await asyncio.to_thread(_ready, service)
+        return json_response(found, status=200 if found["ready"] else 503)
+
     return routes
+
+
+def figures(service: Service) -> APIRouter:
+    """`/metrics`, where Prometheus looks for it."""
+    routes = APIRouter()
+
+    @routes.get("/metrics", operation_id="metrics", include_in_schema=False)
+    async def metrics() -> Response:
+        return Response(service.metrics.text(), media_type=CONTENT_TYPE)
+
+    return routes
+
+
+def _ready(service: Service) -> dict[str, Any]:
+    """Whether there is something to search; the model is loaded when it is first asked."""
+    why, index = "", dict.fromkeys(("documents", "passages", "sources", "commit"), 0)
+    figures: dict[str, Any] = {**index, "embedder": "", "language": ""}
+    try:
+        info = service.opened_index().info()
+        figures = {name: getattr(info, name) for name in figures}
+        why = "" if info.passages else "the index holds no passages: put some in with: disputatio ingest PATH"
+    except DisputatioError as error:
+        why = shown(str(error))
+    if service.closing:
+        why = "the server is being stopped"
+    return {
+        "ready": not why,
+        "why": why,
+        "index": figures,
+        "strategy": service.settings.strategy,
+        "model": service.kit.model.name,
+        "models": list(service.kits),
+        "writing": service.access.writing,
+        "running": service.turns.running,
+        "waiting": service.turns.waiting,
+        "notice": service.notice,
+    }
 
 
 def _fields(description: Any, default: str) -> dict[str, Any]:

@@ -1,0 +1,114 @@
+"""Work that takes longer than a request: calibrations and ingests, one of a kind at a time, with progress."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from disputatio.calling import Cancel
+from disputatio.errors import Cancelled, DisputatioError
+from disputatio.server.faults import Conflicting, NotFound, fault_of
+
+LOG = logging.getLogger("disputatio.server")
+
+Kind = Literal["calibrate", "ingest"]
+State = Literal["running", "done", "failed", "stopped"]
+_KEPT = 200  # jobs that ended and are remembered
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+@dataclass(slots=True, kw_only=True)
+class Job:
+    """One piece of work; `plan` says what it takes once that is known, `result` what came of it."""
+
+    id: str
+    kind: Kind
+    state: State = "running"
+    done: int = 0
+    total: int = 0
+    seconds_left: float | None = None
+    plan: dict[str, Any] | None = None
+    result: dict[str, Any] | None = None
+    error: dict[str, Any] | None = None
+    began: str = field(default_factory=_now)
+    ended: str | None = None
+    cancel: Cancel = field(default_factory=Cancel)
+
+    def progress(self, done: int, total: int, left: float | None = None) -> None:
+        """Hear how far the work is; raises `Cancelled` once it is to stop."""
+        self.cancel.check()
+        self.done, self.total, self.seconds_left = done, total, left
+
+    def to_dict(self) -> dict[str, Any]:
+        """As a client sees it."""
+        names = ("id", "kind", "state", "done", "total", "seconds_left", "plan", "result", "error")
+        return {name: getattr(self, name) for name in (*names, "began", "ended")}
+
+
+Work = Callable[[Job], dict[str, Any]]
+
+
+class Jobs:
+    """The work under way and what ended lately; it belongs to one event loop."""
+
+    def __init__(self) -> None:
+        self._jobs: dict[str, Job] = {}
+        self._threads: list[threading.Thread] = []
+
+    def start(self, kind: Kind, work: Work) -> Job:
+        """Begin some work in a thread of its own; raises `Conflicting` where the same is under way."""
+        for other in self._jobs.values():
+            if other.kind == kind and other.state == "running":
+                raise Conflicting(f"a job of this kind is under way ({other.id}): wait for it, or stop it")
+        job = Job(id=f"j{secrets.token_hex(8)}", kind=kind)
+        self._jobs[job.id] = job
+        ended = [name for name, each in self._jobs.items() if each.state != "running"]
+        for name in ended[:-_KEPT]:
+            del self._jobs[name]
+        thread = threading.Thread(target=_run, args=(job, work), name=f"disputatio {kind}", daemon=True)
+        self._threads = [each for each in self._threads if each.is_alive()] + [thread]
+        thread.start()
+        return job
+
+    def job(self, name: str) -> Job:
+        """A job by its id; raises `NotFound`."""
+        if name not in self._jobs:
+            raise NotFound(f"there is no job {name!r}")
+        return self._jobs[name]
+
+    def all(self) -> list[Job]:
+        """The jobs, the newest first."""
+        return list(reversed(self._jobs.values()))
+
+    async def close(self, seconds: float) -> None:
+        """Stop what is under way, and wait a while for it."""
+        for job in self._jobs.values():
+            job.cancel.cancel()
+        until = time.monotonic() + seconds
+        for thread in self._threads:
+            await asyncio.to_thread(thread.join, max(0.0, until - time.monotonic()))
+
+
+def _run(job: Job, work: Work) -> None:
+    state: State = "done"
+    try:
+        job.result = work(job)
+    except Cancelled:
+        state = "stopped"
+    except DisputatioError as error:
+        state, job.error = "failed", fault_of(error).to_dict()["error"]
+    except Exception as error:
+        LOG.exception("a job failed for a reason that nobody foresaw")
+        state, job.error = "failed", fault_of(error).to_dict()["error"]
+    job.ended = _now()
+    job.state = state

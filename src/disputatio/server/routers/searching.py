@@ -1,0 +1,122 @@
+"""`/api/search` and `/api/passages`: what the index holds on something, and a passage where it stands."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Path, Query, Response
+from pydantic import BaseModel
+
+from disputatio.errors import InputError
+from disputatio.protocols import Search
+from disputatio.server.faults import NotFound
+from disputatio.server.replies import json_response
+from disputatio.server.service import Service
+from disputatio.server.shapes import FAULTS, Name, PassageShape
+from disputatio.store.neighbours import neighbours
+from disputatio.types import Hit, Passage
+
+_MOST = 200
+_AROUND = 2  # passages before and after, where the request does not say
+
+
+class HitRow(BaseModel):
+    """A passage that a search found; `duplicate_of` is a better hit that says nearly the same words."""
+
+    score: float
+    scores: dict[str, float]
+    duplicate_of: str | None
+    passage: PassageShape
+
+
+class Around(BaseModel):
+    """A passage with those that stand before and after it in its document, in order.
+
+    `start` and `end` of each are offsets into the text of `document`.
+    """
+
+    passage: PassageShape
+    before: list[PassageShape]
+    after: list[PassageShape]
+
+
+def router(service: Service) -> APIRouter:
+    """The router over a service."""
+    routes = APIRouter(prefix="/api", tags=["index"], responses=FAULTS)
+
+    @routes.get(
+        "/search",
+        operation_id="search",
+        summary="Passages by keyword and by meaning, the best first; no model is called",
+        response_model=list[HitRow],
+    )
+    async def search(
+        q: Annotated[str, Query(max_length=4_000, description="words or a question")],
+        k: Annotated[int, Query(ge=1, le=_MOST)] = 8,
+        per_source: Annotated[int | None, Query(ge=1, le=_MOST)] = None,
+        source: Annotated[
+            list[Name] | None, Query(max_length=_MOST, description="only these sources")
+        ] = None,
+        after: Annotated[str | None, Query(max_length=40)] = None,
+        before: Annotated[str | None, Query(max_length=40)] = None,
+        alpha: Annotated[float, Query(ge=0, le=1, description="weight of keywords against meaning")] = 0.35,
+        fusion: Literal["weighted", "rrf"] = "weighted",
+        min_reliability: Annotated[float | None, Query(ge=0, le=1)] = None,
+    ) -> Response:
+        wanted = Search(
+            k=k,
+            per_source=per_source,
+            sources=source,
+            after=after,
+            before=before,
+            alpha=alpha,
+            fusion=fusion,
+            min_reliability=min_reliability,
+        )
+        hits = await asyncio.to_thread(service.opened_index().search, q, wanted)
+        return json_response([hit_fields(hit) for hit in hits[: _MOST * 10]])
+
+    @routes.get(
+        "/passages/{name}",
+        operation_id="passage",
+        summary="A passage where it stands in its document",
+        response_model=Around,
+    )
+    async def passage(
+        name: Annotated[str, Path(max_length=500)],
+        around: Annotated[int, Query(ge=0, le=20, description="passages before and after")] = _AROUND,
+    ) -> Response:
+        return json_response(await asyncio.to_thread(_around, service, name, around))
+
+    return routes
+
+
+def hit_fields(hit: Hit) -> dict[str, Any]:
+    """A hit as `search --json` prints it."""
+    return {
+        "score": hit.score,
+        "scores": dict(hit.scores),
+        "duplicate_of": hit.duplicate_of or None,
+        "passage": hit.passage.to_dict(),
+    }
+
+
+def passage_of(service: Service, name: str) -> Passage:
+    """The passage of an id; raises `NotFound`."""
+    index = service.opened_index()
+    try:
+        return index.passage(name)
+    except InputError as error:
+        raise NotFound(f"there is no passage {name!r}") from error
+
+
+def _around(service: Service, name: str, count: int) -> dict[str, Any]:
+    passage = passage_of(service, name)
+    view = service.opened_index().view()
+    before, after = ([], []) if view is None else neighbours(view, passage, count)
+    return {
+        "passage": passage.to_dict(),
+        "before": [each.to_dict() for each in before],
+        "after": [each.to_dict() for each in after],
+    }

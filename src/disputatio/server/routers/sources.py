@@ -1,0 +1,153 @@
+"""`/api/sources`: how reliable each source is, what that rests on, and who owns it."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import asdict
+from datetime import datetime
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Response
+from pydantic import BaseModel, Field
+
+from disputatio.api.indexing import Index
+from disputatio.calibration.learn import set_owner
+from disputatio.server.faults import NotFound
+from disputatio.server.replies import json_response
+from disputatio.server.service import Service
+from disputatio.server.shapes import FAULTS, Request
+from disputatio.store.calibration_log import NOBODY, UNKNOWN, Outcomes, read_outcomes
+from disputatio.types import Source
+
+SourceName = Annotated[str, Path(max_length=500)]
+
+
+class SourceRow(BaseModel):
+    """A source: what the index holds of it, and its estimate; None where nothing is estimated.
+
+    Sources of one `group` do not speak independently: copies, or shared false values.
+    """
+
+    name: str
+    owner: str | None
+    reliability: float | None
+    low: float | None
+    high: float | None
+    questions: int
+    answered: float
+    agreed: float
+    group: str | None
+    updated: str | None
+    stale: bool
+    documents: int
+    passages: int
+
+
+class Said(BaseModel):
+    """What a source said to a question of a calibration; `right` is None where nothing tells."""
+
+    question: str
+    said: str
+    right: bool | None
+    winner: str | None
+    anchor: bool
+    day: str
+    passage: str | None
+
+
+class SourceRecord(BaseModel):
+    """A source with all that it said to the questions of calibrations, the newest first."""
+
+    source: SourceRow
+    said: list[Said]
+
+
+class OwnerBody(Request):
+    """Who owns a source; its owner's sources have one vote together."""
+
+    owner: str = Field(min_length=1, max_length=500)
+
+
+def router(service: Service) -> APIRouter:
+    """The router over a service."""
+    routes = APIRouter(prefix="/api/sources", tags=["sources"], responses=FAULTS)
+
+    @routes.get(
+        "", operation_id="sources", summary="Every source with its estimate", response_model=list[SourceRow]
+    )
+    async def sources() -> Response:
+        return json_response(await asyncio.to_thread(rows_of, service.opened_index()))
+
+    @routes.get(
+        "/{name:path}",
+        operation_id="source",
+        summary="A source, and on which questions it was right",
+        response_model=SourceRecord,
+    )
+    async def source(name: SourceName) -> Response:
+        return json_response(await asyncio.to_thread(_record, service.opened_index(), name))
+
+    @routes.patch(
+        "/{name:path}", operation_id="set_owner", summary="Say who owns a source", response_model=SourceRow
+    )
+    async def owner(name: SourceName, body: OwnerBody) -> Response:
+        service.check_writing()
+        index = service.opened_index()
+        today = datetime.now().astimezone().date().isoformat()
+        row_of(index, name)
+        await asyncio.to_thread(set_owner, index, name, body.owner, day=today)
+        return json_response(await asyncio.to_thread(row_of, index, name))
+
+    return routes
+
+
+def rows_of(index: Index) -> list[dict[str, Any]]:
+    """Every source of an index by name, as `sources --json` prints it, with what the index holds of it."""
+    estimates = index.estimates()
+    named = read_outcomes(index.path).owners
+    rows = []
+    for counted in index.sources():
+        owner = counted.owner or named.get(counted.name, "")
+        source = estimates.get(counted.name) or Source(name=counted.name, owner=owner)
+        fields = {name: None if value == "" else value for name, value in asdict(source).items()}
+        sizes = {"documents": counted.documents, "passages": counted.passages}
+        rows.append({**fields, "name": counted.name, **sizes})
+    return rows
+
+
+def row_of(index: Index, name: str) -> dict[str, Any]:
+    """The row of one source; raises `NotFound`."""
+    for row in rows_of(index):
+        if row["name"] == name:
+            return row
+    raise NotFound(f"there is no source {name!r}")
+
+
+def _record(index: Index, name: str) -> dict[str, Any]:
+    row = row_of(index, name)
+    return {"source": row, "said": _said(read_outcomes(index.path), name)}
+
+
+def _said(record: Outcomes, name: str) -> list[dict[str, Any]]:
+    """What a source said to each question, and whether that was taken for right."""
+    said = []
+    for outcome in record.outcomes.values():
+        if name not in outcome.answers:
+            continue
+        check = record.checks.get(outcome.question)
+        settled = outcome.known if outcome.known != UNKNOWN else outcome.winner
+        telling = outcome.known != UNKNOWN or settled != NOBODY
+        others = (other for other, number in outcome.clusters.items() if number == settled)
+        winner = next((outcome.answers[other] for other in others if other in outcome.answers), None)
+        said.append(
+            {
+                "question": outcome.question if check is None else check.text,
+                "said": outcome.answers[name],
+                "right": outcome.clusters.get(name) == settled if telling else None,
+                "winner": winner,
+                "anchor": check is not None and check.kind == "anchor",
+                "day": outcome.day,
+                "passage": check.passage or None if check is not None and check.source == name else None,
+            }
+        )
+    return said[::-1]

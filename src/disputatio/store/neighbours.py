@@ -1,0 +1,36 @@
+"""What stands before and after a passage in its document."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from disputatio.types import Passage
+
+if TYPE_CHECKING:
+    from disputatio.store.segments.view import View
+
+_MOST = 1_000  # passages of a document in one segment that are read to find those nearby
+
+
+def neighbours(view: View, passage: Passage, count: int) -> tuple[list[Passage], list[Passage]]:
+    """Up to `count` passages before and after one, in the order of its document.
+
+    Raises `StoreError` where the bytes of one are damaged.
+    """
+    if not passage.document or not count:
+        return [], []
+    found: dict[tuple[int, int], Passage] = {}
+    for segment, dead in zip(view.segments, view.dead, strict=True):
+        rows = segment.of_documents([passage.document])
+        rows = rows if dead is None else rows[~dead[rows]]
+        if len(rows) > _MOST:  # a document's passages were put in its order
+            own = int(segment.find([passage.id])[0])
+            at = int(rows.searchsorted(max(own, 0)))
+            rows = rows[max(0, at - _MOST // 2) : at + _MOST // 2]
+        for other in segment.passages(rows) if len(rows) else []:
+            if other.document == passage.document and other.id != passage.id:
+                found[other.start, other.end] = other
+    place = (passage.start, passage.end)
+    before = [found[key] for key in sorted(found) if key < place]
+    after = [found[key] for key in sorted(found) if key > place]
+    return before[-count:], after[:count]

@@ -1,0 +1,51 @@
+"""The description of the API: it is whole, and says what answers really are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from disputatio.server.openapi import schema
+from tests.server.ferry import ferry, served
+
+DOCUMENT = schema()
+
+
+def shape(name: str) -> Draft202012Validator:
+    """What a component of the document allows."""
+    return Draft202012Validator({"$ref": f"#/components/schemas/{name}", **DOCUMENT})
+
+
+def test_every_operation_has_a_name_of_its_own_and_says_how_it_fails() -> None:
+    operations = [each for path in DOCUMENT["paths"].values() for each in path.values()]
+    names = [each["operationId"] for each in operations]
+    assert len(set(names)) == len(names) >= 18
+    assert all("default" in each["responses"] for each in operations)
+    assert not any("422" in each["responses"] for each in operations)
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [("/api/search?q=ferry", "HitRow"), ("/api/sources", "SourceRow"), ("/api/strategies", "Strategy")],
+)
+def test_a_list_is_of_the_described_shape(tmp_path: Path, path: str, name: str) -> None:
+    with served(ferry(tmp_path)) as server:
+        rows = server.client.get(path).json()
+    assert rows
+    for row in rows:
+        assert shape(name).is_valid(row)
+
+
+def test_an_answer_and_a_passage_are_of_the_described_shape(tmp_path: Path) -> None:
+    with served(ferry(tmp_path)) as server:
+        answer: dict[str, Any] = server.ask().json()
+        assert shape("Answer").is_valid(answer)
+        events = server.events()
+        assert len(events) > 6
+        for _, data in events:
+            assert shape("Event").is_valid(data)
+        assert not shape("Answer").is_valid({**answer, "answers": None})
+        assert shape("Around").is_valid(server.client.get("/api/passages/p1").json())
