@@ -5,8 +5,11 @@ where it was stopped. All methods answer the same rows: those of `bench/papers/r
 fixed seed so that every beginning of the list holds questions with one, two and three right answers as the
 whole data set does; 60 rows are the first 60 of 100. `--draw` draws them anew, which gives the same file.
 
-* **table1** (with Table 2's tokens): the paper's methods and `disputation`; Self-RAG and Speculative RAG send all
-  their answers to an aggregator, as the paper has them do where a question has several answers.
+* **table1** (with Table 2's tokens): the paper's methods, our bound form of the debate (`madam_rag --set bound=true`) and
+  `disputation`; Self-RAG and Speculative RAG send all their answers to an aggregator, as the paper has them do where a
+  question has several answers.
+* **shuffled**: the same, with the passages of each row in an order drawn by a seed: RAMDocs puts a right one first in nearly
+  every row, and a method that trusts rank profits from that.
 * **figure3**: the debate with and without its aggregator, for 1, 2 and 3 rounds (with it for 3 is Table 1's).
 * **figure4a**, **figure4b**: two right answers with 1 passage against 1 to 3, and 1 to 3 passages that tell a wrong
   one, for the three methods that the paper shows and `disputation`. The sets are built first, from the same data.
@@ -18,12 +21,14 @@ Then `python -m bench.papers.madam_page --runs runs/madam` writes bench/results/
 from __future__ import annotations
 
 import argparse
+import json
 import random
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from disputatio.eval.data.datasets import load
@@ -33,10 +38,16 @@ from disputatio.types import Example
 ROWS = Path(__file__).with_name("ramdocs_rows.txt")
 DRAWN = 100
 SEED = 2504  # of the draw
-PARTS = ("table1", "figure3", "figure4a", "figure4b")
+PARTS = ("table1", "shuffled", "figure3", "figure4a", "figure4b")
 TABLE1 = (
-    "closed_book,concat,self_reflection,self_rag,speculative_rag,astute_rag,madam_rag,disputation",
-    ("self_rag.aggregate=all", "self_rag.threshold=-inf", "speculative_rag.aggregate=all"),
+    "closed_book,concat,self_reflection,self_rag,speculative_rag,astute_rag,madam_rag,bound=madam_rag,"
+    "disputation",
+    (
+        "bound.bound=true",
+        "self_rag.aggregate=all",
+        "self_rag.threshold=-inf",
+        "speculative_rag.aggregate=all",
+    ),
 )
 ABLATION = (
     ("bare_1", "aggregator=false", 1),
@@ -45,17 +56,21 @@ ABLATION = (
     ("debate_1", "aggregator=true", 1),
     ("debate_2", "aggregator=true", 2),
 )
-FIGURE4 = "concat,astute_rag,madam_rag,disputation"
+FIGURE4 = ("concat,astute_rag,madam_rag,bound=madam_rag,disputation", ("bound.bound=true",))
 KINDS = {"figure4a": "imbalance", "figure4b": "misinformation"}
 LEVELS = 3  # passages of the growing side: 1, 2, 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One command; `makes` is the file that it leaves, so that it is not run again."""
+    """One command; `makes` is the file that it leaves, so that it is not run again.
+
+    `first` is what is done before it, here and not by the command line.
+    """
 
     words: tuple[str, ...]
     makes: Path | None = None
+    first: Callable[[], None] | None = None
 
 
 def draw(examples: Sequence[Example], count: int = DRAWN, seed: int = SEED) -> list[int]:
@@ -75,6 +90,18 @@ def draw(examples: Sequence[Example], count: int = DRAWN, seed: int = SEED) -> l
     return [row for _, _, row in sorted(placed)[:count]]
 
 
+def shuffle(data: Path, out: Path, seed: int = SEED) -> None:
+    """Write RAMDocs with the documents of each row in an order drawn for the row by the seed."""
+    lines = []
+    for number, line in enumerate(data.read_text(encoding="utf-8").splitlines()):
+        row = json.loads(line)
+        documents = row["documents"]
+        row["documents"] = random.Random(f"{seed}-{number}").sample(documents, len(documents))
+        lines.append(json.dumps(row, ensure_ascii=False))
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
 def steps(arguments: argparse.Namespace) -> Iterator[Step]:
     """The commands of the parts that are wanted, in order; the tables come last.
 
@@ -87,6 +114,10 @@ def steps(arguments: argparse.Namespace) -> Iterator[Step]:
     if "table1" in arguments.parts:
         folders.append(out / "ramdocs")
         yield _run(arguments, ramdocs, TABLE1[0], TABLE1[1], folders[-1], same)
+    if "shuffled" in arguments.parts:
+        made = out / "ramdocs-shuffled.jsonl"
+        run = _run(arguments, f"ramdocs:{made}", TABLE1[0], TABLE1[1], out / "shuffled", same)
+        yield replace(run, first=partial(shuffle, Path(arguments.data), made))
     if "figure3" in arguments.parts:
         folders.append(out / "ramdocs-figure3")
         named = ",".join(f"{label}=madam_rag" for label, _, _ in ABLATION)
@@ -98,7 +129,7 @@ def steps(arguments: argparse.Namespace) -> Iterator[Step]:
             made = out / f"{kind}.jsonl"
             yield Step(words=("eval", "build", kind, ramdocs, "--out", str(made)), makes=made)
             first = ["--limit", str(arguments.questions * LEVELS)]
-            yield _run(arguments, f"jsonl:{made}", FIGURE4, (), out / part, first)
+            yield _run(arguments, f"jsonl:{made}", FIGURE4[0], FIGURE4[1], out / part, first)
             yield Step(words=("eval", "report", str(out / part)))
     if folders:
         yield Step(words=("eval", "tables", "--paper", "madam", *map(str, folders)))
@@ -126,6 +157,8 @@ def execute(made: Sequence[Step], program: Sequence[str]) -> int:
         if step.makes is not None and step.makes.exists():
             continue
         print("$ disputatio " + shlex.join(step.words), file=sys.stderr, flush=True)
+        if step.first is not None:
+            step.first()
         if step.words[1] == "run":
             Path(step.words[step.words.index("--out") + 1]).parent.mkdir(parents=True, exist_ok=True)
         if step.makes is not None:

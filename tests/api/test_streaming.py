@@ -91,7 +91,9 @@ def test_the_stream_and_ask_give_the_same_answer(model: Scripted) -> None:
 
 def test_rounds_of_a_debate_are_told() -> None:
     replies = {text: json.dumps(reply) for text, reply in SCRIPT.items()}
-    seen = list(d.stream(QUESTION, passages=PASSAGES, model=Scripted(replies), strategy="madam_rag"))
+    seen = list(
+        d.stream(QUESTION, passages=PASSAGES, model=Scripted(replies), strategy="madam_rag", bound=True)
+    )
     rounds = [event for event in seen if isinstance(event, d.Round)]
     assert [(event.number, event.converged) for event in rounds] == [(2, True)]
 

@@ -68,6 +68,7 @@ def test_the_page_tells_of_all_methods_and_levels(tmp_path: Path) -> None:
     assert concat.count("[") == 3
     assert "| 2.0 | 100 | 10 |" in concat
     assert "- madam_rag − concat: +0." in text
+    assert "a right one first in 234 of 244 rows" in text
     assert "EM at 1 : 1 | EM at 1 : 2 | EM at 1 : 3 | F1 at 1 : 1" in text
     assert "Figure 4b" not in text
 
@@ -117,3 +118,15 @@ def test_a_fault_is_neither_a_score_nor_a_cost(tmp_path: Path) -> None:
     scores = [page.score(row) for row in rows.values()]
     assert scores.count(None) == 1
     assert sum(score for score in scores if score) / 7 == pytest.approx(100 * 4 / 7)
+
+
+def test_both_orders_of_the_passages_are_told_and_the_bound_debate_goes_by_its_option(tmp_path: Path) -> None:
+    for folder, name in (("ramdocs", "ramdocs:dev.jsonl"), ("shuffled", "ramdocs:ramdocs-shuffled.jsonl")):
+        evaluated(tmp_path / folder, name, [{}] * 4)
+    text = page.page(tmp_path)
+    assert "published order" in text
+    assert "shuffled order" in text
+    assert page._name(Entrant(label="bound", strategy="madam_rag", options={"bound": True})) == page.BOUND
+    assert (
+        page._name(Entrant(label="madam_rag", strategy="madam_rag", options={"bound": False})) == "madam_rag"
+    )

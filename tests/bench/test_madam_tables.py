@@ -53,7 +53,7 @@ def test_the_commands_are_understood_by_the_command_line(capsys: pytest.CaptureF
     lines = [shlex.split(line) for line in capsys.readouterr().out.splitlines()]
     assert [wrong_with_ours(words) for _, *words in lines] == [""] * len(lines)
     assert [words[2] for words in lines] == [
-        *("run", "run", "build", "run", "report", "build", "run", "report", "tables"),
+        *("run", "run", "run", "build", "run", "report", "build", "run", "report", "tables"),
     ]
 
 
@@ -90,3 +90,19 @@ def test_running_goes_on_past_failed_questions_and_ends_where_a_run_was_stopped(
     assert tables.execute(made, program) == 1
     ran = [json.loads(line)[-1] for line in calls.read_text(encoding="utf-8").splitlines()]
     assert ran == ["3", "1"]
+
+
+def test_shuffling_keeps_every_document_and_moves_the_first_in_most_rows(tmp_path: Path) -> None:
+    rows = [{"question": f"q{n}", "documents": [{"text": f"{n}-{m}"} for m in range(5)]} for n in range(20)]
+    data, out = tmp_path / "dev.jsonl", tmp_path / "out" / "shuffled.jsonl"
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    tables.shuffle(data, out)
+    shuffled = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
+    for row, other in zip(rows, shuffled, strict=True):
+        assert {**other, "documents": sorted(other["documents"], key=str)} == {**row}
+    assert (
+        sum(row["documents"][0] != other["documents"][0] for row, other in zip(rows, shuffled, strict=True))
+        > 10
+    )
+    tables.shuffle(data, tmp_path / "again.jsonl")
+    assert (tmp_path / "again.jsonl").read_bytes() == out.read_bytes()

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from disputatio.store.index import Index
+from disputatio.strategies.madam_rag import madam_rag
 from disputatio.types import Answer
 from tests.shell import PASSAGES, QUESTION, SCRIPT, Run, run, write_passages, write_script
 from tests.store.hashing import HashEmbedder
@@ -23,6 +24,7 @@ Capture = pytest.CaptureFixture[str]
 def _debate(monkeypatch: pytest.MonkeyPatch) -> None:
     """The debate is asked here, whatever the default: it has roles and options of every kind."""
     monkeypatch.setenv("DISPUTATIO_STRATEGY", "madam_rag")
+    monkeypatch.setitem(madam_rag.__kwdefaults__, "bound", True)  # the script's replies carry quotes
 
 
 @pytest.fixture(autouse=True)

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from disputatio.llm.endpoint import Endpoint
+from disputatio.strategies.madam_rag import madam_rag
 from tests.llm.fake_server import Asked, FakeServer, Wire, capable, chooses, chunk, fails, says
 from tests.shell import PASSAGES, QUESTION, SCRIPT, finish, run, start, write_passages, write_script
 
@@ -27,6 +28,7 @@ LIMITED = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({0}, {0})
 def _debate(monkeypatch: pytest.MonkeyPatch) -> None:
     """The debate is asked here, whatever the default: it has roles and options of every kind."""
     monkeypatch.setenv("DISPUTATIO_STRATEGY", "madam_rag")
+    monkeypatch.setitem(madam_rag.__kwdefaults__, "bound", True)  # the script's replies carry quotes
 
 
 @pytest.fixture(autouse=True)

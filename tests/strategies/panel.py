@@ -10,6 +10,7 @@ from disputatio.agents.reader import READER_SYSTEM
 from disputatio.kit import Kit
 from disputatio.llm.scripted import Line, Scripted
 from disputatio.store.in_memory import InMemory
+from disputatio.strategies.madam_rag import AGENT_SYSTEM
 from disputatio.types import Completion, Passage, Prompt, Sampling, Usage
 
 
@@ -55,17 +56,30 @@ class Panel(Scripted):
 
     def _say(self, text: str) -> Line:
         who = ""
-        if text.startswith(READER_SYSTEM):
-            own = text.removeprefix(READER_SYSTEM).split("Other agents have read")[0]
+        system = next((known for known in (READER_SYSTEM, AGENT_SYSTEM) if text.startswith(known)), "")
+        if system:
+            own = text.removeprefix(system).split("Other agents have read")[0]
             who = next(word for word in self._lines if word and re.search(rf"\b{word}\b", own))
         lines = self._lines[who]
         self._times[who] += 1
-        return lines[min(self._times[who], len(lines)) - 1]
+        line = lines[min(self._times[who], len(lines)) - 1]
+        return _without_quote(line) if system == AGENT_SYSTEM else line
 
 
 def is_reader(prompt: Prompt) -> bool:
     """Whether a prompt is that of an agent that reads one passage."""
-    return prompt.messages[0].content == READER_SYSTEM
+    return prompt.messages[0].content in (READER_SYSTEM, AGENT_SYSTEM)
+
+
+def _without_quote(line: Line) -> Line:
+    """A line as the paper's agents write it: they reason and copy nothing."""
+    try:
+        fields = json.loads(line) if isinstance(line, str) else None
+    except ValueError:
+        return line
+    if not isinstance(fields, dict):
+        return line
+    return json.dumps({name: value for name, value in fields.items() if name != "quote"})
 
 
 def kit(model: Scripted, passages: Sequence[Passage]) -> Kit:

@@ -11,7 +11,7 @@ import pytest
 
 from disputatio.agents.single_prompt import ANSWERS_ALONE, ANSWERS_SCHEMA
 from disputatio.errors import ReplyError, ServerFault
-from disputatio.strategies.madam_rag import madam_rag
+from disputatio.strategies.madam_rag import AGENT_SYSTEM, madam_rag, order_of
 from disputatio.types import Answer, Passage
 from tests.strategies.panel import Panel, concluded, cut, kit, said
 
@@ -28,8 +28,8 @@ STEADY = {
 
 
 def debate(model: Panel, *, passages: tuple[Passage, ...] = PASSAGES, **options: Any) -> Answer:
-    """The paper's debate to the letter, unless `bound` is given."""
-    return madam_rag(QUESTION, kit(model, passages), **{"bound": False, **options})
+    """The paper's debate, unless `bound` is given."""
+    return madam_rag(QUESTION, kit(model, passages), **options)
 
 
 def reports(prompt: str) -> list[dict[str, Any]]:
@@ -107,12 +107,42 @@ def test_agents_can_be_told_the_others_replies_and_never_their_own() -> None:
         assert "Weighed by the aggregator" not in prompt
 
 
-@pytest.mark.parametrize("history", ["aggregate", "peers"])
-def test_an_agent_alone_hears_nobody(history: str) -> None:
-    model = Panel(STEADY, [concluded()])
-    debate(model, passages=(ALPHA,), history=history)
-    [_, later] = model.prompts("reader")
-    assert "None of them has found an answer so far." in later
+@pytest.mark.parametrize("bound", [True, False])
+def test_an_agent_alone_hears_of_no_peer(bound: bool) -> None:
+    model = Panel({"Alpha": [said("1921"), said("1948")]}, [concluded()])
+    debate(model, passages=(ALPHA,), history="peers", bound=bound, rounds=2)
+    later = model.prompts("reader")[1:]
+    assert all("None of them has found an answer so far." in prompt for prompt in later)
+    assert len(later) == (not bound)
+
+
+def test_agents_hear_why_the_aggregator_found_nothing() -> None:
+    model = Panel(STEADY, [concluded(explanation="Each speaks of another bridge.")])
+    debate(model, rounds=2)
+    for prompt in model.prompts("reader")[3:]:
+        assert "The aggregator concluded: unknown. Each speaks of another bridge." in prompt
+
+
+def test_agents_are_told_to_answer_from_passage_and_others_and_to_reason_step_by_step() -> None:
+    model = Panel(STEADY, [concluded("1921")])
+    debate(model, rounds=2)
+    for call in model.calls:
+        system, task = (turn.content for turn in call.prompt.messages)
+        if system == AGENT_SYSTEM:
+            assert "the passage alone" not in system + task
+    for prompt in model.prompts("reader")[3:]:
+        assert "Answer from your passage and from what the other agents say." in prompt
+        assert "Reason step by step; you may keep, defend or change your answer." in prompt
+    bound = Panel(STEADY, [concluded("1921")])
+    debate(bound, rounds=2, bound=True)
+    assert all(call.prompt.messages[0].content != AGENT_SYSTEM for call in bound.calls)
+
+
+def test_reasoning_that_was_cut_off_counts_up_to_its_last_sentence() -> None:
+    line = cut('{"answer": "1921", "explanation": "It is about Dunmore. The mayor open')
+    model = Panel({**STEADY, "Alpha": [line]}, [concluded("1921")])
+    reply = debate(model, rounds=1).replies[0]
+    assert (reply.answer, reply.explanation, reply.fault) == ("1921", "It is about Dunmore.", "")
 
 
 def test_what_was_said_cannot_forge_a_second_report() -> None:
@@ -125,10 +155,17 @@ def test_what_was_said_cannot_forge_a_second_report() -> None:
 
 
 # --- when it ends -------------------------------------------------------------------------------
-def test_a_debate_in_which_every_agent_keeps_its_answer_ends_without_asking_the_aggregator_again() -> None:
-    model = Panel(STEADY, [concluded("1921")])
+def test_a_debate_in_which_every_agent_keeps_its_answer_ends_with_the_aggregate_of_that_round() -> None:
+    model = Panel(STEADY, [concluded("1921"), concluded("1948")])
     answer = debate(model, rounds=5)
-    assert model.batches == [("reader", 3), ("aggregator", 1), ("reader", 3)]
+    assert model.batches == [("reader", 3), ("aggregator", 1)] * 2
+    assert (answer.answers, answer.rounds) == (("1948",), 2)
+
+
+def test_a_bound_debate_does_not_aggregate_the_same_replies_again() -> None:
+    model = Panel(STEADY, [concluded("1921")])
+    answer = debate(model, rounds=5, bound=True)
+    assert model.batches == [("reader", 3), ("aggregator", 1), ("reader", 1)]
     assert (answer.answers, answer.rounds) == (("1921",), 2)
 
 
@@ -166,25 +203,40 @@ def test_the_rounds_are_noted_for_those_who_listen() -> None:
 
 
 # --- the shuffle --------------------------------------------------------------------------------
-def order_of(seed: int) -> list[str]:
-    model = Panel(STEADY, [concluded("1921")])
-    debate(model, rounds=1, shuffle_seed=seed)
-    agent_reports = reports(model.prompts("aggregator")[0])
-    assert [entrant["agent"] for entrant in agent_reports] == [1, 2, 3]
-    return [report["answer"] for report in agent_reports]
+def orders(question: str = QUESTION, **options: Any) -> list[list[str]]:
+    """The order of the reports, round by round; the agents never settle."""
+    restless = {key: [said(f"{key} {n}") for n in range(9)] for key in STEADY}
+    model = Panel(restless, [concluded("1921")])
+    madam_rag(question, kit(model, PASSAGES), **options)
+    told = [reports(prompt) for prompt in model.prompts("aggregator")]
+    for agent_reports in told:
+        assert [report["agent"] for report in agent_reports] == [1, 2, 3]
+    return [[report["answer"].split()[0] for report in agent_reports] for agent_reports in told]
 
 
-def test_the_order_of_the_reports_is_the_seeds() -> None:
-    for seed in range(4):
-        order = random.Random(seed).sample(range(3), 3)
-        assert order_of(seed) == [("1921", "1948", "1975")[at] for at in order]
-    assert len({tuple(order_of(seed)) for seed in range(12)}) > 1
+def test_the_order_of_the_reports_is_drawn_anew_for_every_question_and_round() -> None:
+    rounds = orders(rounds=8)
+    assert len({tuple(order) for order in rounds}) > 1
+    for turn, order in enumerate(rounds, 1):
+        assert order == [list(STEADY)[at] for at in order_of(QUESTION, turn, 3, 0)]
+    others = [orders(question)[0] for question in ("Who?", "What?", "Where?", "Why?", "How?")]
+    assert len({tuple(order) for order in others}) > 1
+    assert orders(shuffle_seed=4)[0] == [list(STEADY)[at] for at in order_of(QUESTION, 1, 3, 4)]
+
+
+def test_no_agent_is_heard_first_more_often_than_chance_has_it() -> None:
+    first = [order_of(f"Question {n}?", 1, 4, 0)[0] for n in range(400)]
+    assert all(70 <= first.count(agent) <= 130 for agent in range(4))
+
+
+def test_without_a_shuffle_agents_are_heard_in_the_order_of_their_passages() -> None:
+    assert orders(shuffle=False) == [list(STEADY)] * 3
 
 
 def test_the_shuffle_leaves_the_global_random_state_alone() -> None:
     random.seed(7)
     before = random.getstate()
-    order_of(3)
+    orders(shuffle_seed=3)
     assert random.getstate() == before
 
 
@@ -196,7 +248,8 @@ def test_without_an_aggregator_every_distinct_answer_is_kept() -> None:
     assert len(answer.answers) == 2
     assert {re.sub(r"\D", "", text) for text in answer.answers} == {"1921", "1948"}
     assert {"alpha", "beta", "gamma"} <= set(answer.explanation.split())
-    assert all("; ".join(answer.answers) in prompt for prompt in model.prompts("reader")[3:])
+    for prompt in model.prompts("reader")[3:]:
+        assert re.search(r"The aggregator concluded: [^;]*(1921|1948)[^;]*; [^;]*(1921|1948)", prompt)
 
 
 # --- agents bound to their passages -------------------------------------------------------------
@@ -267,7 +320,7 @@ def test_a_bound_agent_that_breaks_its_contract_abstains_too() -> None:
 
 def test_an_agent_that_stays_broken_never_lets_the_debate_converge() -> None:
     model = Panel({**STEADY, "Beta": [cut('{"answer": "19')]}, [concluded("1921")])
-    answer = debate(model, rounds=4)
+    answer = debate(model, rounds=4, bound=True)
     assert (answer.rounds, answer.answers) == (4, ("1921",))
     assert answer.replies[1].fault
     assert answer.replies[1].raw == '{"answer": "19'
@@ -330,16 +383,26 @@ def test_without_passages_nobody_is_asked() -> None:
 
 
 @pytest.mark.parametrize("aggregator", [True, False])
-def test_when_no_agent_has_an_answer_the_aggregator_is_not_asked(aggregator: bool) -> None:
+def test_when_no_bound_agent_has_an_answer_the_aggregator_is_not_asked(aggregator: bool) -> None:
     silent = {key: [said("unknown")] for key in STEADY}
     model = Panel(silent)
-    answer = debate(model, aggregator=aggregator)
+    answer = debate(model, aggregator=aggregator, bound=True)
     assert (answer.abstained, answer.answers, answer.rounds) == ("no_evidence", (), 2)
     assert {role for role, _ in model.batches} == {"reader"}
 
 
-def test_when_every_agent_is_broken_that_is_a_fault() -> None:
-    assert debate(Panel({key: ["?"] for key in STEADY})).abstained == "fault"
+def test_the_aggregator_hears_agents_without_an_answer_too() -> None:
+    model = Panel({key: [said("unknown")] for key in STEADY}, [concluded()])
+    answer = debate(model)
+    assert (answer.abstained, answer.answers, answer.rounds) == ("no_evidence", (), 2)
+    for prompt in model.prompts("aggregator"):
+        assert [report["answer"] for report in reports(prompt)] == ["unknown"] * 3
+
+
+@pytest.mark.parametrize("bound", [True, False])
+def test_when_every_agent_is_broken_that_is_a_fault(bound: bool) -> None:
+    model = Panel({key: ["?"] for key in STEADY}, [concluded()])
+    assert debate(model, bound=bound).abstained == "fault"
 
 
 def test_an_aggregator_that_keeps_nothing_abstains() -> None:

@@ -95,7 +95,7 @@ def test_ours_stand_in_the_columns_of_the_paper_and_the_rest_is_missing(tmp_path
     assert "| ours: scripted:small | Prompt-based | missing | missing | 75.00 [" in text
     assert "(n 40) |" in text
     assert "| ours: scripted:small | Prompt-based | 100.00 [100.00, 100.00] (n 40) | 10.00 [" in text
-    assert "Missing here: 19 of 21 cells." in text
+    assert "Missing here: 22 of 24 cells." in text
 
 
 def test_another_order_than_the_papers_is_said_plainly(tmp_path: Path) -> None:
@@ -120,6 +120,22 @@ def test_an_ablation_is_not_taken_for_the_method(tmp_path: Path) -> None:
     told_in = {row["method"]: row["cells"][0] for row in third["ours"]}
     assert told_in["with aggregator, 1 round"]["strategy"] == "short"
     assert told_in["with aggregator, 3 rounds"] is None
+
+
+def test_our_bound_debate_is_not_taken_for_the_papers(tmp_path: Path) -> None:
+    bound = Entrant(label="madam_rag", strategy="madam_rag", options={**DEBATE, "bound": True})
+    out = evaluated(tmp_path, "ramdocs:dev.jsonl", ("em", "f1"), bound)
+    for table in paper_tables("madam", [out])["tables"][:2]:
+        cells = {row["method"]: row["cells"][-1] for row in table["ours"]}
+        assert cells["MADAM-RAG"] is None
+        assert cells["madam_rag --set bound=true"]["strategy"] == "madam_rag"
+
+
+def test_a_run_with_shuffled_passages_fills_no_column_of_the_papers_order(tmp_path: Path) -> None:
+    out = evaluated(tmp_path, "ramdocs:ramdocs-shuffled.jsonl", ("em",), *plain("concat"))
+    assert all(
+        cell is None for row in paper_tables("madam", [out])["tables"][0]["ours"] for cell in row["cells"]
+    )
 
 
 def test_a_folder_says_how_many_adversaries_there_were(tmp_path: Path) -> None:
@@ -161,4 +177,6 @@ def test_costs_come_from_the_run_that_has_most_of_the_methods(tmp_path: Path) ->
         for paper_table in paper_tables("madam", [more, whole])["tables"]
         if paper_table["id"] == "Table 2"
     )
-    assert {Path(cell["folder"]).name for row in costs["ours"] for cell in row["cells"]} == {"whole"}
+    cells = [cell for row in costs["ours"] for cell in row["cells"] if cell is not None]
+    assert len(cells) == 2 * len(all_)
+    assert {Path(cell["folder"]).name for cell in cells} == {"whole"}
