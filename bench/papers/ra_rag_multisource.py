@@ -138,7 +138,7 @@ def main_part(built: MultiSource, kit: Kit, out: dict[str, Any]) -> None:
             ("majority vote over sources", None),
             (LAST, plain),
             ("ours: lower bounds, never negative", weighed(known, estimated.options, low=True)),
-            ("Oracle WMV, all sources", weighed(truth, estimated.options)),
+            ("Oracle WMV, all sources", {name: source.reliability or 0.0 for name, source in truth.items()}),
         ):
             enter(out, tests, label + mark, [poll.voted(weights, plain) for poll in spoken])
         few = [first(poll, plain, KAPPA).voted(plain) for poll in spoken]

@@ -9,6 +9,7 @@ import pytest
 
 from disputatio.errors import InputError
 from disputatio.pipeline import ask
+from disputatio.reliability.weighted_vote import weighted_vote, weights_of
 from disputatio.strategies.oracle import oracle
 from disputatio.strategies.ra_rag import ra_rag
 from disputatio.types import Passage
@@ -30,10 +31,25 @@ def test_one_good_source_outvotes_a_majority_that_is_known_to_err() -> None:
     answer = ask(QUESTION, kit=kit(Reader(), world(a=0.1, b=0.1, c=0.9)), strategy="oracle", verify=False)
     assert answer.answers == (TRUE,)
     assert [(position.answer, position.weight) for position in answer.conflict.positions] == [
-        (TRUE, 8.0),
-        (LIE, 0.0),
+        (TRUE, 0.9),
+        (LIE, 0.2),
     ]
     assert (answer.abstained, answer.strategy, answer.rounds) == (None, "oracle", 1)
+
+
+@pytest.mark.parametrize("strategy", ["oracle", "ra_rag"])
+def test_votes_weigh_the_true_p_and_not_l_p_minus_one(strategy: str) -> None:
+    # .45 + .45 outweighs .85; with L = 10 it would not: 3.5 + 3.5 against 7.5.
+    truths = {"a": 0.45, "b": 0.45, "c": 0.85}
+    options = {} if strategy == "oracle" else {"selection": "all", "weights": "oracle"}
+    answer = ask(
+        QUESTION, kit=kit(Reader(), world(**truths)), strategy=strategy, options=options, verify=False
+    )
+    assert answer.answers == (LIE,)
+    assert [position.weight for position in answer.conflict.positions] == [0.9, 0.85]
+    by_p = weighted_vote([[0, 0, 1]], [0.45, 0.45, 0.85])
+    by_estimate = weighted_vote([[0, 0, 1]], weights_of([0.45, 0.45, 0.85], 10))
+    assert (by_p.tolist(), by_estimate.tolist()) == ([0], [1]), "the example tells them apart"
 
 
 def test_estimates_count_for_nothing() -> None:

@@ -1,20 +1,20 @@
 """Weigh votes by true reliability: the ceiling of RA-RAG.
 
-"Oracle WMV" of RA-RAG (Hwang et al. 2024, arXiv 2410.22954): as `ra_rag`, but all sources are asked and the weights
-are the true reliabilities, which a benchmark gives as `true_reliability` in the metadata of its passages. It is not a
+"Oracle WMV" of RA-RAG (Hwang et al. 2024, arXiv 2410.22954): as `ra_rag`, but all sources are asked and a vote weighs the
+source's true reliability p itself ("directly uses these values as weights in Equation (1)", 5.1; an estimate w weighs
+L w - 1), which a benchmark gives as `true_reliability` in the metadata of its passages. It is not a
 system but a ceiling: the best that estimates could reach. Differences from the paper are those of `ra_rag`.
 """
 
 from __future__ import annotations
 
-from disputatio.agents.options import Logprobs, MaxTokens, PerSource, PossibleAnswers, Tau
+from disputatio.agents.options import Logprobs, MaxTokens, PerSource, Tau
 from disputatio.agents.per_source import ask_sources, retrieve_per_source
-from disputatio.agents.source_vote import decide, possible_answers, voted_answer
+from disputatio.agents.source_vote import decide, voted_answer
 from disputatio.attribution.clusters import cluster
 from disputatio.errors import InputError
 from disputatio.kit import Kit
 from disputatio.reliability.true_reliability import TRUE, true_reliabilities
-from disputatio.reliability.weighted_vote import weights_of
 from disputatio.types import Answer
 
 LOGPROBS = Logprobs("used", purpose="check answers against their passages")
@@ -25,14 +25,13 @@ def oracle(
     kit: Kit,
     *,
     tau: Tau = 0.1,
-    options: PossibleAnswers = 10,
     per_source: PerSource = 3,
     max_tokens: MaxTokens = 96,
 ) -> Answer:
-    """Ask every source in one batch, and take the vote weighed by v = L w - 1 of the true reliabilities w.
+    """Ask every source in one batch, and take the vote weighed by the true reliabilities p.
 
-    An answer whose f_align is below `tau` counts as "I don't know". `options` is L, the number of possible answers
-    and at least 2; 2 for yes or no. Raises `InputError` if a passage does not have its source's reliability.
+    An answer whose f_align is below `tau` counts as "I don't know". Raises `InputError` if a passage does not have its
+    source's reliability.
     """
     if per_source < 1:
         raise InputError("oracle: per_source is at least 1")
@@ -42,7 +41,5 @@ def oracle(
     holdings.sort(key=lambda holding: -truths[holding.source])
     replies = ask_sources(question, holdings, kit, tau=tau, max_tokens=max_tokens)
     clusters = cluster(question, [reply.answer for reply in replies], kit)
-    options = max(possible_answers(clusters, options), 2)
-    weights = weights_of([truths[reply.source] for reply in replies], options).tolist()
-    verdict = decide(replies, clusters, weights, kit)
+    verdict = decide(replies, clusters, [truths[reply.source] for reply in replies], kit)
     return voted_answer(question, replies, verdict, rounds=int(any(reply.asked for reply in replies)))

@@ -61,7 +61,8 @@ def ra_rag(
     `rss` asks the `kappa` most reliable sources only, `all` asks every source. A vote weighs v = L w - 1,
     where w is the source's reliability: `estimated` by the calibration, equal for all (`uniform`, a plain
     majority), or the `true_reliability` in the passages' metadata (`oracle`, `InputError` if one has none).
-    `options` is L, the number of possible answers; 2 for yes or no.
+    With `oracle` a vote weighs that p itself, as the paper's Oracle WMV has it. `options` is L, the number of
+    possible answers; 2 for yes or no.
 
     `independent` goes beyond the paper: sources of one owner or one group of copies have one vote together,
     weighed by the lower end of the reliability's interval and never negative.
@@ -79,7 +80,8 @@ def ra_rag(
     if independent:
         verdict = decide_by_owner(replies, clusters, _owner_weights(records, replies, options), kit)
     else:
-        verdict = decide(replies, clusters, _source_weights(records, replies, options), kit)
+        voting = _source_weights(records, replies, options, plain=weights == "oracle")
+        verdict = decide(replies, clusters, voting, kit)
     return voted_answer(question, replies, verdict, rounds=rounds)
 
 
@@ -116,12 +118,14 @@ def _reliability(records: Mapping[str, Source], name: str, *, low: bool = False)
 
 
 def _source_weights(
-    records: Mapping[str, Source], replies: Sequence[SourceReply], options: int
+    records: Mapping[str, Source], replies: Sequence[SourceReply], options: int, *, plain: bool = False
 ) -> list[float]:
-    """v = L w - 1 of each reply's source; 1 each if no reliability is known."""
+    """v = L w - 1 of each reply's source, or w itself (`plain`); 1 each if no reliability is known."""
     if not records:
         return [1.0] * len(replies)
     reliabilities = [_reliability(records, reply.source) for reply in replies]
+    if plain:
+        return reliabilities
     weights: list[float] = weights_of(reliabilities, options).tolist()
     return weights
 
