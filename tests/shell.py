@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from disputatio.cli.main import main
+from disputatio.strategies.madam_rag import madam_rag
 
 SCRIPT: Mapping[str, Mapping[str, Any]] = {
     "You aggregate a debate": {"answers": ["1887"], "explanation": "The ferry first crossed in 1887."},
@@ -86,3 +87,9 @@ def write_passages(path: Path, passages: list[dict[str, str]] | None = None) -> 
     """Write passages as JSON lines."""
     path.write_text("".join(json.dumps(passage) + "\n" for passage in passages or PASSAGES))
     return path
+
+
+def bind_agents(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make the debate our bound one: the script's replies carry quotes, which the paper's agents do not."""
+    defaults = madam_rag.__kwdefaults__ or {}
+    monkeypatch.setitem(defaults, "bound", True)

@@ -15,11 +15,10 @@ import disputatio as d
 from disputatio.api import asking
 from disputatio.errors import MissingPart, ServerFault, UnknownName
 from disputatio.llm.scripted import Scripted
-from disputatio.strategies.madam_rag import madam_rag
 from disputatio.trace import Trace
 from disputatio.types import Prompt, Sampling
 from tests.llm.fake_server import FakeServer, capable, says
-from tests.shell import PASSAGES, QUESTION, write_script
+from tests.shell import PASSAGES, QUESTION, bind_agents, write_script
 from tests.store.hashing import HashEmbedder
 
 HELD = [d.Passage(text=one["text"], source=one["source"], title=one.get("title", "")) for one in PASSAGES]
@@ -29,7 +28,7 @@ HELD = [d.Passage(text=one["text"], source=one["source"], title=one.get("title",
 def _debate(monkeypatch: pytest.MonkeyPatch) -> None:
     """The debate is asked here, whatever the default: it has roles and options of every kind."""
     monkeypatch.setenv("DISPUTATIO_STRATEGY", "madam_rag")
-    monkeypatch.setitem(madam_rag.__kwdefaults__, "bound", True)  # the script's replies carry quotes
+    bind_agents(monkeypatch)
 
 
 @pytest.fixture(autouse=True)

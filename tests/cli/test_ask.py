@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 
 from disputatio.store.index import Index
-from disputatio.strategies.madam_rag import madam_rag
 from disputatio.types import Answer
-from tests.shell import PASSAGES, QUESTION, SCRIPT, Run, run, write_passages, write_script
+from tests.shell import PASSAGES, QUESTION, SCRIPT, Run, bind_agents, run, write_passages, write_script
 from tests.store.hashing import HashEmbedder
 
 Capture = pytest.CaptureFixture[str]
@@ -24,7 +23,7 @@ Capture = pytest.CaptureFixture[str]
 def _debate(monkeypatch: pytest.MonkeyPatch) -> None:
     """The debate is asked here, whatever the default: it has roles and options of every kind."""
     monkeypatch.setenv("DISPUTATIO_STRATEGY", "madam_rag")
-    monkeypatch.setitem(madam_rag.__kwdefaults__, "bound", True)  # the script's replies carry quotes
+    bind_agents(monkeypatch)
 
 
 @pytest.fixture(autouse=True)

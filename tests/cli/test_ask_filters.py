@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from disputatio.pipeline import load_strategy, strategy_names, strategy_options
-from disputatio.strategies.madam_rag import madam_rag
-from tests.shell import QUESTION, Run, run, write_passages, write_script
+from tests.shell import QUESTION, Run, bind_agents, run, write_passages, write_script
 
 Capture = pytest.CaptureFixture[str]
 PASSAGES = [
@@ -29,7 +28,7 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("DISPUTATIO_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("DISPUTATIO_STRATEGY", "madam_rag")
-    monkeypatch.setitem(madam_rag.__kwdefaults__, "bound", True)  # the script's replies carry quotes
+    bind_agents(monkeypatch)
     write_script(tmp_path / "script.json")
     write_passages(tmp_path / "passages.jsonl", PASSAGES)
     return tmp_path

@@ -15,9 +15,18 @@ from typing import Any
 import pytest
 
 from disputatio.llm.endpoint import Endpoint
-from disputatio.strategies.madam_rag import madam_rag
 from tests.llm.fake_server import Asked, FakeServer, Wire, capable, chooses, chunk, fails, says
-from tests.shell import PASSAGES, QUESTION, SCRIPT, finish, run, start, write_passages, write_script
+from tests.shell import (
+    PASSAGES,
+    QUESTION,
+    SCRIPT,
+    bind_agents,
+    finish,
+    run,
+    start,
+    write_passages,
+    write_script,
+)
 
 Capture = pytest.CaptureFixture[str]
 KEY = "sk-secret-1234567890"
@@ -28,7 +37,7 @@ LIMITED = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({0}, {0})
 def _debate(monkeypatch: pytest.MonkeyPatch) -> None:
     """The debate is asked here, whatever the default: it has roles and options of every kind."""
     monkeypatch.setenv("DISPUTATIO_STRATEGY", "madam_rag")
-    monkeypatch.setitem(madam_rag.__kwdefaults__, "bound", True)  # the script's replies carry quotes
+    bind_agents(monkeypatch)
 
 
 @pytest.fixture(autouse=True)

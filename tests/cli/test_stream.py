@@ -12,9 +12,19 @@ from pathlib import Path
 import pytest
 
 from disputatio.cli import screen
-from disputatio.strategies.madam_rag import madam_rag
 from tests.llm.fake_server import FakeServer, Wire
-from tests.shell import PASSAGES, QUESTION, SCRIPT, Run, finish, run, start, write_passages, write_script
+from tests.shell import (
+    PASSAGES,
+    QUESTION,
+    SCRIPT,
+    Run,
+    bind_agents,
+    finish,
+    run,
+    start,
+    write_passages,
+    write_script,
+)
 
 Capture = pytest.CaptureFixture[str]
 WORDS = ("ask", QUESTION, "--passages", "passages.jsonl", "--stream")
@@ -27,7 +37,7 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("DISPUTATIO_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("COLUMNS", "300")
     monkeypatch.setenv("DISPUTATIO_STRATEGY", "madam_rag")
-    monkeypatch.setitem(madam_rag.__kwdefaults__, "bound", True)  # the script's replies carry quotes
+    bind_agents(monkeypatch)
     monkeypatch.setenv("DISPUTATIO_MODEL", write_script(tmp_path / "script.json"))
     write_passages(tmp_path / "passages.jsonl")
     return tmp_path

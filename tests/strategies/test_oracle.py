@@ -89,7 +89,7 @@ def test_nothing_on_the_question_is_no_evidence(shelves: Sequence[Sequence[Passa
         ]
         for shelf in shelves
     ]
-    answer = oracle(QUESTION, kit(Reader(), passages))
+    answer = oracle(QUESTION, kit(Reader(), passages), f_align="ours")
     assert (answer.answers, answer.abstained, answer.replies) == ((), "no_evidence", ())
 
 

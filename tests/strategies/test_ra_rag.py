@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import random
+from collections.abc import Mapping
 
 import pytest
 
@@ -115,10 +117,54 @@ def test_an_answer_that_its_passages_do_not_bear_out_counts_as_none() -> None:
 def test_a_source_with_nothing_on_the_question_costs_no_call() -> None:
     idle = [Passage(id="z", source="z", text="Recipes: bread, soup, cake.")]
     model = Reader()
-    answer = asked(model, [source("a", TRUE), idle])
+    answer = asked(model, [source("a", TRUE), idle], f_align="ours")
     assert answer.answers == (TRUE,)
     assert model.batches == [1]
     assert {passage.id for passage in answer.passages} == {"a", "a-2"}
+
+
+def test_as_in_the_paper_every_source_is_asked_and_the_judge_alone_checks() -> None:
+    idle = [Passage(id="z", source="z", text="Recipes: bread, soup, cake.")]
+    model = Reader()
+    asked(model, [source("a", TRUE), idle])
+    assert model.batches == [2]
+
+
+class Echoing(Reader):
+    """Answers with words of the question, or with words of no passage, and its judge has no doubts."""
+
+    def __init__(self, answer: str) -> None:
+        super().__init__()
+        self.said = answer
+
+    def _answer(self, text: str) -> str:
+        return json.dumps({"answered": "yes", "answer": self.said, "quote": ""})
+
+    def _judge(self, text: str) -> Mapping[str, float]:
+        return {"Yes": 0.95, "No": 0.05}
+
+
+@pytest.mark.parametrize(
+    ("said", "check"), [("Quillhaven lighthouse", "echo"), ("Otto Fremd", "lexical"), (TRUE, "")]
+)
+def test_each_check_of_an_answer_has_a_switch_of_its_own(said: str, check: str) -> None:
+    shelves = [source("a", TRUE)]
+    for f_align in ("paper", "judge", "none", "judge+lexical", "judge+echo", "ours"):
+        kept = not check or (check not in f_align.split("+") and f_align != "ours")
+        assert bool(asked(Echoing(said), shelves, f_align=f_align).answers) == kept, f_align
+
+
+def test_without_the_judge_nobody_is_asked_whether_an_answer_is_supported() -> None:
+    for f_align, judged in (("paper", True), ("none", False), ("lexical+echo+gate", False)):
+        model = Reader(doubted=["Ingrid"])
+        assert bool(asked(model, [source("a", TRUE)], f_align=f_align).answers) != judged
+        assert any(not call.sampling for call in model.calls) == judged
+
+
+@pytest.mark.parametrize("f_align", ["", "juge", "paper+echo"])
+def test_checks_that_are_not_known_are_refused(f_align: str) -> None:
+    with pytest.raises(InputError, match="f_align"):
+        asked(Reader(), [source("a", TRUE)], f_align=f_align)
 
 
 # --- who is asked -------------------------------------------------------------------------------

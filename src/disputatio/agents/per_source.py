@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from disputatio.agents.replies import echoes
 from disputatio.agents.source_reader import read_sources
 from disputatio.attribution.alignment import TAU, consistency, turned
-from disputatio.errors import NoLogprobs
+from disputatio.errors import InputError, NoLogprobs
 from disputatio.kit import Kit
 from disputatio.reliability.similarity import content_stems
 from disputatio.text import bare_words, find_quote, stem
@@ -32,6 +32,40 @@ MOST_UNSOURCED = 24  # passages without a source that are read, each as a source
 # the rest by repeating words.
 BM25_SHARE, WORD_SHARE, NEAR = 0.2, 0.5, 0.5
 SETS_THE_BAR = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checks:
+    """What an answer has to pass before it votes; f_align of the paper is the `judge` alone.
+
+    `gate`: a source in which retrieval finds nothing on the question is not asked. `lexical`: a passage has most
+    words of the answer. `echo`: the answer does not only repeat words of the question. `judge`: consistency of at
+    least tau with the passages (AlignScore in the paper, here the kit's judge of entailment).
+    """
+
+    gate: bool = True
+    lexical: bool = True
+    echo: bool = True
+    judge: bool = True
+
+
+PAPER = Checks(gate=False, lexical=False, echo=False)
+OURS = Checks()
+_NAMES = ("gate", "lexical", "echo", "judge")
+
+
+def read_checks(text: str) -> Checks:
+    """The checks that `paper`, `ours`, `none` or a list such as `judge+echo` names; raises `InputError`.
+
+    >>> read_checks("paper") == read_checks("judge"), read_checks("judge+echo").lexical
+    (True, False)
+    """
+    named = {"paper": "judge", "ours": "+".join(_NAMES), "none": ""}.get(text, text)
+    parts = [part.strip() for part in named.split("+") if part.strip()]
+    wrong = [part for part in parts if part not in _NAMES]
+    if wrong or (not parts and text != "none"):
+        raise InputError(f"f_align {text!r}: paper, ours, none, or some of {'+'.join(_NAMES)} joined by +")
+    return Checks(**{name: name in parts for name in _NAMES})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,19 +147,19 @@ def retrieve_per_source(question: str, kit: Kit, *, per_source: int = PER_SOURCE
 
 
 def answer_per_source(
-    question: str, holdings: Sequence[Holding], kit: Kit, *, max_tokens: int = 96
+    question: str, holdings: Sequence[Holding], kit: Kit, *, max_tokens: int = 96, gate: bool = True
 ) -> list[SourceReply]:
     """One answer for each source from its passages alone, all in one batch.
 
-    A source without a relevant passage says "I don't know" without a call.
+    With the `gate` a source without a relevant passage says "I don't know" without a call.
     """
-    relevant = [holding for holding in holdings if holding.relevant]
+    relevant = [holding for holding in holdings if holding.relevant or not gate]
     replies = iter(
         read_sources(question, [holding.passages for holding in relevant], kit, max_tokens=max_tokens)
     )
     answered = []
     for holding in holdings:
-        if holding.relevant:
+        if holding.relevant or not gate:
             reply = stated(question, next(replies))
             answered.append(
                 SourceReply(holding=holding, reply=reply, bearer=_bearer(holding.passages, reply))
@@ -143,23 +177,33 @@ def stated(question: str, reply: Reply) -> Reply:
 
 
 def drop_unsupported(
-    question: str, replies: Sequence[SourceReply], kit: Kit, *, tau: float = TAU
+    question: str,
+    replies: Sequence[SourceReply],
+    kit: Kit,
+    *,
+    tau: float = TAU,
+    checks: Checks = OURS,
 ) -> list[SourceReply]:
     """The replies with their consistency (f_align); an answer below `tau` becomes "I don't know".
 
-    An answer is inconsistent without a call if no passage has most of its words or it only echoes the question:
-    small models give such answers, and agree on them. With tau 0 nothing is judged and every answer stays. If
-    the judge's model gives no log-probabilities (the trace notes it), only the words are checked.
+    An answer is inconsistent without a call if no passage has most of its words (`checks.lexical`) or it only
+    echoes the question (`checks.echo`): small models give such answers, and agree on them. With tau 0 nothing is
+    judged and every answer stays. If the judge's model gives no log-probabilities (the trace notes it), only the
+    words are checked.
     """
     if tau <= 0:
         return list(replies)
     answered = [n for n, reply in enumerate(replies) if reply.answer]
-    supported = [n for n in answered if _is_supported(replies[n]) and not echoes(question, replies[n].answer)]
+    supported = [
+        n
+        for n in answered
+        if (not checks.lexical or _is_supported(replies[n]))
+        and not (checks.echo and echoes(question, replies[n].answer))
+    ]
     scores: dict[int, float | None] = dict.fromkeys(answered, 0.0)
     try:
-        judged = consistency(
-            question, [(replies[n].answer, replies[n].holding.passages) for n in supported], kit
-        )
+        pairs = [(replies[n].answer, replies[n].holding.passages) for n in supported]
+        judged = consistency(question, pairs, kit) if checks.judge else [None] * len(supported)
         scores.update(zip(supported, judged, strict=True))
     except NoLogprobs as error:
         kit.trace.note("unchecked", reason=str(error))
@@ -179,11 +223,17 @@ def drop_unsupported(
 
 
 def ask_sources(
-    question: str, holdings: Sequence[Holding], kit: Kit, *, tau: float, max_tokens: int
+    question: str,
+    holdings: Sequence[Holding],
+    kit: Kit,
+    *,
+    tau: float,
+    max_tokens: int,
+    checks: Checks = OURS,
 ) -> list[SourceReply]:
     """One answer for each source from its passages alone; an answer that they do not support is dropped."""
-    replies = answer_per_source(question, holdings, kit, max_tokens=max_tokens)
-    return drop_unsupported(question, replies, kit, tau=tau)
+    replies = answer_per_source(question, holdings, kit, max_tokens=max_tokens, gate=checks.gate)
+    return drop_unsupported(question, replies, kit, tau=tau, checks=checks)
 
 
 def read_by(replies: Iterable[SourceReply]) -> tuple[Passage, ...]:

@@ -79,6 +79,7 @@ def calibrate(
     anchors: str | Path | Mapping[str, str | Iterable[str]] | None = None,
     owners: str | Path | Mapping[str, str] | None = None,
     half_life: float | None = None,
+    estimator: str | None = None,
     seed: int = 0,
     anew: bool = False,
     model: str | MinimalLLM | None = None,
@@ -92,8 +93,10 @@ def calibrate(
 
     `questions` is how many to draw from the passages, a file of them, or the questions themselves. `anchors`
     are verified answers by question, `owners` the owner of each source, either also as a file. An outcome
-    counts half after `half_life` days. `seed` is that of drawing passages; `anew` drops what earlier
-    calibrations found. `model`, `role`, `settings` and `cancel` are as for `ask`.
+    counts half after `half_life` days. `estimator` is `paper` (RA-RAG's equations 3
+    and 4) or `ours` (with owners, copies and anchors); None keeps the last one, `ours` at first. `seed` is
+    that of drawing passages; `anew` drops what earlier calibrations found. `model`, `role`, `settings` and
+    `cancel` are as for `ask`.
 
     `planned` hears what is going to be done, `progress` of (done, total, seconds to go or None). What is
     done is on record at once, so that the same call goes on where an earlier one stopped. Raises
@@ -114,6 +117,7 @@ def calibrate(
         anchors=verified,
         owners=owned,
         half_life=half_life,
+        estimator=estimator,
         seed=seed,
         anew=anew,
         listener=Listener(planned=planned, progress=progress),

@@ -17,7 +17,7 @@ from disputatio.attribution.clusters import cluster
 from disputatio.calibration.candidate_sentences import CandidateSentence, find_candidates
 from disputatio.calibration.estimates import estimates_of
 from disputatio.calibration.questions import is_asked, speaking_of, write_questions
-from disputatio.errors import StoreError
+from disputatio.errors import InputError, StoreError
 from disputatio.kit import Kit
 from disputatio.store.calibration_log import (
     NOBODY,
@@ -26,6 +26,7 @@ from disputatio.store.calibration_log import (
     Check,
     Outcomes,
     QuestionOutcome,
+    estimator_named,
     open_log,
     read_outcomes,
 )
@@ -123,6 +124,7 @@ def calibrate(
     anchors: Sequence[Check] = (),
     owners: Mapping[str, str] | None = None,
     half_life: float | None = None,
+    estimator: str | None = None,
     seed: int = 0,
     tau: float = 0.1,
     anew: bool = False,
@@ -132,10 +134,17 @@ def calibrate(
 
     The sources are asked the given `questions`; without any, `count` questions are written from the sources'
     passages. `anchors` are questions with their right answers. `owners` adds owners to those that passages
-    state; an outcome counts half after `half_life` days. Both are kept for later calibrations. `day` (ISO)
-    is the date of the outcomes. `anew` drops earlier outcomes. Raises `StoreError` if there is no index or it
-    is not writable, `LLMError` for faults of a model; outcomes until then are kept.
+    state; an outcome counts half after `half_life` days; `estimator` is `paper`
+    (RA-RAG's equations 3 and 4) or `ours`, the default. All three are kept for later calibrations. `day`
+    (ISO) is the date of the outcomes. `anew` drops earlier outcomes. Raises `InputError` for another
+    estimator, `StoreError` if there is no index or it is not writable, `LLMError` for faults of a model;
+    outcomes until then are kept.
     """
+    if estimator is not None:
+        try:
+            estimator = estimator_named(estimator)
+        except ValueError as error:
+            raise InputError(str(error)) from error
     listener = listener or Listener()
     view = index.view()
     if view is None or not view.manifest.live:
@@ -149,6 +158,8 @@ def calibrate(
         if half_life is not None:
             journal.note("forgetting", half_life=half_life)
         known = read_outcomes(index.path)
+        if estimator is not None and estimator != known.estimator:
+            journal.note("estimator", estimator=estimator)
         run = _Run(
             index=index,
             kit=replace(kit, retriever=index),

@@ -14,7 +14,8 @@ from disputatio.calibration.copies import tied_texts
 from disputatio.reliability.grouping import united
 from disputatio.reliability.posterior import posterior
 from disputatio.reliability.trust import Trust, joined, untangled
-from disputatio.store.calibration_log import UNKNOWN, Outcomes, QuestionOutcome
+from disputatio.reliability.weighted_vote import CAP, estimate
+from disputatio.store.calibration_log import PAPER, UNKNOWN, Outcomes, QuestionOutcome
 from disputatio.types import Source
 
 if TYPE_CHECKING:
@@ -36,11 +37,49 @@ class Estimates:
 def estimates_of(
     record: Outcomes, view: View, names: Sequence[str], *, owners: Mapping[str, str], day: str
 ) -> Estimates:
-    """An estimate for each of the sources `names` of an index, from the whole record.
+    """An estimate for each of the sources `names` of an index, from the whole record, by its estimator.
 
-    Answers of sources that have left the index still count for and against the others. An owner has one
-    vote, and so have sources that copy each other's texts or share false values (`reliability.trust`).
+    Answers of sources that have left the index still count for and against the others.
     """
+    if record.estimator == PAPER:
+        return estimates_as_published(record, names, owners=owners, day=day)
+    return estimates_by_owner(record, view, names, owners=owners, day=day)
+
+
+def estimates_as_published(
+    record: Outcomes, names: Sequence[str], *, owners: Mapping[str, str], day: str
+) -> Estimates:
+    """RA-RAG's own estimates (Hwang et al. 2024, equations 3 and 4): one vote for each source.
+
+    L is the number of sources, as in the paper, at most 10. Neither owners nor copies, verified answers or
+    the age of an outcome count. The interval is ours: the paper has none.
+    """
+    former = {name for outcome in record.outcomes.values() for name in outcome.clusters} - set(names)
+    all_names = [*names, *sorted(former)]
+    rows = list(record.outcomes.values())
+    found = estimate(votes_of(rows, all_names), options=max(2, min(len(all_names), CAP)), prior=PRIOR)
+    sources = {
+        name: Source(
+            name=name,
+            owner=owners.get(name, ""),
+            reliability=round(float(found.reliability[at]), 6),
+            low=round(float(found.low[at]), 6),
+            high=round(float(found.high[at]), 6),
+            questions=sum(name in row.states for row in rows),
+            answered=round(float(found.answered[at]), 6),
+            agreed=round(float(found.agreed[at]), 6),
+            updated=day,
+        )
+        for at, name in enumerate(names)
+    }
+    return Estimates(sources=sources, cross_checked=sum(len(row.clusters) > 1 for row in rows))
+
+
+def estimates_by_owner(
+    record: Outcomes, view: View, names: Sequence[str], *, owners: Mapping[str, str], day: str
+) -> Estimates:
+    """Our estimates: an owner has one vote, and so have sources that copy each other's texts or share false
+    values (`reliability.trust`)."""
     former = {name for outcome in record.outcomes.values() for name in outcome.clusters} - set(names)
     all_names = [*names, *sorted(former)]
     rows = list(record.outcomes.values())

@@ -24,6 +24,7 @@ from disputatio.errors import InputError
 from disputatio.text import one_line
 
 if TYPE_CHECKING:
+    from disputatio.eval.estimating import Estimator
     from disputatio.eval.results import Results
     from disputatio.eval.running.budget import Amount, Budget
     from disputatio.eval.running.pace import Left
@@ -119,6 +120,12 @@ def run_command(
         ),
     ] = None,
     replay: Replay = False,
+    estimator: Annotated[
+        str,
+        typer.Option(
+            metavar="paper|ours", help="How ra_rag's sources are estimated on a multisource data set."
+        ),
+    ] = "paper",
 ) -> None:
     """Ask every strategy every question and print the scores; can be interrupted and resumed."""
     from disputatio.eval.evaluate import evaluate
@@ -146,6 +153,7 @@ def run_command(
             budget=budget,
             journal=journal,
             replay=replay,
+            estimator=_estimator(estimator),
             progress=_Line() if sys.stderr.isatty() else None,
             say=_say,
         )
@@ -187,6 +195,13 @@ def _seeds(text: str | None, seed: int) -> list[int]:
     if len(set(seeds)) < len(seeds):
         raise InputError(f"--seeds {text}: a seed stands twice")
     return seeds
+
+
+def _estimator(name: str) -> Estimator:
+    """The estimator of that name; raises `InputError` for another."""
+    if name not in ("paper", "ours"):
+        raise InputError(f"--estimator {name}: choose paper or ours")
+    return "paper" if name == "paper" else "ours"
 
 
 # --- what is said on stderr ---------------------------------------------------------------------

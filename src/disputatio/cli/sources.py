@@ -39,6 +39,13 @@ def calibrate(
     half_life: Annotated[
         float | None, typer.Option(metavar="DAYS", help="Age at which older results count half.", min=0.1)
     ] = None,
+    estimator: Annotated[
+        str | None,
+        typer.Option(
+            metavar="paper|ours",
+            help="RA-RAG's equations 3 and 4, or ours, with owners and copies.  [default: the last, or ours]",
+        ),
+    ] = None,
     anew: Annotated[bool, typer.Option("--anew", help="Discard earlier results.")] = False,
     model: Model = None,
     role: Roles = None,
@@ -88,6 +95,7 @@ def calibrate(
             anchors=verified,
             owners=owner_of,
             half_life=half_life,
+            estimator=estimator,
             seed=seed,
             anew=anew,
             listener=Listener(planned=lambda plan: say(_planned(plan)), progress=progress),

@@ -7,12 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from disputatio.config import Say, Settings, read_settings
 from disputatio.errors import InputError
 from disputatio.eval.data.datasets import Identity, check, identify, load, row_numbers
 from disputatio.eval.data.in_memory import as_dataset
+from disputatio.eval.estimating import Estimates, Estimator, estimated, split
 from disputatio.eval.judge import ROLE, judge_with, signature
 from disputatio.eval.results import Results, read_results
 from disputatio.eval.running.budget import Budget, Meter
@@ -57,6 +58,7 @@ def evaluate(
     budget: Budget | None = None,
     journal: str | Path | None = None,
     replay: bool = False,
+    estimator: Estimator = "paper",
     progress: Callable[[Progress], None] | None = None,
     on_record: Callable[[Entry], None] | None = None,
     say: Say = lambda _: None,
@@ -76,6 +78,9 @@ def evaluate(
     the model given here or by that of the role `judge`. `in_flight` questions are worked on at a time.
     `journal` is a file of model calls to repeat free; `replay` uses nothing else.
 
+    For `ra_rag` on the multi-source benchmark the sources are first estimated, on the set's own questions to
+    estimate on, by the `estimator` `paper` (RA-RAG's) or `ours`; only its test questions are evaluated.
+
     `progress` and `on_record` are called after every record, `say` with messages for the user. A model's or
     the network's fault is counted in the results, and raises nothing; nor does an interrupt (Ctrl-C) or a
     spent budget: `Results.outcome` says why the run stopped. Raises `UnknownName`, `ConfigError` or
@@ -91,6 +96,7 @@ def evaluate(
         strategies, options, seeds=every_seed, code=engine_modules(_model_names(settings, model, roles))
     )
     data = _read(dataset, limit=limit, rows=rows)
+    data, estimating = _apart(dataset, data)
     notes = {
         identity.name: check(examples, searched=index is not None) + _ungraded(identity, judge=bool(judge))
         for identity, examples in data
@@ -111,10 +117,23 @@ def evaluate(
     )
     folder = tempfile.TemporaryDirectory(prefix="disputatio-eval-") if out is None else nullcontext(out)
     with folder as folder_path:
+        known = Estimates(by_settings={}, about={})
+        if index is None:
+            known = estimated(
+                chosen,
+                estimating,
+                plain,
+                estimator=estimator,
+                workers=in_flight,
+                folder=None if out is None else Path(out),
+                say=say,
+            )
         outcome = run(
             [example for _, examples in data for example in examples],
             chosen,
-            ask=ask_with(kit, verify=verify, retriever=retriever, functions=functions_of(strategies)),
+            ask=ask_with(
+                kit, verify=verify, retriever=retriever, functions=functions_of(strategies), known=known.of
+            ),
             out=Path(folder_path),
             manifest=manifest,
             judge=judge_with(kit) if judge else None,
@@ -130,6 +149,7 @@ def evaluate(
                 "seeds": every_seed,
                 "workers": in_flight,
                 "journal": settings.journal != "none",
+                "estimates": known.about or _of_index(retriever),
             },
         )
         results = read_results(Path(folder_path))
@@ -160,6 +180,25 @@ def _read(
         (identity, [example for example in examples if example.metadata["dataset"] == identity.name])
         for identity in identities
     ]
+
+
+def _apart(
+    dataset: Dataset, data: list[tuple[Identity, list[Example]]]
+) -> tuple[list[tuple[Identity, list[Example]]], list[Example]]:
+    """The data to evaluate, and the questions of the multi-source benchmark to estimate on."""
+    parts = [dataset] if isinstance(dataset, str | Path) else list(dataset)
+    specs = [part for part in parts if isinstance(part, str)]
+    tests, estimating = split(specs, [example for _, examples in data for example in examples])
+    kept = {id(example) for example in tests}
+    return [(name, [one for one in examples if id(one) in kept]) for name, examples in data], estimating
+
+
+def _of_index(retriever: Retriever | None) -> dict[str, Any]:
+    """What an index knows of its sources, for the record."""
+    if not isinstance(retriever, Index):
+        return {}
+    sources = {n: s.reliability for n, s in retriever.estimates().items() if s.reliability is not None}
+    return {"estimator": "index", "sources": {"index": sources}} if sources else {}
 
 
 def _ungraded(identity: Identity, *, judge: bool) -> list[str]:

@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass, field, replace
 from hashlib import blake2b
 from io import RawIOBase
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast, get_args
 
 from disputatio.errors import StoreError
 from disputatio.store.record.layout import LARGEST_CHECKSUMS, read_note, refuse_links
@@ -30,6 +30,9 @@ LOCK = "calibration.lock"
 UNKNOWN, NOBODY = -2, -1  # of `Outcome.known`, as in the arithmetic of the estimate
 
 Kind = Literal["drawn", "given", "anchor", "asked"]
+Estimator = Literal["paper", "ours"]
+PAPER: Estimator = "paper"  # RA-RAG's equations 3 and 4
+OURS: Estimator = "ours"  # with owners, copies and verified answers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +98,7 @@ class Outcomes:
 
     `tried` are the spots that gave no question, `owners` those that were named by a file, `spent`
     maps a model to its calls and the seconds they took. An outcome counts half after `half_life` days;
-    None: always in full.
+    None: always in full. `estimator` is how sources are estimated from it.
     """
 
     checks: Mapping[str, Check] = field(default_factory=dict)
@@ -104,6 +107,7 @@ class Outcomes:
     owners: Mapping[str, str] = field(default_factory=dict)
     spent: Mapping[str, tuple[int, float]] = field(default_factory=dict)
     half_life: float | None = None
+    estimator: Estimator = OURS
 
 
 def check_id(question: str) -> str:
@@ -127,9 +131,11 @@ def read_outcomes(path: Path) -> Outcomes:
     owners: dict[str, str] = {}
     spent: dict[str, tuple[int, float]] = {}
     half_life: float | None = None
+    estimator: Estimator = OURS
     for number, fields in _lines(path):
         try:
             kind = fields.pop("kind")
+            estimator = estimator_named(fields.pop("estimator", estimator))
             if kind == "check":
                 check = Check(**{**fields["check"], "gold": tuple(fields["check"].get("gold", ()))})
                 checks[check.id] = check
@@ -151,8 +157,8 @@ def read_outcomes(path: Path) -> Outcomes:
                     name: question_outcome.without(gone) for name, question_outcome in outcomes.items()
                 }
                 owners = {name: owner for name, owner in owners.items() if name not in gone}
-            elif kind == "anew":
-                for by_question in (checks, outcomes, tried):
+            elif kind in ("anew", "estimator"):
+                for by_question in (checks, outcomes, tried) if kind == "anew" else ():
                     by_question.clear()
             else:
                 raise ValueError(kind)
@@ -165,7 +171,20 @@ def read_outcomes(path: Path) -> Outcomes:
         owners=owners,
         spent=spent,
         half_life=half_life,
+        estimator=estimator,
     )
+
+
+def estimator_named(name: object) -> Estimator:
+    """The estimator of that name; raises `ValueError` for another.
+
+    >>> estimator_named("paper")
+    'paper'
+    """
+    for known in get_args(Estimator):
+        if name == known:
+            return cast("Estimator", known)
+    raise ValueError(f"estimator {name!r}: choose paper or ours")
 
 
 def damaged_lines(path: Path) -> list[int]:

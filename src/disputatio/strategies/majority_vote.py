@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import Annotated, Literal
 
-from disputatio.agents.options import Logprobs, MaxTokens, PassageCount, Tau
-from disputatio.agents.per_source import Holding, ask_sources, retrieve_per_source
+from disputatio.agents.options import FAlign, Logprobs, MaxTokens, PassageCount, Tau
+from disputatio.agents.per_source import Checks, Holding, ask_sources, read_checks, retrieve_per_source
 from disputatio.agents.reader import read
 from disputatio.agents.replies import why_none
 from disputatio.agents.source_vote import decide, voted_answer
@@ -33,6 +33,7 @@ def majority_vote(
         "who votes: sources, passages, or auto: what suits the passages",
     ] = "auto",
     tau: Tau = 0.1,
+    f_align: FAlign = "paper",
     k: PassageCount = None,
     max_tokens: MaxTokens = 160,
 ) -> Answer:
@@ -42,10 +43,11 @@ def majority_vote(
     and semantic clusters; `passages` gives each of `k` passages a vote, counted by normal form; `auto`
     is `sources` if a source has several passages on the question and no `k` is given, else `passages`.
     """
+    checks = read_checks(f_align)
     if voters == "sources" or (voters == "auto" and k is None):
         holdings = retrieve_per_source(question, kit)
         if voters == "sources" or any(len(holding.passages) > 1 for holding in holdings):
-            return _by_sources(question, holdings, kit, tau, max_tokens)
+            return _by_sources(question, holdings, kit, tau, checks, max_tokens)
     passages = kit.passages(question, k=k)
     replies = tuple(read(question, passages, kit, max_tokens=max_tokens))
     winner = most_frequent([reply.answer for reply in replies])
@@ -59,9 +61,11 @@ def majority_vote(
     )
 
 
-def _by_sources(question: str, holdings: list[Holding], kit: Kit, tau: float, max_tokens: int) -> Answer:
+def _by_sources(
+    question: str, holdings: list[Holding], kit: Kit, tau: float, checks: Checks, max_tokens: int
+) -> Answer:
     """One vote for each source, from its own passages."""
-    replies = ask_sources(question, holdings, kit, tau=tau, max_tokens=max_tokens)
+    replies = ask_sources(question, holdings, kit, tau=tau, max_tokens=max_tokens, checks=checks)
     clusters = cluster(question, [reply.answer for reply in replies], kit)
     verdict = decide(replies, clusters, [1.0] * len(replies), kit)
     return voted_answer(question, replies, verdict, rounds=1)

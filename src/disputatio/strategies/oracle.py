@@ -8,8 +8,8 @@ system but a ceiling: the best that estimates could reach. Differences from the 
 
 from __future__ import annotations
 
-from disputatio.agents.options import Logprobs, MaxTokens, PerSource, Tau
-from disputatio.agents.per_source import ask_sources, retrieve_per_source
+from disputatio.agents.options import FAlign, Logprobs, MaxTokens, PerSource, Tau
+from disputatio.agents.per_source import ask_sources, read_checks, retrieve_per_source
 from disputatio.agents.source_vote import decide, voted_answer
 from disputatio.attribution.clusters import cluster
 from disputatio.errors import InputError
@@ -25,6 +25,7 @@ def oracle(
     kit: Kit,
     *,
     tau: Tau = 0.1,
+    f_align: FAlign = "paper",
     per_source: PerSource = 3,
     max_tokens: MaxTokens = 96,
 ) -> Answer:
@@ -39,7 +40,9 @@ def oracle(
     passages = {holding.source: holding.passages for holding in holdings}
     truths = true_reliabilities(passages, TRUE, asker="oracle")
     holdings.sort(key=lambda holding: -truths[holding.source])
-    replies = ask_sources(question, holdings, kit, tau=tau, max_tokens=max_tokens)
+    replies = ask_sources(
+        question, holdings, kit, tau=tau, max_tokens=max_tokens, checks=read_checks(f_align)
+    )
     clusters = cluster(question, [reply.answer for reply in replies], kit)
     verdict = decide(replies, clusters, [truths[reply.source] for reply in replies], kit)
     return voted_answer(question, replies, verdict, rounds=int(any(reply.asked for reply in replies)))

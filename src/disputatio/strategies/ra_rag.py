@@ -3,9 +3,12 @@
 RA-RAG (Hwang et al. 2024, "Retrieval-Augmented Generation with Estimation of Source Reliability", arXiv
 2410.22954): the best passages within each source, an answer from those alone, f_align, the kappa most
 reliable relevant and reliable sources (kappa-RRSS), and the weighted majority vote. Differences from the
-paper: sources are asked in speculative batches, as many at once as are likely still needed; a source in
-which retrieval finds nothing on the question costs no call; an answer must be in the words of its
-passages; the reply is one JSON object with a verbatim quote.
+paper: sources are asked in speculative batches, as many at once as are likely still needed; the reply is one JSON
+object with a verbatim quote; f_align is scored by the kit's judge of entailment (a model's P(yes), or a
+cross-encoder) and not by AlignScore, so that tau = 0.1 is another bar than the paper's.
+
+`f_align=ours` adds what helps small models: a source in which retrieval finds nothing on the question costs no call
+(`gate`), an answer must be in the words of its passages (`lexical`) and not only repeat the question (`echo`).
 """
 
 from __future__ import annotations
@@ -14,11 +17,14 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal
 
-from disputatio.agents.options import Logprobs, MaxTokens, PerSource, PossibleAnswers, Tau
+from disputatio.agents.options import FAlign, Logprobs, MaxTokens, PerSource, PossibleAnswers, Tau
 from disputatio.agents.per_source import (
+    OURS,
+    Checks,
     Holding,
     SourceReply,
     ask_sources,
+    read_checks,
     retrieve_per_source,
 )
 from disputatio.agents.source_vote import decide, decide_by_owner, possible_answers, voice, voted_answer
@@ -40,6 +46,7 @@ def ra_rag(
     *,
     kappa: Annotated[int, "number of sources whose answers vote"] = 4,
     tau: Tau = 0.1,
+    f_align: FAlign = "paper",
     selection: Annotated[
         Literal["rrss", "rss", "all"],
         "who votes: relevant and reliable sources (rrss), reliable ones (rss), or all",
@@ -74,7 +81,8 @@ def ra_rag(
     ranked = sorted(holdings, key=lambda holding: -_reliability(records, holding.source, low=independent))
     if independent:
         ranked = _one_of_each_voter_first(ranked, kit)
-    replies, rounds = _ask(question, ranked, kit, kappa, tau, selection, max_tokens)
+    checks = read_checks(f_align)
+    replies, rounds = _ask(question, ranked, kit, kappa, tau, selection, max_tokens, checks)
     clusters = cluster(question, [reply.answer for reply in replies], kit)
     options = possible_answers(clusters, options)
     if independent:
@@ -162,11 +170,12 @@ def _ask(
     tau: float,
     selection: str,
     max_tokens: int,
+    checks: Checks = OURS,
 ) -> tuple[list[SourceReply], int]:
     """The replies that vote, in the order of their sources, and in how many rounds they were asked."""
     if selection != "rrss":
         chosen = ranked if selection == "all" else ranked[:kappa]
-        replies = ask_sources(question, chosen, kit, tau=tau, max_tokens=max_tokens)
+        replies = ask_sources(question, chosen, kit, tau=tau, max_tokens=max_tokens, checks=checks)
         return replies, int(any(reply.asked for reply in replies))
     replies = []
     remaining = list(ranked)
@@ -174,9 +183,9 @@ def _ask(
     while remaining and answered < kappa:
         size = batch_size(kappa - answered, asked, answered)
         batch: list[Holding] = []
-        while remaining and sum(holding.relevant for holding in batch) < size:
+        while remaining and sum(holding.relevant or not checks.gate for holding in batch) < size:
             batch.append(remaining.pop(0))
-        new = ask_sources(question, batch, kit, tau=tau, max_tokens=max_tokens)
+        new = ask_sources(question, batch, kit, tau=tau, max_tokens=max_tokens, checks=checks)
         replies += new
         rounds += any(reply.asked for reply in new)
         asked = sum(reply.asked for reply in replies)

@@ -21,8 +21,10 @@ from disputatio.eval.reporting.pairs import between, p_of
 from disputatio.eval.reporting.report import report
 from disputatio.eval.reporting.tables import Table, grid
 from disputatio.eval.reporting.wording import p_value
+from disputatio.eval.running.run_log import read_journal
 
 MISSING = "missing"
+REFUSED = "refused: no estimates"  # without them ra_rag is a majority vote
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +36,7 @@ class TableSource:
     name_parts: frozenset[str]
     dataset: Mapping[str, Any]
     entrants: Mapping[str, Mapping[str, Any]]
+    has_estimates: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +89,7 @@ def markdown(results: Mapping[str, Any]) -> str:
 # --- ours ---------------------------------------------------------------------------------------
 def _parts(folder: Path) -> Iterator[TableSource]:
     results = report(folder)
+    has_estimates = any(run.get("estimates") for run in read_journal(folder).runs)
     for dataset in results["datasets"]:
         name = f"{folder.absolute().name} {dataset['dataset']}"
         yield TableSource(
@@ -94,6 +98,7 @@ def _parts(folder: Path) -> Iterator[TableSource]:
             name_parts=frozenset(re.split(r"[^a-z0-9]+", name.casefold())),
             dataset=dataset,
             entrants={entrant["label"]: entrant for entrant in results["entrants"]},
+            has_estimates=has_estimates,
         )
 
 
@@ -114,7 +119,12 @@ def _cell(table: Mapping[str, Any], method: Mapping[str, Any], column: int, grou
         if part.name_parts & set(about.get("without", ())):
             continue
         for line in part.dataset["strategies"]:
-            if _is(method, part.entrants[line["strategy"]]):
+            entrant = part.entrants[line["strategy"]]
+            if not _is(method, entrant):
+                continue
+            if _votes_unweighed(entrant) and not part.has_estimates:
+                cells.append(Cell(part=part, label=line["strategy"], value=None, n=line["n"], why=REFUSED))
+            else:
                 cells.append(_measured(part, line, about.get("metric", ""), scale))
     names = {method["strategy"], method.get("also", {}).get("strategy")}
 
@@ -139,6 +149,11 @@ def _is(method: Mapping[str, Any], entrant: Mapping[str, Any]) -> bool:
         and all(options.get(key) == value for key, value in method.get("options", {}).items())
         and all(options.get(key) != value for key, value in method.get("unlike", {}).items())
     )
+
+
+def _votes_unweighed(entrant: Mapping[str, Any]) -> bool:
+    """Whether a strategy is RA-RAG by its estimates, and so nothing of the kind in a run that had none."""
+    return entrant["strategy"] == "ra_rag" and entrant["options"].get("weights", "estimated") == "estimated"
 
 
 def _measured(part: TableSource, line: Mapping[str, Any], metric: str, scale: float) -> Cell:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from importlib import metadata
 from typing import Any
@@ -21,7 +21,7 @@ from disputatio.protocols import Retriever
 from disputatio.store.in_memory import InMemory
 from disputatio.store.index import Index
 from disputatio.trace import Trace
-from disputatio.types import Answer, Message, Passage, Prompt, Sampling
+from disputatio.types import Answer, Message, Passage, Prompt, Sampling, Source
 
 # What stands between a prompt and a model's answer: a change there is a change of the system.
 _ENGINES = {"local": "disputatio.llm.local", "openai": "disputatio.llm.request"}
@@ -33,10 +33,12 @@ def ask_with(
     verify: bool,
     retriever: Retriever | None = None,
     functions: Mapping[str, Strategy] | None = None,
+    known: Callable[[str, Mapping[str, Any]], Mapping[str, Source]] | None = None,
 ) -> Ask:
     """The runner's way to ask: the pipeline, over the passages of the question alone or over a retriever.
 
-    `functions` are strategies that records know by a name under which they cannot be imported.
+    `functions` are strategies that records know by a name under which they cannot be imported; `known` is
+    what a strategy with its options may know of the sources of these passages.
     """
     strategies = functions or {}
 
@@ -45,7 +47,11 @@ def ask_with(
     ) -> Answer:
         metered = bound(kit)
         searching = (
-            replace(metered, retriever=InMemory(passages))
+            replace(
+                metered,
+                retriever=InMemory(passages),
+                sources=metered.sources if known is None else known(strategy, options),
+            )
             if retriever is None
             else with_retriever(metered, retriever)
         )

@@ -1,0 +1,110 @@
+"""The two estimators of a calibration: RA-RAG's own, against its equations written out, and ours."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from disputatio.calibration.calibrate import calibrate
+from disputatio.calibration.estimates import estimates_as_published
+from disputatio.errors import InputError
+from disputatio.store.calibration_log import Outcomes, QuestionOutcome, read_outcomes
+from tests.calibration.towns import index_of, kit
+from tests.shell import run
+
+DAY = "2026-11-22"
+NAMES = ("a", "b", "c", "d", "e")
+
+
+def published(votes: Sequence[Mapping[str, int]], names: Sequence[str]) -> dict[str, float]:
+    """Equations 3 and 4 as they stand: v = 1; then the vote, w, and v = N w - 1, until v does not change."""
+    weight = dict.fromkeys(names, 1.0)
+    share: dict[str, float] = {}
+    for _ in range(50):
+        winners = []
+        for row in votes:
+            sums: dict[int, float] = {}
+            for name in names:  # clusters are numbered in the order of the names, so a tie goes to the first
+                if name in row:
+                    sums[row[name]] = sums.get(row[name], 0.0) + weight[name]
+            best = max(sums.values())
+            winners.append(min(cluster for cluster, total in sums.items() if total >= best - 1e-9))
+        for name in names:
+            answered = [(row[name], won) for row, won in zip(votes, winners, strict=True) if name in row]
+            share[name] = sum(vote == won for vote, won in answered) / len(answered)
+        new = {name: len(names) * share[name] - 1 for name in names}
+        if new == weight:
+            break
+        weight = new
+    return share
+
+
+def world(seed: int) -> list[dict[str, int]]:
+    chance = random.Random(seed)
+    reliability = {name: chance.choice([0.1, 0.5, 0.9]) for name in NAMES}
+    rows = []
+    for _ in range(30):
+        labels = {
+            name: 0 if chance.random() < reliability[name] else chance.randint(1, 4)
+            for name in NAMES
+            if chance.random() < 0.8
+        }
+        numbers: dict[int, int] = {}
+        row = {name: numbers.setdefault(label, len(numbers)) for name, label in labels.items()}
+        if len(row) > 1:
+            rows.append(row)
+    return rows
+
+
+def record_of(rows: Sequence[Mapping[str, int]]) -> Outcomes:
+    outcomes = {
+        f"q{n}": QuestionOutcome(question=f"q{n}", answers={}, clusters=row, states=dict.fromkeys(row, ""))
+        for n, row in enumerate(rows)
+    }
+    return Outcomes(outcomes=outcomes, estimator="paper")
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_the_papers_estimator_is_its_equations(seed: int) -> None:
+    rows = world(seed)
+    found = estimates_as_published(record_of(rows), NAMES, owners={}, day=DAY).sources
+    expected = published(rows, NAMES)
+    assert {name: source.reliability for name, source in found.items()} == pytest.approx(expected, abs=1e-6)
+
+
+def test_in_the_papers_estimator_owners_have_as_many_votes_as_sources() -> None:
+    rows = [{"a": 0, "b": 0, "c": 0, "d": 1, "e": 1}] * 8
+    owners = {"a": "x", "b": "x", "c": "x"}
+    found = estimates_as_published(record_of(rows), NAMES, owners=owners, day=DAY).sources
+    assert [found[name].reliability for name in NAMES] == [1, 1, 1, 0, 0]
+    assert found["a"].owner == "x"
+    assert not any(source.group for source in found.values())
+
+
+def test_a_calibration_takes_either_estimator_and_keeps_to_it(tmp_path: Path) -> None:
+    index = index_of(tmp_path / "x", {"archive": 0, "museum": 0, "parish": 0, "buzz": 3})
+    calibrate(index, kit(), day=DAY, count=4)
+    ours = index.estimates()
+    calibrate(index, kit(), day=DAY, count=4, estimator="paper")
+    paper = index.estimates()
+    assert paper["archive"].reliability == 1.0
+    assert paper["archive"] != ours["archive"]
+    calibrate(index, kit(), day=DAY, count=4)
+    assert index.estimates() == paper, "the estimator of the last calibration stays"
+    assert read_outcomes(index.path).estimator == "paper"
+    calibrate(index, kit(), day=DAY, count=4, estimator="ours")
+    assert {n: replace(s, updated=DAY) for n, s in index.estimates().items()} == ours
+
+
+def test_another_estimator_is_refused_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    index = index_of(tmp_path / "x", {"archive": 0, "museum": 0})
+    with pytest.raises(InputError, match="choose paper or ours"):
+        calibrate(index, kit(), day=DAY, estimator="theirs")
+    words = ("--index", tmp_path / "x", "--model", "scripted:", "--journal", "none", "--estimator", "mine")
+    done = run(capsys, "calibrate", *words)
+    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+    assert "choose paper or ours" in done.err
