@@ -18,8 +18,6 @@ from disputatio.eval.running.run_log import read_journal
 from disputatio.llm.scripted import Scripted
 from tests.eval.material import material
 
-ALL = ("--set", "ra_rag.selection=all")
-
 
 class Reading(Scripted):
     """Answers with the word that its passages give; judges every answer to be supported."""
@@ -31,9 +29,7 @@ class Reading(Scripted):
 
     def _answer(self, text: str) -> str:
         self.questions.append(text)
-        word = next(
-            (word for word in self.words if word in text.rpartition("<passage")[0] or word in text), ""
-        )
+        word = next((word for word in self.words if word in text), "")
         told: dict[str, Any] = {"answered": "yes", "answer": word, "quote": word}
         return json.dumps(told if word else {"answered": "no", "answer": "I don't know", "quote": ""})
 

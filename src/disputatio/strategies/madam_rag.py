@@ -204,7 +204,7 @@ def _aggregate(
 
     A bound aggregator reads only agents that have an answer, and keeps only answers that an agent gave.
     """
-    if bound and not any(reply.answer for reply in replies):
+    if all(reply.fault for reply in replies) or (bound and not any(reply.answer for reply in replies)):
         return (), "No agent found an answer in its passage."
     reported = [replies[at] for at in order if replies[at].answer or not bound]
     lines = "\n".join(_report(n, reply) for n, reply in enumerate(reported, 1))

@@ -153,7 +153,8 @@ def _is(method: Mapping[str, Any], entrant: Mapping[str, Any]) -> bool:
 
 def _votes_unweighed(entrant: Mapping[str, Any]) -> bool:
     """Whether a strategy is RA-RAG by its estimates, and so nothing of the kind in a run that had none."""
-    return entrant["strategy"] == "ra_rag" and entrant["options"].get("weights", "estimated") == "estimated"
+    weights = entrant["options"].get("weights", "estimated")
+    return bool(entrant["strategy"] == "ra_rag" and weights == "estimated")
 
 
 def _measured(part: TableSource, line: Mapping[str, Any], metric: str, scale: float) -> Cell:
