@@ -223,4 +223,6 @@ def nothing_known(prompt: str) -> str:
         return '{"answered": "no", "answer": "", "quote": ""}'
     if not any(field in prompt for field in ('"explanation"', '"quote"')):
         return '{"answer": "unknown"}'
+    if '"quote"' not in prompt:
+        return '{"answer": "unknown", "explanation": "A script was asked, not a model."}'
     return '{"answer": "unknown", "explanation": "A script was asked, not a model.", "quote": ""}'
