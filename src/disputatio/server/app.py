@@ -14,6 +14,8 @@ from starlette.exceptions import HTTPException
 
 from disputatio import __version__
 from disputatio.errors import DisputatioError
+from disputatio.server.chat import passages
+from disputatio.server.chat import router as completions
 from disputatio.server.faults import Fault
 from disputatio.server.replies import error_response, fault_response
 from disputatio.server.routers import answers, asking, documents, health, jobs, runs, searching, sources
@@ -45,7 +47,8 @@ def create_app(service: Service, *, page: Path = PAGE) -> FastAPI:
     for module in (asking, answers, searching, sources, documents, jobs, runs, health):
         app.include_router(module.router(service))
     app.include_router(health.figures(service))
-    # The OpenAI-compatible router (`disputatio.server.chat`) and MCP (`disputatio.server.mcp`) go here.
+    for door in (completions, passages):
+        app.include_router(door.router(service))
     _mount_page(app, page)
     app.add_exception_handler(DisputatioError, _ours)
     app.add_exception_handler(RequestValidationError, _invalid)

@@ -1,0 +1,201 @@
+"""One completion, whole or in chunks, in the form of OpenAI's protocol."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import time
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import Any
+
+from disputatio.errors import Cancelled, DisputatioError
+from disputatio.events import Event, Found, Read, Round
+from disputatio.rendering.data import json_text
+from disputatio.rendering.wording import count
+from disputatio.server.chat.faults import error_of
+from disputatio.server.chat.inert import inert, inert_quote
+from disputatio.server.chat.requests import ChatBody, Conversation, asking_of
+from disputatio.server.chat.standalone import Standalone, standalone
+from disputatio.server.chat.wording import Wording, beside, pieces, worded
+from disputatio.server.running import Running
+from disputatio.server.service import Service
+from disputatio.types import Answer
+
+_HEARTBEAT = 15.0  # seconds without a chunk after which a comment keeps the connection
+_MOST_SOURCES = 6  # named in a line of progress
+
+
+@dataclass(slots=True, kw_only=True)
+class Chat:
+    """A request for a completion, and the question that it comes to.
+
+    `base` is the address of this server, `client` who shares a turn.
+    """
+
+    service: Service
+    body: ChatBody
+    conversation: Conversation
+    strategy: str | None
+    base: str
+    client: str
+    name: str = field(default_factory=lambda: f"chatcmpl-{secrets.token_hex(12)}")
+    created: int = field(default_factory=lambda: int(time.time()))
+    asked: Standalone | None = None
+    running: Running | None = None
+
+    async def begin(self) -> Running:
+        """Make the question stand alone and ask it; raises what is wrong with it, and `Full`."""
+        model = self.body.disputatio.model if self.body.disputatio else None
+        # What is wrong with the options is said before the model is asked to rewrite the question.
+        self.service.prepare(asking_of(self.body, self.conversation.question, self.strategy))
+        self.asked = await standalone(self.conversation, self.service, model=model, client=self.client)
+        asking = asking_of(self.body, self.asked.question, self.strategy)
+        self.running = self.service.ask(asking, client=self.client)
+        return self.running
+
+    def end(self) -> None:
+        """Stop the question where nobody waits for it any more."""
+        if self.running is not None and not self.running.over:
+            self.running.cancel.cancel()
+
+    # --- whole ----------------------------------------------------------------------------------
+    def completion(self, answer: Answer) -> dict[str, Any]:
+        """The whole completion."""
+        wording = self._wording(answer)
+        message = {
+            "role": "assistant",
+            "content": wording.text,
+            "refusal": None,
+            "annotations": wording.annotations,
+        }
+        choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": "stop"}
+        return {
+            **self._head("chat.completion"),
+            "choices": [choice],
+            "usage": self._usage(answer),
+            "disputatio": self._beside(answer),
+        }
+
+    # --- in chunks ------------------------------------------------------------------------------
+    async def lines(self) -> AsyncGenerator[str, None]:
+        """The lines of a stream of chunks, with a comment where nothing comes for a while."""
+        try:
+            async with aclosing(self._chunks()) as chunks, aclosing(_beating(chunks)) as beats:
+                async for chunk in beats:
+                    yield ": still here\n\n" if chunk is None else f"data: {json_text(chunk)}\n\n"
+            yield "data: [DONE]\n\n"
+        finally:
+            self.end()
+
+    async def _chunks(self) -> AsyncGenerator[dict[str, Any], None]:
+        """The role at once, then what happens, then the answer; or the error that stood in its way."""
+        yield self._chunk({"role": "assistant", "content": ""})
+        try:
+            running = await self.begin()
+            if self.asked is not None and self.asked.rewriting == "done":
+                yield self._chunk({"reasoning_content": f"Asked: {inert(self.asked.question)}\n"})
+            async with aclosing(running.follow()) as events:
+                async for told in events:
+                    if told.event is not None and (line := progress(told.event)):
+                        yield self._chunk({"reasoning_content": f"{line}\n"})
+            if running.answer is None:
+                raise running.error or Cancelled()
+        except DisputatioError as error:
+            _, body = error_of(error)
+            yield body
+            return
+        answer = running.answer
+        wording = self._wording(answer)
+        for piece in pieces(wording.text):
+            yield self._chunk({"content": piece})
+        if wording.annotations:
+            yield self._chunk({"annotations": wording.annotations})
+        yield {**self._chunk({}, finish_reason="stop"), "disputatio": self._beside(answer)}
+        if self.body.stream_options is not None and self.body.stream_options.include_usage:
+            yield {**self._head("chat.completion.chunk"), "choices": [], "usage": self._usage(answer)}
+
+    def _chunk(self, delta: dict[str, Any], finish_reason: str | None = None) -> dict[str, Any]:
+        choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish_reason}
+        return {**self._head("chat.completion.chunk"), "choices": [choice]}
+
+    def _head(self, kind: str) -> dict[str, Any]:
+        return {"id": self.name, "object": kind, "created": self.created, "model": self.body.model}
+
+    # --- parts of both --------------------------------------------------------------------------
+    def _wording(self, answer: Answer) -> Wording:
+        options = self.body.disputatio
+        return worded(
+            answer,
+            self._address,
+            full=options is None or options.text == "full",
+            note=self.asked.note if self.asked else "",
+        )
+
+    def _address(self, passage: str) -> str:
+        """The address of a passage on this server, as it was when it was read for this answer."""
+        answer = self.running.id if self.running else ""
+        return f"{self.base}passages/{passage}?answer={answer}"
+
+    def _beside(self, answer: Answer) -> dict[str, Any]:
+        answer_id = self.running.id if self.running else ""
+        return beside(
+            answer,
+            id=answer_id,
+            url=f"{self.base}api/answers/{answer_id}",
+            asked=self.conversation.question,
+            rewriting=self.asked.rewriting if self.asked else "first",
+        )
+
+    def _usage(self, answer: Answer) -> dict[str, Any]:
+        """What answer and rewriting cost, in OpenAI's terms."""
+        spent = [answer.usage, *([self.asked.usage] if self.asked else [])]
+        read = sum(usage.prompt_tokens for usage in spent)
+        written = sum(usage.completion_tokens for usage in spent)
+        return {
+            "prompt_tokens": read,
+            "completion_tokens": written,
+            "total_tokens": read + written,
+            "prompt_tokens_details": {"cached_tokens": sum(usage.cached_tokens for usage in spent)},
+        }
+
+
+def progress(event: Event) -> str:
+    """A line on what has happened, for clients that show a model's reasoning; empty for what says little."""
+    if isinstance(event, Found):
+        names = [inert_quote(name, 80) for name in dict.fromkeys(event.sources) if name]
+        more = f" and {len(names) - _MOST_SOURCES} more" if len(names) > _MOST_SOURCES else ""
+        of = f" of {', '.join(names[:_MOST_SOURCES])}{more}" if names else ""
+        return f"Found {count(len(event.passages), 'passage')}{of}."
+    if isinstance(event, Read) and event.call == event.calls:
+        return f"{inert_quote(event.role, 40)}: {count(event.calls, 'call')} done."
+    if isinstance(event, Round):
+        return f"Round {event.number} is over."
+    return ""
+
+
+async def _beating(chunks: AsyncIterator[dict[str, Any]]) -> AsyncGenerator[dict[str, Any] | None, None]:
+    """The chunks as they come, and None where none comes for a while."""
+    following: asyncio.Task[dict[str, Any]] | None = None
+    try:
+        while True:
+            following = following or asyncio.ensure_future(_next(chunks))
+            done, _ = await asyncio.wait({following}, timeout=_HEARTBEAT)
+            if not done:
+                yield None
+                continue
+            try:
+                chunk = following.result()
+            except StopAsyncIteration:
+                return
+            following = None
+            yield chunk
+    finally:
+        if following is not None and not following.done():
+            following.cancel()
+            await asyncio.wait({following})
+
+
+async def _next(chunks: AsyncIterator[dict[str, Any]]) -> dict[str, Any]:
+    return await anext(chunks)

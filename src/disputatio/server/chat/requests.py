@@ -1,0 +1,136 @@
+"""What a chat client sends, and the question in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from disputatio.agents.follow_up import Turn
+from disputatio.errors import InputError
+from disputatio.pipeline import LONGEST_QUESTION
+from disputatio.server.service import Asking
+from disputatio.server.shapes import Name
+
+_MOST_MESSAGES = 1_000
+_TEXTS = ("text", "input_text", "output_text")
+
+
+class Message(BaseModel):
+    """One message of a chat; what is not a text of a user or an assistant is not read."""
+
+    model_config = ConfigDict(extra="allow")
+
+    role: str = Field(max_length=40)
+    content: str | list[dict[str, Any]] | None = None
+
+
+class StreamOptions(BaseModel):
+    """Whether the last chunk of a stream says what the answer cost."""
+
+    model_config = ConfigDict(extra="allow")
+
+    include_usage: bool = False
+
+
+class AskOptions(BaseModel):
+    """How the question is to be answered: what `/api/ask` takes but question and strategy, and `text`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    text: Literal["full", "answer"] = Field(
+        "full", description="the answer with the other positions and the quotes, or the answer alone"
+    )
+    model: Name | None = Field(None, description="the language model, one that GET /api/ready lists")
+    options: dict[str, Any] = Field(default_factory=dict, description="the strategy's options")
+    expect: Literal["auto", "one", "several"] | None = Field(None, description="how many answers are right")
+    sources: list[Name] | None = Field(None, max_length=200, description="read these sources only")
+    after: Name | None = Field(None, description="only passages dated on or after")
+    before: Name | None = Field(None, description="only passages dated on or before")
+    passages: list[dict[str, Any]] | None = Field(
+        None, max_length=200, description="read these in place of the index: text, source, title, url, date"
+    )
+    verify: bool = Field(True, description="have every citation judged")
+    strict: bool = Field(False, description="drop claims that their quotes do not support")
+    calls: int | None = Field(None, ge=1, description="the most model calls")
+    tokens: int | None = Field(None, ge=1, description="the most tokens, read and written")
+    seconds: float | None = Field(None, gt=0, description="the most seconds, once its turn has come")
+
+
+class ChatBody(BaseModel):
+    """A request for a completion. What has no meaning here (temperature, penalties) is taken and not used."""
+
+    model_config = ConfigDict(extra="allow")
+
+    model: str = Field(max_length=300)
+    messages: Annotated[list[Message], Field(min_length=1, max_length=_MOST_MESSAGES)]
+    stream: bool | None = None
+    stream_options: StreamOptions | None = None
+    n: int | None = None
+    tool_choice: Any = None
+    response_format: dict[str, Any] | None = None
+    logprobs: bool | None = None
+    disputatio: AskOptions | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conversation:
+    """A question, and the turns before it, the oldest first."""
+
+    question: str
+    earlier: tuple[Turn, ...] = ()
+
+
+def check_supported(body: ChatBody) -> None:
+    """Raise `InputError` for what a client relies on and this server cannot do."""
+    if body.n not in (None, 1):
+        raise InputError("n: there is one answer to a question; leave n out")
+    if isinstance(body.tool_choice, dict) or body.tool_choice == "required":
+        raise InputError("tool_choice: no tools are called here; leave it out")
+    if body.response_format and body.response_format.get("type") not in (None, "text"):
+        raise InputError("response_format: the reply is text; its `disputatio` object has the answer as JSON")
+    if body.logprobs:
+        raise InputError("logprobs: an answer has none; its `disputatio` object has those of positions")
+
+
+def conversation_of(messages: list[Message]) -> Conversation:
+    """The last question of a chat, and what was said before; raises `InputError` where there is none.
+
+    >>> conversation_of([Message(role="user", content=[{"type": "text", "text": "Who?"}])]).question
+    'Who?'
+    """
+    turns = [
+        Turn(role="user" if message.role == "user" else "assistant", text=text)
+        for number, message in enumerate(messages)
+        if message.role in ("user", "assistant") and (text := _text(message, number)).strip()
+    ]
+    if not turns or turns[-1].role != "user" or messages[-1].role != "user":
+        raise InputError("messages: the last one is to be a question of the user's, as text")
+    *earlier, last = turns
+    if len(last.text) > LONGEST_QUESTION:
+        raise InputError(f"messages: the question has more than {LONGEST_QUESTION:,} characters")
+    return Conversation(question=last.text.strip(), earlier=tuple(earlier))
+
+
+def asking_of(body: ChatBody, question: str, strategy: str | None) -> Asking:
+    """The question with the options of the request."""
+    options = body.disputatio or AskOptions()  # type: ignore[call-arg]  # every field has a default
+    fields = {name: getattr(options, name) for name in AskOptions.model_fields if name != "text"}
+    for name in ("sources", "passages"):
+        fields[name] = None if fields[name] is None else tuple(fields[name])
+    return Asking(question=question, strategy=strategy, **fields)
+
+
+def _text(message: Message, number: int) -> str:
+    """The text of a message; raises `InputError` for a user's message with something else in it."""
+    if message.content is None or isinstance(message.content, str):
+        return message.content or ""
+    texts = []
+    for part in message.content:
+        if part.get("type") in _TEXTS and isinstance(part.get("text"), str):
+            texts.append(part["text"])
+        elif message.role == "user":
+            kind = str(part.get("type"))[:40]
+            raise InputError(f"messages.{number}: {kind!r} is not read here: write the question as text")
+    return "\n".join(texts)

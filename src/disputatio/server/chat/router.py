@@ -1,0 +1,84 @@
+"""`/v1`: models and chat completions, as OpenAI's clients ask for them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import StreamingResponse
+
+from disputatio.errors import UnknownName
+from disputatio.pipeline import strategy_names
+from disputatio.server.chat.completion import Chat
+from disputatio.server.chat.faults import OpenAIRoute
+from disputatio.server.chat.requests import ChatBody, check_supported, conversation_of
+from disputatio.server.replies import json_response, unless_gone
+from disputatio.server.service import Service
+
+NAME = "disputatio"  # the model that stands for the server's own strategy
+_CLIENT_GONE = 499  # nobody reads it
+_CREATED = 1_735_689_600  # clients want a time; a strategy has none that means anything
+
+
+def router(service: Service) -> APIRouter:
+    """The router over a service."""
+    routes = APIRouter(prefix="/v1", tags=["chat"], route_class=OpenAIRoute)
+
+    @routes.get("/models", operation_id="models", summary="Strategies, as models")
+    async def models() -> Response:
+        return json_response({"object": "list", "data": [_model(name) for name in model_names()]})
+
+    @routes.get("/models/{name:path}", operation_id="model", summary="One of them")
+    async def model(name: str) -> Response:
+        strategy_of(name)
+        return json_response(_model(name))
+
+    @routes.post(
+        "/chat/completions",
+        operation_id="complete",
+        summary="Answer the last question of a chat",
+        response_model=None,
+    )
+    async def complete(body: ChatBody, request: Request) -> Response:
+        check_supported(body)
+        chat = Chat(
+            service=service,
+            body=body,
+            conversation=conversation_of(body.messages),
+            strategy=strategy_of(body.model),
+            base=str(request.base_url),
+            client=request.client.host if request.client else "",
+        )
+        if body.stream:
+            service.turns.check(chat.client)  # what is full says so by its status
+            return StreamingResponse(
+                chat.lines(),
+                media_type="text/event-stream",
+                headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
+            )
+        running = await chat.begin()
+        try:
+            answer = await unless_gone(request, running)
+        finally:
+            chat.end()
+        if answer is None:
+            return Response(status_code=_CLIENT_GONE)
+        return json_response(chat.completion(answer))
+
+    return routes
+
+
+def model_names() -> list[str]:
+    """The names under which strategies are models; the first is the server's own."""
+    return [NAME, *(f"{NAME}/{name}" for name in strategy_names())]
+
+
+def strategy_of(model: str) -> str | None:
+    """The strategy that a model stands for, None for the server's own; raises `UnknownName`."""
+    if model not in model_names():
+        raise UnknownName("model", model, model_names(), command="client.models.list()")
+    return model.partition("/")[2] or None
+
+
+def _model(name: str) -> dict[str, Any]:
+    return {"id": name, "object": "model", "created": _CREATED, "owned_by": NAME}
