@@ -8,11 +8,29 @@ from typing import Any
 from fastapi import Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
+from pydantic import BaseModel
 
 from disputatio.errors import DisputatioError, LLMError, ReplyError, UnknownName
 from disputatio.server.faults import Fault, fault_of
 from disputatio.server.replies import json_response
 
+
+class ChatError(BaseModel):
+    """Why something could not be done, in OpenAI's form."""
+
+    message: str
+    type: str
+    param: str | None
+    code: str | None
+
+
+class ChatFault(BaseModel):
+    """The body of every response of `/v1` that is no success."""
+
+    error: ChatError
+
+
+CHAT_FAULTS: dict[int | str, dict[str, Any]] = {"default": {"model": ChatFault, "description": "a fault"}}
 _TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
 
 

@@ -10,7 +10,7 @@ from fastapi.responses import StreamingResponse
 from disputatio.errors import UnknownName
 from disputatio.pipeline import strategy_names
 from disputatio.server.chat.completion import Chat
-from disputatio.server.chat.faults import OpenAIRoute
+from disputatio.server.chat.faults import CHAT_FAULTS, OpenAIRoute
 from disputatio.server.chat.requests import ChatBody, check_supported, conversation_of
 from disputatio.server.replies import json_response, unless_gone
 from disputatio.server.service import Service
@@ -22,7 +22,7 @@ _CREATED = 1_735_689_600  # clients want a time; a strategy has none that means 
 
 def router(service: Service) -> APIRouter:
     """The router over a service."""
-    routes = APIRouter(prefix="/v1", tags=["chat"], route_class=OpenAIRoute)
+    routes = APIRouter(prefix="/v1", tags=["chat"], route_class=OpenAIRoute, responses=CHAT_FAULTS)
 
     @routes.get("/models", operation_id="models", summary="Strategies, as models")
     async def models() -> Response:
