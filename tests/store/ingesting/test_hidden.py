@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from disputatio.store.ingesting.hidden import clean, cleaned, remove_hidden
+from disputatio.store.ingesting.hidden import clean, cleaned
 from disputatio.store.ingesting.parsers.plain_text import plain_text
 from disputatio.store.ingesting.readers import Document, read_all
+from disputatio.store.ingesting.visibility.web_page import remove_hidden
 from tests.store import files
 
 _RUN = "<w:p><w:r><w:t>Seen.</w:t></w:r><w:r><w:rPr>{}</w:rPr><w:t>Unseen.</w:t></w:r></w:p>"

@@ -27,14 +27,14 @@ LARGEST_BOOK = 268_435_456  # bytes of one whose pictures are skipped: PDF, DOCX
 
 # Kind -> its module here, and the packages that it needs.
 KINDS: Mapping[str, tuple[str, tuple[str, ...]]] = {
-    "html": ("web", ("lxml", "trafilatura")),
-    "markdown": ("markdown", ("lxml", "markdown_it")),
-    "pdf": ("pdf", ("pypdf",)),
-    "docx": ("word", ("docx", "lxml")),
-    "pptx": ("slides", ("pptx", "lxml")),
-    "xlsx": ("sheets", ("python_calamine", "lxml")),
-    "epub": ("book", ("lxml",)),
-    "eml": ("mail", ("lxml",)),
+    "html": ("web", ("lxml", "trafilatura", "tinycss2", "cssselect2")),
+    "markdown": ("markdown", ("lxml", "markdown_it", "tinycss2", "cssselect2")),
+    "pdf": ("pdf", ("pypdf", "tinycss2")),
+    "docx": ("word", ("docx", "lxml", "tinycss2")),
+    "pptx": ("slides", ("pptx", "lxml", "tinycss2")),
+    "xlsx": ("sheets", ("python_calamine", "lxml", "tinycss2")),
+    "epub": ("book", ("lxml", "tinycss2", "cssselect2")),
+    "eml": ("mail", ("lxml", "tinycss2", "cssselect2")),
     "parquet": ("columns", ("pyarrow",)),
     "csv": ("table", ()),
     "jsonl": ("table", ()),

@@ -1,20 +1,17 @@
-"""PDF: the text page by page, with where each page begins; text drawn without ink removed."""
+"""PDF: the text page by page, with where each page begins; what a reader would not see removed."""
 
 from __future__ import annotations
 
 import datetime
-import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from disputatio.store.ingesting.hidden import cleaned
 from disputatio.store.ingesting.parsers import LARGEST_TEXT, ParsedPart, Refused
+from disputatio.store.ingesting.visibility.pdf_page import SHOWING, Box, Follower
 
 if TYPE_CHECKING:
     from pypdf import PageObject, PdfReader
-
-_RENDERING = re.compile(rb"\b[37]\s+Tr\b")
-_SHOWING = (b"Tj", b"TJ", b"'", b'"')
 
 
 def parse(file: BinaryIO) -> Iterator[ParsedPart]:
@@ -30,9 +27,10 @@ def parse(file: BinaryIO) -> Iterator[ParsedPart]:
         raise Refused(f"is encrypted in a way that is not read here ({error}): unlock it first") from error
     texts: list[str] = []
     starts: list[int] = []
+    layers = _layers_off(reader)
     at = hidden = 0
     for page in reader.pages:
-        words, unseen = _page(page, reader)
+        words, unseen = _page(page, layers)
         text, removed = cleaned(words)
         text = text.strip()
         # A page without words begins where the next one does: offsets never go back.
@@ -49,38 +47,54 @@ def parse(file: BinaryIO) -> Iterator[ParsedPart]:
     yield {"document": {"text": text, **_about(reader)}, "hidden": hidden, "pages": starts}
 
 
-def _page(page: PageObject, reader: PdfReader) -> tuple[str, int]:
-    """The text of a page that is drawn with ink, and the number of characters that is not.
-
-    Text without ink over a picture is what OCR lays over a scan: the picture shows it, so it stays.
-    """
-    words = page.extract_text()
-    contents = page.get_contents()
-    if contents is None or not _RENDERING.search(contents.get_data()) or _has_picture(page):
+def _page(page: PageObject, layers: frozenset[int]) -> tuple[str, int]:
+    """The text of a page that a reader would see, and the number of characters that none would."""
+    follower = Follower(
+        page=_sides(page), resources=page.get("/Resources", {}).get_object(), switched_off=layers
+    )
+    words = page.extract_text(
+        visitor_operand_before=lambda operator, operands, _, __: follower.see(operator, operands),
+        visitor_operand_after=lambda operator, *_: follower.leave(operator),
+    )
+    hidden = follower.finish()
+    if not hidden:
         return words, 0
-    from pypdf.generic import ContentStream, NameObject
+    number = 0
 
-    stream = ContentStream(contents, reader)
-    visible, modes = [], [0]
-    for operands, operator in stream.operations:
-        if operator == b"q":
-            modes.append(modes[-1])
-        elif operator == b"Q" and len(modes) > 1:
-            modes.pop()
-        elif operator == b"Tr" and operands:
-            modes[-1] = int(operands[0])
-        if not (operator in _SHOWING and modes[-1] in (3, 7)):
-            visible.append((operands, operator))
-    stream.operations = visible
-    page[NameObject("/Contents")] = stream
-    seen = page.extract_text()
+    def blank(operator: bytes, operands: list[Any], *_: object) -> None:
+        nonlocal number
+        if operator in SHOWING:
+            if number in hidden and operands:
+                operands[-1] = type(operands[-1])()
+            number += 1
+
+    seen = page.extract_text(visitor_operand_before=blank)
     return seen, max(0, len("".join(words.split())) - len("".join(seen.split())))
 
 
-def _has_picture(page: PageObject) -> bool:
-    resources = page.get("/Resources")
-    drawn = resources.get_object().get("/XObject") if resources is not None else None
-    return bool(drawn is not None and drawn.get_object())
+def _sides(page: PageObject) -> Box:
+    """The part of the page that is shown: its crop within its paper."""
+    crop, paper = page.cropbox, page.mediabox
+    return (
+        max(float(crop.left), float(paper.left)),
+        max(float(crop.bottom), float(paper.bottom)),
+        min(float(crop.right), float(paper.right)),
+        min(float(crop.top), float(paper.top)),
+    )
+
+
+def _layers_off(reader: PdfReader) -> frozenset[int]:
+    """The objects of the layers that a viewer does not show at first."""
+    try:
+        layers: Any = reader.root_object["/OCProperties"].get_object()
+        settings = layers["/D"].get_object()
+        off = [layer.idnum for layer in settings.get("/OFF", ())]
+        if settings.get("/BaseState") == "/OFF":
+            on = {layer.idnum for layer in settings.get("/ON", ())}
+            off += [layer.idnum for layer in layers["/OCGs"] if layer.idnum not in on]
+    except (KeyError, AttributeError, TypeError):
+        return frozenset()
+    return frozenset(off)
 
 
 def _about(reader: PdfReader) -> dict[str, str]:

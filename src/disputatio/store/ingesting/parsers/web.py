@@ -6,11 +6,12 @@ import re
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
-from disputatio.store.ingesting.hidden import remove_hidden
 from disputatio.store.ingesting.parsers import LARGEST_FILE, ParsedPart, Refused
 from disputatio.store.ingesting.parsers.page_date import stated_date
 from disputatio.store.ingesting.parsers.plain_text import plain_text
 from disputatio.store.ingesting.rows import decoded
+from disputatio.store.ingesting.visibility.selectors import TooMuch
+from disputatio.store.ingesting.visibility.web_page import remove_hidden
 
 _CHARSET = re.compile(rb"(?:charset|encoding)\s*=\s*[\"']?([\w.:-]{2,40})", re.IGNORECASE)
 _SHORT = 250  # characters of main text, below which the whole page counts
@@ -46,7 +47,8 @@ def parse(file: BinaryIO) -> Iterator[ParsedPart]:
 def visible_tree(raw: bytes, charset: str | None = None) -> tuple[Any, int]:
     """The tree of a page, its hidden parts taken out, and how many characters went with them.
 
-    Raises `Refused` for a page that nests deeper than any page has to, or has nothing in it.
+    Raises `Refused` for a page that nests deeper than any page has to, has nothing in it, or has style
+    sheets that are too much to apply.
     """
     import lxml.html
     from lxml import etree
@@ -65,7 +67,10 @@ def visible_tree(raw: bytes, charset: str | None = None) -> tuple[Any, int]:
         raise Refused("has no text") from error
     if any("Excessive depth" in error.message for error in strict.error_log):
         raise Refused("nests elements too deeply to be read whole")  # what lies deeper was dropped
-    return tree, remove_hidden(tree)
+    try:
+        return tree, remove_hidden(tree)
+    except TooMuch as error:
+        raise Refused("has style sheets that take too long to be applied") from error
 
 
 def _canonical(tree: Any) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from disputatio.store.ingesting.parsers import LARGEST_BOOK, LARGEST_TEXT, ParsedPart, Refused
+from disputatio.store.ingesting.visibility.colours import WHITE, colour_of, is_lost
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
@@ -118,7 +119,7 @@ class _Shown:
         return "".join(out)
 
     def _vanishes(self, marks: Any, *, in_table: bool) -> bool:
-        """Whether a run is marked hidden, is a point high or less, or is white on the white page.
+        """Whether a run is marked hidden, is a point high or less, or has the colour of the white page.
 
         The cells of tables have grounds of their own, so white says nothing there.
         """
@@ -130,7 +131,8 @@ class _Shown:
         if size.isdecimal() and int(size) <= 2:  # half points
             return True
         ground = marks.find(_W + "shd") is not None or marks.find(_W + "highlight") is not None
-        return _value(marks.find(_W + "color")).upper() == "FFFFFF" and not in_table and not ground
+        ink = colour_of(f"#{_value(marks.find(_W + 'color'))}")
+        return ink is not None and is_lost(ink, WHITE) and not in_table and not ground
 
 
 def _value(element: Any) -> str:
