@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick check bench peers train lock setup clean
+.PHONY: help demo test quick check page bench peers train lock setup clean
 
 PYTHON ?= python3
 export PYTHON
@@ -32,6 +32,9 @@ check: setup ## lint, format and types
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 
+page: setup ## build the page that `disputatio serve` shows at / (takes Node 20.19 or newer; wheels bring it built)
+	@$(BIN)/python scripts/build_page.py
+
 bench: setup ## list the measurements; run one with RUN=its name and ARGS="its options"
 	@$(BIN)/python scripts/measurements.py $(RUN) $(ARGS)
 
@@ -50,5 +53,5 @@ lock: setup ## remake requirements.lock from pyproject.toml; UPGRADE=1 takes new
 		echo "requirements.lock names an address or a path: not fit to be committed" >&2; exit 1; fi
 
 clean: ## remove the environment, caches and what the demo wrote
-	rm -rf .venv .venv-peers .mypy_cache .ruff_cache .pytest_cache .hypothesis .disputatio out dist
+	rm -rf page/node_modules src/disputatio/server/page .venv .venv-peers .mypy_cache .ruff_cache .pytest_cache .hypothesis .disputatio out dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

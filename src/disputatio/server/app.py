@@ -9,7 +9,6 @@ from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
 
 from disputatio import __version__
@@ -17,6 +16,7 @@ from disputatio.errors import DisputatioError
 from disputatio.server.chat import passages
 from disputatio.server.chat import router as completions
 from disputatio.server.faults import Fault
+from disputatio.server.page_files import PageFiles
 from disputatio.server.replies import error_response, fault_response
 from disputatio.server.routers import answers, asking, documents, health, jobs, runs, searching, sources
 from disputatio.server.service import Service
@@ -74,7 +74,7 @@ def _describe_events(app: FastAPI) -> None:
 def _mount_page(app: FastAPI, page: Path) -> None:
     """The page's own files at `/`, where it was built."""
     if (page / "index.html").is_file():
-        app.mount("/", StaticFiles(directory=page, html=True), name="page")
+        app.mount("/", PageFiles(directory=page, html=True), name="page")
 
 
 async def _ours(_: Request, error: Exception) -> Response:

@@ -1,0 +1,124 @@
+/** A position: its verdict, how likely, why, and who bears witness. */
+import { useState } from "react";
+
+import type { Answer, Position } from "../api/types";
+import { brackets, ownerOf, witnesses, type Witness } from "../model/evidence";
+import { named } from "../model/text";
+import { t } from "../texts";
+import { Doc, Marked } from "../ui/Doc";
+import { Interval, Share, VerdictMark } from "../ui/marks";
+import type { Steering } from "./steering";
+
+const FIRST = 6; // witnesses that are shown before they have to be asked for
+
+export function PositionColumn({ answer, position, number, steering }: {
+  answer: Answer; position: Position; number: number; steering: Steering;
+}) {
+  const [all, setAll] = useState(false);
+  const heard = witnesses(answer, position);
+  const grouped = brackets(position, heard);
+  const moved = Object.entries(position.moved).filter(([, value]) => value !== 0);
+  let left = all ? Infinity : FIRST;
+  return (
+    <article
+      className={`position ${position.verdict}`} id={`position-${number}`} tabIndex={-1}
+      ref={(element) => { element?.style.setProperty("--weight", String(Math.min(4, Math.max(1, position.weight)))); }}
+      aria-label={`${t.verdicts[position.verdict]}: ${named(position.answer).slice(0, 200)}`}
+    >
+      <header>
+        <p className="position-verdict"><VerdictMark verdict={position.verdict} />{t.verdicts[position.verdict]}
+          <kbd className="position-number" aria-hidden="true">{number}</kbd></p>
+        <h3 className="position-answer"><Doc text={position.answer} most={400} /></h3>
+        {position.subject && <p className="position-subject"><Doc text={position.subject} most={160} /></p>}
+        {position.aliases.length > 0 && (
+          <p className="position-subject">{t.answer.aliases} {position.aliases.slice(0, 4).map((alias, i) => (
+            <span key={i}>{i > 0 && ", "}<Doc text={alias} most={80} /></span>))}</p>
+        )}
+        {position.probability !== null && (
+          <div className="position-likely"><Share value={position.probability} />
+            <span>{t.answer.likely(position.probability)}</span>
+            <span className="quiet">{t.answer.weight(position.weight)}</span></div>
+        )}
+        <p className="position-reason"><Doc text={position.reason} most={500} /></p>
+        {moved.length > 0 && (
+          <p className="position-moved">{moved.map(([step, value]) => (
+            <span key={step}>{t.answer.moved[step] ?? step} {value > 0 ? "+" : "−"}{Math.abs(value).toFixed(1)}</span>))}</p>
+        )}
+      </header>
+      {heard.length === 0 && <p className="quiet">{t.answer.noWitness}</p>}
+      <div className="witnesses">
+        {grouped.brackets.map((bracket, i) => {
+          const shown = bracket.witnesses.slice(0, Math.max(0, left));
+          left -= shown.length;
+          if (!shown.length) return null;
+          const cards = shown.map((witness) => (
+            <WitnessCard key={witness.passage.id} witness={witness} steering={steering} />
+          ));
+          return bracket.together ? (
+            <div className="bracket" key={i} role="group"
+              aria-label={t.answer.copies(bracket.witnesses.length, bracketVotes(grouped.votes, grouped.brackets.length))}>
+              <p className="bracket-label">
+                {t.answer.copies(bracket.witnesses.length, bracketVotes(grouped.votes, grouped.brackets.length))}
+              </p>
+              {cards}
+            </div>
+          ) : cards;
+        })}
+      </div>
+      {!all && heard.length > FIRST && (
+        <button type="button" className="button quiet-button" onClick={() => setAll(true)}>
+          {t.answer.showWitness(heard.length - FIRST)}
+        </button>
+      )}
+    </article>
+  );
+}
+
+/** A bracket has one vote, unless it had to hold all witnesses of more. */
+function bracketVotes(votes: number, count: number): number {
+  return count === 1 ? Math.max(1, votes) : 1;
+}
+
+function WitnessCard({ witness, steering }: { witness: Witness; steering: Steering }) {
+  const { passage, source, citation, span } = witness;
+  const name = passage.source || passage.id;
+  const pinned = steering.whatIf.pinned.includes(passage.source);
+  const open = steering.open?.passage === passage.id;
+  const owner = passage.owner || source?.owner || "";
+  return (
+    <section className={open ? "witness open" : "witness"} aria-label={named(name)} data-passage={passage.id}>
+      <div className="witness-head">
+        <span className="witness-source"><Doc text={name} most={80} /></span>
+        <span className="witness-acts">
+          {passage.source && steering.steer && (
+            <>
+              <button type="button" className="act" title={t.answer.muteWhat(named(name))}
+                aria-label={t.answer.muteWhat(named(name))} onClick={() => steering.mute(passage.source)}>{t.answer.mute}</button>
+              <button type="button" className="act" aria-pressed={pinned} title={t.answer.pinWhat(named(name))}
+                aria-label={t.answer.pinWhat(named(name))} onClick={() => steering.pin(passage.source)}>{t.answer.pin}</button>
+            </>
+          )}
+        </span>
+      </div>
+      <div className="witness-facts">
+        {source && source.reliability !== null && <Interval source={source} />}
+        {owner && owner !== passage.source && <span><Doc text={ownerOf({ ...passage, owner })} most={60} /></span>}
+        <span>{passage.date ? <Doc text={passage.date} most={40} /> : t.answer.undated}
+          {passage.date && passage.date_origin && <span className="quiet"> {t.answer.dateOrigin[passage.date_origin]}</span>}</span>
+        {passage.page && <span><Doc text={t.passage.page(passage.page)} most={40} /></span>}
+      </div>
+      <button
+        type="button" className="quote" aria-expanded={open} data-quote={passage.id}
+        aria-label={citation ? t.answer.cite(citation.n, named(name)) : t.answer.quoteOf(named(name))}
+        onClick={() => steering.show(passage.id, citation?.n ?? 0)}
+      >
+        {span ? <Marked text={passage.text} span={span} around={48} /> : <Doc text={passage.text} most={180} />}
+      </button>
+      {citation && (
+        <p className={`citation ${citation.verdict}`}>
+          <span className="cite-mark" aria-hidden="true">{citation.n}</span>{t.answer.citation[citation.verdict]}
+        </p>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,107 @@
+/** Who is heard: mute or pin a source or an owner, or a range of dates, and see what changes. */
+import type { Answer, Passage } from "../api/types";
+import { heard, ownerOf, sourceOf } from "../model/evidence";
+import { named } from "../model/text";
+import { AS_IT_WAS, changes, isHeard, isSet, toggled, type WhatIf } from "../model/whatif";
+import { t } from "../texts";
+import { Doc } from "../ui/Doc";
+import { Interval } from "../ui/marks";
+
+interface Props {
+  /** The answer as it was given. */
+  answer: Answer;
+  /** What it is without those that are not heard; null while it is being decided, or where it cannot be. */
+  decided: Answer | null;
+  whatIf: WhatIf;
+  mustAsk: string;
+  busy: boolean;
+  onChange: (whatIf: WhatIf) => void;
+  onAskAgain: (() => void) | null;
+}
+
+export function WhatIfBar({ answer, decided, whatIf, mustAsk, busy, onChange, onAskAgain }: Props) {
+  const passages = heard(answer);
+  const sources = grouped(passages, (passage) => passage.source);
+  const owners = grouped(passages, ownerOf).filter(([owner, theirs]) => theirs.some((each) => each.source !== owner));
+  const days = passages.map((passage) => passage.date.slice(0, 10)).filter(Boolean).sort();
+  if (!sources.length) return null;
+  const left = passages.filter((passage) => isHeard(whatIf, passage));
+  return (
+    <section className="what-if" aria-labelledby="what-if-title">
+      <div className="what-if-head">
+        <h2 id="what-if-title" className="section-title">{t.whatIf.title}</h2>
+        <p className="hint">{t.whatIf.hint}</p>
+        {isSet(whatIf) && (
+          <button type="button" className="button quiet-button" onClick={() => onChange(AS_IT_WAS)}>{t.whatIf.reset}</button>
+        )}
+      </div>
+      <ul className="voices">
+        {sources.map(([name, theirs]) => {
+          const silent = theirs.every((passage) => !isHeard(whatIf, passage));
+          const muted = whatIf.muted.includes(name);
+          const pinned = whatIf.pinned.includes(name);
+          const source = sourceOf(answer, name);
+          return (
+            <li key={name} className={silent ? "voice silent" : "voice"} data-source={named(name)}>
+              <span className="voice-name"><Doc text={name} most={48} />
+                {theirs.length > 1 && <span className="quiet"> ×{theirs.length}</span>}
+                {muted && <span className="state"> {t.whatIf.muted}</span>}{pinned && <span className="state"> {t.whatIf.pinned}</span>}</span>
+              {source && source.reliability !== null && <Interval source={source} width={64} />}
+              <span className="voice-acts">
+                <button type="button" className="act" aria-pressed={muted} aria-label={t.answer.muteWhat(named(name))}
+                  onClick={() => onChange({ ...whatIf, muted: toggled(whatIf.muted, name) })}>{muted ? t.answer.unmute : t.answer.mute}</button>
+                <button type="button" className="act" aria-pressed={pinned} aria-label={t.answer.pinWhat(named(name))}
+                  onClick={() => onChange({ ...whatIf, pinned: toggled(whatIf.pinned, name) })}>{pinned ? t.answer.unpin : t.answer.pin}</button>
+              </span>
+            </li>
+          );
+        })}
+      </ul>
+      <div className="what-if-more">
+        {owners.map(([owner, theirs]) => (
+          <button type="button" key={owner} className="act" aria-pressed={whatIf.owners.includes(owner)}
+            onClick={() => onChange({ ...whatIf, owners: toggled(whatIf.owners, owner) })}>
+            {t.whatIf.muteOwner} <Doc text={owner} most={48} /> <span className="quiet">×{theirs.length}</span>
+          </button>
+        ))}
+        {days.length > 1 && days[0] !== days.at(-1) && (
+          <>
+            <label className="field"><span className="field-label">{t.whatIf.after}</span>
+              <input type="date" className="field-input" value={whatIf.after}
+                onChange={(event) => onChange({ ...whatIf, after: event.target.value })} /></label>
+            <label className="field"><span className="field-label">{t.whatIf.before}</span>
+              <input type="date" className="field-input" value={whatIf.before}
+                onChange={(event) => onChange({ ...whatIf, before: event.target.value })} /></label>
+          </>
+        )}
+      </div>
+      <div role="status" aria-live="polite">
+        {isSet(whatIf) && (
+          <div className="what-changed" data-busy={busy}>
+            <p className="quiet">{t.whatIf.left(left.length, passages.length)}</p>
+            {busy && <p>{t.whatIf.busy}</p>}
+            {!busy && decided && changes(answer, decided).map((each, i) => (
+              <p key={i} className="change-line"><bdi dir="auto">{named(t.whatIf.change(each)).slice(0, 600)}</bdi></p>
+            ))}
+            {!busy && decided && decided.assumed.length > 0 && <p className="quiet">{t.whatIf.assumed(decided.assumed)}</p>}
+            {mustAsk && <p>{t.whatIf.mustAsk} <span className="quiet"><Doc text={mustAsk} most={300} /></span></p>}
+            {!busy && onAskAgain && (mustAsk || (decided?.assumed.length ?? 0) > 0) && (
+              left.length
+                ? <button type="button" className="button" onClick={onAskAgain}>{t.whatIf.askAgain}</button>
+                : <p>{t.whatIf.nobody}</p>
+            )}
+          </div>
+        )}
+      </div>
+    </section>
+  );
+}
+
+function grouped(passages: readonly Passage[], nameOf: (passage: Passage) => string): [string, Passage[]][] {
+  const groups = new Map<string, Passage[]>();
+  for (const passage of passages) {
+    const name = nameOf(passage);
+    if (name) groups.set(name, [...(groups.get(name) ?? []), passage]);
+  }
+  return [...groups].sort((a, b) => b[1].length - a[1].length || a[0].localeCompare(b[0]));
+}

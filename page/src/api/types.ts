@@ -1,0 +1,41 @@
+/** The nouns of the API by short names; all are made from the server's own description. */
+import type { components } from "./schema";
+
+type Schemas = components["schemas"];
+
+export type Answer = Schemas["Answer"];
+export type Passage = Schemas["Passage"];
+export type Position = Schemas["Position"];
+export type Citation = Schemas["Citation"];
+export type Claim = Schemas["Claim"];
+export type Reply = Schemas["Reply"];
+export type Usage = Schemas["Usage"];
+export type Source = Schemas["Source"];
+export type Certificate = Schemas["Certificate"];
+export type Strategy = Schemas["Strategy"];
+export type Verdict = Position["verdict"];
+export type AskBody = Partial<Schemas["AskBody"]> & { question: string };
+export type WithoutBody = { sources?: string[]; owners?: string[]; passages?: string[] };
+
+/** The library's typed events, and those that the server adds. */
+export type Event =
+  | { event: "asked"; id: string; waiting: number }
+  | { event: "turn" }
+  | { event: "started"; question: string; strategy: string; model: string; options: Record<string, unknown> }
+  | { event: "found"; query: string; passages: string[]; sources: string[]; elsewhere: boolean }
+  | {
+      event: "read"; role: string; model: string; call: number; calls: number; passages: string[];
+      usage: Usage; journalled: boolean; reply: string;
+    }
+  | {
+      event: "side"; answer: string; verdict: Verdict; subject: string; passages: string[]; sources: string[];
+      log_odds: number | null; final: boolean;
+    }
+  | { event: "round"; number: number; converged: boolean }
+  | { event: "claim"; claim: Claim }
+  | { event: "answer"; answer: Answer }
+  | { event: "cost"; usage: Usage }
+  | { event: "unkept"; message: string }
+  | { event: "fault"; kind: string; message: string };
+
+export type FaultBody = { kind: string; message: string; name?: string | null; nearest?: string | null };

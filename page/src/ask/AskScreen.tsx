@@ -1,0 +1,115 @@
+/** Ask a question, and see the answer come. An answer's address can be kept, reloaded and shared. */
+import { useQuery } from "@tanstack/react-query";
+import { useEffect, useRef, useState } from "react";
+
+import { Fault, get } from "../api/client";
+import type { Answer, AskBody, Passage, Strategy } from "../api/types";
+import { AnswerView } from "../answer/AnswerView";
+import { useServer } from "../app/server";
+import { go, href, useRoute } from "../app/route";
+import { fromQuery, toQuery } from "../model/whatif";
+import { t } from "../texts";
+import { Trouble } from "../ui/Trouble";
+import { Asking, useProgress } from "./asking";
+import { remember } from "./recent";
+import { QuestionBar, type Settings } from "./QuestionBar";
+import { Start } from "./Start";
+import { Streaming } from "./Streaming";
+
+/** Questions of this tab by their id: to come back to one finds it as it is. */
+const KNOWN = new Map<string, Asking>();
+
+export function AskScreen() {
+  const route = useRoute();
+  const id = route.screen === "answer" ? route.name : "";
+  const server = useServer();
+  const strategies = useQuery({
+    queryKey: ["strategies"], queryFn: ({ signal }) => get<Strategy[]>("/strategies", signal), staleTime: Infinity,
+  });
+  const [question, setQuestion] = useState("");
+  const [settings, setSettings] = useState<Settings>({ strategy: "", model: "", expect: "auto", calls: "" });
+  const [asking, setAsking] = useState<Asking | null>(null);
+  const progress = useProgress(asking);
+  const followed = useRef("");
+
+  const defaultStrategy = strategies.data?.find((each) => each.default)?.name ?? "";
+  const models = server.models;
+  const offered: Settings = {
+    ...settings, strategy: settings.strategy || defaultStrategy, model: settings.model || (models[0] ?? ""),
+  };
+
+  // The address has changed: to an answer of this tab, to one that the server has, or to none.
+  useEffect(() => {
+    if (followed.current === id) return;
+    followed.current = id;
+    if (!id) { setAsking(null); return; }
+    const known = KNOWN.get(id) ?? Asking.follow(id);
+    KNOWN.set(id, known);
+    setAsking(known);
+  }, [id]);
+
+  const gone = progress.fault?.status === 404;
+  const kept = useQuery({
+    queryKey: ["answer", id], queryFn: ({ signal }) => get<Answer>(`/answers/${encodeURIComponent(id)}`, signal),
+    enabled: Boolean(id) && gone, retry: false, staleTime: Infinity,
+  });
+  const answer = progress.answer ?? (gone ? (kept.data ?? null) : null);
+  const asked = progress.question || answer?.question || "";
+  useEffect(() => { if (asked) setQuestion(asked); }, [asked]);
+  useEffect(() => { document.title = asked ? `${asked.slice(0, 80)} · ${t.name}` : t.name; }, [asked]);
+
+  function ask(passages?: Passage[]): void {
+    const body: AskBody = { question: passages ? asked : question.trim() };
+    if (settings.strategy) body.strategy = settings.strategy;
+    if (settings.model) body.model = settings.model;
+    if (settings.expect !== "auto") body.expect = settings.expect;
+    if (Number(settings.calls) > 0) body.calls = Math.floor(Number(settings.calls));
+    if (passages) {
+      body.passages = passages.map(({ text, id: name, source, title, url, date, owner }) => (
+        { text, id: name, source, title, url, date, owner }));
+      if (answer && !settings.strategy) body.strategy = answer.strategy;
+    }
+    const made = Asking.ask(body, (name) => {
+      KNOWN.set(name, made);
+      followed.current = name;
+      remember({ id: name, question: body.question });
+      go(href("answer", name));
+    });
+    setAsking(made);
+  }
+
+  const busy = Boolean(asking) && (progress.state === "waiting" || progress.state === "running");
+  useEffect(() => {
+    function onKey(event: KeyboardEvent): void {
+      if (event.key === "Escape" && busy && !event.defaultPrevented && event.target === document.body) void asking?.stop();
+    }
+    document.addEventListener("keydown", onKey);
+    return () => document.removeEventListener("keydown", onKey);
+  }, [asking, busy]);
+
+  const fault = progress.state === "failed" && !answer && !(gone && kept.isFetching) ? progress.fault : null;
+  return (
+    <div className="ask-screen">
+      <h1 className="visually-hidden">{t.ask.title}</h1>
+      <QuestionBar
+        question={question} settings={offered} offer={{ strategies: strategies.data ?? [], models, index: server.index?.documents ? t.documents.count(server.index.documents) : t.ask.noIndex }}
+        busy={busy} onQuestion={setQuestion} onSettings={setSettings} onAsk={() => ask()} onStop={() => void asking?.stop()}
+      />
+      {!asking && <Start />}
+      {asking && !answer && !fault && !(gone && kept.isFetching) && <Streaming progress={progress} />}
+      {fault && (
+        <Trouble
+          fault={gone ? new Fault({ kind: "Interrupted", message: t.progress.interrupted }, 404) : fault}
+          onRetry={question.trim() ? () => ask() : null}
+        />
+      )}
+      {answer && (
+        <AnswerView
+          key={id} answer={answer} id={id} whatIf={fromQuery(route.query)}
+          onWhatIf={(whatIf) => go(href("answer", id, toQuery(whatIf)), { replace: true })}
+          onAskAgain={(passages) => ask(passages)}
+        />
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,105 @@
+/** The question, and how it is to be answered. */
+import { useEffect, useRef } from "react";
+import { Button } from "react-aria-components";
+
+import { t } from "../texts";
+import { Choice } from "../ui/Choice";
+import type { Strategy } from "../api/types";
+
+export interface Settings {
+  strategy: string;
+  model: string;
+  expect: "auto" | "one" | "several";
+  calls: string;
+}
+
+export interface Offer {
+  strategies: readonly Strategy[];
+  models: readonly string[];
+  index: string;
+}
+
+interface Props {
+  question: string;
+  settings: Settings;
+  offer: Offer;
+  busy: boolean;
+  onQuestion: (question: string) => void;
+  onSettings: (settings: Settings) => void;
+  onAsk: () => void;
+  onStop: () => void;
+}
+
+export function QuestionBar({ question, settings, offer, busy, onQuestion, onSettings, onAsk, onStop }: Props) {
+  const field = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => {
+    const box = field.current;
+    if (!box) return;
+    box.style.height = "auto";
+    box.style.height = `${Math.min(box.scrollHeight, 240)}px`;
+  }, [question]);
+  return (
+    <form
+      className="question"
+      role="search"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (!busy && question.trim()) onAsk();
+      }}
+    >
+      <label className="visually-hidden" htmlFor="question">{t.ask.question}</label>
+      <div className="question-line">
+        <textarea
+          id="question" ref={field} rows={1} dir="auto" value={question} placeholder={t.ask.placeholder} maxLength={32000}
+          onChange={(event) => onQuestion(event.target.value)}
+          onKeyDown={(event) => {
+            if (event.key === "Enter" && !event.shiftKey && !event.nativeEvent.isComposing) {
+              event.preventDefault();
+              if (!busy && question.trim()) onAsk();
+            }
+            if (event.key === "Escape") field.current?.blur();
+          }}
+        />
+        {busy ? (
+          <Button className="button strong" onPress={onStop}>
+            <span className="stop-glyph" aria-hidden="true" />{t.ask.stop}
+          </Button>
+        ) : (
+          <Button type="submit" className="button strong" isDisabled={!question.trim()}>{t.ask.ask}</Button>
+        )}
+      </div>
+      <div className="question-options">
+        {offer.index && (
+          <span className="field"><span className="field-label">{t.ask.index}</span>
+            <span className="field-value"><bdi>{offer.index}</bdi></span></span>
+        )}
+        <Choice
+          label={t.ask.expect} value={settings.expect}
+          options={(["auto", "one", "several"] as const).map((id) => ({ id, name: t.ask.expects[id] }))}
+          onChange={(expect) => onSettings({ ...settings, expect: expect as Settings["expect"] })}
+        />
+        <Choice
+          label={t.ask.strategy} value={settings.strategy}
+          options={offer.strategies.map(({ name, summary }) => ({ id: name, name, note: summary }))}
+          onChange={(strategy) => onSettings({ ...settings, strategy })}
+        />
+        {offer.models.length > 1 ? (
+          <Choice
+            label={t.ask.model} value={settings.model} options={offer.models.map((id) => ({ id, name: id }))}
+            onChange={(model) => onSettings({ ...settings, model })}
+          />
+        ) : offer.models.length === 1 && (
+          <span className="field"><span className="field-label">{t.ask.model}</span>
+            <span className="field-value"><bdi>{offer.models[0]}</bdi></span></span>
+        )}
+        <label className="field">
+          <span className="field-label">{t.ask.budget}</span>
+          <input
+            className="field-input short" type="number" min={1} inputMode="numeric" placeholder={t.ask.noBudget}
+            value={settings.calls} onChange={(event) => onSettings({ ...settings, calls: event.target.value })}
+          />
+        </label>
+      </div>
+    </form>
+  );
+}

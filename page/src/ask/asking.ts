@@ -1,0 +1,169 @@
+/** Questions under way, outside of React: a view may come and go while its question goes on. */
+import { useSyncExternalStore } from "react";
+
+import { asJson, Fault, send } from "../api/client";
+import { events } from "../api/stream";
+import type { Answer, AskBody, Event, Usage } from "../api/types";
+
+export type SideEvent = Extract<Event, { event: "side" }>;
+export type ReadEvent = Extract<Event, { event: "read" }>;
+export type FoundEvent = Extract<Event, { event: "found" }>;
+
+export interface Progress {
+  /** The server's id, empty until it is known. */
+  id: string;
+  question: string;
+  state: "waiting" | "running" | "answered" | "failed" | "stopped";
+  strategy: string;
+  model: string;
+  found: readonly FoundEvent[];
+  reads: readonly ReadEvent[];
+  sides: readonly SideEvent[];
+  rounds: number;
+  usage: Usage | null;
+  answer: Answer | null;
+  fault: Fault | null;
+}
+
+const NOTHING: Progress = {
+  id: "", question: "", state: "waiting", strategy: "", model: "", found: [], reads: [], sides: [],
+  rounds: 0, usage: null, answer: null, fault: null,
+};
+
+/** One question: what has come so far, and the means to stop it. */
+export class Asking {
+  private progress: Progress;
+  private readonly listeners = new Set<() => void>();
+  private readonly leave = new AbortController();
+  private frame = 0;
+
+  private constructor(question: string, id: string) {
+    this.progress = { ...NOTHING, question, id };
+  }
+
+  /** Put a question. `onId` is called once, when the server has named it. */
+  static ask(body: AskBody, onId: (id: string) => void): Asking {
+    const asking = new Asking(body.question, "");
+    void asking.run("/ask", asJson("POST", body, asking.leave.signal), onId);
+    return asking;
+  }
+
+  /** Follow a question that is under way, from its beginning. */
+  static follow(id: string): Asking {
+    const asking = new Asking("", id);
+    void asking.run(`/ask/${encodeURIComponent(id)}`, { signal: asking.leave.signal }, () => undefined);
+    return asking;
+  }
+
+  readonly current = (): Progress => this.progress;
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  };
+
+  /** End the question and its model calls; what was read so far stays. */
+  readonly stop = async (): Promise<void> => {
+    const { id, state } = this.progress;
+    if (state !== "waiting" && state !== "running") return;
+    if (!id) this.end({ state: "stopped" });
+    else {
+      try {
+        await send(`/ask/${encodeURIComponent(id)}`, { method: "DELETE" });
+      } catch {
+        // It ended by itself, or the server is gone; either way nothing goes on for us.
+      }
+      this.end({ state: "stopped" });
+    }
+  };
+
+  /** Listen no more, and leave the question to whoever else follows it. */
+  readonly abandon = (): void => this.leave.abort();
+
+  private async run(path: string, init: RequestInit, onId: (id: string) => void): Promise<void> {
+    try {
+      for await (const { event } of events(path, init)) {
+        if (event.event === "asked") {
+          this.change({ id: event.id });
+          onId(event.id);
+        } else this.change(after(this.progress, event));
+      }
+      if (this.going()) this.end({ state: "failed", fault: new Fault({ kind: "Unreachable", message: "" }, 0) });
+    } catch (error) {
+      if (!this.going()) return;
+      if (error instanceof Fault) this.end({ state: "failed", fault: error });
+      else if (!(error instanceof DOMException && error.name === "AbortError")) {
+        this.end({ state: "failed", fault: new Fault({ kind: "Unreachable", message: "" }, 0) });
+      }
+    }
+  }
+
+  private going(): boolean {
+    return this.progress.state === "waiting" || this.progress.state === "running";
+  }
+
+  private end(changes: Partial<Progress>): void {
+    this.change(changes);
+    this.leave.abort();
+  }
+
+  /** Many events of one moment are drawn once. */
+  private change(changes: Partial<Progress>): void {
+    this.progress = { ...this.progress, ...changes };
+    if (this.frame) return;
+    this.frame = window.setTimeout(() => {
+      this.frame = 0;
+      for (const listener of [...this.listeners]) listener();
+    }, 16);
+  }
+}
+
+function after(progress: Progress, event: Event): Partial<Progress> {
+  switch (event.event) {
+    case "turn":
+      return { state: "running" };
+    case "started":
+      // A strategy that asks in parts starts more than once; the first has the whole question.
+      return progress.strategy
+        ? { state: "running" }
+        : { state: "running", question: event.question, strategy: event.strategy, model: event.model };
+    case "found":
+      return { state: "running", found: [...progress.found, event] };
+    case "read":
+      return { reads: [...progress.reads, event] };
+    case "side":
+      return { sides: placed(progress.sides, event) };
+    case "round":
+      return { rounds: Math.max(progress.rounds, event.number) };
+    case "answer":
+      return { answer: event.answer, question: event.answer.question };
+    case "cost":
+      return { usage: event.usage, state: "answered" };
+    case "fault":
+      return event.kind === "Cancelled"
+        ? { state: "stopped" }
+        : { state: "failed", fault: new Fault(event, 502) };
+    default:
+      return {};
+  }
+}
+
+/** A side that is told of again takes its old place. */
+function placed(sides: readonly SideEvent[], side: SideEvent): readonly SideEvent[] {
+  const at = sides.findIndex((each) => each.answer === side.answer && overlaps(each.passages, side.passages));
+  if (at < 0) return [...sides, side];
+  const log_odds = side.log_odds ?? sides[at]?.log_odds ?? null;
+  return sides.map((each, i) => (i === at ? { ...side, log_odds } : each));
+}
+
+function overlaps(some: readonly string[], others: readonly string[]): boolean {
+  return !some.length || !others.length || some.some((id) => others.includes(id));
+}
+
+const IDLE = { subscribe: () => () => undefined, current: () => NOTHING };
+
+/** What has come of a question, as it comes. */
+export function useProgress(asking: Asking | null): Progress {
+  const source = asking ?? IDLE;
+  return useSyncExternalStore(source.subscribe, source.current);
+}

@@ -1,0 +1,313 @@
+/** English. Sentences are whole, so that a language may order its words as it does. */
+import type { Change } from "../model/whatif";
+
+const numbers = new Intl.NumberFormat("en");
+const percents = new Intl.NumberFormat("en", { style: "percent", maximumFractionDigits: 0 });
+
+function n(value: number): string {
+  return numbers.format(value);
+}
+
+function count(value: number, one: string, many = `${one}s`): string {
+  return `${n(value)} ${value === 1 ? one : many}`;
+}
+
+function percent(value: number): string {
+  if (value > 0.99 && value < 1) return "over 99%";
+  if (value < 0.01 && value > 0) return "under 1%";
+  return percents.format(value);
+}
+
+function list(names: readonly string[], most = 4): string {
+  const shown = names.slice(0, most).map((name) => `“${name}”`);
+  if (names.length > most) shown.push(count(names.length - most, "other"));
+  if (shown.length < 2) return shown.join("");
+  return `${shown.slice(0, -1).join(", ")} and ${shown.at(-1)}`;
+}
+
+const verdicts = { accepted: "Accepted", rejected: "Rejected", unresolved: "Open" } as const;
+const conflicts: Record<string, { name: string; means: string }> = {
+  none: { name: "Agreement", means: "the passages agree" },
+  ambiguity: { name: "Ambiguity", means: "several are right, about different things" },
+  misinformation: { name: "Misinformation", means: "some passages contradict what was accepted" },
+  outdated: { name: "Outdated", means: "some passages are older than what was accepted" },
+  opinion: { name: "Opinion", means: "the passages give opinions" },
+  unresolved: { name: "Unsettled", means: "the passages disagree and nothing settles it" },
+};
+
+function change(each: Change): string {
+  switch (each.kind) {
+    case "same": return "Nothing changes.";
+    case "answer": return `The answer becomes ${list(each.now)} in place of ${list(each.was)}.`;
+    case "abstains": return `There is no answer any more: it was ${list(each.was)}.`;
+    case "answers": return `Now there is an answer: ${list(each.now)}.`;
+    case "sure": return `It is ${percent(each.now)} sure, before ${percent(each.was)}.`;
+    case "verdict":
+      return `“${each.answer}” is ${verdicts[each.now].toLowerCase()}, before ${verdicts[each.was].toLowerCase()}.`;
+    case "gone": return `Nobody says “${each.answer}” any more.`;
+    case "come": return `“${each.answer}” comes up.`;
+    case "conflict":
+      return `The conflict is now: ${conflicts[each.now]?.name.toLowerCase() ?? each.now}.`;
+  }
+}
+
+export const en = {
+  n, count, percent, list,
+  name: "Disputatio",
+  screens: { ask: "Ask", compare: "Compare", sources: "Sources", documents: "Documents", runs: "Runs" },
+  skip: "Skip to the content",
+  close: "Close",
+  retry: "Retry",
+  cancel: "Cancel",
+  loading: "Loading…",
+  unseen: (point: string) => `a character without ink, ${point}`,
+  showAll: (length: number) => `Show all ${n(length)} characters`,
+  original: "Open the original",
+  theme: { label: "Colours", auto: "As the system", light: "Light", dark: "Dark" },
+
+  ask: {
+    title: "Ask",
+    question: "Question",
+    placeholder: "Ask something that your sources may disagree on",
+    ask: "Ask",
+    stop: "Stop",
+    index: "Index",
+    noIndex: "no index",
+    model: "Model",
+    strategy: "Strategy",
+    expect: "Right answers",
+    expects: { auto: "Decide by itself", one: "One", several: "Several" },
+    budget: "Most calls",
+    noBudget: "no limit",
+    asDefault: (name: string) => `${name} (default)`,
+  },
+  progress: {
+    waiting: (before: number) => (before ? `Waiting: ${count(before, "question")} before this one` : "Waiting for a turn"),
+    searching: "Searching the index",
+    found: (passages: number, sources: number) =>
+      `Found ${count(passages, "passage")} of ${count(sources, "source")}`,
+    reading: (done: number, all: number) => `Reading: ${n(done)} of ${n(all)}`,
+    weighing: "Weighing what was read",
+    round: (number: number) => `Debate, round ${n(number)}`,
+    checking: (role: string) => `Asking the ${role}`,
+    passages: "Passages as they are found and read",
+    sides: "Sides as they form",
+    stopped: "Stopped. This is what had been read.",
+    stoppedNone: "Stopped before anything was read.",
+    failed: "No answer came",
+    unreachable: "The server does not answer. Is `disputatio serve` still running?",
+    interrupted: "This question is no longer under way, and it has no answer.",
+    logOdds: (value: number) => `log-odds ${value > 0 ? "+" : ""}${value.toFixed(1)}`,
+    again: "Ask again",
+  },
+  verdicts,
+  conflicts,
+  answer: {
+    verdict: "Verdict",
+    answers: (k: number) => (k === 1 ? "Answer" : "Answers"),
+    none: "No answer",
+    abstained: {
+      no_evidence: "Nothing that was read answers the question.",
+      nothing_found: "Nothing was found for the question.",
+      conflict: "The passages contradict each other, and nothing settles it.",
+      fault: "A model or the network failed.",
+    },
+    sure: "How sure",
+    sureUnknown: "not known",
+    kind: "Conflict",
+    holds: "What could change it",
+    certificate: (owners: number, voters: number) =>
+      `${n(owners)} of ${count(voters, "owner")} could change it`,
+    certificateNames: (names: readonly string[]) => `for example ${names.join(" and ")}`,
+    corrupted: (k: number) =>
+      k ? `It stands against any ${count(k, "corrupted passage")}` : "One corrupted passage could change it",
+    unread: (k: number) => `${count(k, "owner")} could not be read and might`,
+    noCertificate: "not worked out for this strategy",
+    read: (read: number, sources: number) => `${count(read, "passage")} of ${count(sources, "source")} read`,
+    notRead: (failed: number) => `${count(failed, "passage")} could not be read`,
+    nearest: "The nearest passages",
+    text: "In words",
+    doubts: { partly: "partly supported", unsupported: "not supported", contradicted: "contradicted by what it cites" },
+    positions: "Positions",
+    support: (passages: number, votes: number) => `${count(passages, "passage")}, ${count(votes, "vote")}`,
+    copies: (passages: number, votes: number) =>
+      `${count(passages, "passage")}, ${count(votes, "vote")}: copies, or one owner`,
+    weight: (weight: number) => `weight ${weight.toFixed(2)}`,
+    likely: (value: number) => `${percent(value)} likely`,
+    likelyUnknown: "likelihood not known",
+    aliases: "also as",
+    noWitness: "No passage that was read says so.",
+    showWitness: (k: number) => `Show ${count(k, "more witness", "more witnesses")}`,
+    moved: { belief: "the model's belief", debate: "the debate", dates: "dates" } as Record<string, string>,
+    undated: "no date",
+    dateOrigin: { stated: "stated in the document", file: "date of the file", "": "" },
+    citation: {
+      supported: "supports the claim", partly: "supports it in part", unsupported: "does not support it",
+      contradicted: "contradicts it", unchecked: "not checked",
+    },
+    cite: (k: number, source: string) => `Quote ${n(k)}, from ${source}: show it in its passage`,
+    quoteOf: (source: string) => `Quote from ${source}: show it in its passage`,
+    mute: "Mute", unmute: "Unmute", pin: "Pin", unpin: "Unpin",
+    muteWhat: (name: string) => `Mute ${name}`, pinWhat: (name: string) => `Pin ${name}`,
+  },
+  reliability: {
+    label: "Reliability",
+    unknown: "reliability not known",
+    words: (value: number, low: number | null, high: number | null) =>
+      low === null || high === null
+        ? `right ${percent(value)} of the time`
+        : `right ${percent(value)} of the time, between ${percent(low)} and ${percent(high)}`,
+  },
+  passage: {
+    title: "Passage",
+    none: "Choose a quote to see it in its passage.",
+    page: (page: string) => `page ${page}`,
+    hidden: (k: number) => `${count(k, "hidden character")} taken out`,
+    hiddenMeans: "The document held text that a reader would not have seen. It was removed before reading.",
+    before: "Before it", after: "After it",
+    noQuote: "The quote could not be found in the stored text.",
+    id: "Id",
+  },
+  debate: {
+    title: "The debate",
+    hint: "One line a witness, one column a round. Each first read alone.",
+    witness: "Witness",
+    round: (number: number) => `Round ${n(number)}`,
+    outcome: "Became of it",
+    changes: {
+      first: "says", kept: "kept", yielded: "yielded", joined: "joined", silent: "says nothing to it",
+      fault: "its reply could not be used",
+    },
+    none: "No single witness was asked: this strategy reads all passages at once.",
+  },
+  looked: {
+    title: "Looked for",
+    search: (found: number) => (found ? `${count(found, "passage")} found` : "nothing found"),
+    elsewhere: "outside the index",
+    silent: "Read, and say nothing to it",
+    faulty: "Could not be read",
+    unread: "Found, and not read",
+    aside: (k: number) => `${count(k, "passage")} set aside`,
+    nothing: "Everything that was found was read and spoke.",
+  },
+  cost: {
+    title: "Cost",
+    calls: "model calls", read: "tokens read", cached: "of them cached", written: "tokens written", seconds: "s of the model's time",
+    free: "No model was called.",
+    by: (strategy: string, model: string) => `${strategy} with ${model}`,
+  },
+  whatIf: {
+    title: "What if",
+    hint: "Mute or pin who speaks. No model is asked.",
+    sources: "Sources",
+    owner: "Owner",
+    muteOwner: "Mute owner",
+    after: "Dated from",
+    before: "Dated to",
+    reset: "As it was",
+    left: (k: number, all: number) => `${n(k)} of ${count(all, "passage")} heard`,
+    busy: "Deciding again…",
+    change,
+    was: (answers: readonly string[]) => (answers.length ? `Before: ${list(answers)}` : "Before: no answer"),
+    assumed: (roles: readonly string[]) => `A model would have to be asked again for: ${roles.join(", ")}.`,
+    mustAsk: "The model would have to read this anew.",
+    askAgain: "Ask again with what is left",
+    nobody: "Nobody is left to be heard.",
+    muted: "muted", pinned: "pinned",
+  },
+  exports: {
+    title: "Save",
+    html: "Web page", markdown: "Markdown", json: "JSON", bibtex: "BibTeX", print: "Print",
+    link: "Copy the link", copied: "Link copied",
+  },
+  compare: {
+    title: "Compare",
+    hint: "One question, up to three strategies or models, side by side.",
+    entrant: (k: number) => `Contestant ${n(k)}`,
+    add: "Add another", remove: "Remove",
+    run: "Compare",
+    onlyHere: "only here",
+    shared: "also elsewhere",
+    agree: "All give the same answer.",
+    differ: "They differ.",
+    open: "Open in full",
+  },
+  sources: {
+    title: "Sources",
+    filter: "Filter",
+    filterHint: "name or owner",
+    columns: {
+      name: "Source", owner: "Owner", reliability: "Reliability", answered: "Answered", agreed: "Agreed",
+      group: "Group", updated: "Estimated",
+    },
+    stale: "stale", staleMeans: "its passages have changed since",
+    shown: (k: number, all: number) => `${n(k)} of ${count(all, "source")}`,
+    none: "There are no sources yet: add documents first.",
+    chance: "The tick in the middle of a bar is chance; the line is the 95% interval.",
+    graph: "Copies and owners",
+    graphHint: "Sources that share a line do not speak independently.",
+    asTable: "The same as a table",
+    noTies: "No source copies another, and none share an owner.",
+    together: "Count as one", because: "Because",
+    owned: (owner: string) => `owned by ${owner}`, copies: "copies or shared errors",
+    record: (name: string) => `Record of ${name}`,
+    noRecord: "There is no record of questions for this source yet.",
+    editOwner: "Change the owner", save: "Save",
+    calibrate: "Estimate reliability", calibrateHint: "Sources are checked against each other, without labels.",
+    questions: "Questions", start: "Start", estimating: "Estimating", done: "Done. The table has the new figures.",
+    unknownAll: "No reliability is known yet. Estimate it to see who is right how often.",
+    passages: "Passages",
+  },
+  documents: {
+    title: "Documents",
+    drop: "Drop files here, or choose them",
+    choose: "Choose files",
+    notAllowed: "This server only reads. Start it with --write to add documents here.",
+    none: "The index is empty.",
+    columns: { title: "Document", source: "Source", date: "Date", passages: "Passages" },
+    refused: "Refused", added: "Added", unchanged: "Already there", replaced: "Replaced",
+    uploading: (k: number) => `Reading ${count(k, "file")}…`,
+    count: (k: number) => count(k, "document"),
+    filter: "Filter", filterHint: "title or source",
+    more: "Show more",
+  },
+  runs: {
+    title: "Runs",
+    none: "There are no evaluation reports here. `disputatio eval run` makes them.",
+    hint: "Evaluations that were run, and the rows where two strategies differ.",
+    columns: { strategy: "Strategy", n: "Rows", answered: "Answered", cost: "Calls", seconds: "Seconds" },
+    differ: "Rows where two differ",
+    row: (k: number) => `Row ${n(k)}`,
+    noDifference: "These two agree on every row.",
+    back: "All runs",
+    first: "One", second: "Other",
+  },
+  start: {
+    title: "There is nothing to ask yet",
+    hint: "This server has no index, or an empty one. Drop documents that may disagree, or open the example.",
+    drop: "Add documents",
+    lead: "Ask your documents. Every answer shows who says what, why it was believed, and what would change it.",
+    recent: "Asked before",
+    verdicts: {
+      accepted: "what the answer says",
+      rejected: "said too, and not believed: with the reason",
+      unresolved: "nothing that was read settles it",
+    },
+  },
+  engine: {
+    downloading: "Downloading the model", loading: "Loading the model", ready: "Ready", down: "The model's endpoint is down",
+    bytes: (done: number, all: number | null) =>
+      all ? `${(done / 1e6).toFixed(0)} of ${(all / 1e6).toFixed(0)} MB` : `${(done / 1e6).toFixed(0)} MB`,
+  },
+  token: { title: "This server asks for a token", label: "Token", enter: "Enter" },
+  help: {
+    title: "Keys",
+    open: "Keys and help",
+    keys: [
+      ["/", "write a question"], ["j  k", "next and last quote"], ["1 – 9", "go to a position"],
+      ["m", "mute the source of the quote"], ["p", "pin it"], ["Esc", "close the passage, or stop the answer"], ["?", "these keys"],
+    ] as readonly (readonly [string, string])[],
+    marks: "Marks",
+    voices: "Sans is our voice; serif is what documents say.",
+  },
+};
