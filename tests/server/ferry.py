@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-import uvicorn
 
 from disputatio.api.indexing import Index
 from disputatio.config import read_settings
 from disputatio.kit import Kit
 from disputatio.llm.scripted import Scripted
 from disputatio.server.app import create_app
+from disputatio.server.connections import listening, port_of, server_of
 from disputatio.server.options import Access, Keeping, Limits
 from disputatio.server.service import Service
 from disputatio.types import Passage
@@ -108,12 +108,12 @@ def served(service: Service, *, token: str = "") -> Iterator[Served]:
     """Serve within this context."""
     ready = threading.Event()
     loops: list[asyncio.AbstractEventLoop] = []
-    config = uvicorn.Config(create_app(service), port=0, log_level="critical", server_header=False)
-    server = uvicorn.Server(config)
+    listener = listening("127.0.0.1", 0)
+    server = server_of(create_app(service), service.limits)
 
     async def run() -> None:
         loops.append(asyncio.get_running_loop())
-        serving = asyncio.ensure_future(server.serve())
+        serving = asyncio.ensure_future(server.serve(sockets=[listener]))
         while not server.started and not serving.done():
             await asyncio.sleep(0.005)
         ready.set()
@@ -122,8 +122,7 @@ def served(service: Service, *, token: str = "") -> Iterator[Served]:
     thread = threading.Thread(target=lambda: asyncio.run(run()), name="served", daemon=True)
     thread.start()
     ready.wait(30)
-    port = server.servers[0].sockets[0].getsockname()[1]
-    url = f"http://127.0.0.1:{port}"
+    url = f"http://127.0.0.1:{port_of(listener)}"
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     try:
         with httpx.Client(base_url=url, headers=headers, timeout=30) as client:
@@ -131,3 +130,4 @@ def served(service: Service, *, token: str = "") -> Iterator[Served]:
     finally:
         server.should_exit = True
         thread.join(30)
+        listener.close()

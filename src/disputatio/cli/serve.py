@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
-from typing import Annotated
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,13 +13,44 @@ from disputatio.cli.messages import say
 from disputatio.cli.options import IndexFolder, Journal, Model, Roles, read_roles
 from disputatio.errors import InputError, MissingDependency
 
-_NEEDED = ("fastapi", "uvicorn", "prometheus_client", "multipart")
+if TYPE_CHECKING:
+    from disputatio.config import Settings
+    from disputatio.server.options import Access, Keeping
+
+_NEEDED = ("fastapi", "uvicorn", "prometheus_client", "multipart", "mcp")
+_LOOPBACK = ("127.0.0.1", "::1", "localhost")
+_SHORTEST_TOKEN = 20  # characters
+_VARIABLE = "DISPUTATIO_TOKEN"
 
 
 def serve(
     index: IndexFolder = None,
-    host: Annotated[str, typer.Option(metavar="ADDRESS", help="Address to listen at.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(metavar="N", help="Port to listen at.")] = 8377,
+    host: Annotated[
+        str, typer.Option(metavar="ADDRESS", help="Address to listen at; beyond loopback it takes a token.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(metavar="N", help="Port to listen at; 0 takes a free one.")] = 8377,
+    token: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WORD", help="Who asks must know it. Others on this machine can see it here: use a file."
+        ),
+    ] = None,
+    token_file: Annotated[
+        Path | None, typer.Option(metavar="FILE", help=f"File of the token; {_VARIABLE} holds it, too.")
+    ] = None,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Another name that the server goes by; may be repeated."),
+    ] = None,
+    allow_origin: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ORIGIN", help="A site whose pages may ask: https://a.example; may be repeated."
+        ),
+    ] = None,
+    allow_writing: Annotated[
+        bool, typer.Option("--allow-writing", help="Let clients upload, name owners and calibrate.")
+    ] = False,
     strategy: Annotated[
         str | None,
         typer.Option(
@@ -26,23 +59,134 @@ def serve(
     ] = None,
     model: Model = None,
     role: Roles = None,
+    allow_model: Annotated[
+        list[str] | None,
+        typer.Option(metavar="MODEL", help="Another model that a client may choose; may be repeated."),
+    ] = None,
     journal: Journal = None,
+    runs: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder of evaluations to show.")] = None,
+    answers: Annotated[
+        str, typer.Option(metavar="FILE", help="Where answers are kept: a file, default or none.")
+    ] = "default",
+    keep_days: Annotated[float, typer.Option(metavar="DAYS", help="How long answers are kept.")] = 30.0,
+    in_flight: Annotated[int, typer.Option(metavar="N", help="Questions answered at a time.")] = 16,
+    waiting: Annotated[int, typer.Option(metavar="N", help="Questions that may wait for their turn.")] = 64,
+    max_calls: Annotated[int, typer.Option(metavar="N", help="The most model calls of a question.")] = 2_000,
+    max_tokens: Annotated[int, typer.Option(metavar="N", help="The most tokens of a question.")] = 2_000_000,
+    max_seconds: Annotated[float, typer.Option(metavar="S", help="The most seconds of a question.")] = 600.0,
+    upload_mb: Annotated[int, typer.Option(metavar="MB", help="The largest upload.")] = 64,
+    grace: Annotated[
+        float, typer.Option(metavar="S", help="Seconds in which answers may end when the server is stopped.")
+    ] = 30.0,
+    audit: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write down who asked what.  [default: off]")
+    ] = None,
 ) -> None:
-    """Serve the API at /api over an index, and the page at /."""
+    """Serve an index: the API at /api, chat clients at /v1, agents at /mcp, the page at /.
+
+    It listens at loopback only. To open it to others give a token and the names it goes by.
+    """
     for package in _NEEDED:
         if importlib.util.find_spec(package) is None:
             raise MissingDependency(package, "serve")
-    if not 0 <= port <= 65_535:
-        raise InputError(f"--port {port}: choose from 0 to 65535")
-    import uvicorn
-
     from disputatio.config import read_settings
     from disputatio.server.app import create_app
+    from disputatio.server.connections import listening, port_of, server_of
+    from disputatio.server.options import Limits
     from disputatio.server.service import Service
 
+    if not 0 <= port <= 65_535:
+        raise InputError(f"--port {port}: choose from 0 to 65535")
+    numbers = {"--in-flight": in_flight, "--max-calls": max_calls, "--max-tokens": max_tokens}
+    numbers |= {"--upload-mb": upload_mb}
+    for option, number in numbers.items():
+        if number < 1:
+            raise InputError(f"{option} {number}: is at least 1")
+    if waiting < 0 or grace < 0 or keep_days <= 0 or max_seconds <= 0:
+        raise InputError("--waiting and --grace are at least 0, --keep-days and --max-seconds more than that")
     settings = read_settings(
         index=index, strategy=strategy, model=model, role=read_roles(role), journal=journal
     )
-    app = create_app(Service.open(settings))
-    say(f"serving {settings.index} at http://{host}:{port}")
-    uvicorn.run(app, host=host, port=port, log_level="warning", server_header=False)
+    limits = Limits(
+        in_flight=in_flight,
+        waiting=waiting,
+        waiting_each=max(1, waiting // 4),
+        calls=max_calls,
+        tokens=max_tokens,
+        seconds=max_seconds,
+        upload=upload_mb << 20,
+        grace=grace,
+    )
+    access = _access(host, _token(token, token_file), allow_host, allow_origin, writing=allow_writing)
+    listener = listening(host, port)
+    with listener:
+        service = Service.open(
+            settings,
+            limits=limits,
+            access=access,
+            keeping=_keeping(settings, answers, keep_days, runs, audit),
+            models=tuple(allow_model or ()),
+        )
+        shown = f"[{host}]" if ":" in host else host
+        say(f"serving {settings.index} at http://{shown}:{port_of(listener)} (Ctrl-C stops)")
+        server_of(create_app(service), limits).run(sockets=[listener])
+
+
+def _token(word: str | None, file: Path | None) -> str:
+    """The token that the operator gave; raises `InputError` for one that could be guessed."""
+    if word is not None and file is not None:
+        raise InputError("give --token or --token-file, not both")
+    if file is not None:
+        try:
+            word = file.read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(f"--token-file {file}: cannot be read") from error
+        if not word:
+            raise InputError(f"--token-file {file}: is empty")
+        if file.stat().st_mode & 0o077:
+            say(f"--token-file {file}: others on this machine can read it: chmod 600")
+    word = os.environ.get(_VARIABLE, "").strip() if word is None else word.strip()
+    if word and (len(word) < _SHORTEST_TOKEN or not word.isascii() or any(map(str.isspace, word))):
+        raise InputError(
+            f"a token has at least {_SHORTEST_TOKEN} letters and digits, such as: openssl rand -hex 32"
+        )
+    return word
+
+
+def _access(
+    host: str, token: str, hosts: list[str] | None, origins: list[str] | None, *, writing: bool
+) -> Access:
+    """Who may ask; raises `InputError` for a server that anybody could ask."""
+    from disputatio.server.options import Access
+
+    loopback = host in _LOOPBACK
+    if not loopback and not token:
+        raise InputError(
+            f"--host {host} is open to others: give a token by --token-file FILE or {_VARIABLE}, such as: "
+            "openssl rand -hex 32"
+        )
+    for origin in origins or []:
+        if origin == "*" or not origin.startswith(("http://", "https://")) or origin.count("/") != 2:
+            raise InputError(f"--allow-origin {origin}: write one site, such as https://a.example")
+    for name in hosts or []:
+        if not name or any(letter in "*/:@ " for letter in name.strip("[]").replace(":", "")):
+            raise InputError(f"--allow-host {name}: write a name without a port, such as ask.example")
+    own = () if loopback or host in ("0.0.0.0", "::") else (f"[{host}]" if ":" in host else host,)
+    return Access(token=token, hosts=(*own, *(hosts or ())), origins=tuple(origins or ()), writing=writing)
+
+
+def _keeping(settings: Settings, answers: str, days: float, runs: Path | None, audit: Path | None) -> Keeping:
+    """Where the server keeps things."""
+    from disputatio.parts import cache_folder
+    from disputatio.server.options import Keeping
+
+    if runs is not None and not runs.is_dir():
+        raise InputError(f"--runs {runs}: no such folder")
+    kept = {"default": cache_folder(settings) / "answers.sqlite", "none": None}
+    return Keeping(
+        answers=kept[answers] if answers in kept else Path(answers),
+        days=days,
+        uploads=settings.index.with_name(settings.index.name + ".uploads"),
+        runs=runs,
+        audit=audit,
+    )

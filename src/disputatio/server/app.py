@@ -16,6 +16,7 @@ from disputatio.errors import DisputatioError
 from disputatio.server.chat import passages
 from disputatio.server.chat import router as completions
 from disputatio.server.faults import Fault
+from disputatio.server.guard import Guard
 from disputatio.server.page_files import PageFiles
 from disputatio.server.replies import error_response, fault_response
 from disputatio.server.routers import answers, asking, documents, health, jobs, runs, searching, sources
@@ -53,7 +54,9 @@ def create_app(service: Service, *, page: Path = PAGE) -> FastAPI:
     app.add_exception_handler(DisputatioError, _ours)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _of_the_framework)
-    app.add_exception_handler(Exception, _ours)
+    app.add_middleware(
+        Guard, access=service.access, limits=service.limits, metrics=service.metrics, files=_files(page)
+    )
     _describe_events(app)
     return app
 
@@ -75,6 +78,12 @@ def _mount_page(app: FastAPI, page: Path) -> None:
     """The page's own files at `/`, where it was built."""
     if (page / "index.html").is_file():
         app.mount("/", PageFiles(directory=page, html=True), name="page")
+
+
+def _files(page: Path) -> set[str]:
+    """The addresses of the page's files."""
+    files = {f"/{path.relative_to(page).as_posix()}" for path in page.rglob("*") if path.is_file()}
+    return files | {"/"}
 
 
 async def _ours(_: Request, error: Exception) -> Response:

@@ -1,0 +1,134 @@
+"""Connections that are cut when a client is too slow, and a server that ends in peace when it is told to."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import signal
+import socket
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Any
+
+import h11
+import uvicorn
+from fastapi import FastAPI
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from disputatio.errors import ConfigError
+from disputatio.server.options import Limits
+
+_LARGEST_HEAD = 32_768  # bytes of a request's line and headers
+_STOPPING = (signal.SIGINT, signal.SIGTERM)
+_IDLE = 30  # seconds that a connection stays without a request
+
+
+def protocol(limits: Limits) -> type[asyncio.Protocol]:
+    """The protocol of a connection that keeps to the limits."""
+
+    class Connection(H11Protocol):
+        """Cut when a request's head does not come in time, or the client does not take what is sent."""
+
+        _head: asyncio.TimerHandle | None = None
+        _taking: asyncio.TimerHandle | None = None
+
+        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+            super().connection_made(transport)
+            if len(self.connections) > limits.connections:
+                transport.abort()
+                return
+            self._head = self.loop.call_later(limits.header_seconds, transport.abort)
+
+        def data_received(self, data: bytes) -> None:
+            super().data_received(data)
+            waits = self.conn.their_state is h11.IDLE and not self.transport.is_closing()
+            if not waits:
+                _end(self._head)
+                self._head = None
+            elif self._head is None:  # the beginning of another head
+                self._head = self.loop.call_later(limits.header_seconds, self.transport.abort)
+
+        def pause_writing(self) -> None:
+            super().pause_writing()
+            self._taking = self._taking or self.loop.call_later(limits.write_seconds, self.transport.abort)
+
+        def resume_writing(self) -> None:
+            super().resume_writing()
+            _end(self._taking)
+            self._taking = None
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            _end(self._head)
+            _end(self._taking)
+            super().connection_lost(exc)
+
+    return Connection
+
+
+def _end(timer: asyncio.TimerHandle | None) -> None:
+    if timer is not None:
+        timer.cancel()
+
+
+class Server(uvicorn.Server):
+    """A server that a signal ends in peace: the process goes on after it, and ends as it likes."""
+
+    @contextmanager
+    def capture_signals(self) -> Generator[None, None, None]:
+        """Let the first signal stop the server, and a second SIGINT stop it at once."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = {number: signal.signal(number, self.handle_exit) for number in _STOPPING}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+def server_of(app: FastAPI, limits: Limits) -> Server:
+    """The server of an application, which is given its sockets when it runs."""
+    config = uvicorn.Config(
+        app,
+        http=protocol(limits),
+        ws="none",
+        loop="asyncio",
+        log_level="error",
+        access_log=False,  # questions may stand in addresses
+        server_header=False,
+        proxy_headers=False,
+        timeout_keep_alive=_IDLE,
+        timeout_graceful_shutdown=max(1, round(limits.grace)),
+        h11_max_incomplete_event_size=_LARGEST_HEAD,
+    )
+    return Server(config)
+
+
+def listening(host: str, port: int) -> socket.socket:
+    """A socket at an address; raises `ConfigError` where it is in use, or not of this machine."""
+    try:
+        family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listener = socket.socket(family)
+        try:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind(address)
+            listener.listen(256)
+        except OSError:
+            listener.close()
+            raise
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            raise ConfigError(f"port {port} is in use: choose another with --port N") from error
+        raise ConfigError(
+            f"cannot listen at {host}:{port}: {(error.strerror or str(error)).lower()}"
+        ) from error
+    listener.set_inheritable(False)
+    return listener
+
+
+def port_of(listener: socket.socket) -> int:
+    """The port that a socket listens at."""
+    name: Any = listener.getsockname()
+    return int(name[1])

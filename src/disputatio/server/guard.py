@@ -1,0 +1,289 @@
+"""What stands before every router: who may ask, from which page, by which name, and how much at a time.
+
+It refuses names that are not this server's (DNS rebinding), pages of other sites (CSRF), requests without the
+token, and bodies that are too large or too slow; and it adds the headers that keep browsers careful.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import hmac
+import logging
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+from urllib.parse import parse_qsl
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from disputatio.server.faults import Fault, fault_of
+from disputatio.server.metrics import Metrics
+from disputatio.server.options import Access, Limits
+from disputatio.server.replies import fault_response
+
+LOG = logging.getLogger("disputatio.server")
+
+LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
+OPEN = frozenset({"/api/health"})  # beside the page's own files, what is answered without a token
+UPLOADS = "/api/ingest"
+_HOST = re.compile(r"(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?)(?::(\d{1,5}))?")
+_IN_ADDRESS = frozenset({"token", "access_token", "api_key", "apikey", "key", "auth", "authorization"})
+_LONGEST_TARGET = 8_000
+_MOST_HEADERS, _LARGEST_HEADERS = 64, 32_768
+_LEAST_RATE = 16_384  # bytes a second that a body has to come at
+_METHODS = "GET, POST, PATCH, DELETE, OPTIONS"
+_HEADERS = "Authorization, Content-Type, Accept, Last-Event-ID, Mcp-Session-Id, Mcp-Protocol-Version"
+_POLICY = "; ".join((
+    "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self' data:", "font-src 'self'",
+    "connect-src 'self'", "manifest-src 'self'", "base-uri 'none'", "form-action 'none'",
+    "frame-ancestors 'none'",
+))  # fmt: skip
+SECURITY = {
+    "content-security-policy": _POLICY,
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=()",
+}
+
+
+class _Refusal(Exception):
+    """Why a request is not passed on; `reason` is a word for the metrics."""
+
+    def __init__(self, status: int, reason: str, message: str, headers: Mapping[str, str]) -> None:
+        self.status, self.reason, self.message, self.headers = status, reason, message, headers
+        super().__init__(message)
+
+
+class Guard:
+    """The application behind all checks."""
+
+    def __init__(
+        self, app: ASGIApp, *, access: Access, limits: Limits, metrics: Metrics, files: Iterable[str] = ()
+    ) -> None:
+        """`files` are the addresses of the page's own files, which hold nothing of the index."""
+        self._app, self._access, self._limits, self._metrics = app, access, limits, metrics
+        self._hosts = {name.casefold() for name in (*LOOPBACK, *access.hosts)}
+        self._origins = {origin.casefold() for origin in access.origins}
+        self._open = OPEN | set(files)
+        self._digest = _digest(access.token) if access.token else None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or refuse it."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        headers = Headers(scope=scope)
+        origin = headers.get("origin", "")
+        answer = self._careful(send, scope, origin)
+        try:
+            self._check_name(headers, scope)
+            self._check_origin(headers, origin)
+            if scope["method"] == "OPTIONS" and origin and "access-control-request-method" in headers:
+                await self._preflight(scope, receive, answer)
+                return
+            self._check_token(headers, scope)
+            passed = await self._bounded(headers, scope, receive)
+        except _Refusal as refusal:
+            self._metrics.refused.labels(refusal.reason).inc()
+            fault = Fault(
+                status=refusal.status,
+                kind="Refused",
+                message=refusal.message,
+                headers={"Connection": "close", **refusal.headers},
+            )
+            await fault_response(fault)(scope, receive, answer)
+            return
+        await self._pass(scope, passed, answer)
+
+    async def _pass(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on; an error that nobody foresaw is logged, and the client told of it."""
+        begun = False
+
+        async def watched(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, watched)
+        except Exception as error:
+            LOG.exception("a request failed for a reason that nobody foresaw")
+            if begun:
+                raise  # the connection is cut, so that nobody takes the half for the whole
+            await fault_response(fault_of(error))(scope, receive, send)
+
+    # --- by which name, from which page, by whom --------------------------------------------------
+    def _check_name(self, headers: Headers, scope: Scope) -> None:
+        """Refuse names that are not this server's, and addresses that no client of good will sends."""
+        given = headers.getlist("host")
+        match = _HOST.fullmatch(given[0]) if len(given) == 1 else None
+        if match is None:
+            raise _refusal(400, "host", "a request names one host")
+        if match[1].casefold() not in self._hosts:
+            raise _refusal(
+                421, "host", "this server does not go by that name: start it with --allow-host NAME"
+            )
+        size = sum(len(name) + len(value) for name, value in headers.raw)
+        if len(headers) > _MOST_HEADERS or size > _LARGEST_HEADERS:
+            raise _refusal(431, "headers", "the headers are too many or too large")
+        raw: bytes = scope.get("raw_path") or scope["path"].encode()
+        if len(raw) + len(scope["query_string"]) > _LONGEST_TARGET:
+            raise _refusal(414, "path", "the address is too long")
+        path: str = scope["path"]
+        parts = path.split("/")
+        if (
+            not raw.startswith(b"/")
+            or b"//" in raw
+            or any(part in (".", "..") for part in parts)
+            or any(ord(letter) < 32 or letter in "\\\x7f\ufffd" for letter in path)
+        ):
+            raise _refusal(400, "path", "the address is not a plain path")
+
+    def _check_origin(self, headers: Headers, origin: str) -> None:
+        """Refuse what a page of another site sends, whatever it sends."""
+        if origin and origin.casefold() in self._origins:
+            return
+        own = headers["host"].casefold()
+        if len(headers.getlist("origin")) > 1 or (
+            origin and origin.casefold() not in (f"http://{own}", f"https://{own}")
+        ):
+            raise _refusal(
+                403, "origin", "pages of other sites may not ask: start the server with --allow-origin ORIGIN"
+            )
+        site = headers.get("sec-fetch-site", "none")
+        if site not in ("same-origin", "none"):
+            raise _refusal(403, "origin", "pages of other sites may not ask")
+
+    def _check_token(self, headers: Headers, scope: Scope) -> None:
+        """Refuse who does not know the token, and tokens where logs would keep them."""
+        if self._digest is None or (scope["path"] in self._open and scope["method"] in ("GET", "HEAD")):
+            return
+        query = scope["query_string"].decode("latin-1")
+        if any(name.casefold() in _IN_ADDRESS for name, _ in parse_qsl(query, keep_blank_values=True)):
+            raise _refusal(400, "token", "a token goes into the header Authorization, never into an address")
+        given = headers.getlist("authorization")
+        scheme, _, word = given[0].partition(" ") if len(given) == 1 else ("", "", "")
+        known = hmac.compare_digest(_digest(word.strip()), self._digest)  # also where there is none
+        if scheme.casefold() != "bearer" or not known:
+            raise _refusal(
+                401, "token", "give the token as Authorization: Bearer ...", {"WWW-Authenticate": "Bearer"}
+            )
+
+    # --- how much, how fast -----------------------------------------------------------------------
+    async def _bounded(self, headers: Headers, scope: Scope, receive: Receive) -> Receive:
+        """A way to receive a body that is small enough and comes fast enough.
+
+        Uploads are read piece by piece by whoever wants them; all else is read here, whole.
+        """
+        uploads = scope["path"] == UPLOADS and self._access.writing
+        most = self._limits.upload if uploads else self._limits.body
+        length = headers.get("content-length", "0")
+        if not (length.isascii() and length.isdigit()):
+            raise _refusal(400, "body", "the length of the body is no number")
+        if int(length[:20]) > most:
+            raise _too_large(most)
+        body = _Body(receive, most, self._limits.body_seconds)
+        if uploads:
+            return body.piece
+        try:
+            whole = await body.whole()
+        except HTTPException as error:
+            raise _refusal(error.status_code, "body", error.detail) from error
+        replayed = False
+
+        async def replay() -> Message:
+            nonlocal replayed
+            if replayed:
+                return await receive()
+            replayed = True
+            return {"type": "http.request", "body": whole, "more_body": False}
+
+        return replay
+
+    # --- what goes out ----------------------------------------------------------------------------
+    def _careful(self, send: Send, scope: Scope, origin: str) -> Send:
+        """Send with the headers that keep browsers careful; the metrics hear of the status."""
+
+        async def answer(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in SECURITY.items():
+                    headers.setdefault(name, value)
+                if scope["path"].startswith("/api") or message["status"] >= 400:
+                    headers.setdefault("cache-control", "no-store")
+                if origin and origin.casefold() in self._origins:
+                    headers["access-control-allow-origin"] = origin
+                    headers["cross-origin-resource-policy"] = "cross-origin"
+                    headers["access-control-expose-headers"] = "Content-Location, Retry-After, Mcp-Session-Id"
+                    headers.add_vary_header("Origin")
+                route = getattr(scope.get("route"), "path", "other")
+                self._metrics.requests.labels(route, str(message["status"])).inc()
+            await send(message)
+
+        return answer
+
+    async def _preflight(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Tell a browser what a page of an allowed origin may send; others hear nothing of it."""
+        from starlette.responses import Response
+
+        allowed = Headers(scope=scope)["origin"].casefold() in self._origins
+        headers = {"Access-Control-Allow-Methods": _METHODS, "Access-Control-Allow-Headers": _HEADERS}
+        await Response(status_code=204, headers=headers if allowed else {})(scope, receive, send)
+
+
+class _Body:
+    """A body as it comes: bounded in size, and in time by what has come so far."""
+
+    def __init__(self, receive: Receive, most: int, seconds: float) -> None:
+        self._receive, self._most, self._seconds = receive, most, seconds
+        self._size = 0
+        self._over = False
+        self._began = asyncio.get_running_loop().time()
+
+    async def piece(self) -> Message:
+        """The next message; raises `HTTPException` for a body that is too large or too slow."""
+        if self._over:
+            return await self._receive()  # the client closing its end
+        allowed = self._seconds + self._size / _LEAST_RATE
+        left = self._began + allowed - asyncio.get_running_loop().time()
+        try:
+            message = await asyncio.wait_for(self._receive(), max(left, 0.001))
+        except TimeoutError as error:
+            raise HTTPException(408, "the body came too slowly") from error
+        self._size += len(message.get("body", b""))
+        if self._size > self._most:
+            raise HTTPException(413, _bytes(self._most))
+        self._over = message["type"] != "http.request" or not message.get("more_body", False)
+        return message
+
+    async def whole(self) -> bytes:
+        """The body to its end."""
+        parts = []
+        while not self._over:
+            parts.append((await self.piece()).get("body", b""))
+        return b"".join(parts)
+
+
+def _digest(word: str) -> bytes:
+    return hashlib.sha256(word.encode("utf-8", "surrogateescape")).digest()
+
+
+def _too_large(most: int) -> _Refusal:
+    return _refusal(413, "body", _bytes(most))
+
+
+def _bytes(most: int) -> str:
+    return f"the body is larger than {most:,} bytes"
+
+
+def _refusal(status: int, reason: str, message: str, headers: Mapping[str, Any] | None = None) -> _Refusal:
+    return _Refusal(status, reason, message, headers or {})
