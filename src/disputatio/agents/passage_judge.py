@@ -191,6 +191,15 @@ def borne_out(question: str, passage: Passage, answer: str) -> tuple[Claim, ...]
     return tuple(supported)
 
 
+def nearest(question: str, passage: Passage, statement: str) -> Citation:
+    """The stretch of a passage that a statement rests on: one that supports it, else the nearest sentence."""
+    supported = borne_out(question, passage, statement)
+    if supported:
+        return supported[0].citations[0]
+    spans = sentences(passage.text) or [(0, len(passage.text))]
+    return _place(passage, max(spans, key=lambda span: _in_common(passage.text[slice(*span)], statement)))
+
+
 def _in_common(text: str, statement: str) -> int:
     """How many words of a statement are in a text."""
     stems = {stem(word) for word in bare_words(text)}

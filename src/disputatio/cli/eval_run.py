@@ -25,6 +25,7 @@ from disputatio.text import one_line
 
 if TYPE_CHECKING:
     from disputatio.eval.estimating import Estimator
+    from disputatio.eval.evaluate import Rubric
     from disputatio.eval.results import Results
     from disputatio.eval.running.budget import Amount, Budget
     from disputatio.eval.running.pace import Left
@@ -87,6 +88,10 @@ def run_command(
     judge: Annotated[
         bool, typer.Option("--judge", help="Grade answers with the model of --role judge=MODEL.")
     ] = False,
+    rubric: Annotated[
+        str,
+        typer.Option(metavar="menu|release", help="How --judge grades: words of a menu, or as RAGentA does."),
+    ] = "menu",
     index: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Search this index, not each row's passages.")
     ] = None,
@@ -149,6 +154,7 @@ def run_command(
             seeds=_seeds(seeds, seed),
             verify=verify,
             judge=judge,
+            rubric=_rubric(rubric),
             in_flight=in_flight,
             budget=budget,
             journal=journal,
@@ -195,6 +201,13 @@ def _seeds(text: str | None, seed: int) -> list[int]:
     if len(set(seeds)) < len(seeds):
         raise InputError(f"--seeds {text}: a seed stands twice")
     return seeds
+
+
+def _rubric(name: str) -> Rubric:
+    """The rubric of that name; raises `InputError` for another."""
+    if name not in ("menu", "release"):
+        raise InputError(f"--rubric {name}: choose menu or release")
+    return "menu" if name == "menu" else "release"
 
 
 def _estimator(name: str) -> Estimator:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from disputatio.config import Say, Settings, read_settings
 from disputatio.errors import InputError
@@ -15,6 +15,8 @@ from disputatio.eval.data.datasets import Identity, check, identify, load, row_n
 from disputatio.eval.data.in_memory import as_dataset
 from disputatio.eval.estimating import Estimates, Estimator, estimated, split
 from disputatio.eval.judge import ROLE, judge_with, signature
+from disputatio.eval.release_judge import release_judge_with
+from disputatio.eval.release_judge import signature as release_signature
 from disputatio.eval.results import Results, read_results
 from disputatio.eval.running.budget import Budget, Meter
 from disputatio.eval.running.entrants import Options, Strategies, entrants, functions_of
@@ -36,6 +38,7 @@ from disputatio.store.index import Index
 from disputatio.store.own_passages import RetrieverLike, as_retriever
 from disputatio.types import Example
 
+Rubric = Literal["menu", "release"]
 Dataset = str | Path | Sequence[str | Path] | Sequence[Example]
 """`NAME:PATH`, the path of a file of the plain format, several of these, or examples."""
 
@@ -54,6 +57,7 @@ def evaluate(
     seeds: int | Sequence[int] = 0,
     verify: bool = False,
     judge: bool | str | MinimalLLM = False,
+    rubric: Rubric = "menu",
     in_flight: int = 1,
     budget: Budget | None = None,
     journal: str | Path | None = None,
@@ -75,7 +79,8 @@ def evaluate(
     stopped; without `out` a temporary folder is used and removed. `limit` keeps the first so many rows,
     `rows` those of these numbers (or of a file of them). A strategy with a seed runs with each of `seeds`;
     the first is also that of the bootstrap. `verify` has citations judged, `judge` has answers graded, by
-    the model given here or by that of the role `judge`. `in_flight` questions are worked on at a time.
+    the model given here or by that of the role `judge`: by a `menu` of words and their log-probabilities, or
+    by RAGentA's `release` rubric, a number after reasoning. `in_flight` questions are worked on at a time.
     `journal` is a file of model calls to repeat free; `replay` uses nothing else.
 
     For `ra_rag` on the multi-source benchmark the sources are first estimated, on the set's own questions to
@@ -112,7 +117,7 @@ def evaluate(
         [identity for identity, _ in data],
         seed=every_seed[0],
         verify=verify,
-        judge=signature(kit) if judge else "",
+        judge="" if not judge else signature(kit) if rubric == "menu" else release_signature(kit),
         index="" if retriever is None else described(retriever),
     )
     folder = tempfile.TemporaryDirectory(prefix="disputatio-eval-") if out is None else nullcontext(out)
@@ -136,7 +141,7 @@ def evaluate(
             ),
             out=Path(folder_path),
             manifest=manifest,
-            judge=judge_with(kit) if judge else None,
+            judge=None if not judge else judge_with(kit) if rubric == "menu" else release_judge_with(kit),
             meter=meter,
             workers=in_flight,
             prepare=None if settings.replay else lambda: load_models(plain),

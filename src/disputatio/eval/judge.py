@@ -23,6 +23,7 @@ from disputatio.trace import Trace
 from disputatio.types import Answer, Choice, Citation, Example, Passage, Prompt
 
 METRICS = ("correctness", "faithfulness")
+ABSTAINED = "no answer was given, so nothing is stated"  # why an abstention has no faithfulness
 ROLE, ROLES = "judge", ("grader", "judge")
 CHARACTERS = 24_000  # of passages in one prompt
 MASS = 0.5  # share of the probability that must lie on the menu, else another word is the likelier verdict
@@ -69,13 +70,13 @@ Full, Part or No?"""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grade:
-    """A verdict of the judge: its grade, None where there is none, and then why.
+    """A verdict of the judge: its grade (of a menu, a whole number), None where there is none, and then why.
 
     `margin` is by how much the log-probability of the word it chose is above that of the next one;
     None where no model was asked. `logprobs` has those of all words of the menu.
     """
 
-    grade: int | None
+    grade: float | None
     margin: float | None = None
     logprobs: Mapping[str, float] = field(default_factory=dict)
     reason: str = ""
@@ -183,7 +184,7 @@ def faithfulness(cases: Sequence[Case], kit: Kit) -> list[Grade]:
     pending: list[Grade | Prompt] = []
     for case in cases:
         if not case.answer.strip():
-            pending.append(Grade(grade=None, reason="no answer was given, so nothing is stated"))
+            pending.append(Grade(grade=None, reason=ABSTAINED))
         elif not any(text.strip() for text in case.passages):
             pending.append(Grade(grade=None, reason="no passages were read"))
         else:

@@ -14,7 +14,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from disputatio.eval.judge import METRICS
+from disputatio.eval.judge import ABSTAINED, METRICS
 from disputatio.eval.metrics import score
 from disputatio.eval.record import Record
 from disputatio.eval.reporting.answers import Pair, read_confidences
@@ -202,8 +202,11 @@ def _judged(records: Sequence[Record], name: str) -> dict[str, Any]:
         if verdict["grade"] is not None and verdict["margin"] is not None
     ]
     grades = Counter(verdict["grade"] for verdict in verdicts if verdict["grade"] is not None)
+    silent = sum(verdict["grade"] is None and verdict["reason"] == ABSTAINED for verdict in verdicts)
+    every = [*grades.elements(), *[0] * silent]
     return {
         "n": sum(grades.values()),
+        "mean_with_abstentions": rounded(mean([float(value) for value in every])) if every else None,
         "unscored": sum(reasons.values()),
         "reasons": dict(sorted(reasons.items())),
         "grades": {str(grade): grades[grade] for grade in sorted(grades)},

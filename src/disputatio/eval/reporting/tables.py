@@ -194,7 +194,10 @@ def _seeds(lines: Lines, names: Sequence[str]) -> Table:
 
 
 def _grades(strategies: Lines) -> Table:
-    """Grades with how many answers have none: an unscored answer is in no mean."""
+    """Grades with how many answers have none: an unscored answer is in no mean.
+
+    Beside the mean stands that in which an abstention, which states nothing, counts 0.
+    """
     rows = []
     for strategy in strategies:
         for name, judged in strategy["judged"].items():
@@ -203,11 +206,16 @@ def _grades(strategies: Lines) -> Table:
             by_grade = ", ".join(f"{value}: {n}" for value, n in judged["grades"].items())
             why = "; ".join(f"{n} {reason}" for reason, n in judged["reasons"].items())
             margin = grade(judged["margin_median"])
-            counts = [str(judged["n"]), mean, by_grade or "–", margin, str(judged["unscored"]), why or "–"]
+            every = grade(judged.get("mean_with_abstentions"))
+            counts = [str(judged["n"]), mean, every, by_grade or "–"]
+            counts += [margin, str(judged["unscored"]), why or "–"]
             rows.append([strategy["strategy"], TITLES[name], *counts])
     return Table(
         title="By the judge, means of grades [95 % interval]",
-        head=["strategy", "metric", "n", "mean", "answers by grade", "median margin", "unscored", "why"],
+        head=[
+            *("strategy", "metric", "n", "mean", "abstentions as 0", "answers by grade"),
+            *("median margin", "unscored", "why"),
+        ],
         rows=rows,
     )
 

@@ -1,7 +1,9 @@
 """State cited claims from judged passages, then fill gaps.
 
 RAGentA (Besrour et al. 2025, "Multi-Agent Retrieval-Augmented Generation for Attributed Question Answering", arXiv
-2506.16988), over MAIN-RAG's first two agents (arXiv 2501.00332). Differences from the authors' released code:
+2506.16988), over MAIN-RAG's first two agents (arXiv 2501.00332). `letter=true` is the released system (`letter.py`):
+agent 3 reads the kept documents, agent 4 sees documents and answer, follow-up questions are answered from the 20
+best new documents, and a model merges their answers. Without it, differences from the authors' released code:
 
 * agents never write citation marks: they pick opaque ids of evidence, stretches of stored passages that code
   found. A citation is its passage and offsets until the text is rendered, so that no merge can lose or shift it;
@@ -31,6 +33,7 @@ from disputatio.attribution.positions import cited_positions, conflict_of
 from disputatio.attribution.statements import marked
 from disputatio.errors import ReplyError
 from disputatio.kit import Kit, chat
+from disputatio.strategies.ragenta.letter import CHECK_SYSTEM, Documents, check_task, final_claims, follow
 from disputatio.text import bare_words, content_id, fence, is_unknown, one_line
 from disputatio.types import Answer, Citation, Claim, Conflict, Passage, Sampling
 from disputatio.values import bears, distinct, same_answer, states
@@ -121,6 +124,7 @@ COMPONENTS_SCHEMA: Mapping[str, Any] = {
     "additionalProperties": False,
 }
 
+OUR_K, LETTER_K = 5, 20  # new passages for each question of the reviser
 MOST_STATED = 6  # triplets that stand for a final reply that cannot be used
 MOST_ADDED = 2  # statements that one follow-up question adds
 SHORT = 6  # words of an answer that can be compared with others word by word
@@ -143,7 +147,10 @@ def ragenta(
     floor: Floor = 0.0,
     rounds: Annotated[int, "times the reviser may ask for more; 0: no reviser"] = 1,
     follow_ups: Annotated[int, "maximum questions the reviser asks at a time"] = 3,
-    follow_k: Annotated[int, "new passages per question of the reviser"] = 5,
+    follow_k: Annotated[
+        int | None, "new passages per question of the reviser; none: 5, or 20 with letter"
+    ] = None,
+    letter: Annotated[bool, "agents 3 and 4 as released: they read documents, and a model merges"] = False,
     votes: Votes = 0,
     k: PassageCount = None,
     max_tokens: MaxTokens = 640,
@@ -152,12 +159,16 @@ def ragenta(
 
     At most `rounds` times the reviser asks up to `follow_ups` questions, each over `follow_k` passages that were
     not read before; 0 rounds leave the reviser out. `votes` replaces the judge's log-probabilities
-    by that many sampled votes. Raises `NoLogprobs` where they are needed and not to be had.
+    by that many sampled votes. With `letter` nothing depends on `floor`: what the judge keeps is read.
+    Raises `NoLogprobs` where they are needed and not to be had.
     """
+    follow_k = follow_k or (LETTER_K if letter else OUR_K)
     read = kit.passages(question, k=k)
-    triplets = _judged([(question, passage) for passage in read], kit, turn=1, votes=votes)
+    triplets = _judged([(question, passage) for passage in read], kit, turn=1, votes=votes, every=letter)
     relevant = keep(triplets, n)
     _note_judged(kit, triplets, relevant)
+    if letter and relevant:
+        return _to_the_letter(question, relevant, triplets, kit, rounds, follow_ups, follow_k, max_tokens)
     if not any(is_sound(triplet, floor) for triplet in relevant):
         replies = tuple(triplet.reply for triplet in triplets)
         return Answer(
@@ -187,6 +198,40 @@ def ragenta(
         triplets += later
     answers = _stated(answers, claims)
     return _answer(question, answers, claims, relevant, triplets, components, turn)
+
+
+def _to_the_letter(
+    question: str,
+    relevant: Sequence[Triplet],
+    triplets: Sequence[Triplet],
+    kit: Kit,
+    rounds: int,
+    follow_ups: int,
+    k: int,
+    max_tokens: int,
+) -> Answer:
+    """The released agents 3 and 4 over what the judge kept."""
+    documents = Documents()
+    claims = final_claims(question, documents, [triplet.passage for triplet in relevant], kit, max_tokens)
+    components: list[Component] = []
+    seen = {triplet.passage.id for triplet in triplets}
+    turn = 0
+    while claims and turn < rounds:
+        turn += 1
+        revised = _revise(question, claims, kit, documents=documents)
+        if revised is None:
+            break
+        components, claims = revised
+        gaps = _gaps(question, components)[:follow_ups]
+        if not gaps:
+            break
+
+        def retrieve(gap: str) -> list[Passage]:
+            return [passage for _, passage in _unread([gap], seen, kit, k)]
+
+        claims = follow(question, claims, gaps, documents, retrieve, kit, max_tokens)
+    answer = _answer(question, _stated((), claims), claims, relevant, triplets, components, turn)
+    return replace(answer, passages=tuple(documents.numbers.values()))
 
 
 def is_sound(triplet: Triplet, floor: float) -> bool:
@@ -226,10 +271,12 @@ def named_evidence(question: str, triplets: Sequence[Triplet]) -> dict[str, tupl
     return named
 
 
-def _judged(pairs: Sequence[tuple[str, Passage]], kit: Kit, *, turn: int, votes: int) -> list[Triplet]:
-    """Two batches: what each passage answers, and the judge's score of it."""
+def _judged(
+    pairs: Sequence[tuple[str, Passage]], kit: Kit, *, turn: int, votes: int, every: bool = False
+) -> list[Triplet]:
+    """Two batches: what each passage answers, and the judge's score of it, also of none with `every`."""
     triplets = predict(pairs, kit, turn=turn)
-    if not any(
+    if not every and not any(
         triplet.reply.answer for triplet in triplets
     ):  # nothing was answered, so nothing can be kept for it
         return triplets
@@ -288,16 +335,26 @@ def _final(
     return answers, claims
 
 
-def _revise(question: str, claims: Sequence[Claim], kit: Kit) -> tuple[list[Component], list[Claim]] | None:
-    """The parts of the question with their coverage, and the claims that serve one; None for nonsense."""
+def _revise(
+    question: str, claims: Sequence[Claim], kit: Kit, *, documents: Documents | None = None
+) -> tuple[list[Component], list[Claim]] | None:
+    """The parts of the question with their coverage, and the claims that serve one; None for nonsense.
+
+    With `documents` the reviser reads these and the whole answer too.
+    """
     ids = {f"c{at}": claim for at, claim in enumerate(claims, 1)}
     lines = [
         json.dumps({"id": name, "claim": one_line(claim.text)}, ensure_ascii=False)
         for name, claim in ids.items()
     ]
-    task = REVISER_TASK.format(question=one_line(question), claims=fence("claims", "\n".join(lines)))
+    text = "\n".join(lines)
+    prompt = chat(
+        REVISER_SYSTEM, REVISER_TASK.format(question=one_line(question), claims=fence("claims", text))
+    )
+    if documents is not None:
+        prompt = chat(CHECK_SYSTEM, check_task(question, documents, claims, text))
     sampling = Sampling(max_tokens=448, schema=COMPONENTS_SCHEMA)
-    (word,) = kit.complete("reviser", [chat(REVISER_SYSTEM, task)], sampling)
+    (word,) = kit.complete("reviser", [prompt], sampling)
     try:
         rows = parse_object(word, COMPONENTS_SCHEMA)["components"]
     except ReplyError as error:

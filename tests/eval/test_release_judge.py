@@ -1,0 +1,116 @@
+"""The release's rubric: reasoning and a number, the first 300 words, and no correctness without support."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from disputatio.eval.judge import Case, Grade
+from disputatio.eval.release_judge import ABSTAINED, CORRECTNESS, grades, release_judge_with, signature
+from disputatio.eval.reporting.report import report
+from disputatio.eval.reporting.tables import markdown
+from disputatio.eval.running.runner import run
+from disputatio.kit import Kit
+from disputatio.llm.scripted import Scripted
+from disputatio.types import Answer, Claim, Passage
+from tests.eval.fakes import HALF, MANIFEST, ask, examples
+
+CASE = Case(
+    question="When did the bridge open?",
+    answer="In 1890.",
+    reference="1890",
+    passages=("It opened in 1890.",),
+)
+
+
+def verdict(score: object) -> str:
+    return json.dumps({"analysis": "Step by step.", "score": str(score)})
+
+
+def model(correct: object, faithful: object) -> Scripted:
+    def say(text: str) -> str:
+        return verdict(correct if text.startswith(CORRECTNESS) else faithful)
+
+    return Scripted(say)
+
+
+def judged(case: Case, correct: object, faithful: object) -> dict[str, Grade]:
+    return grades([case], Kit(model=model(correct, faithful)))[0]
+
+
+def test_grades_are_numbers_on_a_continuous_scale_after_reasoning() -> None:
+    found = judged(CASE, 1.5, "0.25")
+    assert {name: grade.grade for name, grade in found.items()} == {"correctness": 1.5, "faithfulness": 0.25}
+    assert "your reasoning" in CORRECTNESS
+
+
+def test_an_answer_that_nothing_supports_is_not_correct() -> None:
+    assert judged(CASE, 2, -1)["correctness"].grade == -1
+    assert judged(CASE, 2, -0.5)["correctness"].grade == 2
+
+
+@pytest.mark.parametrize("score", ["good", "3", "", "-1.5", "nan"])
+def test_what_is_no_number_on_the_scale_is_unscored(score: str) -> None:
+    assert judged(CASE, score, 1)["correctness"] == Grade(grade=None, reason="no number on the scale")
+
+
+def test_the_first_three_hundred_words_and_ten_passages_are_judged() -> None:
+    scripted = model(1, 1)
+    long = replace(
+        CASE, answer="word " * 299 + "last beyond", passages=tuple(f"text {n}." for n in range(12))
+    )
+    grades([long], Kit(model=scripted))
+    prompts = [call.prompt.messages[-1].content for call in scripted.calls]
+    assert all("last" in prompt and "beyond" not in prompt for prompt in prompts)
+    assert "text 9." in prompts[0]
+    assert "text 10." not in prompts[0]
+
+
+def test_without_passages_or_reference_that_grade_is_missing() -> None:
+    assert judged(replace(CASE, passages=()), 1, 1)["faithfulness"].grade is None
+    assert judged(replace(CASE, reference=""), 1, 1)["correctness"].grade is None
+
+
+def test_an_abstention_is_judged_as_what_it_tells_the_reader() -> None:
+    scripted = model(0, 0)
+    judge = release_judge_with(Kit(model=scripted))
+    passages = (Passage(id="p", text="It opened in 1890."),)
+    found = judge(examples(1)[0], Answer(question="q", abstained="no_evidence", passages=passages))
+    assert all(ABSTAINED in call.prompt.messages[-1].content for call in scripted.calls)
+    assert found["faithfulness"].grade == 0
+
+
+def test_a_manifest_names_the_rubric() -> None:
+    assert "the release's rubric" in signature(Kit(model=model(0, 0)))
+
+
+def abstaining(judge_of: Callable[[Answer], Mapping[str, Grade]], out: Path) -> str:
+    manifest = replace(MANIFEST, judge="some judge")
+    run(examples(4), [HALF], ask=ask, out=out, manifest=manifest, judge=lambda _, answer: judge_of(answer))
+    return markdown(report(out))
+
+
+def test_the_mean_that_counts_abstentions_stands_beside_the_other(tmp_path: Path) -> None:
+    silent = Grade(grade=None, reason="no answer was given, so nothing is stated")
+    graded = iter([Grade(grade=1), silent, Grade(grade=1), silent])
+
+    def judge(_: Answer) -> Mapping[str, Grade]:
+        return {"correctness": Grade(grade=1), "faithfulness": next(graded)}
+
+    text = abstaining(judge, tmp_path / "out")
+    [row] = [line for line in text.splitlines() if "faithful" in line.casefold() and "| 2 |" in line]
+    cells = [cell.strip() for cell in row.split("|")]
+    assert cells[3] == "2"
+    assert cells[4].startswith("1")
+    assert cells[5].startswith("0.5")
+
+
+def test_a_claim_is_what_is_judged() -> None:
+    scripted = model(1, 1)
+    answer = Answer(question="q", answers=("x",), claims=(Claim(text="It opened in 1890."),))
+    release_judge_with(Kit(model=scripted))(examples(1)[0], answer)
+    assert "It opened in 1890." in scripted.calls[0].prompt.messages[-1].content
