@@ -198,11 +198,12 @@ def test_grades_are_scores_and_the_unscored_are_counted_with_their_reasons(tmp_p
     (strategy,) = report(tmp_path)["datasets"][0]["strategies"]
     assert (strategy["correctness"], strategy["faithfulness"]) == (2.0, 1.0)
     assert strategy["judged"]["correctness"] == {
-        "n": 1, "unscored": 2, "reasons": {"off the menu": 2}, "grades": {"2": 1}, "mean_with_abstentions": 2.0,
+        "n": 1, "unscored": 2, "reasons": {"off the menu": 2}, "grades": {"2": 1},
+            "mean_with_abstentions": 2.0,
         "margin_median": strategy["judged"]["correctness"]["margin_median"],
     }  # fmt: skip
     page = markdown(report(tmp_path))
-    assert "| right | correctness | 1 | 2.000 | 2: 1 |" in page
+    assert "| right | correctness | 1 | 2.000 | 2.000 | 2: 1 |" in page
     assert "| 2 | 2 off the menu |" in page
     json.dumps(report(tmp_path))
 
