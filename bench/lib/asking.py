@@ -19,7 +19,7 @@ from disputatio.agents.per_source import SourceReply, answer_per_source, drop_un
 from disputatio.attribution.clusters import cluster
 from disputatio.errors import DisputatioError
 from disputatio.eval.statistics import estimate as share
-from disputatio.eval.statistics import paired_difference
+from disputatio.eval.statistics import mcnemar, paired_difference
 from disputatio.kit import Kit
 from disputatio.pipeline import ask
 from disputatio.protocols import Retriever, Search, SearchOptions
@@ -228,13 +228,33 @@ def told(values: Sequence[float | None], digits: int = 3) -> str:
     return f"{estimate.mean:.{digits}f} [{estimate.low:.{digits}f}, {estimate.high:.{digits}f}]"
 
 
+def told_over_draws(draws: Sequence[Sequence[float | None]], digits: int = 3) -> str:
+    """The mean over draws (of sources, of seeds) of each draw's mean, with a 95 % interval over the draws.
+
+    It is the unit where a paper averages over draws; of one draw there is no interval.
+
+    >>> told_over_draws([[1.0, 0.0], [1.0, 0.0]]), told_over_draws([[1.0, 0.0]])
+    ('0.500 [0.500, 0.500]', '0.500')
+    """
+    return told([share(values).mean for values in draws], digits)
+
+
 def against(first: Sequence[float | None], other: Sequence[float | None]) -> str:
-    """A paired difference with its interval and p."""
+    """A paired difference with its interval and p, and McNemar's exact test where scores are right or wrong.
+
+    >>> against([1.0] * 7 + [0.0] * 3, [0.0] * 10).partition("; ")[2]
+    'McNemar 7 to 0, p = 0.016'
+    """
     difference = paired_difference(first, other)
     if difference.mean is None or difference.low is None or difference.high is None or difference.p is None:
         return "–"
     chance = "p < 0.001" if difference.p < 0.001 else f"p = {difference.p:.3f}"
-    return f"{difference.mean:+.3f} [{difference.low:+.3f}, {difference.high:+.3f}], {chance}"
+    text = f"{difference.mean:+.3f} [{difference.low:+.3f}, {difference.high:+.3f}], {chance}"
+    test = mcnemar(first, other)
+    if test is None:
+        return text
+    exact = "p < 0.001" if test.p < 0.001 else f"p = {test.p:.3f}"
+    return f"{text}; McNemar {test.one_only} to {test.other_only}, {exact}"
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:

@@ -30,7 +30,8 @@ from disputatio.api import Index
 from disputatio.config import read_settings
 from disputatio.eval.data.corpora import corpus
 from disputatio.eval.data.datasets import load
-from disputatio.eval.metrics import accuracy, choice
+from disputatio.eval.metrics import accuracy
+from disputatio.eval.multiple_choice import choice
 from disputatio.kit import Kit
 from disputatio.parts import build_kit
 from disputatio.protocols import Retriever

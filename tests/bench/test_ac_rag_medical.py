@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from disputatio.agents.explainer import EXPLAIN_SYSTEM
-from disputatio.eval.metrics import choice
+from disputatio.eval.multiple_choice import choice
 from disputatio.kit import Kit
 from disputatio.llm.scripted import Odds, Scripted
 from disputatio.store.in_memory import InMemory

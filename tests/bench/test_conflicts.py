@@ -357,7 +357,7 @@ def test_the_page_has_every_strategy_and_the_differences_to_ours(
     none, all_of = "0.00 [0.00, 0.00]", "1.00 [1.00, 1.00]"
     assert f"| concat | 4 | 0 | 0 | {none} | {none} | {all_of} | 1.0" in text
     assert f"| closed_book | 4 | 0 | 0 | {all_of} | {all_of} | {none} | 1.0" in text
-    assert "| closed_book − concat | +1.000 [+1.000, +1.000], p < 0.001 |" in text
+    assert "| closed_book − concat | +1.000 [+1.000, +1.000], p < 0.001; McNemar 4 to 0, p = 0.125 |" in text
     assert "- asked with two real passages: halves with one answer: 4" in text
 
 

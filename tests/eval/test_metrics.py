@@ -107,7 +107,7 @@ def test_duplicate_gold_and_wrong_answers_count_once() -> None:
 
 
 def test_scores_are_those_that_the_data_set_defines() -> None:
-    assert set(score(["a"], ["a"], [], ["em"])) == {"em", "em_lenient", "em_literal"}
+    assert set(score(["a"], ["a"], [], ["em"])) == {"em", "em_lenient", "em_literal", "em_released"}
     assert set(score(["a"], ["a"], [], ["accuracy", "recall"])) == {"accuracy", "recall", "recall_lenient"}
 
 

@@ -9,6 +9,10 @@ Two readings of a match, each named where it is used:
   wrong "New York" inside it, and an answer equal to a listed one states nothing of the other list
   that merely contains it.
 
+Both compare as SQuAD's metrics do, extended to any script. `em_released` is strict and compares as the script
+released with MADAM-RAG does: lower case, without ASCII punctuation, articles and spaces too many; "$10
+million" and "10 million" are one there, "A-League" and "League" are not.
+
 The exact match is that of MADAM-RAG (Wang et al. 2025, section 5.1): correct if and only if all gold
 answers are included and no answer "supported only by misinformation" is. An answer that a data set
 lists as both gold and wrong is therefore no mistake; `literal=True` counts it as one, which is
@@ -18,17 +22,15 @@ the other reading of the same data. A score that cannot be computed is None, nev
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from disputatio.eval.multiple_choice import choice
 from disputatio.text import is_unknown, squad_contains, squad_normalise
 from disputatio.types import Example
 
-_LETTERED = re.compile(r"(?<!\s)\s*+\(?(?P<letter>[A-Z])[.):]\)?\s++", re.ASCII)  # "B. rest", "(B) rest"
-_LETTER = re.compile(
-    r"(?:(?:the\s+)?(?:answer|option)\s+(?:is\s+)?)?\(?(?P<letter>[A-Z])\)?[.):]*", re.IGNORECASE
-)
-VERSION = 1  # of the definitions below; records scored by another version are not mixed with these
+VERSION = 2  # of the definitions below; records scored by another version are not mixed with these
 
 
 def answer_set(answers: Iterable[str]) -> tuple[str, ...]:
@@ -38,6 +40,32 @@ def answer_set(answers: Iterable[str]) -> tuple[str, ...]:
     ('beatles', '3559')
     """
     return tuple(dict.fromkeys(form for form in map(squad_normalise, answers) if form))
+
+
+def released_form(answer: str) -> str:
+    """An answer as the script released with MADAM-RAG compares it.
+
+    >>> released_form("$10 million"), released_form("The  AC/DC"), released_form("A-League")
+    ('10 million', 'acdc', 'aleague')
+    """
+    bare = "".join(char for char in answer.lower() if char not in string.punctuation)
+    return " ".join(re.sub(r"\b(a|an|the)\b", " ", bare).split())
+
+
+def em_released(predicted: Sequence[str], gold: Sequence[str], wrong: Sequence[str] = ()) -> float | None:
+    """Strict exact match by the normalisation of MADAM-RAG's released script; None without gold.
+
+    >>> em_released(["10 million"], ["$10 million"]), em_released(["League"], ["A-League"])
+    (1.0, 0.0)
+    >>> em_released(["Spiderman", "x"], ["Spider-Man"], ["X"]), em_released(["x"], ["!"])
+    (0.0, None)
+    """
+    right = {form for form in map(released_form, gold) if form}
+    if not right:
+        return None
+    lies = set(map(released_form, wrong)) - right - {""}
+    predictions = set(map(released_form, predicted))
+    return float(right <= predictions and not predictions & lies)
 
 
 def predicted_set(answers: Iterable[str], gold: Sequence[str] = ()) -> tuple[str, ...]:
@@ -183,25 +211,6 @@ def accuracy(predicted: Sequence[str], gold: Sequence[str]) -> float | None:
     return float(any(squad_contains(prediction, value) for prediction in predictions for value in right))
 
 
-def choice(predicted: Sequence[str], gold: Sequence[str], wrong: Sequence[str]) -> float | None:
-    """1.0 when the answer picks the right one of the options, which are the gold and the wrong answers.
-
-    An answer picks by the letter that it begins with ("B", "B. rest"), by being or beginning with an
-    option's words, or by naming one option's words and no other's. Picking several, or none, is not right.
-
-    >>> options = (["B. rest"], ["A. movement", "C. both"])
-    >>> choice(["B"], *options), choice(["rest"], *options), choice(["(C) both"], *options)
-    (1.0, 1.0, 0.0)
-    >>> choice(["Yes, it does"], ["yes"], ["no"]), choice(["B", "C"], *options), choice([], *options)
-    (1.0, 0.0, 0.0)
-    """
-    if not gold:
-        return None
-    picks = {pick for prediction in predicted if (pick := _picked(prediction, [*gold, *wrong])) is not None}
-    right = {_words_of(wording) for wording in gold}
-    return float(bool(picks) and picks <= right)
-
-
 def abstention(predicted: Sequence[str]) -> float:
     """1.0 when no answer was given, right where the passages hold none (FaithEval, Ming et al. 2024).
 
@@ -227,47 +236,17 @@ def attack_success(predicted: Sequence[str], gold: Sequence[str], wrong: Sequenc
     return float(any(squad_contains(prediction, lie) for prediction in predictions for lie in lies))
 
 
-def _picked(prediction: str, options: Sequence[str]) -> str | None:
-    """The words of the option that an answer picks; None where it picks none, or more than one."""
-    letters = {match["letter"]: option for option in options if (match := _LETTERED.match(option))}
-    named = _LETTERED.match(prediction.strip()) or _LETTER.fullmatch(prediction.strip())
-    if named and named["letter"].upper() in letters:
-        return _words_of(letters[named["letter"].upper()])
-    words, option_words = squad_normalise(prediction), [_words_of(option) for option in options]
-    if words in option_words:
-        return words
-    begun = [
-        words_of_option
-        for words_of_option in option_words
-        if words_of_option and f"{words} ".startswith(f"{words_of_option} ")
-    ]
-    if begun:
-        return max(begun, key=len)
-    inside = {option for option in option_words if squad_contains(words, option)}
-    inside = {
-        option
-        for option in inside
-        if not any(option != other and squad_contains(other, option) for other in inside)
-    }
-    return inside.pop() if len(inside) == 1 else None
-
-
-def _words_of(option: str) -> str:
-    """The normal form of an option without its letter."""
-    return squad_normalise(_LETTERED.sub("", option, count=1))
-
-
 def score(
     predicted: Sequence[str], gold: Sequence[str], wrong: Sequence[str], metrics: Sequence[str]
 ) -> dict[str, float | None]:
     """The scores of one question for the metrics that its data set defines.
 
-    `em` brings `em_lenient` and `em_literal`; `choice` is the accuracy of picking an option, `abstention`
-    that of giving no answer; `attack` gives `attack_success`; precision, recall and f1 each bring a
-    lenient one.
+    `em` brings `em_lenient`, `em_literal` and `em_released`; `choice` is the accuracy of picking an option,
+    `abstention` that of giving no answer; `attack` gives `attack_success`; precision, recall and f1 each
+    bring a lenient one.
 
     >>> score(["born in 1963"], ["1963"], [], ["em", "f1"])
-    {'em': 0.0, 'em_lenient': 1.0, 'em_literal': 0.0, 'f1': 0.0, 'f1_lenient': 1.0}
+    {'em': 0.0, 'em_lenient': 1.0, 'em_literal': 0.0, 'em_released': 0.0, 'f1': 0.0, 'f1_lenient': 1.0}
     """
     scores: dict[str, float | None] = {}
     for metric in metrics:
@@ -275,6 +254,7 @@ def score(
             scores["em"] = exact_match(predicted, gold, wrong)
             scores["em_lenient"] = exact_match(predicted, gold, wrong, lenient=True)
             scores["em_literal"] = exact_match(predicted, gold, wrong, literal=True)
+            scores["em_released"] = em_released(predicted, gold, wrong)
         elif metric == "accuracy":
             scores["accuracy"] = accuracy(predicted, gold)
         elif metric == "choice":

@@ -66,7 +66,8 @@ def test_records_hold_scores_costs_and_the_settings(tmp_path: Path) -> None:
     first, _, third, fourth = (entry.record for entry in read_journal(tmp_path).entries)
     assert first.scores["em"] == 1.0
     assert fourth.scores == {
-        "em": 0.0, "em_lenient": 0.0, "em_literal": 0.0, "precision": 0.0, "precision_lenient": 0.0,
+        "em": 0.0, "em_lenient": 0.0, "em_literal": 0.0, "em_released": 0.0,
+        "precision": 0.0, "precision_lenient": 0.0,
         "recall": 0.0, "recall_lenient": 0.0, "f1": 0.0, "f1_lenient": 0.0,
     }  # fmt: skip
     assert (third.usage.prompt_tokens, third.rounds, third.options) == (101, 2, {"rounds": 1})

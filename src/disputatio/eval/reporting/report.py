@@ -163,7 +163,7 @@ def _strategy(
 ) -> dict[str, Any]:
     failed = sum(entry.state != "done" for entry in entries.values())
     records = [] if withheld else [entries[key].record for key in common]
-    scores = ("em", "em_lenient", "em_literal", "precision", "recall", "f1", "accuracy")
+    scores = ("em", "em_lenient", "em_literal", "em_released", "precision", "recall", "f1", "accuracy")
     line: dict[str, Any] = {
         "strategy": label,
         "n": len(records),

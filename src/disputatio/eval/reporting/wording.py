@@ -14,6 +14,7 @@ TITLES = {
     "em": "EM",
     "em_lenient": "EM lenient",
     "em_literal": "EM literal",
+    "em_released": "EM as released",
     "precision": "P",
     "recall": "R",
     "f1": "F1",
@@ -35,7 +36,7 @@ TITLES = {
     "rounds": "rounds",
 }
 SCORES = ("em", "em_lenient", "precision", "recall", "f1", "accuracy", "attack_success")
-MORE = ("em_literal", "precision_lenient", "recall_lenient", "f1_lenient")
+MORE = ("em_literal", "em_released", "precision_lenient", "recall_lenient", "f1_lenient")
 COSTS = (
     "calls",
     "rounds",
