@@ -19,6 +19,7 @@ from disputatio.cli.doctor import doctor
 from disputatio.cli.eval_run import app as eval_app
 from disputatio.cli.index import app as index_app
 from disputatio.cli.ingest import ingest
+from disputatio.cli.mcp import mcp
 from disputatio.cli.messages import complain
 from disputatio.cli.models import app as model_app
 from disputatio.cli.search import search
@@ -38,6 +39,7 @@ app.command()(ask)
 app.command()(ingest)
 app.command()(search)
 app.command()(serve)
+app.command()(mcp)
 app.command()(calibrate)
 app.command()(sources)
 app.command()(simulate)

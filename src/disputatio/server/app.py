@@ -17,6 +17,8 @@ from disputatio.server.chat import passages
 from disputatio.server.chat import router as completions
 from disputatio.server.faults import Fault
 from disputatio.server.guard import Guard
+from disputatio.server.mcp.doors import http_routes
+from disputatio.server.mcp.tools import agents_door
 from disputatio.server.page_files import PageFiles
 from disputatio.server.replies import error_response, fault_response
 from disputatio.server.routers import answers, asking, documents, health, jobs, runs, searching, sources
@@ -29,12 +31,15 @@ PAGE = Path(__file__).parent / "page"  # the built page, where there is one
 def create_app(service: Service, *, page: Path = PAGE) -> FastAPI:
     """The application over a service, which it closes at its end."""
 
+    agents = agents_door(service)
+
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncGenerator[None, None]:
-        try:
-            yield
-        finally:
-            await service.close()
+        async with agents.session_manager.run():
+            try:
+                yield
+            finally:
+                await service.close()
 
     app = FastAPI(
         title="Disputatio",
@@ -50,6 +55,7 @@ def create_app(service: Service, *, page: Path = PAGE) -> FastAPI:
     app.include_router(health.figures(service))
     for door in (completions, passages):
         app.include_router(door.router(service))
+    app.router.routes.extend(http_routes(agents, service.access, body=service.limits.body))
     _mount_page(app, page)
     app.add_exception_handler(DisputatioError, _ours)
     app.add_exception_handler(RequestValidationError, _invalid)

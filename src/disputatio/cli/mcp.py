@@ -1,0 +1,39 @@
+"""`disputatio mcp`: the tools of the server for an agent on this machine, over standard input and output."""
+
+from __future__ import annotations
+
+import importlib.util
+from typing import Annotated
+
+import typer
+
+from disputatio.cli.options import IndexFolder, Journal, Model, Roles, read_roles
+from disputatio.errors import MissingDependency
+
+
+def mcp(
+    index: IndexFolder = None,
+    strategy: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="How to answer; `disputatio strategies` lists them.  [default: disputation]"
+        ),
+    ] = None,
+    model: Model = None,
+    role: Roles = None,
+    journal: Journal = None,
+) -> None:
+    """Serve the tools ask, search, fetch and sources to an agent (MCP, over stdio)."""
+    for package in ("mcp", "fastapi"):
+        if importlib.util.find_spec(package) is None:
+            raise MissingDependency(package, "serve")
+    import asyncio
+
+    from disputatio.config import read_settings
+    from disputatio.server.mcp.doors import serve_stdio
+    from disputatio.server.service import Service
+
+    settings = read_settings(
+        index=index, strategy=strategy, model=model, role=read_roles(role), journal=journal
+    )
+    asyncio.run(serve_stdio(Service.open(settings)))
