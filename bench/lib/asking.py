@@ -15,7 +15,14 @@ from typing import Any, TypeVar, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from disputatio.agents.per_source import SourceReply, answer_per_source, drop_unsupported, retrieve_per_source
+from disputatio.agents.per_source import (
+    OURS,
+    Checks,
+    SourceReply,
+    answer_per_source,
+    drop_unsupported,
+    retrieve_per_source,
+)
 from disputatio.attribution.clusters import cluster
 from disputatio.errors import DisputatioError
 from disputatio.eval.statistics import estimate as share
@@ -154,11 +161,12 @@ class Panel:
         )
 
 
-def panel(question: str, retriever: Retriever, kit: Kit, *, tau: float = 0.1) -> Panel:
-    """Ask all sources, as `ra_rag` with selection=all does."""
+def panel(question: str, retriever: Retriever, kit: Kit, *, tau: float = 0.1, checks: Checks = OURS) -> Panel:
+    """Ask all sources, as `ra_rag` with selection=all and these checks does."""
     reader = replace(kit, retriever=retriever).with_trace(Trace())
-    replies = answer_per_source(question, retrieve_per_source(question, reader), reader)
-    after = drop_unsupported(question, replies, reader, tau=tau)
+    holdings = retrieve_per_source(question, reader)
+    replies = answer_per_source(question, holdings, reader, gate=checks.gate)
+    after = drop_unsupported(question, replies, reader, tau=tau, checks=checks)
     clusters = cluster(question, [reply.answer for reply in after], reader)
     votes = {reply.source: vote for reply, vote in zip(after, clusters.votes, strict=True)}
     return Panel(

@@ -90,8 +90,13 @@ def reliabilities(
     return p
 
 
-def passages(generator: np.random.Generator, p: Floats, questions: int, coverage: float = COVERAGE) -> Labels:
-    """What each source holds on each question: 0 the right answer, 1 to 9 a wrong one, -1 nothing."""
+def passages(
+    generator: np.random.Generator, p: Floats, questions: int, coverage: float | Floats = COVERAGE
+) -> Labels:
+    """What each source holds on each question: 0 the right answer, 1 to 9 a wrong one, -1 nothing.
+
+    `coverage` is that of all sources, or of each.
+    """
     size = (questions, len(p))
     labels = np.where(generator.random(size) < p, 0, generator.integers(1, WRONG + 1, size))
     return np.where(generator.random(size) < coverage, labels, -1)
@@ -123,7 +128,7 @@ def build(
     questions: int,
     reader: Reader,
     *,
-    coverage: float = COVERAGE,
+    coverage: float | Floats = COVERAGE,
     common: float = COMMON,
 ) -> World:
     """A world of so many questions."""
