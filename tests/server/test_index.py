@@ -107,7 +107,7 @@ def test_uploads_of_others_share_one_owner(tmp_path: Path) -> None:
                  for name in ("red", "blue")]  # fmt: skip
         finished(server, server.client.post("/api/ingest", files=files).json())
         rows = {row["name"]: row["owner"] for row in server.client.get("/api/sources").json()}
-        assert rows["red"] == rows["blue"] == "uploads"
+        assert rows["uploads/red"] == rows["uploads/blue"] == "uploads"
 
 
 @pytest.mark.parametrize(

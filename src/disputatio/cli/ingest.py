@@ -47,6 +47,13 @@ def ingest(
             metavar="NAME", help="Language of stemming in a new index: german, ..., none.  [default: english]"
         ),
     ] = None,
+    unverified: Annotated[
+        bool,
+        typer.Option(
+            "--unverified",
+            help="The files are strangers': what they say of their source is set apart; they are one owner.",
+        ),
+    ] = False,
     urls: Annotated[bool, typer.Option("--urls", help="Fetch paths that are http(s) addresses.")] = False,
     watch: Annotated[bool, typer.Option("--watch", help="Keep running and ingest what changes.")] = False,
     ray: Annotated[
@@ -70,7 +77,10 @@ def ingest(
 
     settings = read_settings(index=index, journal="none", replay=False)
     options = ReadOptions(
-        source_by=source_by, columns=read_columns(mapping or [], text_column), exclude=tuple(exclude or ())
+        source_by=source_by,
+        columns=read_columns(mapping or [], text_column),
+        exclude=tuple(exclude or ()),
+        unverified=unverified,
     )
     check_options(options)
     addresses = [path for path in paths if path.lower().startswith(("http://", "https://"))]
@@ -143,6 +153,7 @@ def _ingest(
                 source_by=options.source_by,
                 columns=options.columns,
                 exclude=options.exclude,
+                unverified=options.unverified,
                 progress=show_progress,
             )
             if files

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any, BinaryIO
 
@@ -13,13 +13,10 @@ from disputatio.errors import InputError
 from disputatio.server.faults import shown
 from disputatio.server.jobs import Job
 from disputatio.store.index import Index
-from disputatio.store.ingesting.documents import Document
 from disputatio.store.ingesting.ingest import Run, find_all, put_files, summary_of
 from disputatio.store.ingesting.options import ReadOptions, check_options
-from disputatio.store.ingesting.prepare import Prepared
 from disputatio.text import one_line
 
-OWNER = "uploads"  # of all documents that strangers uploaded: together they have one vote
 _LONGEST = 150  # characters of a name
 _PIECE = 1 << 20
 
@@ -54,26 +51,18 @@ def save(folder: Path, name: str, content: BinaryIO) -> Path:
     return path
 
 
-@dataclass(slots=True)
-class _Shared(Run):
-    """A run in which all documents are of one owner, whatever they say of themselves."""
-
-    def prepared(self, documents: Iterable[Document], file: str, source_by: str | None) -> Iterator[Prepared]:
-        owned = (replace(document, owner=OWNER) for document in documents)
-        return Run.prepared(self, owned, file, source_by)
-
-
 def ingest(
     index: Index, paths: Sequence[Path], job: Job, *, source_by: str | None, shared: bool
 ) -> dict[str, Any]:
     """Put files into the index; what was done, and what was refused and why.
 
-    With `shared` the documents have one owner. Raises `StoreError`, `Cancelled`.
+    With `shared` the documents are strangers': they have one owner, and what they say of their source is
+    kept apart (`store.ingesting.source.unverified`). Raises `StoreError`, `Cancelled`.
     """
-    options = ReadOptions(source_by=source_by)
+    options = ReadOptions(source_by=source_by, unverified=shared)
     check_options(options)
     start = time.perf_counter()
-    run = _Shared() if shared else Run()
+    run = Run(unverified=shared)
     files = find_all(paths, run, options)
     with index.writer() as writer:
         put_files(writer, files, run, options, lambda: job.progress(run.done, run.total))

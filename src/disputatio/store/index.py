@@ -124,6 +124,7 @@ class Index:
         source_by: str | None = None,
         columns: Mapping[str, str] | None = None,
         exclude: Sequence[str] = (),
+        unverified: bool = False,
         progress: Progress | None = None,
     ) -> IngestSummary:
         """Read files and folders and put their documents in; safe to kill and to run again.
@@ -133,15 +134,19 @@ class Index:
         what tells sources apart (`source.with_source`), `columns` which column of a table holds which
         field (`{"text": "content", "date": "published"}`), `exclude` which files to leave out, by patterns.
         Code and configuration files are left out unless they are named, alone or by a pattern.
+        `unverified` documents come from strangers: what they say of their source is kept apart in
+        `stated_source`, and they share one owner.
         `progress(done, total, passages)` hears of each file done and of each batch of passages committed.
 
         Raises `InputError` for wrong options, `StoreError` when the index cannot be written
         to or another process is writing; batches acknowledged before that stay.
         """
-        options = ReadOptions(source_by=source_by, columns=columns or {}, exclude=tuple(exclude))
+        options = ReadOptions(
+            source_by=source_by, columns=columns or {}, exclude=tuple(exclude), unverified=unverified
+        )
         check_options(options)
         start = time.perf_counter()
-        run = Run()
+        run = Run(unverified=unverified)
         files = find_all(paths, run, options)
 
         def report(passages: int) -> None:

@@ -15,7 +15,7 @@ from disputatio.store.ingesting.fingerprint import Look, kept, look
 from disputatio.store.ingesting.options import DEFAULT, ReadOptions, settings_of
 from disputatio.store.ingesting.prepare import Prepared, prepare
 from disputatio.store.ingesting.readers import find_files, open_reader, with_source
-from disputatio.store.ingesting.source import STDIN
+from disputatio.store.ingesting.source import STDIN, unverified
 from disputatio.store.record.writer import Writer
 
 Progress = Callable[[int, int, int], None]
@@ -46,8 +46,9 @@ class IngestSummary:
 
 @dataclass(slots=True)
 class Run:
-    """One ingest under way: what it heard of so far."""
+    """One ingest under way: what it heard of so far. `unverified` says that the documents are strangers'."""
 
+    unverified: bool = False
     refused: list[IngestError] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
     hidden: int = 0
@@ -63,7 +64,7 @@ class Run:
         """The documents of a file made ready; those without a source are refused."""
         for document in documents:
             try:
-                sourced = with_source(document, source_by)
+                sourced = (unverified if self.unverified else with_source)(document, source_by)
             except IngestError as error:
                 self.refused.append(error)
                 continue

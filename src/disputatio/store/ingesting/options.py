@@ -44,11 +44,13 @@ class ReadOptions:
     (text, title, url, date, source, owner) to the columns of tables, or fields of JSON rows, that hold them;
     others go by their own names. A file or folder is excluded by a pattern (`*`, `?`, `[...]`) that fits its
     name or, where the pattern has a `/`, its path below what was named; `*` stands for any characters there.
+    With `unverified` the documents are strangers': see `source.unverified`.
     """
 
     source_by: str | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
     exclude: Sequence[str] = ()
+    unverified: bool = False
 
 
 DEFAULT = ReadOptions()
@@ -95,7 +97,8 @@ def read_columns(pairs: Iterable[str], text_column: str | None = None) -> dict[s
 def settings_of(options: ReadOptions, folder: str) -> str:
     """What, beside its bytes, decides what is read from a file."""
     columns = sorted(options.columns.items())
-    return json.dumps([READING, options.source_by or "", folder, columns, sorted(options.exclude)])
+    settings = [READING, options.source_by or "", folder, columns, sorted(options.exclude)]
+    return json.dumps([*settings, "unverified"] if options.unverified else settings)
 
 
 def why_left_out(path: PurePath, exclude: Sequence[str], *, named: bool = False) -> str:

@@ -147,7 +147,7 @@ class ReadFiles:
 
     def _rows(self, file: Mapping[str, Any]) -> Iterator[Row]:
         number, path, folder = file["number"], Path(os.fsdecode(file["path"])), file["folder"]
-        run, seen = Run(), look(path, settings_of(self._options, folder))
+        run, seen = Run(unverified=self._options.unverified), look(path, settings_of(self._options, folder))
         broken: IngestError | None = None
         try:
             reading = self._read(path, folder)

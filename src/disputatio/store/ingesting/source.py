@@ -13,6 +13,7 @@ from disputatio.errors import IngestError, InputError
 from disputatio.store.ingesting.documents import FIELDS, Document, place
 
 STDIN = "-"
+UPLOADS = "uploads"  # the owner of all that came from strangers: together they have one vote
 
 
 def domain(url: str) -> str:
@@ -83,6 +84,25 @@ def with_source(document: Document, source_by: str | None = None) -> Document:
             raise IngestError(place(document), f"has no field {name!r} to take its source from")
     chosen = chosen or document.source or domain(document.url) or document.folder or stem
     return replace(document, source=chosen)
+
+
+def unverified(document: Document, source_by: str | None = None) -> Document:
+    """A document of a stranger: what it says of its origin is kept apart, and its owner is `UPLOADS`.
+
+    The source, owner and address that it states go into its metadata (`stated_source` and so on). Its source
+    is where it lies, below `uploads/`, so that a file called `reuters.com` does not get the standing of that
+    source. Raises as `with_source` does.
+
+    >>> kept = unverified(Document(text="x", path="reuters.com.md", source="reuters.com", url="//r.com"))
+    >>> kept.source, kept.owner, kept.url, kept.metadata["stated_source"]
+    ('uploads/reuters.com', 'uploads', '', 'reuters.com')
+    """
+    stated = {name: getattr(document, name) for name in ("source", "owner", "url") if getattr(document, name)}
+    if source_by is None or source_by == "domain":
+        document = replace(document, source="", url="")
+    placed = with_source(document, None if source_by == "domain" else source_by)
+    metadata = {**document.metadata, **{f"stated_{name}": value for name, value in stated.items()}}
+    return replace(placed, source=f"{UPLOADS}/{placed.source}", owner=UPLOADS, url="", metadata=metadata)
 
 
 def check_source_by(source_by: str | None) -> None:

@@ -143,6 +143,7 @@ def _ingest(index: Index, due: Sequence[_Root], options: ReadOptions) -> IngestS
         source_by=options.source_by,
         columns=options.columns,
         exclude=options.exclude,
+        unverified=options.unverified,
     )
     gone = {path for root in due for path in root.look()}
     if gone:
