@@ -78,6 +78,7 @@ def checked(settings: Settings, *, index_named: bool = False) -> Iterator[Check]
         yield _embedder(settings.embedder)
     if settings.encoder != "none" or settings.model == "none":
         yield _encoder(settings.encoder, needed=settings.model == "none")
+    yield _parsers()
     yield _disk(settings)
     base_url = os.environ.get("OPENAI_BASE_URL", "").strip()
     if base_url:
@@ -113,6 +114,17 @@ def _packages(extra: str) -> list[str]:
     lines = metadata.requires("disputatio") or []
     ours = re.compile(rf"""extra\s*==\s*['"]{extra}['"]""")
     return [re.split(r"[\s\[;<>=!~(]", line, maxsplit=1)[0] for line in lines if ours.search(line)]
+
+
+def _parsers() -> Check:
+    """What the kernel forbids the process that parses documents."""
+    from disputatio.store.ingesting.confine import fences
+
+    known = fences()
+    landlock = f"files by Landlock {known['landlock']}" if known["landlock"] else "no Landlock"
+    calls = "system calls by seccomp" if known["seccomp"] else "no filter of system calls"
+    rest = "" if all(known.values()) else "; limits and a hook of Python are what is left"
+    return Check(name="parsers", state="ok", detail=f"confined: {landlock}, {calls}{rest}")
 
 
 def _engine() -> Check:

@@ -3,7 +3,8 @@
 Its standard input is a socket to the parent. A request is one line of JSON with an open file passed
 along; the answer is a line of JSON for each part and one that ends it. It can do no more harm than
 take its own time and memory: both are bounded, it writes no file, starts no process, opens no
-connection, leaves no core, and knows nothing of the parent's environment.
+connection, leaves no core, and knows nothing of the parent's environment. Limits and an audit hook see to
+that everywhere, Landlock and a filter of system calls (`confine.py`) where the kernel has them.
 
 The bound on memory is one on address space (`RLIMIT_AS`), set anew before each request at what the
 child's interpreter and libraries took when they were loaded, plus the limit. Libraries map hundreds of
@@ -25,13 +26,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from disputatio.store.ingesting.confine import confine, of_interpreter
 from disputatio.store.ingesting.parsers import ParsedPart, Refused, kind_of, largest, parser
 from disputatio.store.ingesting.rows import Unreadable
 
 _LONGEST_REQUEST = 65_536
 _WORN = 64 << 20  # bytes left behind by earlier files, at which a new child is better
 _LOADING = 60.0  # seconds of processor time to load a library, which is none of the document's
-_FORBIDDEN = ("socket.connect", "socket.bind", "socket.getaddrinfo", "subprocess.Popen", "os.", "shutil.")
+_FORBIDDEN = ("socket.", "subprocess.Popen", "os.", "shutil.", "ctypes.dlopen", "ctypes.set_errno", "pty.")
 _ALLOWED = frozenset({"os.listdir", "os.scandir", "os.walk", "os.putenv", "os.unsetenv"})
 
 
@@ -49,25 +51,37 @@ def main() -> None:
     parent = socket.socket(fileno=os.dup(0))
     sys.setrecursionlimit(2_000)
     bounds = _Bounds()
-    sys.addaudithook(_forbid)
+    fences = confine()
+    sys.addaudithook(_Hook(of_interpreter()))
     while (request := _next(parent)) is not None:
         task, file = request
         with file:
-            worn = _answer(parent, task, file, bounds)
+            worn = _answer(parent, task, file, bounds, fences)
         if worn:
             return
 
 
-def _forbid(event: str, arguments: tuple[Any, ...]) -> None:
-    """Refuse what no parser needs; a second fence, for what the limits do not stop."""
-    if event == "open":
-        mode, flags = arguments[1], arguments[2]
+class _Hook:
+    """Refuses what no parser needs; a second fence, and the only one where the kernel has none."""
+
+    def __init__(self, readable: tuple[str, ...]) -> None:
+        self._readable = tuple(os.path.realpath(place) for place in readable)
+
+    def __call__(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if event == "open":
+            self._check_open(*arguments[:3])
+        elif event.startswith(_FORBIDDEN) and event not in _ALLOWED:
+            raise PermissionError(f"a parser has no use for {event}")
+
+    def _check_open(self, path: object, mode: object, flags: object) -> None:
         if (isinstance(mode, str) and set(mode) & set("wax+")) or (
             isinstance(flags, int) and flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT)
         ):
             raise PermissionError("a parser writes no file")
-    elif event.startswith(_FORBIDDEN) and event not in _ALLOWED:
-        raise PermissionError(f"a parser has no use for {event}")
+        if isinstance(path, str | bytes):
+            real = os.path.realpath(os.fsdecode(path))
+            if not any(real == place or real.startswith(f"{place}/") for place in self._readable):
+                raise PermissionError("a parser reads no other file")
 
 
 class _Bounds:
@@ -148,7 +162,9 @@ def _next(parent: socket.socket) -> tuple[dict[str, Any], BinaryIO] | None:
     return json.loads(line), os.fdopen(fds[0], "rb")
 
 
-def _answer(parent: socket.socket, task: dict[str, Any], file: BinaryIO, bounds: _Bounds) -> bool:
+def _answer(
+    parent: socket.socket, task: dict[str, Any], file: BinaryIO, bounds: _Bounds, fences: tuple[str, ...]
+) -> bool:
     """Send the parts of one file; whether the child is to end after it."""
     spent = False
     kind = str(task["kind"])
@@ -157,7 +173,7 @@ def _answer(parent: socket.socket, task: dict[str, Any], file: BinaryIO, bounds:
         bounds.load(kind)
         if task.get("member"):
             bounds.load(kind_of(str(task["name"]), b""))
-        _send(parent, {"ready": True})
+        _send(parent, {"ready": True, "fences": list(fences)})
         bounds.bind(int(task["megabytes"]), float(task["seconds"]))
         columns = {str(field): str(column) for field, column in dict(task.get("columns") or {}).items()}
         for part in _parts(kind, str(task["name"]), task.get("member") or [], columns, file):

@@ -1,7 +1,8 @@
 """Files to documents: what lies in a file, whatever its format, and why the rest was refused.
 
-Text, CSV and JSON are read here; Markdown, HTML, PDF, DOCX, PPTX, XLSX, EPUB, e-mail, Parquet and zip
-archives are parsed in a child process (`sandbox.py`): these formats are complex and come from strangers.
+Markdown, HTML, PDF, DOCX, PPTX, XLSX, EPUB, e-mail, Parquet and zip archives are parsed in a child process
+(`sandbox.py`): these formats are complex and come from strangers. Text, CSV and JSON go there too, under
+the same limits of time and memory, unless they are so small that their linear readers end in no time at all.
 A file that cannot be read, or a row of one, is an `IngestError` that names it; it never stops the others.
 """
 
@@ -54,6 +55,7 @@ __all__ = [
 _AT_ONCE = 1_000  # documents up to which a file is read whole before it is handed on
 _AT_ONCE_CHARACTERS = 16_777_216
 _BLANKS = 65_536
+_SMALL = 262_144  # bytes of a plain file that is read in this process
 
 
 @contextmanager
@@ -135,7 +137,7 @@ def _from_file(path: Path, task: _Task) -> Iterator[Document]:
             raise IngestError(name, f"is larger than {limit >> 20} MB, the limit of a document: divide it")
         if kind == "zip":
             yield from _from_archive(path, file, task)
-        elif kind in ("text", "csv", "json", "jsonl"):
+        elif kind in ("text", "csv", "json", "jsonl") and size <= _SMALL:
             yield from _from_plain(kind, file, path.suffix.lower(), task)
         else:
             yield from _from_parts(task.sandbox.parse(kind, file, path.name, where=name), name, task)

@@ -222,6 +222,7 @@ def _checked(answer: bytes) -> ParsedPart:
         ),
         "refused": lambda value: isinstance(value, str) and 0 < len(value) <= 1_000,
         "ready": lambda value: value is True,
+        "fences": lambda value: isinstance(value, list) and set(value) <= {"landlock", "seccomp"},
         "end": lambda value: value is True,
         "left_out": lambda value: isinstance(value, str) and value == HIDDEN,
         "count": lambda value: type(value) is int and value > 0,
