@@ -1,9 +1,9 @@
 """Documentation that cannot lie: its Python runs, its command lines exist, its links lead somewhere.
 
-A fence ```python runs (one namespace a page). In ```sh and ```console (lines after `$ `) every
-command is known: `disputatio ...` to the command line's own parser, `inspect ...` to Inspect's, `make ...` to
-the Makefile; those under `<!-- run -->` are run. Model calls go to a scripted model, files into a temporary
-folder.
+A fence ```python runs (one namespace a page), with a server where it asks one. In ```sh and ```console (lines
+after `$ `) every command is known: `disputatio ...` to the command line's own parser, `inspect ...` to
+Inspect's, `make ...` to the Makefile; those under `<!-- run -->` are run. Model calls go to a scripted model,
+files into a temporary folder.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,8 +31,9 @@ PAGES = [
     ROOT / "CHANGELOG.md",
     *sorted(ROOT.glob("docs/**/*.md")),
 ]
-SLOW = {"tutorial", "search", "frameworks"}
+SLOW = {"tutorial", "search", "frameworks", "mcp"}
 LANGUAGES = {"python", "sh", "console", "text", "json", "jsonl", "toml"}
+ADDRESS = "http://127.0.0.1:8377"  # where the documentation says that a server is
 PROGRAMS = {"cd", "curl", "export", "git", "mypy", "pip", "pytest", "ruff", "python", "python3", "uv"}
 OURS_OF_INSPECT = ("strategy", "model", "rows", "index", "verify", "seed")
 _FENCE = re.compile(r"^( *)```([^\n`]*)\n(.*?)^\1```[ ]*$", re.MULTILINE | re.DOTALL)
@@ -185,10 +187,25 @@ def test_every_fence_names_a_known_language(page: Path) -> None:
 )
 def test_python_in_the_documentation_runs(page: Path, workshop: Path) -> None:
     namespace: dict[str, Any] = {"__name__": "__main__"}
-    for block in blocks(page.read_text(encoding="utf-8")):
-        if block.language == "python":
-            lines = "\n" * block.line + block.text  # so that a traceback names the page's line
+    text = page.read_text(encoding="utf-8")
+    python = [block for block in blocks(text) if block.language == "python"]
+    with served_for(python, workshop) as address:
+        for block in python:
+            # So many lines before it that a traceback names the page's.
+            lines = "\n" * block.line + block.text.replace(ADDRESS, address)
             exec(compile(lines, str(page), "exec"), namespace)
+
+
+@contextmanager
+def served_for(python: list[Block], folder: Path) -> Iterator[str]:
+    """The address of a server, for code that asks one."""
+    if not any(ADDRESS in block.text for block in python):
+        yield ADDRESS
+        return
+    from tests.server.chat.chats import chatting
+
+    with chatting(folder) as server:
+        yield server.url
 
 
 @each_page
