@@ -116,3 +116,21 @@ def test_a_fault_is_counted_and_no_wrong_answer(bench: Any) -> None:
 
     part = bench.measure("toy", [EXAMPLE], Kit(model=Broken(3)), SHELF, {})
     assert (part["n"], part["failed"], part["accuracy"]) == (0, 1, None)
+
+
+def test_thresholds_are_chosen_on_other_rows_and_reported_beside_the_papers(
+    bench: Any, tmp_path: Path
+) -> None:
+    kit = Kit(model=Model(3))
+    part = bench.measure(
+        "toy", [EXAMPLE], kit, SHELF, {}, others=[EXAMPLE, EXAMPLE], shots="Q A", context=True
+    )
+    assert part["tuned"]["rows"] == 2
+    assert (part["tuned"]["delta1"], part["tuned"]["delta4"]) == ("-2.0", "-3.0"), "nothing acts on one kind"
+    assert bench.TUNED in part["scores"]
+    bench.write({"about": "", "model": "m", "sets": [part]}, tmp_path / "out.json")
+    assert "| toy | 2 | -2.0 | -3.0 |" in (tmp_path / "out.md").read_text()
+
+
+def test_solved_examples_end_with_their_letter(bench: Any) -> None:
+    assert bench.solved([EXAMPLE]).endswith(f"Answer: {bench._key(EXAMPLE)}")

@@ -244,18 +244,35 @@ def test_a_passage_that_tells_nothing_is_neither_remembered_nor_read_again() -> 
 def test_what_a_summary_adds_to_its_passage_is_left_out_unless_it_is_unbound() -> None:
     summary = "Movement increases callus formation. Vitamin C heals bones within days."
     reply = json.dumps({"summary": summary})
-    answer = answered(Model(replies={SUMMARY_SYSTEM: reply}), rounds=1)
+    answer = answered(Model(replies={SUMMARY_SYSTEM: reply}), rounds=1, bound=True)
     assert [claim.text for claim in answer.claims[1:]] == ["Movement increases callus formation."]
-    answer = answered(Model(replies={SUMMARY_SYSTEM: reply}), rounds=1, bound=False)
+    answer = answered(Model(replies={SUMMARY_SYSTEM: reply}), rounds=1)
     assert [claim.text for claim in answer.claims[1:]] == [summary]
 
 
 def test_a_summary_that_is_all_of_the_models_own_is_not_remembered() -> None:
     reply = json.dumps({"summary": "Vitamin C heals bones within days."})
     model = Model(replies={SUMMARY_SYSTEM: reply})
-    answer = answered(model, rounds=1)
+    answer = answered(model, rounds=1, bound=True)
     assert [claim.citations for claim in answer.claims] == [()]
     assert "Vitamin" not in model.calls[-1].text
+
+
+def test_what_a_question_comes_with_is_read_by_all_agents_and_not_searched_for() -> None:
+    model = Model()
+    retriever = InMemory(PASSAGES)
+    kit = Kit(model=model, retriever=retriever)
+    ac_rag(QUESTION, kit, rounds=1, context="An abstract on 61 patients.")
+    with_it = [call for call in model.calls if "An abstract on 61 patients." in call.text]
+    assert len(with_it) >= 3  # pre-check, dissection, answer
+    assert "An abstract" in model.calls[-1].text
+    assert not any("abstract" in event["query"] for event in kit.trace.events if event["event"] == "search")
+
+
+def test_solved_examples_are_read_before_the_answer_and_nowhere_else() -> None:
+    model = Model()
+    answered(model, rounds=1, shots="Question: Is water wet? Answer: yes")
+    assert [n for n, call in enumerate(model.calls, 1) if "Is water wet?" in call.text] == [len(model.calls)]
 
 
 def test_without_summaries_the_passages_themselves_are_remembered() -> None:

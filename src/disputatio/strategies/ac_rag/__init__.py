@@ -10,9 +10,9 @@ Differences from the paper:
 * terms and summaries are one JSON object each against a schema, and the letter of an option (or yes, no,
   maybe) is picked by its log-probability instead of by a regular expression. An explanation is only searched
   for and never shown, so it is plain text, and may be cut short;
-* our code finds the sentences that a summary rests on, and the memory is handed on as cited claims. What a
-  summary adds to its passage is left out, statement by statement, lest the resolver's own belief come back as
-  what was found (`bound=false` keeps it, as in the paper). A passage in which the resolver finds nothing on
+* our code finds the sentences that a summary rests on, and the memory is handed on as cited claims; `bound=true`, ours,
+  leaves out what a summary adds to its passage, statement by statement, lest the resolver's own belief come
+  back as what was found. A passage in which the resolver finds nothing on
   the term is not remembered, and does not come back;
 * the detector is told which terms are explained and which were not found, and lists terms, of which the first
   new one is taken; none ends the asking, and at first the question itself is then looked up;
@@ -36,7 +36,7 @@ from disputatio.kit import Kit, chat
 from disputatio.strategies.ac_rag.answering import free_answer, pick_answer
 from disputatio.strategies.ac_rag.memory import Memory, Note, Parts, cited_places
 from disputatio.strategies.ac_rag.menu import read_menu
-from disputatio.text import is_unknown, one_line
+from disputatio.text import fence, is_unknown, one_line
 from disputatio.types import Answer, Citation, Claim, Passage, Reply, Sampling
 
 LOGPROBS = Logprobs("needed", instead="votes=10")
@@ -121,13 +121,17 @@ def ac_rag(
         "what to search for: the resolver's explanation, the term, or the question",
     ] = "explanation",
     summary: Annotated[bool, "remember a summary of the passages instead of the passages"] = True,
-    bound: Annotated[bool, "keep only what the passages support of a summary"] = True,
+    bound: Annotated[
+        bool, "our form: keep only what the passages support of a summary; false: as in the paper"
+    ] = False,
     models: Annotated[
         Literal["both", "detector", "resolver"], "the model that plays both roles; both: each plays its own"
     ] = "both",
     choices: Annotated[
         str, 'answers to choose from, with "|" between; empty: those in the question; free: any'
     ] = "",
+    context: Annotated[str, "what the question comes with: read by all agents, not searched for"] = "",
+    shots: Annotated[str, "solved examples, as text, that the resolver reads before it answers"] = "",
     votes: Votes = 0,
     max_tokens: MaxTokens = 192,
 ) -> Answer:
@@ -141,7 +145,8 @@ def ac_rag(
     `models` names the model that plays both roles, if one does.
 
     `choices` are the answers to pick from, with "|" between them; empty to find them in the question,
-    "free" for a free answer. `votes` replaces log-probabilities by that many sampled votes (fewer than 10 cannot
+    "free" for a free answer. `context` is the paper's for PubMedQA (the abstract), `shots` its solved examples
+    (one for PubMedQA, three for the other sets). `votes` replaces log-probabilities by that many sampled votes (fewer than 10 cannot
     reach delta4 = -3). Raises `NoLogprobs` if log-probabilities are needed and the model gives none, `ReplyError` if the
     last reply is unusable.
     """
@@ -152,7 +157,8 @@ def ac_rag(
     menu = read_menu(question, choices)
     parts = Parts(
         question=menu.question if menu else question,
-        asked=menu.shown() if menu else one_line(question),
+        asked=_asked(menu.shown() if menu else one_line(question), context),
+        shots=shots,
         kit=kit,
         detector="resolver" if models == "resolver" else "detector",
         resolver="detector" if models == "detector" else "resolver",
@@ -178,6 +184,11 @@ def ac_rag(
                     break
     answer = pick_answer(menu, parts, memory) if menu else free_answer(parts, memory)
     return replace(answer, question=question)
+
+
+def _asked(question: str, context: str) -> str:
+    """The question as all agents read it, after what it comes with."""
+    return f"{fence('context', context)}\n{question}" if context.strip() else question
 
 
 def _score(check: str, system: str, task: str, threshold: float, parts: Parts) -> float:

@@ -33,6 +33,7 @@ class Parts:
     summary: bool
     bound: bool
     max_tokens: int
+    shots: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
