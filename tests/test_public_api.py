@@ -24,7 +24,8 @@ PUBLIC = (
 FUNCTIONS = ("aask", "ask", "ask_many", "astream", "calibrate", "evaluate", "stream")
 ASK = (
     "question", "index", "passages", "strategy", "model", "role", "embedder", "sources", "after", "before",
-    "verify", "strict", "trace", "elsewhere", "cancel", "settings", "options",
+    "verify", "strict",
+        "min_confidence", "trace", "elsewhere", "cancel", "settings", "options",
 )  # fmt: skip
 
 

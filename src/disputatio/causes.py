@@ -14,7 +14,7 @@ CauseKind = Literal[
     "kept", "cited", "picked",
     "off_topic", "altered_copy", "outvoted", "owner_or_copy", "less_reliable", "older", "less_likely",
     "disbelieved", "yielded", "not_kept",
-    "unresolved", "unsupported",
+    "unresolved", "unsupported", "unsure",
 ]  # fmt: skip
 """Why a position was accepted, rejected or left unresolved; what each means stands in `rendering.reasons`."""
 Feature = Literal["votes", "lead", "certainty", "prose", "answered", "kinship", "resemblance"]

@@ -44,6 +44,9 @@ class Settings(BaseSettings):
     expect: Literal["auto", "one", "several"] = Field(
         "auto", description="how many answers of a question are right, for strategies that ask"
     )
+    min_confidence: float = Field(
+        0.0, ge=0, le=1, description="abstain where an answer is less likely than this to be right"
+    )
     index: Path = Field(Path("disputatio.index"), description="folder of the index")
     embedder: str = Field(
         catalogue.DEFAULT_EMBEDDER, description="embedding model or its folder, openai:NAME, or none"

@@ -19,6 +19,7 @@ from dataclasses import asdict, replace
 from typing import Any, Literal
 
 from disputatio.attribution.audit import audit, reading_of, reckoned
+from disputatio.attribution.verification import confidently
 from disputatio.errors import ConfigError, InputError, UnknownName
 from disputatio.kit import Kit
 from disputatio.trace import Trace
@@ -40,18 +41,21 @@ def ask(
     options: Mapping[str, Any] | None = None,
     verify: bool = True,
     strict: bool = False,
+    min_confidence: float = 0.0,
     trace: Trace | None = None,
 ) -> Answer:
     """Answer one question with a strategy, and audit the answer.
 
     `strategy` is a name that `load_strategy` knows, or a function. `options` are its keyword parameters, as
     values or as text. `verify` puts every claim with its quotes to the entailment judge; `strict` drops the
-    claims that fail, and abstains when nothing is left. Raises `InputError` for an empty or endless
-    question or `strict` without `verify`, `UnknownName` for an unknown strategy or option, `LLMError` and
-    `ReplyError` for faults.
+    claims that fail, and abstains when nothing is left; an answer less likely than `min_confidence`
+    to be right becomes an abstention of kind `conflict`. Raises `InputError` for an empty or endless
+    question, `strict` without `verify` or a confidence outside 0 to 1, `UnknownName` for an unknown strategy
+    or option, `LLMError` and `ReplyError` for faults.
     """
     if strict and not verify:
         raise InputError("strict answers drop the claims that fail verification, so they need it (--verify)")
+    check_confidence(min_confidence)
     if not question.strip():
         raise InputError("the question is empty: write what you want to know")
     if len(question) > LONGEST_QUESTION:
@@ -70,11 +74,14 @@ def ask(
     kit.trace.note("strategy", name=name, options=shown, question=question, model=kit.model.name)
     answer = replace(run(question, kit, **chosen), strategy=name, model=kit.model.name)
     answer = audit(answer, kit, verify=verify, strict=strict)
+    if min_confidence:
+        answer = confidently(answer, min_confidence)
     basis = replace(
         _basis(answer, kit, kit.trace.searches[searches:], kit.trace.events[begun:]),
         options=shown,
         verify=verify,
         strict=strict,
+        min_confidence=min_confidence,
         # By key, as calls finish in any order.
         calls=tuple(sorted({call.key: call for call in kit.trace.calls[calls:]}.values(), key=_key)),
     )
@@ -83,6 +90,12 @@ def ask(
     read = reading_of(answer, found, faults=faults)
     kit.trace.note("answer", answers=list(answer.answers), abstained=answer.abstained, read=asdict(read))
     return reckoned(replace(answer, usage=kit.trace.usage(), basis=basis), read)
+
+
+def check_confidence(least: float) -> None:
+    """Raises `InputError` for what is no probability."""
+    if not 0 <= least <= 1:
+        raise InputError(f"min_confidence is a probability between 0 and 1, not {least:g}")
 
 
 def _key(call: PastCall) -> str:

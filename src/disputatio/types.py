@@ -307,6 +307,7 @@ class Basis:
     options: Mapping[str, Any] = field(default_factory=dict)
     verify: bool = True
     strict: bool = False
+    min_confidence: float = 0.0
     sources: tuple[Source, ...] = ()
     passages: tuple[Passage, ...] = ()
     searches: tuple[PastSearch, ...] = ()

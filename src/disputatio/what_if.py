@@ -14,7 +14,7 @@ from typing import Unpack
 
 from disputatio.attribution.audit import audit, pruned, reading_of
 from disputatio.attribution.citations import render, renumber
-from disputatio.attribution.verification import strictly
+from disputatio.attribution.verification import confidently, strictly
 from disputatio.errors import MissingPart, MustAskAgain, NotRecorded, UnknownName
 from disputatio.kit import Kit
 from disputatio.pipeline import load_strategy, read_options, strategy_names
@@ -99,6 +99,8 @@ def without(
             missed["judge"] = None
     if basis.strict:
         decided = strictly(decided)
+    if basis.min_confidence:
+        decided = confidently(decided, basis.min_confidence)
     hits = [hit.passage for search in searches for hit in search.hits]
     read_ids = {passage.id for passage in decided.passages}
     unread = tuple(found[name] for name in dict.fromkeys(hits) if name not in read_ids)

@@ -402,3 +402,13 @@ def test_an_index_of_another_embedder_says_what_to_set(
     assert "made with the embedder hash-32, not with other-32: set DISPUTATIO_EMBEDDER" in done.err
     monkeypatch.setenv("DISPUTATIO_EMBEDDER", "none")  # by keyword alone it can be read
     assert ask(capsys, "--index", "docs.index", "--json").json["answers"] == ["1887"]
+
+
+def test_min_confidence_abstains_and_shows_the_positions(capsys: Capture) -> None:
+    plain = ask(capsys, "--json").json
+    assert plain["answers"]
+    doubted = ask(capsys, "--min-confidence", "1", "--json").json
+    assert (doubted["answers"], doubted["abstained"], doubted["text"]) == ([], "conflict", "")
+    assert doubted["confidence"] == plain["confidence"] < 1
+    wrong = ask(capsys, "--min-confidence", "1.5")
+    assert wrong.code == 2 and "--min-confidence" in wrong.err

@@ -18,7 +18,7 @@ from disputatio.config import Settings, read_settings
 from disputatio.errors import ConfigError, InputError, UnknownName
 from disputatio.kit import Elsewhere, Kit
 from disputatio.parts import build_kit, with_retriever
-from disputatio.pipeline import Strategy, load_strategy, read_options, strategy_options
+from disputatio.pipeline import Strategy, check_confidence, load_strategy, read_options, strategy_options
 from disputatio.pipeline import ask as ask_pipeline
 from disputatio.protocols import Embedder, MinimalLLM, Retriever
 from disputatio.store.filtered import Filtered
@@ -44,6 +44,7 @@ class Prepared:
     options: Mapping[str, Any]
     verify: bool
     strict: bool
+    min_confidence: float = 0.0
 
     def answer(self, question: str, trace: Trace, cancel: Cancel) -> Answer:
         """The answer to one question."""
@@ -54,6 +55,7 @@ class Prepared:
             options=self.options,
             verify=self.verify,
             strict=self.strict,
+            min_confidence=self.min_confidence,
             trace=trace,
         )
 
@@ -72,6 +74,7 @@ def ask(
     before: str | None = None,
     verify: bool = True,
     strict: bool = False,
+    min_confidence: float | None = None,
     trace: Trace | None = None,
     elsewhere: Elsewhere | None = None,
     cancel: Cancel | None = None,
@@ -87,7 +90,8 @@ def ask(
     names. `embedder` compares passages for strategies that do so. `options` are the strategy's (`rounds=2`).
 
     `sources`, and the ISO dates `after` and `before`, limit what is read. `verify` has every citation judged;
-    `strict` drops claims that their quotes do not support. `elsewhere` is a search of your own,
+    `strict` drops claims that their quotes do not support; below `min_confidence`, a probability, an answer
+    becomes an abstention of kind `conflict`. `elsewhere` is a search of your own,
     (query, how many) -> passages, for strategies that search a second time (`crag`). `trace` logs every step.
     `cancel` ends the question from another thread. `settings` are those of `disputatio.toml`
     (`{"journal": "none"}`); what is not given comes from the environment, that file and the defaults.
@@ -107,6 +111,7 @@ def ask(
         before=before,
         verify=verify,
         strict=strict,
+        min_confidence=min_confidence,
         elsewhere=elsewhere,
         settings=settings,
         options=options,
@@ -130,6 +135,7 @@ def prepare(
     before: str | None = None,
     verify: bool = True,
     strict: bool = False,
+    min_confidence: float | None = None,
     elsewhere: Elsewhere | None = None,
     settings: Mapping[str, Any] | None = None,
     options: Mapping[str, Any] | None = None,
@@ -139,6 +145,8 @@ def prepare(
         raise ConfigError("give an index or passages, not both")
     if strict and not verify:
         raise InputError("strict=True drops the claims that fail verification: it needs verify=True")
+    if min_confidence is not None:
+        check_confidence(min_confidence)
     kit, chosen = kit_with(model=model, role=role, embedder=embedder, settings=settings, strategy=strategy)
     used = chosen.strategy if strategy is None or isinstance(strategy, str) else strategy
     run = load_strategy(used) if isinstance(used, str) else used
@@ -158,6 +166,7 @@ def prepare(
         options=read_options(run, expecting | dict(options or {})),
         verify=verify,
         strict=strict,
+        min_confidence=chosen.min_confidence if min_confidence is None else min_confidence,
     )
 
 

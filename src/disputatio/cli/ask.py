@@ -76,6 +76,15 @@ def ask(
         bool,
         typer.Option("--strict", help="Drop claims that fail the check; exit with 1 when nothing is left."),
     ] = False,
+    min_confidence: Annotated[
+        float | None,
+        typer.Option(
+            metavar="P",
+            min=0.0,
+            max=1.0,
+            help="Abstain where the answer is less likely than this to be right.  [default: 0]",
+        ),
+    ] = None,
     journal: Journal = None,
     replay: Replay = False,
     learn: Annotated[
@@ -109,6 +118,7 @@ def ask(
         role=read_roles(role),
         strategy=strategy,
         expect=None if expect is None else expect.value,
+        min_confidence=min_confidence,
         index=index,
         journal=journal,
         replay=replay or None,
@@ -125,7 +135,12 @@ def ask(
         kit = with_retriever(build_kit(settings, say=waiting.say, progress=waiting.show_download), within)
         log = Trace(keep_text=trace_text or stream, listener=waiting.follow)
         prepared = Prepared(
-            kit=kit, strategy=settings.strategy, options=options, verify=verify, strict=strict
+            kit=kit,
+            strategy=settings.strategy,
+            options=options,
+            verify=verify,
+            strict=strict,
+            min_confidence=settings.min_confidence,
         )
         answer = None
         try:

@@ -37,6 +37,7 @@ MEANINGS: Mapping[CauseKind, str] = MappingProxyType(
         "not_kept": "Agents gave it, and the strategy left it out of its answers.",
         "unresolved": "As well supported as another answer: nothing that was read settles it.",
         "unsupported": "It was accepted, but what was cited for it does not support it.",
+        "unsure": "It was accepted, but is less likely right than was asked for.",
     }
 )
 """What each kind of cause means."""
@@ -77,6 +78,7 @@ _SENTENCES: Mapping[CauseKind, str] = MappingProxyType(
         "not_kept": "{supported}{against}; not among the answers that {strategy} kept",
         "unresolved": "{supported}, as well supported as {rivals}: nothing that was read settles it",
         "unsupported": "{supported}; what was cited for it does not support it",
+        "unsure": "{supported}; less likely right than was asked for",
     }
 )
 _UNDATED = "{supported}, undated, while {rival} is dated {rival_date}"

@@ -1,0 +1,110 @@
+"""The corpora on which the verdict is fitted and tried: questions with their passages, shuffled, and what is right.
+
+Nothing is measured here. Passages have no source, title or date where a corpus gives none for all of them, and come in
+an order that tells nothing. Rows with an odd number are for fitting, those with an even one for reporting. Of RAMDocs,
+only the odd rows that the trained encoder has not seen serve for fitting.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+from bench.robustness.conflict_examples import SETTINGS, conflictnq, example, poisonedrag
+from bench.robustness.realtimeqa_poison import read_rows
+from disputatio.eval.builders.material import bears_any
+from disputatio.eval.data.datasets import load
+from disputatio.types import Example, Passage
+
+SEED = 0
+REAL, MOST_FABRICATED = 10, 5  # passages of a question of RealtimeQA
+CONFLICTS = (
+    *("conflictnq-1r1f", "conflictnq-1r3f", "conflictnq-2r1f", "conflictnq-2r3f"),
+    *("poisonedrag-1f", "poisonedrag-3f", "poisonedrag-5f"),
+)
+UNSEEN = 8  # one odd row of RAMDocs in so many / 2 was kept from the encoder: 7, 15, ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Corpus:
+    """Questions of one kind of disagreement; `expect` is how many answers its task takes for right."""
+
+    name: str
+    expect: Literal["one", "several"]
+    examples: tuple[Example, ...]
+
+    def to_fit(self) -> list[Example]:
+        """The rows that weights may be fitted on."""
+        odd = [example for example in self.examples if example.row % 2]
+        return [one for one in odd if one.row % UNSEEN == UNSEEN - 1] if self.name == "ramdocs" else odd
+
+    def to_report(self) -> list[Example]:
+        """The rows that nothing is fitted or chosen on."""
+        return [example for example in self.examples if example.row % 2 == 0]
+
+
+def ramdocs(data: Path) -> Corpus:
+    """RAMDocs' development file, the passages of each row shuffled."""
+    rows = load(f"ramdocs:{data / 'ramdocs' / 'dev.jsonl'}")
+    return Corpus(name="ramdocs", expect="several", examples=tuple(map(shuffled, rows)))
+
+
+def nq(data: Path, *, rows: int = 200) -> Corpus:
+    """The first NQ questions with passages of Wikipedia, one of which at least bears the answer: nothing is planted."""
+    every = load(f"nq_with_passages:{data / 'nq_with_passages' / 'nq.jsonl'}")[:rows]
+    bearing = [one for one in every if any(bears_any(f"{p.title} {p.text}", one.gold) for p in one.passages)]
+    return Corpus(name="nq", expect="one", examples=tuple(map(shuffled, bearing)))
+
+
+def conflicts(data: Path, setting: str) -> Corpus:
+    """ConflictNQ or PoisonedRAG in one of the settings of `bench.robustness.conflicts`."""
+    asked = SETTINGS[setting]
+    chosen = conflictnq(data, questions=120, seed=SEED) if asked.corpus == "conflictnq" else poisonedrag(data)
+    return Corpus(
+        name=setting,
+        expect="one",
+        examples=tuple(example(row, asked, SEED) for row in chosen.of(asked)),
+    )
+
+
+def realtimeqa(data: Path, fabricated: int) -> Corpus:
+    """RealtimeQA: the ten real passages that BM25 ranks first, one of which bears the answer, and so many fabricated ones.
+
+    With one fabricated passage it is the control: an honest majority of news that often are alike.
+    No passage has its title, domain or address, since fabricated ones have none.
+    """
+    examples = []
+    for row in read_rows(data / "realtimeqa" / "realtimeqa.json"):
+        if not row.bearing or len(row.poison) < MOST_FABRICATED:
+            continue
+        texts = [
+            *(f"{p.title}. {p.text}" if p.title else p.text for p in row.example.passages[:REAL]),
+            *(p.text for p in row.poison[:fabricated]),
+        ]
+        bare = replace(row.example, passages=tuple(Passage(text=text) for text in texts))
+        examples.append(shuffled(bare))
+    return Corpus(name=f"realtimeqa-{fabricated}f", expect="one", examples=tuple(examples))
+
+
+def shuffled(one: Example) -> Example:
+    """An example with its passages in an order drawn from its row; what metadata says of passages goes along."""
+    places = list(range(len(one.passages)))
+    random.Random(f"{SEED} {one.row}").shuffle(places)
+    kinds = {
+        key: tuple(one.metadata[key][at] for at in places)
+        for key in ("types", "answers")
+        if key in one.metadata
+    }
+    return replace(one, passages=tuple(one.passages[at] for at in places), metadata={**one.metadata, **kinds})
+
+
+CORPORA: Mapping[str, Callable[[Path], Corpus]] = {
+    "ramdocs": ramdocs,
+    "nq": nq,
+    **{name: partial(conflicts, setting=name) for name in CONFLICTS},
+    **{f"realtimeqa-{count}f": partial(realtimeqa, fabricated=count) for count in (0, 1, 3, 5)},
+}

@@ -1,0 +1,82 @@
+"""An answer that is less likely right than was asked for: an abstention of kind `conflict`, nothing lost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from disputatio.api import ask
+from disputatio.attribution.verification import confidently
+from disputatio.causes import Cause
+from disputatio.errors import InputError
+from disputatio.types import Answer, Claim, Conflict, Position
+from tests.strategies.court import Court, passage, word
+
+
+def sure(confidence: float | None) -> Answer:
+    kept = Position(answer="1931", verdict="accepted", cause=Cause(kind="most_votes"), probability=confidence)
+    lost = Position(answer="1934", verdict="rejected", cause=Cause(kind="outvoted"), probability=0.2)
+    return Answer(
+        question="When?",
+        answers=("1931",),
+        text="It opened in 1931.",
+        claims=(Claim(text="It opened in 1931."),),
+        conflict=Conflict(kind="misinformation", positions=(kept, lost)),
+        confidence=confidence,
+    )
+
+
+@pytest.mark.parametrize("least", [0.0, 0.5, 0.7])
+def test_an_answer_that_is_as_likely_as_asked_for_stays(least: float) -> None:
+    assert confidently(sure(0.7), least) == sure(0.7)
+
+
+def test_a_less_likely_answer_becomes_a_conflict_that_shows_its_positions() -> None:
+    answer = confidently(sure(0.7), 0.71)
+    assert (answer.answers, answer.abstained, answer.text, answer.claims) == ((), "conflict", "", ())
+    assert [(each.answer, each.verdict, each.cause.kind) for each in answer.conflict.positions] == [
+        ("1931", "unresolved", "unsure"),
+        ("1934", "rejected", "outvoted"),
+    ]
+    assert (answer.conflict.kind, answer.confidence) == ("unresolved", 0.7)
+
+
+def test_an_answer_of_unknown_confidence_is_not_taken_for_sure() -> None:
+    assert confidently(sure(None), 0.1).abstained == "conflict"
+
+
+def test_what_had_no_answer_keeps_its_own_reason() -> None:
+    none = Answer(question="When?", abstained="no_evidence")
+    assert confidently(none, 0.9) is none
+
+
+TOLD = [
+    passage(name, f"The tower of Quillhaven was designed by {who}, as {name} has it.")
+    for name, who in (("a", "Ada Lund"), ("b", "Ada Lund"), ("c", "Bo Falk"))
+]
+
+
+def asked(**options: Any) -> Answer:
+    court = Court(reads=lambda _, told: word("Ada Lund" if "Ada" in told else "Bo Falk", "Quillhaven"))
+    return ask("Who designed the tower?", passages=TOLD, model=court, verify=False, **options)
+
+
+def test_a_question_is_answered_or_not_by_the_confidence_asked_for() -> None:
+    plain = asked()
+    assert plain.answers == ("Ada Lund",) and plain.confidence is not None
+    assert asked(min_confidence=plain.confidence).answers == ("Ada Lund",)
+    unsure = asked(min_confidence=min(plain.confidence + 0.001, 1.0))
+    assert (unsure.answers, unsure.abstained, unsure.confidence) == ((), "conflict", plain.confidence)
+
+
+def test_what_if_asks_for_the_same_confidence() -> None:
+    plain, strictest = asked(), asked(min_confidence=0.999)
+    assert plain.without(passages=["c"]).answers == ("Ada Lund",)
+    assert strictest.without(passages=["c"]).abstained == "conflict"
+
+
+@pytest.mark.parametrize("least", [-0.1, 1.1, float("nan")])
+def test_what_is_no_probability_is_refused(least: float) -> None:
+    with pytest.raises(InputError, match="between 0 and 1"):
+        asked(min_confidence=least)
