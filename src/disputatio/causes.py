@@ -17,7 +17,9 @@ CauseKind = Literal[
     "unresolved", "unsupported", "unsure",
 ]  # fmt: skip
 """Why a position was accepted, rejected or left unresolved; what each means stands in `rendering.reasons`."""
-Feature = Literal["votes", "lead", "certainty", "prose", "answered", "kinship", "resemblance"]
+Feature = Literal[
+    "votes", "lead", "certainty", "prose", "answered", "agrees", "kind", "kinship", "resemblance"
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -163,6 +163,18 @@ class Kit:
         self.trace.keep_judgements("same", [(first.id, second.id) for first, second in pairs], scores)
         return list(scores)
 
+    def alike(self, pairs: Sequence[tuple[Passage, Passage]]) -> list[float | None]:
+        """The cosine of the embeddings of each pair of passages; None where there is no embedder."""
+        if self.embedder is None or not pairs:
+            return [None] * len(pairs)
+        passages = {passage.id: passage for pair in pairs for passage in pair}
+        vectors = dict(
+            zip(passages, self.embedder.embed([each.text for each in passages.values()]), strict=True)
+        )
+        scores = [float(vectors[first.id] @ vectors[second.id]) for first, second in pairs]
+        self.trace.keep_judgements("alike", [(first.id, second.id) for first, second in pairs], scores)
+        return list(scores)
+
     def search(
         self,
         query: str,

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from disputatio.causes import Cause
-from disputatio.counts import Certificate, Reading
+from disputatio.counts import Certificate, Looked, Reading
 from disputatio.presenting import Presentable, Serialisable, decided_without, reason_of
 
 Abstention = Literal["no_evidence", "conflict", "fault"]
@@ -323,8 +323,9 @@ class Answer(Presentable):
 
     A strategy fills `answers`, `replies`, `explanation`, `passages` and, where it can, `confidence` and
     `claims`, whose citations need no numbers; the audit checks these, and fills the rest the same way for
-    all. `retrievals` is how often a strategy searched, None for one that always does. `basis` is what
-    `without` decides by; `assumed` names what a model would be asked anew for an answer decided that way.
+    all. `retrievals` is how often a strategy searched, None for one that always does; `looked` is what it
+    looked for beyond the first passages. `basis` is what `without` decides by; `assumed` names what a model
+    would be asked anew for an answer decided that way.
     """
 
     question: str
@@ -344,6 +345,7 @@ class Answer(Presentable):
     replies: tuple[Reply, ...] = ()
     rounds: int = 0
     retrievals: int | None = None
+    looked: Looked | None = None
     assumed: tuple[str, ...] = ()
     basis: Basis | None = field(default=None, repr=False)
 

@@ -81,6 +81,7 @@ def without(
         sources=known,
         results={call.key: call.result for call in basis.calls},
         missed=missed,
+        alikes=basis.judgements,
     )
     run = load_strategy(answer.strategy)
     try:
@@ -174,6 +175,12 @@ class _PastKit(Kit):
 
     results: Mapping[str, Completion | Choice]
     missed: dict[str, None]
+
+    alikes: Mapping[str, float]
+
+    def alike(self, pairs: Sequence[tuple[Passage, Passage]]) -> list[float | None]:
+        """The recorded likeness of passages; None where it was not asked."""
+        return [self.alikes.get(judgement_key("alike", first.id, second.id)) for first, second in pairs]
 
     def cast(self, role: str) -> _PastCalls:
         """The recorded calls of a role."""

@@ -12,7 +12,8 @@ from disputatio.errors import NoLogprobs
 from disputatio.kit import Kit
 from disputatio.llm.scripted import Line, Odds, Scripted
 from disputatio.pipeline import ask
-from disputatio.protocols import Search, SearchOptions
+from disputatio.protocols import Embedder, Search, SearchOptions
+from disputatio.store.in_memory import InMemory
 from disputatio.strategies.disputation import KNOWN_SYSTEM, PARTS_SYSTEM
 from disputatio.strategies.disputation.hearing import ADVOCATE_SYSTEM, SYSTEM
 from disputatio.trace import Trace
@@ -211,16 +212,17 @@ MAINE = passage("maine", "Here the lighthouse was designed by Tove Lind.", title
 
 def answered(
     model: Scripted,
-    given: Sequence[Passage] | Shelf,
+    given: Sequence[Passage] | Shelf | InMemory,
     question: str = QUESTION,
     *,
     sources: Mapping[str, float] | None = None,
+    embedder: Embedder | None = None,
     trace: Trace | None = None,
     **options: object,
 ) -> Answer:
     """What the disputation answers of passages; `sources` has the reliability of those that are known."""
-    shelf = given if isinstance(given, Shelf) else Shelf(given)
-    kit = Kit(model=model, retriever=shelf, sources=rated(**(sources or {})))
+    shelf = given if isinstance(given, Shelf | InMemory) else Shelf(given)
+    kit = Kit(model=model, retriever=shelf, embedder=embedder, sources=rated(**(sources or {})))
     return ask(question, kit=kit, strategy="disputation", options=options, verify=False, trace=trace)
 
 

@@ -262,7 +262,7 @@ def test_one_expected_answer_takes_any_two_for_a_contradiction() -> None:
 
 def test_belief_moves_what_stands_and_is_asked_in_every_rotation() -> None:
     court = Court(believed={TRUE: 0.02, LIE: 0.98})
-    answer = answered(court, [GUILD, HARBOUR], expect="several")
+    answer = answered(court, [GUILD, HARBOUR], debate=0)
     assert court.batches == [("witness", 2), ("belief", 2)]
     assert [prompt.splitlines()[1] for prompt in court.prompts("belief")] in (
         [f"A: {TRUE}", f"A: {LIE}"],
@@ -272,16 +272,30 @@ def test_belief_moves_what_stands_and_is_asked_in_every_rotation() -> None:
     reason = answer.conflict.positions[1].reason
     assert reason == "stated in 1 passage; the model itself holds it less likely than the others"
     without = Court(believed={TRUE: 0.02, LIE: 0.98})
-    assert answered(without, [GUILD, HARBOUR], expect="several", belief=False).answers == (TRUE, LIE)
+    assert set(answered(without, [GUILD, HARBOUR], debate=0, belief=False).answers) == {TRUE, LIE}
     assert without.roles() == ["witness"]
+
+
+def test_belief_is_not_asked_of_answers_that_do_not_contradict_each_other() -> None:
+    court = Court(believed={TRUE: 0.02, LIE: 0.98})
+    answer = answered(court, [GUILD, HARBOUR], expect="several")
+    assert (set(answer.answers), court.roles()) == ({TRUE, LIE}, ["witness"])
+
+
+def test_where_one_answer_is_wanted_the_likelier_of_two_is_given_and_both_are_shown_as_open() -> None:
+    court = Court(believed={TRUE: 0.51, LIE: 0.49})
+    answer = answered(court, [GUILD, HARBOUR], debate=0, expect="one")
+    assert len(answer.answers) == 1 and answer.conflict.kind == "unresolved"
+    first, second = answer.conflict.positions
+    assert (first.answer, first.verdict, second.verdict) == (*answer.answers, "unresolved", "unresolved")
+    assert first.probability is not None and second.probability is not None
+    assert first.probability == answer.confidence and first.probability > second.probability
 
 
 def test_a_belief_without_preference_moves_nothing() -> None:
     trace = Trace()
-    answer = answered(
-        Court(believed={TRUE: 0.52, LIE: 0.48}), [GUILD, HARBOUR], expect="several", trace=trace
-    )
-    without = answered(Court(), [GUILD, HARBOUR], expect="several", belief=False)
+    answer = answered(Court(believed={TRUE: 0.52, LIE: 0.48}), [GUILD, HARBOUR], debate=0, trace=trace)
+    without = answered(Court(), [GUILD, HARBOUR], debate=0, belief=False)
     (note,) = notes(trace, "belief")
     assert 0 < note["nats"][TRUE] < 0.1
     assert answer.confidence == without.confidence
@@ -391,7 +405,7 @@ def test_the_trace_has_votes_as_votes_and_apart_from_them_the_features() -> None
     (side,) = note["sides"]
     assert (side["answer"], side["votes"], side["moved"]) == (TRUE, 2.0, {})
     assert side["features"]["votes"] == pytest.approx(math.log(2))
-    assert side["features"].keys() == {"votes", "lead", "prose", "resemblance"}
+    assert side["features"].keys() == {"votes", "lead", "prose", "resemblance", "kind"}
 
 
 def test_the_trace_has_by_how_much_belief_and_debate_moved_a_side() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+
 import pytest
 
 from disputatio.trace import Trace
@@ -65,7 +67,11 @@ def test_where_nothing_is_found_an_explanation_is_searched_for_among_unread_pass
     assert ([one.round for one in answer.replies], answer.rounds) == ([1, 2, 2], 2)
 
 
-def test_what_was_heard_first_is_weighed_again_with_what_is_found_later() -> None:
+def test_what_was_heard_first_is_weighed_again_with_what_is_found_later(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    resolve = importlib.import_module("disputatio.strategies.disputation.resolve")
+    monkeypatch.setattr(resolve, "LEAST", -1.0)  # so that a list of links is no answer
     answer = answered(Court(), Shelf([LINKS], [GUILD]))
     assert verdicts(answer) == {TRUE: "accepted", LIE: "rejected"}
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from disputatio.text import bare_words, stem
 from disputatio.types import Passage
 
 COPY = 0.5  # share of common word triples from which two texts count as copies
 SHORT, NEARLY_EQUAL = 25, 0.9  # texts of fewer words must share this much to be copies
+RETOLD = 0.7  # cosine of embeddings from which two accounts of one answer may be one story told twice
 LONG_WORD = 3  # words up to this length do not show what a text is about; figures do
 # Words of a question that do not show its subject.
 _PLAIN = frozenset(
@@ -99,6 +100,34 @@ def independent(passages: Sequence[Passage]) -> list[list[Passage]]:
         joined[0].append(passage)
         groups = [group for group in groups if not any(group is other for other in joined[1:])]
     return groups
+
+
+def linked(count: int, similarity: Mapping[tuple[int, int], float], bar: float = RETOLD) -> list[list[int]]:
+    """Groups of `count` things by average linkage: the most similar two are joined while they reach `bar`.
+
+    `similarity` has that of pairs (smaller number first); a pair that it does not have is not similar at all.
+
+    >>> linked(3, {(0, 1): 0.9, (0, 2): 0.2, (1, 2): 0.4}), linked(2, {(0, 1): 0.6})
+    ([[0, 1], [2]], [[0], [1]])
+    """
+    groups = [[number] for number in range(count)]
+
+    def average(first: list[int], second: list[int]) -> float:
+        scores = [similarity.get((min(a, b), max(a, b)), 0.0) for a in first for b in second]
+        return sum(scores) / len(scores)
+
+    while len(groups) > 1:
+        pairs = [(average(groups[a], groups[b]), a, b) for b in range(len(groups)) for a in range(b)]
+        best, first, second = max(pairs, key=lambda pair: (pair[0], -pair[1], -pair[2]))
+        if best < bar:
+            break
+        groups[first] += groups.pop(second)
+    return groups
+
+
+def is_account(passage: Passage) -> bool:
+    """Whether a text is long enough to tell a retelling from a likeness by chance."""
+    return len(passage.text.split()) >= SHORT
 
 
 def _triples(text: str) -> set[tuple[str, ...]]:

@@ -10,6 +10,7 @@ from disputatio.rendering.wording import (
     certified,
     conflict_line,
     cost,
+    looked_for,
     quoted_from,
     read_from,
     sources_line,
@@ -62,6 +63,8 @@ def _answer_lines(answer: Answer) -> Iterator[str]:
         yield _wrapped("Holds: ", certified(answer.certificate))
     if answer.passages:
         yield _wrapped("Read: ", read_from(answer))
+    if answer.looked:
+        yield _wrapped("Looked further: ", looked_for(answer.looked))
     yield _wrapped("Cost: ", cost(answer))
 
 

@@ -48,6 +48,8 @@ _WEAK: Mapping[Feature, str] = MappingProxyType(
         "lead": "its passage opens with another subject",
         "certainty": "the model was unsure when it read it",
         "answered": "its passage hardly answers the question",
+        "agrees": "its two readers read different answers",
+        "kind": "it is not of the kind that the question asks for",
         "prose": "it stands among links or figures, not in a text",
         "kinship": "nothing else supports it",
         "resemblance": "nothing else supports it",

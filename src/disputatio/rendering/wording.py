@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from disputatio.attribution.citations import escape_marks
-from disputatio.counts import Certificate
+from disputatio.counts import Certificate, Looked
 from disputatio.types import (
     Abstention,
     Answer,
@@ -129,7 +129,7 @@ def certified(certificate: Certificate) -> str:
     >>> certified(Certificate(owners=2, voters=5, names=("a.example", "b.example")))
     'against a lie of any 1 of 5 voters; 2 together could change it, as a.example and b.example'
     >>> certified(Certificate(owners=1, voters=2, names=("a.example",)))
-    'against no lie: 1 of 2 voters could change it, as a.example'
+    'only if nobody lies: 1 of 2 voters could change it, as a.example'
     >>> certified(Certificate(owners=2, voters=3, names=("a", "b"), corrupted=1))
     'against any 1 corrupted passage, so against a lie of any 1 of 3 voters'
     """
@@ -137,7 +137,7 @@ def certified(certificate: Certificate) -> str:
     if certificate.unread:
         unread = f"{certificate.unread:,} that could not be read"
         if not fewest:
-            return f"against no lie: the {unread} could change it alone"
+            return f"only if nobody unread disagrees: the {unread} could change it alone"
         return f"{certified(replace(certificate, unread=0))} (the {unread} are counted as opponents)"
     names = " and ".join(certificate.names)
     survived = f"against a lie of any {fewest - 1} of {voters}"
@@ -147,8 +147,24 @@ def certified(certificate: Certificate) -> str:
         proven = f"against any {count(certificate.corrupted, 'corrupted passage')}"
         return f"{proven}, so {survived}" if fewest > 1 else proven
     if fewest == 1:
-        return f"against no lie: 1 of {voters} could change it" + (f", as {names}" if names else "")
+        return f"only if nobody lies: 1 of {voters} could change it" + (f", as {names}" if names else "")
     return f"{survived}; {fewest} together could change it" + (f", as {names}" if names else "")
+
+
+def looked_for(looked: Looked) -> str:
+    """One line: what was looked for beyond the first passages, and what came of it.
+
+    >>> looked_for(Looked(searches=3, read=8, answered=2, changed=True))
+    '3 more searches, 8 more passages read, 2 of them answer; this changed the answer'
+    >>> looked_for(Looked(searches=1, read=0, answered=0))
+    '1 more search, which found nothing new'
+    """
+    made = "1 more search" if looked.searches == 1 else f"{looked.searches:,} more searches"
+    if not looked.read:
+        return f"{made}, which found nothing new"
+    came = "this changed the answer" if looked.changed else "this changed nothing"
+    read = "1 more passage" if looked.read == 1 else f"{looked.read:,} more passages"
+    return f"{made}, {read} read, {looked.answered:,} of them answer; {came}"
 
 
 def cost(answer: Answer) -> str:

@@ -10,6 +10,7 @@ from disputatio.reliability.source_weights import earned
 from disputatio.strategies.disputation.resolve import (
     LEAST,
     MOVED,
+    STANDS,
     Expectation,
     Ruling,
     conflict_of_rulings,
@@ -124,7 +125,7 @@ def test_a_year_is_neither_older_nor_newer_than_a_month_of_it() -> None:
     year, month = side("12,650", date="2019"), side("4,180", date="2019-03")
     first, second = resolve(QUESTION, [year, month])
     assert (first.verdict, second.verdict) == ("unresolved", "unresolved")
-    likelier = side("12,650", date="2019", evidence=3.0)
+    likelier = side("12,650", date="2019", moved={"belief": 3.0})
     first, second = resolve(QUESTION, [likelier, month])
     assert (first.verdict, first.cause.kind) == ("accepted", "likeliest")
     assert (second.verdict, second.cause.kind) == ("rejected", "less_likely")
@@ -223,8 +224,8 @@ def test_the_order_of_passages_changes_no_verdict_where_ranks_are_not_trusted(or
 
 
 # --- what stands --------------------------------------------------------------------------------
-def test_a_side_at_worse_than_even_odds_does_not_stand_beside_one_that_does() -> None:
-    rulings = ruled(side("7"), side("9", evidence=-0.1))
+def test_a_side_that_hardly_answers_does_not_stand_beside_one_that_does() -> None:
+    rulings = ruled(side("7"), side("9", evidence=STANDS - 0.1))
     assert rulings["9"].verdict == "rejected"
     assert rulings["7"].rivals == ()
 
@@ -277,7 +278,23 @@ def test_somebody_stands_where_somebody_is_likely(
 def test_votes_come_before_age_and_age_before_odds() -> None:
     assert ruled(side("7", votes=2), side("9", date="2024", evidence=9))["9"].verdict == "rejected"
     assert ruled(side("7", date="2024"), side("9", date="2023", evidence=9))["9"].verdict == "rejected"
-    assert ruled(side("7", evidence=3), side("9", evidence=2))["9"].verdict == "rejected"
+    assert ruled(side("7", moved={"debate": 1}), side("9", evidence=9))["9"].verdict == "rejected"
+
+
+def test_how_well_passages_read_settles_no_contradiction_but_says_which_is_likelier() -> None:
+    rulings = ruled(side("7", evidence=0.2), side("9", evidence=6))
+    assert [one.verdict for one in rulings.values()] == ["unresolved", "unresolved"]
+    assert rulings["9"].probability > rulings["7"].probability
+    shown = conflict_of_rulings(list(rulings.values())).positions
+    assert [each.answer for each in shown] == ["9", "7"]
+
+
+def test_the_share_of_a_side_among_those_it_contradicts_is_part_of_its_probability() -> None:
+    alone = ruled(side("7", evidence=2.0))["7"]
+    contested_one = ruled(side("7", evidence=2.0, votes=2), side("9", evidence=2.0))
+    assert alone.probability == alone.side.probability
+    shares = [one.probability / one.side.probability for one in contested_one.values()]
+    assert sum(shares) == pytest.approx(1.0) and shares[0] > shares[1]
 
 
 def test_equals_are_unresolved_and_each_names_the_other() -> None:
@@ -292,9 +309,9 @@ def test_equals_are_unresolved_and_each_names_the_other() -> None:
 @pytest.mark.parametrize("order", ["ABC", "CBA", "BAC"])
 def test_a_side_whose_equal_was_beaten_by_another_is_open_no_longer(order: str) -> None:
     sides = {
-        "A": side("A", evidence=1.0, title="Tarnwick, Vell"),
-        "B": side("B", evidence=0.6, title="Tarnwick"),
-        "C": side("C", evidence=1.2, title="Tarnwick, Sorrel"),
+        "A": side("A", evidence=2.0, moved={"belief": 1.0}, title="Tarnwick, Vell"),
+        "B": side("B", evidence=2.0, moved={"belief": 0.6}, title="Tarnwick"),
+        "C": side("C", evidence=2.0, moved={"belief": 1.2}, title="Tarnwick, Sorrel"),
     }
     rulings = resolve(QUESTION, [sides[one] for one in order])
     assert {one.side.answer: one.verdict for one in rulings} == {
@@ -308,7 +325,10 @@ def test_a_side_whose_equal_was_beaten_by_another_is_open_no_longer(order: str) 
 
 def test_an_open_side_names_those_alone_that_it_does_not_beat() -> None:
     rulings = ruled(
-        side("7", evidence=2.0), side("9", evidence=1.8), side("5", evidence=1.6), side("3", evidence=0.1)
+        side("7", moved={"belief": 2.0}),
+        side("9", moved={"belief": 1.8}),
+        side("5", moved={"belief": 1.6}),
+        side("3", moved={"belief": 0.1}),
     )
     assert rulings["3"].verdict == "rejected"
     assert reason_of(rulings["7"]) == (
@@ -339,7 +359,7 @@ def test_a_side_that_belief_left_standing_is_told_by_its_odds() -> None:
 
 
 def test_clearly_better_odds_decide_and_the_reason_says_how_likely_each_was() -> None:
-    rulings = ruled(side("7", evidence=2.0), side("9", evidence=1.0))
+    rulings = ruled(side("7", evidence=1.0, moved={"belief": 1.0}), side("9", evidence=1.0))
     assert rulings["7"].verdict == "accepted"
     assert rulings["7"].cause.kind == "likeliest"
     assert reason_of(rulings["7"]) == (

@@ -1,55 +1,48 @@
-"""Read passages apart, weigh answers in code, debate the rest.
+"""Read passages apart, weigh answers in code, look wider and ask on where they contradict each other.
 
-1. Isolate: a witness a passage, all in one batch (MADAM-RAG, Wang et al. 2025; RobustRAG, Xiang et al. 2024).
-2. Resolve: answers become sides, each weighed by independent votes and reliability (RA-RAG, Hwang et al. 2024), by how
-   its passages read, and by whether they look like altered copies (`standing`); then
-   contradictions are told from namesakes (`resolve`). "Debate or Vote" (2508.17536) finds that votes over isolated
-   answers do most of the work of a debate, so that is where it begins.
-3. Believe: where several sides stand, what the model itself holds likely moves them, a little.
-4. Debate: contradictions that this leaves open go to the sides' advocates, who plead with verified quotes.
-5. Complete: a question that asks for several things is divided and each is disputed alone (RAGentA's components, Besrour et al.
-   2025); what no side answers is looked for among passages not read yet, with an explanation as query (AC-RAG, Zhang et al. 2025).
-6. Answer: cited claims, one an accepted side, named by its subject; what was rejected, and why; how many liars it survives.
+1. Heard: a witness a passage, all in one batch (MADAM-RAG, Wang et al. 2025; RobustRAG, Xiang et al. 2024): `hearing`,
+   `extracting`.
+2. Grouped: answers become sides, each weighed by independent accounts and reliability (RA-RAG, Hwang et al. 2024), by how
+   its passages read, and by whether they look like altered copies: `standing`.
+3. Ruled: contradictions are told from namesakes, and the side with more independent accounts stays: `resolve`. "Debate or
+   Vote" (2508.17536) finds that votes over isolated answers do most of the work of a debate, so that is where it begins.
+4. Looked wider: where a contradiction is open or its lead short, passages not read yet are searched for with the question
+   and with every answer alike; what no side answers is looked for with an explanation as query (AC-RAG, Zhang et al. 2025):
+   `looking`.
+5. Asked: what is open still goes to the model's own belief, a weak vote, and to the sides' advocates, who plead with verified
+   quotes: `asking`.
+6. Answered: cited claims, one an accepted side, named by its subject; what was rejected, and why; how many liars it
+   survives: `answering`.
 
-Every step is an option, so that what each is worth can be measured: `bench/papers/disputation_ramdocs.py`.
+A question that asks for several things is divided first, and each is disputed alone (RAGentA's components, Besrour et al.
+2025). Every step is an option, so that what each is worth can be measured: `bench/papers/disputation_ramdocs.py`.
 """
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Annotated, Any, Literal
 
 from disputatio.agents.choice import choose
-from disputatio.agents.explainer import explained
 from disputatio.agents.options import MaxTokens, PassageCount
-from disputatio.agents.replies import parse_object, why_none
+from disputatio.agents.replies import parse_object
 from disputatio.agents.single_prompt import recalled
-from disputatio.attribution.alignment import statement, turned
-from disputatio.attribution.citations import cite
-from disputatio.counts import Certificate
+from disputatio.counts import Looked
 from disputatio.errors import InputError, NoLogprobs, ReplyError
 from disputatio.kit import Kit, chat
-from disputatio.reliability.certificate import certify
 from disputatio.reliability.source_weights import earned
+from disputatio.strategies.disputation.answering import SubQuestion, answered
+from disputatio.strategies.disputation.asking import believed, debated
 from disputatio.strategies.disputation.extracting import Reader, read
-from disputatio.strategies.disputation.hearing import MAX_TOKENS, believe, plead
-from disputatio.strategies.disputation.resolve import (
-    Expectation,
-    Ruling,
-    conflict_of_rulings,
-    contested,
-    expected,
-    joined_conflict,
-    resolve,
-    subject_of,
-)
-from disputatio.strategies.disputation.standing import Side, voices, weigh
+from disputatio.strategies.disputation.hearing import MAX_TOKENS
+from disputatio.strategies.disputation.looking import disputed, look_wider, unread
+from disputatio.strategies.disputation.resolve import Expectation, Ruling, expected, resolve, subject_of
+from disputatio.strategies.disputation.standing import weigh
 from disputatio.strategies.disputation.testimony import Testimony
 from disputatio.text import one_line
-from disputatio.types import Answer, Claim, Passage, Sampling
+from disputatio.types import Answer, Passage, Sampling
 from disputatio.values import same_answer
 
 PARTS_SYSTEM = """\
@@ -70,9 +63,6 @@ KNOWN_SYSTEM = """\
 You judge what you know yourself. Reply with one word: Yes when you know the answer to the question for certain, No when you do not."""
 
 SURE = -0.1  # log P(yes) from which the model is taken to know an answer: nine in ten
-BELIEF = 40.0  # log-odds a nat by which the model prefers an answer,
-DOUBT = 0.08  # beyond so many a rival: where it knows nothing of the matter, it prefers by as much as that
-FOLLOW_K = 5  # passages that one follow-up brings
 # A question that may ask for several things: a second question word after "and", or a second sentence.
 _SEVERAL = re.compile(
     r"(?:\b(?:and|or)\b,?|;)\s+(?:\w+\s+){0,2}(?:who|whom|whose|what|when|where|which|why|how)\b|\?\s*\w",
@@ -93,22 +83,8 @@ class Options:
     belief: bool
     debate: int
     complete: int
+    wider: int
     max_tokens: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SubQuestion:
-    """One thing that is asked for: the testimonies on it, and the rulings on its sides."""
-
-    question: str
-    testimonies: tuple[Testimony, ...]
-    rulings: tuple[Ruling, ...]
-    rounds: int = 1
-
-    @property
-    def kept_sides(self) -> list[Side]:
-        """The sides that were not rejected: their answers are part of the answer."""
-        return [ruling.side for ruling in self.rulings if ruling.verdict != "rejected"]
 
 
 def disputation(
@@ -130,6 +106,9 @@ def disputation(
     belief: Annotated[bool, "where several answers stand, weigh which the model itself holds likely"] = True,
     debate: Annotated[int, "maximum rounds of debate over answers that the weights leave open"] = 1,
     complete: Annotated[int, "maximum rounds of looking for what is missing in passages not read yet"] = 1,
+    wider: Annotated[
+        int, "maximum passages to read beyond those where answers contradict each other and the lead is short"
+    ] = 10,
     precheck: Annotated[bool, "answer without retrieval what the model is sure to know"] = False,
     max_tokens: MaxTokens = MAX_TOKENS,
 ) -> Answer:
@@ -141,12 +120,15 @@ def disputation(
     two for the original; `standing` weighs how passages read, `certainty` how sure their readers
     were; `expect` says whether one answer is right or several may be, `auto` goes by what shows; `belief` asks the model's own where several answers
     stand. `debate` is the most rounds of pleading, `complete` of looking further (0 also leaves a question of several
-    parts undivided); `precheck` answers without retrieval what the model is sure to know. Without a language
+    parts undivided), `wider` the most passages to read beyond the first where answers contradict each other and none
+    leads by two independent accounts; `precheck` answers without retrieval what the model is sure to know. Without a language
     model these steps, belief and debate are left out. Raises `LLMError` for
     faults, `InputError` for rounds below 0, `MissingPart` without the reader that is asked for.
     """
-    if debate < 0 or complete < 0:
-        raise InputError("disputation: debate and complete are numbers of rounds, 0 or more")
+    if debate < 0 or complete < 0 or wider < 0:
+        raise InputError(
+            "disputation: debate and complete are numbers of rounds, wider of passages, 0 or more"
+        )
     if precheck and (known := _known(question, kit)) is not None:
         return known
     off = [] if copies else ["kinship", "resemblance"]
@@ -163,6 +145,7 @@ def disputation(
         belief=belief,
         debate=debate,
         complete=complete,
+        wider=wider,
         max_tokens=max_tokens,
     )
     asks_several = complete and _SEVERAL.search(_QUOTED.sub("", question))
@@ -173,35 +156,79 @@ def disputation(
         part = _disputed(sub_question, list(passages.values()), kit, plan)
         passages |= {testimony.passage.id: testimony.passage for testimony in part.testimonies}
         parts.append(part)
-    return _answer(question, parts, plan)
+    return answered(question, parts, plan.reliabilities)
 
 
 def _disputed(question: str, passages: Sequence[Passage], kit: Kit, plan: Options) -> SubQuestion:
-    """One thing that is asked for: read, ruled on, and looked for further where no side stands."""
+    """One thing that is asked for: heard, grouped, ruled, looked for further, and asked on where it is open."""
+    expect = expected(question, plan.expect)
     testimonies = read(question, passages, kit, plan.reader, max_tokens=plan.max_tokens)
     rulings = _ruled(question, testimonies, kit, plan)
     turn = 1
     while turn <= plan.complete and all(ruling.verdict == "rejected" for ruling in rulings):
-        unread = _unread(question, [testimony.passage for testimony in testimonies], kit)
-        if not unread:
+        more = unread(question, _ids(testimonies), kit)
+        if not more:
             break
         turn += 1
-        testimonies += read(question, unread, kit, plan.reader, turn=turn, max_tokens=plan.max_tokens)
+        testimonies += read(question, more, kit, plan.reader, turn=turn, max_tokens=plan.max_tokens)
         rulings = _ruled(question, testimonies, kit, plan)
-    return SubQuestion(question=question, testimonies=tuple(testimonies), rulings=tuple(rulings), rounds=turn)
+    looked = None
+    if plan.wider and (doubtful := disputed(rulings)):
+        more, searches = look_wider(question, doubtful, _ids(testimonies), kit, plan.wider)
+        looked = Looked(searches=searches, read=len(more), answered=0)
+        if more:
+            turn += 1
+            added = read(question, more, kit, plan.reader, turn=turn, max_tokens=plan.max_tokens)
+            testimonies += added
+            before, rulings = _accepted(rulings), _ruled(question, testimonies, kit, plan)
+            looked = replace(
+                looked,
+                answered=sum(bool(testimony.answer) for testimony in added),
+                changed=_accepted(rulings) != before,
+            )
+        kit.trace.note("looked", question=question, passages=[each.id for each in more], **asdict(looked))
+    rulings = _asked(question, rulings, kit, plan)
+    return SubQuestion(
+        question=question,
+        testimonies=tuple(testimonies),
+        rulings=tuple(rulings),
+        one=expect == "one",
+        rounds=turn,
+        looked=looked,
+    )
+
+
+def _ids(testimonies: Sequence[Testimony]) -> list[str]:
+    return [testimony.passage.id for testimony in testimonies]
+
+
+def _accepted(rulings: Sequence[Ruling]) -> list[str]:
+    return sorted(ruling.side.answer for ruling in rulings if ruling.verdict == "accepted")
 
 
 def _ruled(question: str, testimonies: Sequence[Testimony], kit: Kit, plan: Options) -> list[Ruling]:
-    """The rulings on the sides of the testimonies, after belief and debate."""
-    sides = weigh(question, testimonies, plan.reliabilities, without=plan.without, ranked=plan.order)
-    expect = expected(question, plan.expect)
-    rulings = resolve(question, sides, expect=expect)
+    """The rulings on the sides of the testimonies, by what was read alone."""
+    sides = weigh(
+        question,
+        testimonies,
+        plan.reliabilities,
+        without=plan.without,
+        ranked=plan.order,
+        alike=kit.alike,
+    )
+    rulings = resolve(question, sides, expect=expected(question, plan.expect))
     for ruling in rulings:
         kit.trace.note("side", **_standing(ruling))
-    if plan.belief and _believed(question, rulings, kit):
+    return rulings
+
+
+def _asked(question: str, rulings: list[Ruling], kit: Kit, plan: Options) -> list[Ruling]:
+    """The rulings after the model's belief and the advocates were asked of what is open."""
+    sides, expect = [ruling.side for ruling in rulings], expected(question, plan.expect)
+    if plan.belief and believed(question, rulings, kit):
         rulings = resolve(question, sides, expect=expect)
     for turn in range(plan.debate):
-        if not contested(rulings) or not _debated(question, contested(rulings), kit, turn):
+        if not debated(question, rulings, kit, turn):
             break
         rulings = resolve(question, sides, expect=expect)
     kit.trace.note(
@@ -211,6 +238,8 @@ def _ruled(question: str, testimonies: Sequence[Testimony], kit: Kit, plan: Opti
             {
                 **_standing(ruling),
                 "votes": ruling.side.votes,
+                "accounts": ruling.side.accounts,
+                "merit": ruling.side.merit,
                 "features": ruling.side.features,
                 "moved": ruling.side.moved,
             }
@@ -234,63 +263,7 @@ def _standing(ruling: Ruling) -> dict[str, Any]:
     }
 
 
-def _believed(question: str, rulings: Sequence[Ruling], kit: Kit) -> bool:
-    """Whether the sides that stand were moved by what the model itself prefers."""
-    standing = [ruling.side for ruling in rulings if ruling.verdict != "rejected"]
-    if len(standing) < 2:
-        return False
-    standing.sort(key=lambda side: side.log_odds, reverse=True)
-    try:
-        preferences = believe(question, [side.answer for side in standing], kit)
-    except NoLogprobs as error:
-        kit.trace.note("no_belief", reason=str(error))
-        known = kit.beliefs.get(question, {})
-        if any(side.answer not in known for side in standing):
-            return False
-        mean = sum(known[side.answer] for side in standing) / len(standing)
-        preferences = [known[side.answer] - mean for side in standing]  # as if the others did not matter
-    doubt = DOUBT * (len(standing) - 1)  # among more answers it strays further from their mean by chance
-    for side, nats in zip(standing, preferences, strict=True):
-        side.moved["belief"] = BELIEF * math.copysign(max(abs(nats) - doubt, 0.0), nats)
-    kit.trace.note(
-        "belief",
-        question=question,
-        nats={side.answer: round(nats, 3) for side, nats in zip(standing, preferences, strict=True)},
-    )
-    return True
-
-
-def _debated(question: str, unsettled: Sequence[Ruling], kit: Kit, turn: int) -> bool:
-    """One round: the advocates of the open sides read the quotes, and move their sides by keeping or yielding."""
-    sides = [ruling.side for ruling in unsettled]
-    try:
-        pleas = plead(question, sides, [ruling.rivals for ruling in unsettled], kit)
-    except NoLogprobs as error:
-        kit.trace.note("no_debate", reason=str(error))
-        return False
-    mean = sum(pleas) / len(pleas)
-    for side, nats in zip(sides, pleas, strict=True):
-        side.moved["debate"] = side.moved.get("debate", 0.0) + nats - mean
-    kit.trace.note(
-        "debate",
-        round=turn + 1,
-        kept={side.answer: round(nats, 3) for side, nats in zip(sides, pleas, strict=True)},
-    )
-    return True
-
-
-# --- what is missing -----------------------------------------------------------------------------
-def _unread(question: str, read: Sequence[Passage], kit: Kit) -> list[Passage]:
-    """Passages that an explanation of the question finds and that are not `read` yet; no call where none is left."""
-    read_ids = tuple(sorted({passage.id for passage in read}))
-    if not kit.search(question, k=1, exclude=read_ids):
-        return []
-    query = explained(one_line(question), kit, "resolver")
-    unread = [hit.passage for hit in kit.search(query, k=FOLLOW_K, exclude=read_ids)]
-    kit.trace.note("follow_up", question=question, query=query, passages=[passage.id for passage in unread])
-    return unread
-
-
+# --- before it is heard --------------------------------------------------------------------------
 def _parts(question: str, kit: Kit) -> list[str]:
     """The things that a question asks for, each as a question; itself where it is one, or the reply cannot be used."""
     prompt = chat(PARTS_SYSTEM, f"Question: {one_line(question)}")
@@ -319,57 +292,3 @@ def _known(question: str, kit: Kit) -> Answer | None:
     if not answers:
         return None
     return Answer(question=question, answers=answers, explanation=explanation, retrievals=0)
-
-
-# --- the answer ----------------------------------------------------------------------------------
-def _answer(question: str, parts: Sequence[SubQuestion], plan: Options) -> Answer:
-    kept = [(part, side) for part in parts for side in part.kept_sides]
-    testimonies = [testimony for part in parts for testimony in part.testimonies]
-    replies = tuple(testimony.reply for testimony in testimonies)
-    probabilities = [side.probability for _, side in kept]
-    return Answer(
-        question=question,
-        answers=tuple(dict.fromkeys(side.answer for _, side in kept)),
-        abstained=None if kept else why_none(replies),
-        claims=tuple(_claim(part.question, side, alone=len(part.kept_sides) == 1) for part, side in kept),
-        conflict=joined_conflict([conflict_of_rulings(part.rulings) for part in parts]),
-        confidence=round(sum(probabilities) / len(kept), 4) if kept else None,
-        certificate=_certificate(parts[0], plan) if len(parts) == 1 else None,
-        passages=tuple({testimony.passage.id: testimony.passage for testimony in testimonies}.values()),
-        replies=replies,
-        rounds=max(part.rounds for part in parts),
-    )
-
-
-def _claim(question: str, side: Side, *, alone: bool) -> Claim:
-    """A side as a cited claim that names what it is about."""
-    replies = {testimony.passage.id: testimony.reply for testimony in side.testimonies}
-    subject = subject_of(side)
-    text = turned(question, side.answer) if alone else None
-    if text is None:
-        text = f"{subject}: {side.answer}" if subject else statement(question, side.answer)
-    return Claim(text=one_line(text), citations=tuple(cite(side.answer, side.passages, replies)))
-
-
-def _certificate(part: SubQuestion, plan: Options) -> Certificate | None:
-    """How many liars the one answer survives against those that contradict it; None where votes did not decide.
-
-    Passages that could not be read count against it. Votes did not decide where several answers or none are given, where passages name no source, or where votes were equal.
-    """
-    rulings = part.rulings
-    unread = [testimony.passage for testimony in part.testimonies if testimony.reply.fault]
-    accepted = [ruling for ruling in rulings if ruling.verdict == "accepted"]
-    if len(accepted) != 1 or any(ruling.verdict == "unresolved" for ruling in rulings):
-        return None
-    winner, rivals = accepted[0].side, accepted[0].rivals
-    named = all(passage.source for side in (winner, *rivals) for passage in side.passages)
-    if not named or any(rival.votes >= winner.votes for rival in rivals):
-        return None
-    votes = [
-        (choice, name, weight)
-        for choice, side in enumerate((winner, *rivals))
-        for name, weight in voices(side.passages, plan.reliabilities)
-    ]
-    choices, names, weights = zip(*votes, strict=True)
-    opponents = [weight for _, weight in voices(unread, plan.reliabilities)]
-    return certify(choices, weights, names, unread=opponents)

@@ -7,6 +7,7 @@ are one; Dong et al. 2009), then the newer, then the one that stands better; dif
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -31,7 +32,9 @@ ALIKE = 0.8  # kinship from which two passages are taken to be about the same th
 
 TIED = 1e-9  # log-odds apart: what floating point leaves of a tie
 
-CLOSE = 0.5  # log-odds apart: closer sides are equally likely
+CLOSE = 0.5  # of merit apart: closer sides are equally likely
+
+STANDS = -0.8  # log-odds from which a side stands, three in ten: then it is not its reading that decides
 
 LEAST = -2.2  # log-odds below which not even the best side is an answer: one in ten
 
@@ -66,15 +69,22 @@ class Ruling:
     cause: Cause = field(default_factory=lambda: Cause(kind="unanimous"))
     rivals: tuple[Side, ...] = ()
 
+    @property
+    def probability(self) -> float:
+        """How likely the answer is right: that it is what is asked for, times its share among its rivals."""
+        best = max(side.merit for side in (self.side, *self.rivals))
+        shares = [math.exp(side.merit - best) for side in (self.side, *self.rivals)]
+        return self.side.probability * shares[0] / sum(shares)
+
 
 def resolve(question: str, sides: Sequence[Side], *, expect: Expectation = "auto") -> list[Ruling]:
     """A ruling on each side, in their order.
 
-    Sides at even odds or better stand; where none does, the best one, if it is not hopeless. `expect` says how
+    Sides that are likely enough to answer stand; where none does, the best one, if it is not hopeless. `expect` says how
     many answers the question has: `one`, `several` where things of one name have their own, or `auto`.
     """
     rulings = {id(side): Ruling(side) for side in sides}
-    standing = [side for side in sides if side.log_odds >= 0]
+    standing = [side for side in sides if side.log_odds >= STANDS]
     if sides and not standing:
         best = max(side.log_odds for side in sides)
         standing = [side for side in sides if best >= LEAST and best - side.log_odds < TIED]
@@ -119,8 +129,13 @@ def joined_conflict(parts: Sequence[Conflict]) -> Conflict:
     'outdated'
     """
     positions = [position for part in parts for position in part.positions]
-    positions.sort(key=lambda position: _ORDER.index(position.verdict))
+    positions.sort(key=_by_verdict)
     return Conflict(kind=min((part.kind for part in parts), key=_GRAVEST.index), positions=tuple(positions))
+
+
+def _by_verdict(position: Position) -> tuple[int, float]:
+    """Accepted positions first, then open ones, each the likelier first."""
+    return _ORDER.index(position.verdict), -(position.probability or 0.0)
 
 
 def conflict_of_rulings(rulings: Sequence[Ruling]) -> Conflict:
@@ -132,17 +147,17 @@ def conflict_of_rulings(rulings: Sequence[Ruling]) -> Conflict:
             aliases=ruling.side.aliases,
             verdict=ruling.verdict,
             cause=ruling.cause,
-            probability=round(ruling.side.probability, 4),
+            probability=round(ruling.probability, 4),
             passages=tuple(passage.id for passage in ruling.side.passages),
             sources=tuple(
                 dict.fromkeys(passage.source for passage in ruling.side.passages if passage.source)
             ),
-            weight=round(ruling.side.votes, 4),
+            weight=round(ruling.side.accounts, 4),
             moved={step: round(log_odds, 4) for step, log_odds in ruling.side.moved.items()},
         )
         for ruling in rulings
     ]
-    positions.sort(key=lambda position: _ORDER.index(position.verdict))
+    positions.sort(key=_by_verdict)
     return Conflict(kind=_kind(rulings), positions=tuple(positions))
 
 
@@ -185,8 +200,8 @@ def expected(question: str, expect: Expectation) -> Expectation:
 
 
 def strength(side: Side) -> tuple[float, str, float]:
-    """What a contradiction is decided by: votes, then age, then log-odds."""
-    return round(side.votes, 2), newest(side), side.log_odds
+    """What a contradiction is decided by: independent accounts, then age, then merit."""
+    return round(side.accounts, 2), newest(side), side.merit
 
 
 def newest(side: Side) -> str:
@@ -199,8 +214,8 @@ def support_of(side: Side) -> Support:
     return Support(
         passages=len(side.passages),
         sources=len({passage.source for passage in side.passages if passage.source}),
-        groups=len(independent(side.passages)),
-        weight=round(side.votes, 4),
+        groups=len(side.voters or independent(side.passages)),
+        weight=round(side.accounts, 4),
         date=newest(side),
         probability=round(side.probability, 4),
     )
@@ -241,13 +256,13 @@ def _has(side: Side, testimony: Testimony) -> bool:
 
 
 def _beats(side: Side, rival: Side) -> bool:
-    """Whether the weights settle for a side: more votes, newer, or clearly better log-odds."""
-    (votes, date, log_odds), (rival_votes, rival_date, rival_log_odds) = strength(side), strength(rival)
-    if votes != rival_votes:
-        return votes > rival_votes
+    """Whether the weights settle for a side: more accounts, newer, or clearly more merit."""
+    (accounts, date, merit), (rival_accounts, rival_date, rival_merit) = strength(side), strength(rival)
+    if accounts != rival_accounts:
+        return accounts > rival_accounts
     if is_later(date, rival_date) or is_later(rival_date, date):
         return is_later(date, rival_date)
-    return log_odds - rival_log_odds >= CLOSE
+    return merit - rival_merit >= CLOSE
 
 
 def _weakness(side: Side) -> Cause:
@@ -291,14 +306,14 @@ def _rivals(sides: Sequence[Side]) -> tuple[Rival, ...]:
 
 def _won(side: Side, rival: Side) -> CauseKind:
     """By what a side beat its strongest rival: votes, then age, then odds."""
-    if round(side.votes, 2) > round(rival.votes, 2):
+    if round(side.accounts, 2) > round(rival.accounts, 2):
         return won_vote(support_of(side), support_of(rival))
     return "newest" if is_later(newest(side), newest(rival)) else "likeliest"
 
 
 def _lost(side: Side, winner: Side) -> CauseKind:
     """By what a side lost to the strongest that stands: votes, then age, then odds."""
-    if round(winner.votes, 2) > round(side.votes, 2):
+    if round(winner.accounts, 2) > round(side.accounts, 2):
         return lost_vote(support_of(side), support_of(winner))
     return "older" if is_later(newest(winner), newest(side)) else "less_likely"
 
@@ -311,7 +326,7 @@ def _kind(rulings: Sequence[Ruling]) -> ConflictKind:
         older = all(
             newest(ruling.side)
             and any(
-                is_later(newest(rival), newest(ruling.side)) and rival.votes <= ruling.side.votes
+                is_later(newest(rival), newest(ruling.side)) and rival.accounts <= ruling.side.accounts
                 for rival in ruling.rivals
             )
             for ruling in beaten

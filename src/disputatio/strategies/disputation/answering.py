@@ -1,0 +1,127 @@
+"""The answer: cited claims, one an accepted side, the positions beside it, and how many liars it survives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from disputatio.agents.replies import why_none
+from disputatio.attribution.alignment import statement, turned
+from disputatio.attribution.citations import cite
+from disputatio.counts import Certificate, Looked
+from disputatio.reliability.certificate import certify
+from disputatio.strategies.disputation.resolve import (
+    Ruling,
+    conflict_of_rulings,
+    joined_conflict,
+    subject_of,
+)
+from disputatio.strategies.disputation.standing import Side, voices
+from disputatio.strategies.disputation.testimony import Testimony
+from disputatio.text import one_line
+from disputatio.types import Answer, Claim
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubQuestion:
+    """One thing that is asked for: the testimonies on it, the rulings on its sides, and what was looked for.
+
+    `one` says that one answer is wanted: of several that nothing settles, the likeliest is given.
+    """
+
+    question: str
+    testimonies: tuple[Testimony, ...]
+    rulings: tuple[Ruling, ...]
+    one: bool = False
+    rounds: int = 1
+    looked: Looked | None = None
+
+    @property
+    def kept(self) -> list[Ruling]:
+        """The rulings whose answers are part of the answer: those not rejected, the likelier first."""
+        kept = [ruling for ruling in self.rulings if ruling.verdict != "rejected"]
+        if any(ruling.verdict == "unresolved" for ruling in kept):
+            kept.sort(key=lambda ruling: ruling.probability, reverse=True)
+            if self.one and kept[0].probability > kept[1].probability:
+                return kept[:1]
+        return kept
+
+
+def answered(question: str, parts: Sequence[SubQuestion], reliabilities: Mapping[str, float]) -> Answer:
+    """The answer that the parts of a question come to together."""
+    kept = [(part, ruling) for part in parts for ruling in part.kept]
+    testimonies = [testimony for part in parts for testimony in part.testimonies]
+    replies = tuple(testimony.reply for testimony in testimonies)
+    return Answer(
+        question=question,
+        answers=tuple(dict.fromkeys(ruling.side.answer for _, ruling in kept)),
+        abstained=None if kept else why_none(replies),
+        claims=tuple(_claim(part.question, ruling.side, alone=len(part.kept) == 1) for part, ruling in kept),
+        conflict=joined_conflict([conflict_of_rulings(part.rulings) for part in parts]),
+        confidence=_confidence([part for part in parts if part.kept]),
+        certificate=_certificate(parts[0], reliabilities) if len(parts) == 1 else None,
+        passages=tuple({testimony.passage.id: testimony.passage for testimony in testimonies}.values()),
+        replies=replies,
+        rounds=max(part.rounds for part in parts),
+        looked=_looked(parts),
+    )
+
+
+def _confidence(parts: Sequence[SubQuestion]) -> float | None:
+    """How likely the answer is right: the mean over its parts of that of what each part gives first."""
+    if not parts:
+        return None
+    likely = [
+        ruling.probability
+        for part in parts
+        for ruling in (part.kept[:1] if part.kept[0].verdict == "unresolved" else part.kept)
+    ]
+    return round(sum(likely) / len(likely), 4)
+
+
+def _looked(parts: Sequence[SubQuestion]) -> Looked | None:
+    """What was looked for over all parts of the question; None where nothing was."""
+    looked = [part.looked for part in parts if part.looked is not None]
+    if not looked:
+        return None
+    return Looked(
+        searches=sum(each.searches for each in looked),
+        read=sum(each.read for each in looked),
+        answered=sum(each.answered for each in looked),
+        changed=any(each.changed for each in looked),
+    )
+
+
+def _claim(question: str, side: Side, *, alone: bool) -> Claim:
+    """A side as a cited claim that names what it is about."""
+    replies = {testimony.passage.id: testimony.reply for testimony in side.testimonies}
+    subject = subject_of(side)
+    text = turned(question, side.answer) if alone else None
+    if text is None:
+        text = f"{subject}: {side.answer}" if subject else statement(question, side.answer)
+    return Claim(text=one_line(text), citations=tuple(cite(side.answer, side.passages, replies)))
+
+
+def _certificate(part: SubQuestion, reliabilities: Mapping[str, float]) -> Certificate | None:
+    """How many liars the one answer survives against those that contradict it; None where votes did not decide.
+
+    Passages that could not be read count against it. Votes did not decide where several answers or none are
+    given, where passages name no source, or where votes were equal.
+    """
+    rulings = part.rulings
+    unread = [testimony.passage for testimony in part.testimonies if testimony.reply.fault]
+    accepted = [ruling for ruling in rulings if ruling.verdict == "accepted"]
+    if len(accepted) != 1 or any(ruling.verdict == "unresolved" for ruling in rulings):
+        return None
+    winner, rivals = accepted[0].side, accepted[0].rivals
+    named = all(passage.source for side in (winner, *rivals) for passage in side.passages)
+    if not named or any(rival.accounts >= winner.accounts for rival in rivals):
+        return None
+    votes = [
+        (choice, name, weight)
+        for choice, side in enumerate((winner, *rivals))
+        for name, weight in side.voters
+    ]
+    choices, names, weights = zip(*votes, strict=True)
+    opponents = [weight for _, weight in voices(unread, reliabilities)]
+    return certify(choices, weights, names, unread=opponents)
