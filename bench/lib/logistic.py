@@ -1,4 +1,4 @@
-"""A logistic regression with a ridge, and the folds to check it by. Nothing is measured here; `disputation_weights.py` does."""
+"""A logistic regression with a ridge, and the folds to check it by. Nothing is measured here; `bench.verdict.weights` does."""
 
 from __future__ import annotations
 

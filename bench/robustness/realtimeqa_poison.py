@@ -57,9 +57,10 @@ ENTRANTS = ("concat", *VOTES, "disputation (ours)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """A question with its ten real passages and its poisoned ones."""
+    """A question with its ten real passages and its poisoned ones; `found` are all its real ones."""
 
     example: Example
+    found: tuple[Passage, ...] = ()
     lie: str
     poison: tuple[Passage, ...]
 
@@ -106,6 +107,7 @@ def read_rows(path: Path) -> list[Row]:
                     wrong=(lie,),
                     passages=tuple(best),
                 ),
+                found=tuple(passages),
                 lie=lie,
                 poison=tuple(
                     Passage(text=text, source=f"fresh-{number}-{n}.example", id=f"r{number}/poison{n}")

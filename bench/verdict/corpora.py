@@ -26,6 +26,7 @@ CONFLICTS = (
     *("conflictnq-1r1f", "conflictnq-1r3f", "conflictnq-2r1f", "conflictnq-2r3f"),
     *("poisonedrag-1f", "poisonedrag-3f", "poisonedrag-5f"),
 )
+WIDE = "realtimeqa-wide"
 UNSEEN = 8  # one odd row of RAMDocs in so many / 2 was kept from the encoder: 7, 15, ...
 
 
@@ -90,6 +91,21 @@ def realtimeqa(data: Path, fabricated: int) -> Corpus:
     return Corpus(name=f"realtimeqa-{fabricated}f", expect="one", examples=tuple(examples))
 
 
+def realtimeqa_wide(data: Path) -> Corpus:
+    """RealtimeQA as an index: all its real passages of a question and five fabricated ones, searched and not all read."""
+    examples = []
+    for row in read_rows(data / "realtimeqa" / "realtimeqa.json"):
+        if not row.bearing or len(row.poison) < MOST_FABRICATED:
+            continue
+        texts = [
+            *(f"{p.title}. {p.text}" if p.title else p.text for p in row.found),
+            *(p.text for p in row.poison[:MOST_FABRICATED]),
+        ]
+        whole = replace(row.example, passages=tuple(Passage(text=text) for text in texts))
+        examples.append(shuffled(whole))
+    return Corpus(name=WIDE, expect="one", examples=tuple(examples))
+
+
 def shuffled(one: Example) -> Example:
     """An example with its passages in an order drawn from its row; what metadata says of passages goes along."""
     places = list(range(len(one.passages)))
@@ -106,5 +122,6 @@ CORPORA: Mapping[str, Callable[[Path], Corpus]] = {
     "ramdocs": ramdocs,
     "nq": nq,
     **{name: partial(conflicts, setting=name) for name in CONFLICTS},
+    WIDE: realtimeqa_wide,
     **{f"realtimeqa-{count}f": partial(realtimeqa, fabricated=count) for count in (0, 1, 3, 5)},
 }

@@ -20,7 +20,7 @@ from disputatio.types import Passage
 FOLLOW_K = 5  # passages that one follow-up brings
 WIDE_K = 20  # passages that one search beyond the first ones brings
 CANDIDATES = 4  # answers that are searched for with the question
-LEAD = 2.0  # independent accounts by which an answer must lead for a contradiction to count as settled
+LEAD = 2  # independent accounts by which an answer must lead for a contradiction to count as settled
 
 
 def unread(question: str, read: Collection[str], kit: Kit) -> list[Passage]:
@@ -40,8 +40,8 @@ def disputed(rulings: Sequence[Ruling]) -> list[Ruling]:
     for ruling in rulings:
         if ruling.verdict == "rejected" or not ruling.rivals:
             continue
-        best = max(rival.accounts for rival in ruling.rivals)
-        if ruling.verdict == "unresolved" or ruling.side.accounts - best < LEAD:
+        best = max(rival.groups for rival in ruling.rivals)
+        if ruling.verdict == "unresolved" or ruling.side.groups - best < LEAD:
             rivals = [other for other in rulings if any(other.side is rival for rival in ruling.rivals)]
             open_to_doubt += [ruling, *rivals]
     return list({id(ruling): ruling for ruling in open_to_doubt}.values())

@@ -17,7 +17,6 @@ from typing import Literal
 from disputatio.attribution.compared_votes import lost_vote, won_vote
 from disputatio.causes import Cause, CauseKind, Feature, Rival, Support
 from disputatio.dates import is_later, stated_day
-from disputatio.reliability.similarity import independent
 from disputatio.strategies.disputation.standing import Side, weakest
 from disputatio.strategies.disputation.testimony import Testimony
 from disputatio.text import bare_words
@@ -214,7 +213,7 @@ def support_of(side: Side) -> Support:
     return Support(
         passages=len(side.passages),
         sources=len({passage.source for passage in side.passages if passage.source}),
-        groups=len(side.voters or independent(side.passages)),
+        groups=side.groups,
         weight=round(side.accounts, 4),
         date=newest(side),
         probability=round(side.probability, 4),

@@ -1,0 +1,228 @@
+"""What `disputation` answers where sources disagree: right, attacked, open, abstained, and what it costs, by corpus.
+
+    python -m bench.verdict.figures --data ../shared/data --journal FILE
+
+The rows are those that nothing is fitted or chosen on (`Corpus.to_report`), passages shuffled. Each is asked with the
+expectation that its task declares, with `auto`, and with the declared one by weights that never saw the corpus
+(bench/results/verdict/weights.md); where one answer is right also of `concat`, one prompt over all passages.
+
+Right: what is answered states a right answer and no planted one. Attacked: it states a planted one, also beside a right
+one. Open: two answers stand and nothing settles them. In RAMDocs, where several answers are right: strict EM. Faults are
+counted and are no answers. Calls are journalled, so what is interrupted goes on.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from bench import RESULTS
+from bench.lib.agreement import calibration_error
+from bench.lib.asking import Asked, against, over, put, say, table, told
+from bench.lib.files import beside, read_json, write_json, write_whole
+from bench.verdict.corpora import CORPORA, WIDE, Corpus
+from disputatio.config import read_settings
+from disputatio.eval.metrics import exact_match, states
+from disputatio.kit import Kit
+from disputatio.parts import build_kit
+from disputatio.store.in_memory import InMemory
+from disputatio.strategies.disputation import standing
+from disputatio.types import Example
+
+FIRST = 15  # passages read at first where there is an index to look further in
+SURE = (0.5, 0.6, 0.7)  # confidences asked for
+_WEIGHTS = RESULTS / "verdict" / "weights.json.gz"
+_OUT = RESULTS / "verdict" / "figures.json.gz"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What became of one question."""
+
+    row: int
+    fault: str
+    answered: bool
+    em: float | None
+    right: float | None
+    attacked: float | None
+    open: float | None
+    confidence: float | None
+    tokens: int
+    calls: int
+
+
+def outcome(example: Example, asked: Asked) -> Outcome:
+    """An answer scored; all scores are None where there is a fault."""
+    lies = [lie for lie in example.wrong if lie not in example.gold]
+    lied = any(states(said, lie) for said in asked.answers for lie in lies)
+    right = not lied and any(
+        states(said, gold, lenient=True) for said in asked.answers for gold in example.gold
+    )
+    there = asked.answer is not None
+    return Outcome(
+        row=example.row,
+        fault=asked.fault,
+        answered=bool(asked.answers),
+        em=exact_match(list(asked.answers), example.gold, example.wrong) if there else None,
+        right=float(right) if there else None,
+        attacked=float(lied) if there else None,
+        open=float(asked.answer.conflict.kind == "unresolved") if asked.answer else None,
+        confidence=asked.answer.confidence if asked.answer else None,
+        tokens=asked.tokens(),
+        calls=asked.calls(),
+    )
+
+
+@contextmanager
+def by_weights_of(figures: Mapping[str, Any] | None) -> Iterator[None]:
+    """`standing` weighs by other constants for a while; by its own where there are none."""
+    if figures is None:
+        yield
+        return
+    bias, weights = standing.BIAS, standing.WEIGHTS
+    fitted = {name: (row["weight"], row["mean"]) for name, row in figures["features"].items()}
+    try:
+        standing.BIAS = figures["bias"]
+        standing.WEIGHTS = MappingProxyType({**weights, **fitted})
+        yield
+    finally:
+        standing.BIAS, standing.WEIGHTS = bias, weights
+
+
+def asked_of(example: Example, *, strategy: str, options: Mapping[str, Any], kit: Kit) -> Outcome:
+    """One question put to one strategy."""
+    passages = InMemory(example.passages)
+    return outcome(example, put(example, kit, strategy, options, retriever=passages))
+
+
+def measured(corpus: Corpus, kit: Kit, left_out: Mapping[str, Any] | None, rows: int) -> dict[str, Any]:
+    """All columns of one corpus."""
+    examples = corpus.to_report()[:rows]
+    reading = {"k": FIRST} if corpus.name == WIDE else {}
+    columns: dict[str, tuple[str, dict[str, Any], Mapping[str, Any] | None]] = {
+        "disputation": ("disputation", {"expect": corpus.expect, **reading}, None),
+        "auto": ("disputation", {"expect": "auto", **reading}, None),
+    }
+    if left_out is not None:
+        columns["weights that never saw it"] = ("disputation", {"expect": corpus.expect, **reading}, left_out)
+    if corpus.name == WIDE:
+        columns["without looking wider"] = (
+            "disputation",
+            {"expect": corpus.expect, "wider": 0, **reading},
+            None,
+        )
+    if corpus.expect == "one":
+        columns["concat"] = ("concat", dict(reading), None)
+    found: dict[str, Any] = {}
+    for label, (strategy, options, figures) in columns.items():
+        with by_weights_of(figures):
+            ask = partial(asked_of, strategy=strategy, options=options, kit=kit)
+            outcomes = over(examples, ask, label=f"{corpus.name}: {label}")
+        found[label] = [asdict(each) for each in outcomes]
+    return found
+
+
+def report(out: Mapping[str, Any]) -> str:
+    """The page: one table a corpus, and what may be said of all."""
+    lines = [
+        "# The verdict: right, attacked, open, by corpus",
+        "",
+        "`python -m bench.verdict.figures --data DATA --journal FILE`",
+        "",
+        f"Model {out['model']}, engine {out['engine']}, encoder {out['encoder']}. Rows on which nothing was fitted or chosen; passages "
+        "shuffled, without source, title and date. Intervals are 95 % by bootstrap over questions, differences paired, McNemar exact.",
+    ]
+    for name, columns in out["corpora"].items():
+        lines += ["", f"## {name}", "", *_tables(name, columns)]
+    return "\n".join(lines) + "\n"
+
+
+def _tables(name: str, columns: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
+    several = name == "ramdocs"
+    head = ["", "n", "failed", "no answer", *(["strict EM"] if several else ["right", "attacked", "open"])]
+    rows = []
+    for label, cells in columns.items():
+        scores = ["em"] if several else ["right", "attacked", "open"]
+        rows.append(
+            [
+                label,
+                len(cells),
+                sum(bool(cell["fault"]) for cell in cells),
+                sum(not cell["answered"] and not cell["fault"] for cell in cells),
+                *(told([cell[score] for cell in cells]) for score in scores),
+                told([cell["tokens"] for cell in cells], 0),
+                _calibration(cells, "em" if several else "right"),
+            ]
+        )
+    lines = [table([*head, "tokens", "calibration error"], rows)]
+    first = columns["disputation"]
+    for label, cells in columns.items():
+        if label == "disputation":
+            continue
+        for score in ["em"] if several else ["right", "attacked"]:
+            ours, theirs = ([cell[score] for cell in some] for some in (first, cells))
+            lines += ["", f"- disputation − {label}, {score}: {against(ours, theirs)}"]
+    if not several:
+        lines += ["", _sure(first)]
+    return lines
+
+
+def _calibration(cells: Sequence[Mapping[str, Any]], score: str) -> str:
+    known = [cell for cell in cells if cell["confidence"] is not None and cell[score] is not None]
+    value = calibration_error([cell["confidence"] for cell in known], [cell[score] == 1 for cell in known])
+    return "–" if value is None else f"{value:.3f}"
+
+
+def _sure(cells: Sequence[Mapping[str, Any]]) -> str:
+    """What is right and attacked where less likely answers are withheld."""
+    parts = []
+    for least in SURE:
+        kept = [cell["confidence"] is not None and cell["confidence"] >= least for cell in cells]
+        right = [float(bool(keep and cell["right"])) for keep, cell in zip(kept, cells, strict=True)]
+        attacked = [float(bool(keep and cell["attacked"])) for keep, cell in zip(kept, cells, strict=True)]
+        parts.append(
+            f"{least:g}: right {told(right, 2)}, attacked {told(attacked, 2)}, answered {sum(kept)} of {len(kept)}"
+        )
+    return "`--min-confidence` " + "; ".join(parts) + "."
+
+
+def main(words: Sequence[str] | None = None, kit: Kit | None = None) -> None:
+    """Ask, score, write after each corpus."""
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    options.add_argument("--data", type=Path, default=Path("../shared/data"))
+    options.add_argument("--journal", default="runs/verdict.sqlite")
+    options.add_argument("--corpora", nargs="*", choices=sorted(CORPORA), help="these alone")
+    options.add_argument("--rows", type=int, default=60, help="of each corpus at most")
+    options.add_argument("--weights", type=Path, default=_WEIGHTS)
+    options.add_argument(
+        "--out", type=Path, default=_OUT, help="a .json or .json.gz file; the .md stands beside it"
+    )
+    arguments = options.parse_args(words)
+    kit = kit or build_kit(read_settings(journal=arguments.journal), say=say)
+    left_out = read_json(arguments.weights)["left out"] if arguments.weights.exists() else {}
+    families = {name.partition("-")[0]: row for name, row in left_out.items()}
+    out: dict[str, Any] = read_json(arguments.out) if arguments.out.exists() else {"corpora": {}}
+    out |= {
+        "model": kit.model.name,
+        "engine": kit.model.capabilities().engine,
+        "encoder": "none" if kit.reader is None else kit.reader.name,
+    }
+    for name in arguments.corpora or CORPORA:
+        corpus = CORPORA[name](arguments.data)
+        family = families.get(name.partition("-")[0])
+        out["corpora"][name] = measured(corpus, kit, family, arguments.rows)
+        write_json(arguments.out, out)
+        write_whole(beside(arguments.out, ".md"), report(out))
+    print(report(out))
+
+
+if __name__ == "__main__":
+    main()

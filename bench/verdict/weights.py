@@ -1,0 +1,250 @@
+"""Fits the weights by which `disputation` tells whether a reading answers (`disputatio.strategies.disputation.standing`).
+
+    python -m bench.verdict.weights --data ../shared/data --journal FILE            # asks what the journal does not hold
+    python -m bench.verdict.weights --data ../shared/data --journal FILE --replay   # from the journal alone
+
+Each passage of the rows to fit on (`corpora`) is read alone, the answers become sides (`standing.weigh`), and a logistic
+regression with a ridge of 1 on standardised features tells those that answer. In RAMDocs and NQ a side answers when it is
+right; where lies are planted, also when it says what a planted passage was made to say: which of the two is right is
+for accounts, dates and belief to decide, and how many lies there are is a choice of the benchmark's maker.
+
+Every corpus is told by weights that never saw it, nor another setting of it: ROC AUC over its sides and the error of
+calibration in ten bins, with 95 % intervals by bootstrap over rows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bench import RESULTS
+from bench.lib.agreement import calibration_error, resampled, roc_auc
+from bench.lib.asking import over, say, table
+from bench.lib.files import beside, write_json, write_whole
+from bench.lib.logistic import RIDGE, Fit, Floats, chance, fit
+from bench.verdict.corpora import CORPORA, Corpus
+from disputatio.config import read_settings
+from disputatio.errors import InputError, LLMError, NotJournalled
+from disputatio.eval.data.datasets import identify
+from disputatio.eval.metrics import states
+from disputatio.kit import Kit
+from disputatio.parts import build_kit
+from disputatio.strategies.disputation.extracting import Reader, read
+from disputatio.strategies.disputation.hearing import MAX_TOKENS, SCHEMA, SYSTEM, TASK
+from disputatio.strategies.disputation.standing import BIAS, WEIGHTS, weigh
+from disputatio.text import content_id
+from disputatio.types import Example
+
+FITTED_ON = ("ramdocs", "nq", "conflictnq-1r1f", "poisonedrag-1f", "realtimeqa-1f", "realtimeqa-5f")
+SET = ("kinship", "kind")  # not fitted: for ranks that are trusted, and too seldom unlike the question to fit
+NAMES = [name for name in WEIGHTS if name not in SET]
+FILES = {
+    "ramdocs": "ramdocs/dev.jsonl",
+    "nq_with_passages": "nq_with_passages/nq.jsonl",
+    "conflictnq": "conflictnq/val.jsonl",
+    "poisonedrag": "poisonedrag/nq.jsonl",
+    "realtimeqa": "realtimeqa/realtimeqa.json",
+}
+_OUT = RESULTS / "verdict" / "weights.json.gz"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sides:
+    """The sides of a row: features (sides, names; NaN where unknown), and which of them answer."""
+
+    features: Floats
+    answers: NDArray[np.bool_]
+
+
+def family(corpus: str) -> str:
+    """The corpus of which a setting is one: weights that never saw it saw no other setting of it.
+
+    >>> family("conflictnq-1r3f"), family("nq")
+    ('conflictnq', 'nq')
+    """
+    return corpus.partition("-")[0]
+
+
+def is_right(answer: str, gold: Sequence[str], wrong: Sequence[str]) -> bool:
+    """Whether an answer leniently states a gold one and strictly no wrong one; what is listed as both is gold.
+
+    >>> is_right("a linebacker", ["linebacker"], []), is_right("a punter", ["linebacker"], ["punter"])
+    (True, False)
+    >>> is_right("York", ["New York"], ["York"]), is_right("York", ["York"], ["York"])
+    (False, True)
+    """
+    lies = [lie for lie in wrong if lie not in gold]
+    matches = any(states(answer, right, lenient=True) for right in gold)
+    return matches and not any(states(answer, lie) for lie in lies)
+
+
+def sides(example: Example, corpus: Corpus, kit: Kit) -> Sides | None:
+    """The sides of a row; None where the model failed. What a replay lacks ends the benchmark."""
+    who: Reader = "llm" if kit.has_model else "encoder"
+    try:
+        testimonies = read(example.question, example.passages, kit, who, max_tokens=MAX_TOKENS)
+    except NotJournalled:
+        raise
+    except LLMError:
+        return None
+    weighed = weigh(example.question, testimonies, {}, ranked=False)
+    planted = corpus.expect == "one"
+    features = [[side.features.get(name, np.nan) for name in NAMES] for side in weighed]
+    said = [
+        is_right(side.answer, example.gold, example.wrong)
+        or (planted and any(states(side.answer, lie, lenient=True) for lie in example.wrong))
+        for side in weighed
+    ]
+    return Sides(
+        features=np.array(features, dtype=np.float64).reshape(len(weighed), len(NAMES)),
+        answers=np.array(said, dtype=np.bool_),
+    )
+
+
+def fitted(rows: Sequence[Sides]) -> Fit:
+    """The fit to rows; raises `InputError` where they have no sides."""
+    if not any(len(row.answers) for row in rows):
+        raise InputError("no passage of the rows to fit on answers anything")
+    return fit(np.vstack([row.features for row in rows]), np.concatenate([row.answers for row in rows]))
+
+
+def constants(model: Fit) -> dict[str, Any]:
+    """The bias, and of each feature its weight and what it usually is."""
+    return {
+        "bias": round(model.bias, 4),
+        "features": {
+            name: {"weight": round(float(model.weights[at]), 4), "mean": round(float(model.means[at]), 4)}
+            for at, name in enumerate(NAMES)
+        },
+    }
+
+
+def told_by_others(name: str, rows: Mapping[str, Sequence[Sides]]) -> dict[str, Any]:
+    """How well the weights of all other corpora tell the sides of one."""
+    others = [row for other, some in rows.items() if family(other) != family(name) for row in some]
+    model, own = fitted(others), rows[name]
+    likely = [chance(model.log_odds(row.features)).tolist() for row in own]
+    truth = [row.answers.tolist() for row in own]
+
+    def measured(some: Sequence[int], measure: Any) -> float | None:
+        value: float | None = measure(
+            [each for at in some for each in likely[at]], [each for at in some for each in truth[at]]
+        )
+        return value
+
+    places = range(len(own))
+    return {
+        "rows": len(own),
+        "sides": sum(len(row.answers) for row in own),
+        "answering": int(sum(row.answers.sum() for row in own)),
+        **constants(model),
+        **{
+            label: {"mean": span.mean, "low": span.low, "high": span.high}
+            for label, measure in (("ROC AUC", roc_auc), ("calibration error", calibration_error))
+            for span in [resampled(places, partial(measured, measure=measure))]
+        },
+    }
+
+
+def report(out: Mapping[str, Any]) -> str:
+    """The constants, and every corpus with weights that never saw it."""
+    constants = [["bias", f"{out['bias']:.3f}", "–", f"{BIAS:g}", "–"]]
+    constants += [
+        [name, f"{got['weight']:.3f}", f"{got['mean']:.3f}", *(f"{used:g}" for used in WEIGHTS[name])]
+        for name, got in out["features"].items()
+    ]
+    left_out = [
+        [
+            name,
+            row["rows"],
+            row["sides"],
+            row["answering"],
+            _span(row["ROC AUC"]),
+            _span(row["calibration error"]),
+        ]
+        for name, row in out["left out"].items()
+    ]
+    return "\n".join(
+        [
+            "# Whether a reading answers: one set of weights for all corpora",
+            "",
+            "`python -m bench.verdict.weights --data DATA --journal FILE`",
+            "",
+            f"Model {out['model']}, engine {out['engine']}, encoder {out['encoder']}, prompt of the witnesses {out['prompt']}; "
+            f"passages shuffled by their row; ridge {RIDGE:g} on standardised features. Odd rows alone were read (of RAMDocs 7, 15, ..., "
+            f"which the encoder has not seen); {out['failed']} rows failed. Data (SHA-256): "
+            + ", ".join(f"{name} {digest}" for name, digest in out["data"].items())
+            + ".",
+            "",
+            table(["feature", "weight", "mean", "weight in use", "mean in use"], constants),
+            "",
+            "Constants in use are rounded. The weight of `kind` is set: one side in thirty is not of the kind that is asked for, too few "
+            "to fit. So is what accounts weigh among answers that contradict each other (`standing.ACCOUNTS`): the number of lies is a "
+            "benchmark's choice. `kinship` stands for ranks that are trusted, as an older fit had it.",
+            "",
+            "## Each corpus by weights that never saw it",
+            "",
+            table(["corpus", "rows", "sides", "answering", "ROC AUC [95 %]", "calibration error [95 %]"], left_out),
+            "",
+        ]
+    )  # fmt: skip
+
+
+def _span(span: Mapping[str, float | None]) -> str:
+    if span["mean"] is None or span["low"] is None:
+        return "–"
+    return f"{span['mean']:.3f} [{span['low']:.3f}, {span['high']:.3f}]"
+
+
+def main(words: Sequence[str] | None = None, kit: Kit | None = None) -> None:
+    """Read the rows to fit on, fit, leave each corpus out, write."""
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    options.add_argument("--data", type=Path, default=Path("../shared/data"))
+    options.add_argument("--journal", default="runs/verdict.sqlite")
+    options.add_argument("--replay", action="store_true", help="only what the journal holds, without a model")
+    options.add_argument("--rows", type=int, default=40, help="of each corpus at most")
+    options.add_argument(
+        "--out", type=Path, default=_OUT, help="a .json or .json.gz file; the .md stands beside it"
+    )
+    arguments = options.parse_args(words)
+    if kit is None:
+        settings = read_settings(journal=arguments.journal, replay=arguments.replay or None)
+        kit = build_kit(settings, say=say)
+    rows: dict[str, list[Sides]] = {}
+    failed = 0
+    for name in FITTED_ON:
+        corpus = CORPORA[name](arguments.data)
+        examples = corpus.to_fit()[: arguments.rows]
+        heard = over(examples, partial(sides, corpus=corpus, kit=kit), label=name)
+        rows[name] = [row for row in heard if row is not None]
+        failed += len(examples) - len(rows[name])
+    model = fitted([row for some in rows.values() for row in some])
+    out = {
+        "model": kit.model.name,
+        "engine": kit.model.capabilities().engine,
+        "encoder": "none" if kit.reader is None else kit.reader.name,
+        "prompt": content_id("p", SYSTEM, TASK, json.dumps(SCHEMA)),
+        "data": {
+            name: identify(f"{name}:{arguments.data / file}").sha256[:16] for name, file in FILES.items()
+        },
+        "failed": failed,
+        **constants(model),
+        "left out": {name: told_by_others(name, rows) for name in rows},
+    }
+    write_json(arguments.out, out)
+    write_whole(beside(arguments.out, ".md"), report(out))
+    print(report(out))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,162 @@
+"""The bench of the verdict: weights of other corpora, scores that no fault makes, the constants in use."""
+
+from __future__ import annotations
+
+import doctest
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bench.lib import logistic
+from bench.lib.asking import Asked
+from bench.lib.files import read_json
+from bench.verdict import corpora, figures, weights
+from disputatio.errors import InputError
+from disputatio.kit import Kit
+from disputatio.llm.scripted import Scripted
+from disputatio.strategies.disputation import standing
+from disputatio.trace import Trace
+from disputatio.types import Answer, Example, Passage
+
+RESULTS = Path(__file__).resolve().parents[2] / "bench" / "results" / "verdict"
+ROW = Example(
+    id="x",
+    row=2,
+    question="When was the bridge opened?",
+    gold=("1931",),
+    wrong=("1934",),
+    passages=tuple(Passage(text=f"Text {n}") for n in range(6)),
+    metadata={"types": tuple("abcdef")},
+)
+
+
+def answered(*answers: str) -> Asked:
+    abstained = None if answers else "no_evidence"
+    return Asked(answer=Answer(question="?", answers=answers, abstained=abstained), trace=Trace())
+
+
+# --- the fit --------------------------------------------------------------------------------------
+def test_the_fit_is_where_the_penalised_likelihood_is_steepest_nowhere() -> None:
+    random = np.random.default_rng(0)
+    features = random.normal(size=(80, 2)) * [1.0, 7.0] + [3.0, -2.0]
+    right = features[:, 0] - 3 + random.normal(size=80) > 0
+    model = logistic.fit(features, right)
+    spread = features.std(axis=0)
+    off = logistic.chance(model.log_odds(features)) - right
+    slope = ((features - features.mean(axis=0)) / spread).T @ off + logistic.RIDGE * model.weights * spread
+    assert np.abs(slope).max() < 1e-6
+    assert abs(off.sum()) < 1e-6
+    assert model.weights[0] > 1 > abs(model.weights[1])
+
+
+def test_an_unknown_feature_counts_as_usual() -> None:
+    features = np.array([[0.0, np.nan], [1.0, 4.0], [0.2, 2.0], [0.9, np.nan]])
+    model = logistic.fit(features, np.array([False, True, False, True]))
+    assert model.means.tolist() == pytest.approx([0.525, 3.0])
+    odds = model.log_odds(np.array([[0.5, np.nan], [0.5, 3.0], [0.5, 4.0]]))
+    assert odds[0] == odds[1] != odds[2]
+
+
+def test_a_corpus_is_told_by_weights_that_saw_no_setting_of_it() -> None:
+    random = np.random.default_rng(1)
+
+    def rows(sign: float) -> list[weights.Sides]:
+        some = []
+        for _ in range(30):
+            features = random.normal(size=(3, len(weights.NAMES)))
+            some.append(weights.Sides(features=features, answers=sign * features[:, 0] > 0))
+        return some
+
+    out = weights.told_by_others("a-1f", {"a-1f": rows(-1), "a-3f": rows(-1), "b": rows(1)})
+    assert out["features"][weights.NAMES[0]]["weight"] > 0  # as b has it, and no setting of a
+    assert out["ROC AUC"]["mean"] < 0.2
+    assert out["rows"] == 30 and out["sides"] == 90
+
+
+def test_rows_where_nobody_answers_are_no_material() -> None:
+    none = weights.Sides(features=np.empty((0, len(weights.NAMES))), answers=np.empty(0, dtype=bool))
+    with pytest.raises(InputError, match="answers anything"):
+        weights.fitted([none])
+
+
+def test_what_a_planted_passage_was_made_to_say_answers_and_in_ramdocs_it_does_not() -> None:
+    model = Scripted(lambda _: '{"subject": "", "answer": "1934"}')
+    lie = Example(
+        id="x",
+        row=1,
+        question=ROW.question,
+        gold=("1931",),
+        wrong=("1934",),
+        passages=(Passage(id="p", text="The bridge was opened in 1934."),),
+    )
+    planted = corpora.Corpus(name="conflictnq-1r1f", expect="one", examples=(lie,))
+    several = corpora.Corpus(name="ramdocs", expect="several", examples=(lie,))
+    for corpus, said in ((planted, True), (several, False)):
+        row = weights.sides(lie, corpus, Kit(model=model))
+        assert row is not None and row.answers.tolist() == [said]
+
+
+# --- rows -----------------------------------------------------------------------------------------
+def test_passages_are_shuffled_by_their_row_and_what_is_known_of_them_goes_along() -> None:
+    mixed = corpora.shuffled(ROW)
+    assert mixed == corpora.shuffled(ROW) != ROW
+    kinds = dict(zip((each.text for each in ROW.passages), ROW.metadata["types"], strict=True))
+    assert [kinds[passage.text] for passage in mixed.passages] == list(mixed.metadata["types"])
+
+
+def test_what_is_reported_is_never_fitted_on() -> None:
+    rows = tuple(Example(id=str(row), row=row, question="?", gold=("1",)) for row in range(40))
+    for name in ("ramdocs", "nq"):
+        corpus = corpora.Corpus(name=name, expect="one", examples=rows)
+        fit, report = ({one.row for one in some} for some in (corpus.to_fit(), corpus.to_report()))
+        assert fit and report and not fit & report
+
+
+# --- scores ---------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("answers", "right", "attacked", "em"),
+    [
+        (["1931"], 1.0, 0.0, 1.0),
+        (["1934"], 0.0, 1.0, 0.0),
+        (["1931", "1934"], 0.0, 1.0, 0.0),
+        ([], 0.0, 0.0, 0.0),
+    ],
+)
+def test_a_hedge_that_states_the_lie_is_attacked(
+    answers: list[str], right: float, attacked: float, em: float
+) -> None:
+    score = figures.outcome(ROW, answered(*answers))
+    assert (score.right, score.attacked, score.em) == (right, attacked, em)
+    assert score.answered == bool(answers)
+
+
+def test_a_fault_has_no_score() -> None:
+    score = figures.outcome(ROW, Asked(answer=None, trace=Trace(), fault="ServerFault: down"))
+    assert (score.right, score.attacked, score.em, score.open) == (None, None, None, None)
+    assert score.fault
+
+
+def test_weights_of_others_are_used_for_a_while_only() -> None:
+    bias, own = standing.BIAS, standing.WEIGHTS
+    other = {"bias": 9.0, "features": {"prose": {"weight": 0.0, "mean": 0.0}}}
+    with pytest.raises(ZeroDivisionError), figures.by_weights_of(other):
+        assert (standing.log_odds({}), standing.WEIGHTS["lead"]) == (9.0, own["lead"])
+        raise ZeroDivisionError
+    assert (bias, own) == (standing.BIAS, standing.WEIGHTS)
+
+
+# --- what is in use -------------------------------------------------------------------------------
+def test_the_constants_in_use_are_the_fitted_ones_rounded() -> None:
+    fitted = read_json(RESULTS / "weights.json.gz")
+    assert fitted["bias"] == pytest.approx(standing.BIAS, abs=0.05)
+    for name in weights.NAMES:
+        weight, usually = standing.WEIGHTS[name]
+        assert fitted["features"][name]["weight"] == pytest.approx(weight, abs=0.06), name
+        assert fitted["features"][name]["mean"] == pytest.approx(usually, abs=0.02), name
+
+
+@pytest.mark.parametrize("module", [weights, logistic])
+def test_the_examples_in_the_docstrings_hold(module: object) -> None:
+    done = doctest.testmod(module)  # type: ignore[arg-type]  # a module is what it takes
+    assert (done.failed, done.attempted > 0) == (0, True)
