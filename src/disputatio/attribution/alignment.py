@@ -24,6 +24,8 @@ _SUBJECT = re.compile(
 # After "who" these verbs ask for an object ("who did she marry"); the subject stands between them.
 _TURNED = frozenset(["do", "does", "did", "have", "has", "had", "can", "could", "will", "would", "should"])
 _STATES = frozenset(["is", "was", "are", "were"])
+_ASKS_YEAR = frozenset(["when", "in what year", "in which year"])
+_DONE = frozenset(["born", "built", "made", "held", "begun", "won", "written", "sold", "found", "set", "cut"])
 _DANGLING = frozenset(["about", "of", "for", "by", "in", "on", "at", "to", "from", "with", "called", "named"])
 
 
@@ -57,6 +59,8 @@ def turned(question: str, answer: str) -> str | None:
     if claim and is_yes_or_no(answer_text):
         negation = "" if same_answer(answer_text, "yes") else "not "
         return f"It is {negation}true that {claim['claim'].rstrip('.')}."
+    if (dated := _dated(question_text, answer_text)) is not None:
+        return dated
     match = _SUBJECT.fullmatch(question_text)
     if match is None or match["verb"].casefold() in _TURNED:
         return None
@@ -65,6 +69,25 @@ def turned(question: str, answer: str) -> str | None:
     if short or words[-1].casefold() in _DANGLING:
         return None
     return f"{answer_text} {' '.join(words)}."
+
+
+def _dated(question: str, year: str) -> str | None:
+    """What was done in a year, for a question that asks for no more than the year of it.
+
+    >>> _dated("In what year was the Severin bridge opened?", "1931")
+    'The Severin bridge was opened in 1931.'
+    >>> _dated("When was it seen by all?", "1931") is None
+    True
+    """
+    words = question.rstrip(" ?").split()
+    asked = next((n for n in (1, 3) if " ".join(words[:n]).casefold() in _ASKS_YEAR), 0)
+    if not asked or not (year.isdecimal() and len(year) == 4) or len(words) < asked + 3:
+        return None
+    verb, done = words[asked], words[-1]
+    if verb.casefold() not in ("was", "were") or not (done.endswith("ed") or done.casefold() in _DONE):
+        return None
+    what = " ".join(words[asked + 1 : -1])
+    return f"{what[0].upper()}{what[1:]} {verb} {done} in {year}."
 
 
 def consistency(question: str, answers: Sequence[tuple[str, Sequence[Passage]]], kit: Kit) -> list[float]:
