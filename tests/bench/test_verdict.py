@@ -32,8 +32,8 @@ ROW = Example(
 
 
 def answered(*answers: str) -> Asked:
-    abstained = None if answers else "no_evidence"
-    return Asked(answer=Answer(question="?", answers=answers, abstained=abstained), trace=Trace())
+    answer = Answer(question="?", answers=answers, abstained=None if answers else "no_evidence")
+    return Asked(answer=answer, trace=Trace())
 
 
 # --- the fit --------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Read passages apart, weigh answers in code, look wider and ask on where they contradict each other.
+"""Read passages apart, weigh answers in code, debate the rest.
 
 1. Heard: a witness a passage, all in one batch (MADAM-RAG, Wang et al. 2025; RobustRAG, Xiang et al. 2024): `hearing`,
    `extracting`.
@@ -107,7 +107,7 @@ def disputation(
     debate: Annotated[int, "maximum rounds of debate over answers that the weights leave open"] = 1,
     complete: Annotated[int, "maximum rounds of looking for what is missing in passages not read yet"] = 1,
     wider: Annotated[
-        int, "maximum passages to read beyond those where answers contradict each other and the lead is short"
+        int, "maximum passages to read beyond those where a contradiction is open or narrow"
     ] = 10,
     precheck: Annotated[bool, "answer without retrieval what the model is sure to know"] = False,
     max_tokens: MaxTokens = MAX_TOKENS,
