@@ -19,7 +19,7 @@ from dataclasses import asdict, replace
 from typing import Any, Literal
 
 from disputatio.attribution.audit import audit, reading_of, reckoned
-from disputatio.attribution.verification import confidently
+from disputatio.attribution.confidence import confidently
 from disputatio.errors import ConfigError, InputError, UnknownName
 from disputatio.kit import Kit
 from disputatio.trace import Trace

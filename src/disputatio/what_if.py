@@ -14,7 +14,8 @@ from typing import Unpack
 
 from disputatio.attribution.audit import audit, pruned, reading_of
 from disputatio.attribution.citations import render, renumber
-from disputatio.attribution.verification import confidently, strictly
+from disputatio.attribution.confidence import confidently
+from disputatio.attribution.verification import strictly
 from disputatio.errors import MissingPart, MustAskAgain, NotRecorded, UnknownName
 from disputatio.kit import Kit
 from disputatio.pipeline import load_strategy, read_options, strategy_names
