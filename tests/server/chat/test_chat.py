@@ -86,6 +86,15 @@ def test_the_passage_of_an_answer_outlives_the_index_that_it_was_read_from(tmp_p
         assert server.client.get("/passages/p3").text.startswith("Source: buzz.example\n")
 
 
+@pytest.mark.parametrize("name", ["a b/c?d#e", "p%41", 'x"><b>', "é"])
+def test_an_odd_id_makes_an_address_that_leads_back(server: Served, name: str) -> None:
+    given = [{"text": "The ferry first crossed in 1887.", "source": "mine.example", "id": name}]
+    message = chat(server, disputatio={"passages": given}).json()["choices"][0]["message"]
+    address = message["annotations"][0]["url_citation"]["url"]
+    assert re.fullmatch(r"[\w:/.?=%-]+", address)
+    assert "mine.example" in server.client.get(address).text
+
+
 def test_a_stream_says_the_same_in_pieces_and_then_what_it_cost(server: Served) -> None:
     whole = chat(server).json()
     streamed = chunks(server, stream_options={"include_usage": True})
@@ -285,6 +294,17 @@ def test_a_fault_of_the_model_is_one_error_that_no_client_repeats(tmp_path: Path
         [error] = [chunk for chunk in streamed if "error" in chunk]
         assert "model.example sent a page" in error["error"]["message"]
         assert '"stop"' not in json.dumps(streamed)
+
+
+def test_a_failure_that_nobody_foresaw_is_told_in_a_stream(tmp_path: Path) -> None:
+    def breaks(_: str) -> str:
+        raise RuntimeError("a secret of the machine")
+
+    with served(ferry(tmp_path, model=Scripted(breaks))) as server:
+        streamed = chunks(server)
+    [error] = [chunk["error"] for chunk in streamed if "error" in chunk]
+    assert error["type"] == "server_error"
+    assert "secret" not in json.dumps(streamed)
 
 
 def test_a_client_that_leaves_a_stream_ends_the_question(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import quote
 
 from disputatio.errors import Cancelled, DisputatioError
 from disputatio.events import Event, Found, Read, Round
@@ -100,13 +101,13 @@ class Chat:
                 async for told in events:
                     if told.event is not None and (line := progress(told.event)):
                         yield self._chunk({"reasoning_content": f"{line}\n"})
-            if running.answer is None:
-                raise running.error or Cancelled()
         except DisputatioError as error:
-            _, body = error_of(error)
-            yield body
+            yield error_of(error)[1]
             return
         answer = running.answer
+        if answer is None:
+            yield error_of(running.error or Cancelled())[1]
+            return
         wording = self._wording(answer)
         for piece in pieces(wording.text):
             yield self._chunk({"content": piece})
@@ -136,7 +137,7 @@ class Chat:
     def _address(self, passage: str) -> str:
         """The address of a passage on this server, as it was when it was read for this answer."""
         answer = self.running.id if self.running else ""
-        return f"{self.base}passages/{passage}?answer={answer}"
+        return f"{self.base}passages/{quote(passage, safe='')}?answer={answer}"
 
     def _beside(self, answer: Answer) -> dict[str, Any]:
         answer_id = self.running.id if self.running else ""

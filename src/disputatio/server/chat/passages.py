@@ -27,7 +27,7 @@ def router(service: Service) -> APIRouter:
     routes = APIRouter(prefix="/passages", tags=["chat"], responses=FAULTS)
 
     @routes.get(
-        "/{name}",
+        "/{name:path}",
         operation_id="passage_text",
         summary="A passage as plain text; as it was read for an answer, where one is named",
         response_class=PlainTextResponse,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Literal
+from urllib.parse import quote, unquote
 
 from pydantic import BaseModel, Field
 
@@ -196,4 +197,22 @@ def document_of(passage: Passage, before: list[Passage], after: list[Passage]) -
 
 def address_of(passage: Passage) -> str:
     """Where a passage is from, or its own address as a resource."""
-    return neutralise(passage.url) or f"{SCHEME}{passage.id}"
+    return neutralise(passage.url) or uri_of(passage.id)
+
+
+def uri_of(name: str) -> str:
+    """The address of a passage as a resource, by its id.
+
+    >>> uri_of("p 1")
+    'disputatio://passages/p%201'
+    """
+    return f"{SCHEME}{quote(name, safe='')}"
+
+
+def id_of(address: str) -> str:
+    """The id of a passage that is named by its id or by its address as a resource.
+
+    >>> id_of("disputatio://passages/p%201"), id_of("p1")
+    ('p 1', 'p1')
+    """
+    return unquote(address.removeprefix(SCHEME)) if address.startswith(SCHEME) else address

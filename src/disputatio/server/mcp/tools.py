@@ -34,7 +34,9 @@ from disputatio.server.mcp.results import (
     SourcesResult,
     ask_result,
     document_of,
+    id_of,
     result_of,
+    uri_of,
 )
 from disputatio.server.routers.sources import rows_of
 from disputatio.server.service import Asking, Service
@@ -121,7 +123,7 @@ def agents_door(service: Service) -> MCPServer[Any]:
     ) -> Document:
         """Read one passage whole, with what stands before and after it."""
         with _told():
-            return await asyncio.to_thread(_fetched, service, id.removeprefix(SCHEME))
+            return await asyncio.to_thread(_fetched, service, id_of(id))
 
     @door.tool(annotations=_READS, title="List the sources")
     async def sources() -> SourcesResult:
@@ -178,10 +180,10 @@ def _asked(answer: Answer, name: str) -> CallToolResult:
     """An answer as text, with a link to each passage that it quotes, and as a structure."""
     quoted = {citation.passage: citation for claim in answer.claims for citation in claim.citations}
     links: list[ContentBlock] = [
-        ResourceLink(type="resource_link", uri=f"{SCHEME}{passage}", name=passage, mime_type="text/plain")
+        ResourceLink(type="resource_link", uri=uri_of(passage), name=passage, mime_type="text/plain")
         for passage in list(quoted)[:_MOST_LINKS]
     ]
-    text = TextContent(type="text", text=worded(answer, lambda passage: f"{SCHEME}{passage}").text)
+    text = TextContent(type="text", text=worded(answer, uri_of).text)
     structure: BaseModel = ask_result(answer, name)
     return CallToolResult(content=[text, *links], structured_content=structure.model_dump(mode="json"))
 
