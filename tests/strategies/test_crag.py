@@ -203,3 +203,10 @@ def test_a_model_without_log_probabilities_is_a_clear_error_or_votes() -> None:
     answer, trace = answered(Silent({}), make(), votes=3)
     assert answer.answers == ("1887",)
     assert [event["action"] for event in trace.events if event["event"] == "graded"] == ["correct"]
+
+
+def test_the_thresholds_are_the_papers_mapped_to_probabilities() -> None:
+    defaults = crag.__kwdefaults__ or {}
+    mapped = [round((score + 1) / 2, 4) for score in (0.59, -0.99, -0.5)]
+    assert [defaults[name] for name in ("upper", "lower", "least")] == mapped
+    assert defaults["strips"] == 5

@@ -3,8 +3,9 @@
 Yan et al. 2024, "Corrective Retrieval Augmented Generation", arXiv 2401.15884. Differences from the authors' code:
 
 * the retrieval evaluator is a model's log-probability of Yes against No, in [0, 1], and not a tuned T5, whose scores
-  are in [-1, 1] (a score of s there is (s + 1) / 2 here); a reranker in the kit takes its place, and `upper`, `lower`
-  and `least` are then on its scale;
+  are in [-1, 1]; a reranker in the kit takes its place, and `upper`, `lower` and `least` are then on its scale;
+* a score of s there is (s + 1) / 2 here: the defaults are the paper's 0.59 and -0.99 (PopQA; PubHealth and ARC have 0.5
+  and -0.91, which is 0.75 and 0.045, Biography 0.95 and -0.91), and for strips its five best above -0.5;
 * a passage that is graded wrong is dropped also where others are right, and does not come back; what the second
   search finds is graded and refined as the first was;
 * the second search is over the same index, without the passages seen, unless the kit has a search of the user's own
@@ -89,10 +90,10 @@ def crag(
     question: str,
     kit: Kit,
     *,
-    upper: Annotated[float, "grade from which on the best passage makes retrieval correct"] = 0.8,
-    lower: Annotated[float, "drop passages graded below this as wrong"] = 0.2,
+    upper: Annotated[float, "grade from which on the best passage makes retrieval correct"] = 0.795,
+    lower: Annotated[float, "drop passages graded below this as wrong"] = 0.005,
     least: Annotated[float, "leave out strips graded below this"] = 0.25,
-    strips: Annotated[int, "maximum strips kept"] = 8,
+    strips: Annotated[int, "maximum strips kept"] = 5,
     size: Annotated[int, "sentences per strip"] = 2,
     votes: Votes = 0,
     k: PassageCount = None,

@@ -4,6 +4,7 @@ Asai et al. 2024, "Self-RAG: Learning to Retrieve, Generate, and Critique throug
 2310.11511. Any model plays it: what its fine-tuned model says by reflection tokens, the judgements here read from the
 log-probabilities of a word. Differences from the authors' code:
 
+* weights (1, 1, 0.5) and the threshold 0.2 are the paper's; it reads ten passages, here `k` of them;
 * an answer is short and one segment, so that there is no beam over segments;
 * a judgement is asked in the conversation of the agent that answered, so that its passage is read once;
 * an answer that a judge has none of is not one: an agent that fails or declines is not scored;

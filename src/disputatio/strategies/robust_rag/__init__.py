@@ -5,7 +5,7 @@ isolated answer a passage, keywords counted, those kept that max(alpha n, beta) 
 from these alone; so that a few corrupted passages provably cannot change it. Differences from the authors' code:
 keywords are words and phrases of short answers, found without a tagger; where the kept keywords are all part of
 one phrase, that is the answer and no model is asked; the code's threshold, the smaller of the two, is
-`threshold=min`. The certificate counts how many of the passages read may be corrupted, by anything, with
+`threshold=min`; alpha 0.3 and beta 3 are the paper's. The certificate counts how many of the passages read may be corrupted, by anything, with
 the answer's normal form unchanged; it is exact for the kept keywords, and so a lower bound for the answer.
 
 `aggregation=decoding` chooses among the kept phrases by probability, summed over the isolated passages, as
