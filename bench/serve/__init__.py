@@ -1,0 +1,1 @@
+"""The server: how quick, how fair, how steady, how safe."""
