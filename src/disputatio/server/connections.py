@@ -110,7 +110,8 @@ def listening(host: str, port: int) -> socket.socket:
     """A socket at an address; raises `ConfigError` where it is in use, or not of this machine."""
     try:
         family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        listener = socket.socket(family)
+        # Said to be TCP, so that asyncio lets small pieces go at once (TCP_NODELAY).
+        listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         try:
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listener.bind(address)

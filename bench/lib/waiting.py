@@ -1,0 +1,161 @@
+"""A model that waits as an engine would, an index of ferries to ask it about, and a server over both.
+
+Nothing is measured here; the scripts of `bench/serve/` do.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Event
+
+from disputatio.api.indexing import Index
+from disputatio.calling import Cancel
+from disputatio.types import Capabilities, Choice, Completion, Passage, Prompt, Sampling, Usage
+
+NAMES = tuple(
+    first + last
+    for first in ("Ard", "Bel", "Cor", "Dun", "Esk", "Fal", "Gar", "Hel")
+    for last in ("mor", "wick", "holm", "ness", "dale")
+)
+
+
+def question(name: str) -> str:
+    """What is asked of a ferry."""
+    return f"In what year did the {name} ferry first cross?"
+
+
+def ferries(folder: Path) -> Index:
+    """An index in which two sources name one year for each ferry, and a third another."""
+    index = Index.open(folder / "ferries.index", embedder="none")
+    rows: list[Passage] = []
+    for number, name in enumerate(NAMES):
+        year, other = 1800 + number, 1900 + number
+        rows += [
+            Passage(
+                text=f"The {name} ferry first crossed in {year}.",
+                source="museum.example",
+                title=f"{name} ferry",
+            ),
+            Passage(
+                text=f"In {year} the {name} ferry first crossed, with a band.",
+                source="almanac.example",
+                title=f"{name} ferry",
+            ),
+            Passage(
+                text=f"They say that the {name} ferry first crossed in {other}.",
+                source="buzz.example",
+                title=f"{name} ferry",
+            ),
+        ]
+    index.add(rows)
+    return index
+
+
+class Waiting:
+    """Reads what a passage says of a year; each batch takes `delay` seconds, as one of an engine does."""
+
+    name = "waiting"
+
+    def __init__(self, delay: float) -> None:
+        self._delay = delay
+
+    def capabilities(self) -> Capabilities:
+        """All that strategies ask for."""
+        return Capabilities(engine="waiting", logprobs=True, max_options=26, schema=True)
+
+    def complete(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
+        """The year in each prompt's passage."""
+        return self.complete_as_done(prompts, sampling, lambda *_: None, Cancel())
+
+    def choose(self, prompts: Sequence[Prompt], options: Sequence[str]) -> list[Choice]:
+        """The first option, rather surely."""
+        return self.choose_as_done(prompts, options, lambda *_: None, Cancel())
+
+    def complete_as_done(
+        self,
+        prompts: Sequence[Prompt],
+        _: Sampling,
+        on_done: Callable[[int, Completion], None],
+        cancel: Cancel,
+    ) -> list[Completion]:
+        """As `complete`, all at once after the wait."""
+        self._wait(cancel)
+        completions = [_read(prompt) for prompt in prompts]
+        for index, completion in enumerate(completions):
+            on_done(index, completion)
+        return completions
+
+    def choose_as_done(
+        self,
+        prompts: Sequence[Prompt],
+        options: Sequence[str],
+        on_done: Callable[[int, Choice], None],
+        cancel: Cancel,
+    ) -> list[Choice]:
+        """As `choose`, all at once after the wait."""
+        self._wait(cancel)
+        odds = (-0.1, *[-2.4] * (len(options) - 1))
+        choices = [
+            Choice(
+                options=tuple(options), logprobs=odds, bounded=(False,) * len(options), usage=Usage(calls=1)
+            )
+            for _ in prompts
+        ]
+        for index, choice in enumerate(choices):
+            on_done(index, choice)
+        return choices
+
+    def _wait(self, cancel: Cancel) -> None:
+        pressed = Event()
+        with cancel.calling(pressed.set):
+            pressed.wait(self._delay)
+        cancel.check()
+
+
+def _read(prompt: Prompt) -> Completion:
+    text = "\n".join(turn.content for turn in prompt.messages)
+    passage = text.rpartition("<passage")[2].partition("Question:")[0]
+    year = re.search(r"\b1[89]\d\d\b", passage)
+    reply = json.dumps({"subject": "", "answer": year[0] if year else "unknown"})
+    usage = Usage(calls=1, prompt_tokens=len(text) // 4, completion_tokens=20)
+    return Completion(text=reply, finish_reason="stop", usage=usage)
+
+
+@contextmanager
+def process(arguments: Sequence[str], **variables: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """A process that serves, started by our Python with these arguments, and its address."""
+    serving = subprocess.Popen(
+        [sys.executable, *arguments], stderr=subprocess.PIPE, text=True, env={**os.environ, **variables}
+    )
+    assert serving.stderr is not None
+    try:
+        said = serving.stderr.readline()
+        address = re.search(r"http://\S+", said)
+        if address is None:
+            raise RuntimeError(said + serving.stderr.read())
+        yield serving, address[0]
+    finally:
+        serving.kill()
+        serving.wait()
+        serving.stderr.close()
+
+
+def spent(process_id: int) -> float:
+    """Seconds of processor that a process has used."""
+    fields = Path(f"/proc/{process_id}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def resident(process_id: int) -> float:
+    """Megabytes of a process that are in memory."""
+    for line in Path(f"/proc/{process_id}/status").read_text(encoding="utf-8").splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1]) / 1024
+    return 0.0
