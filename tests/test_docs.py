@@ -34,7 +34,10 @@ PAGES = [
 SLOW = {"tutorial", "search", "frameworks", "mcp"}
 LANGUAGES = {"python", "sh", "console", "text", "json", "jsonl", "toml"}
 ADDRESS = "http://127.0.0.1:8377"  # where the documentation says that a server is
-PROGRAMS = {"cd", "curl", "export", "git", "mypy", "pip", "pytest", "ruff", "python", "python3", "uv"}
+PROGRAMS = {
+    *("cd", "curl", "export", "git", "mypy", "openssl"),
+    *("pip", "pytest", "python", "python3", "ruff", "uv"),
+}
 OURS_OF_INSPECT = ("strategy", "model", "rows", "index", "verify", "seed")
 _FENCE = re.compile(r"^( *)```([^\n`]*)\n(.*?)^\1```[ ]*$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")

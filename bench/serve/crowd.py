@@ -10,6 +10,7 @@ measured apart, with twice as many people as there are turns.
 from __future__ import annotations
 
 import argparse
+import os
 import platform
 import re
 import statistics
@@ -121,7 +122,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 | 16 people over HTTP | {hourly["people"]:,.0f} | {", ".join(f"{each:.1f}" for each in ways["people"])} |
 
 The people get {100 * hourly["people"] / hourly["eval"]:.0f} % of the evaluation's questions an hour; {lost} questions were not answered. Both verify citations. With a model
-that takes {options.delay:g} s a batch this is far more than a real one answers here, so the share is a lower bound.
+that takes {options.delay:g} s a batch this is far more than a real one answers here, so the share is a lower bound. Load: {os.getloadavg()[1]:.1f} on
+{os.cpu_count()} cores.
 
 With 32 people and 16 turns ({total:.0f} questions), 95 % waited at most {bound:g} s for their turn (a bound of the histogram in `/metrics`); from asking to the answer the
 median was {statistics.median(times):.1f} s and the 95th of a hundred {sorted(times)[int(len(times) * 0.95)]:.1f} s.
