@@ -17,22 +17,45 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
 import httpx
 
 from bench import RESULTS
 from bench.lib.waiting import NAMES, Waiting, ferries, process, question, spent
+from disputatio.api.indexing import Index
 from disputatio.kit import Kit
 from disputatio.pipeline import ask
 
+Way = TypeVar("Way")
 PAGE = RESULTS / "serve" / "overhead.md"
 
 
-def timed(work: Callable[[], object]) -> float:
+def timed(work: Callable[[Way, str], object], way: Way, text: str) -> float:
     """Milliseconds that some work takes."""
     began = time.perf_counter()
-    work()
+    work(way, text)
     return (time.perf_counter() - began) * 1000
+
+
+def asked(kit: Kit, text: str) -> str:
+    """The library's answer as JSON."""
+    return ask(text, kit=kit).to_json()
+
+
+def over_http_asked(client: httpx.Client, text: str) -> object:
+    """The server's answer, read."""
+    return client.post("/api/ask", json={"question": text}).json()
+
+
+def searched(index: Index, text: str) -> list[str]:
+    """The library's hits as JSON."""
+    return [hit.to_json() for hit in index.search(text)]
+
+
+def over_http_searched(client: httpx.Client, text: str) -> object:
+    """The server's hits, read."""
+    return client.get("/api/search", params={"q": text}).json()
 
 
 def first_event(client: httpx.Client, text: str) -> tuple[float, float]:
@@ -84,19 +107,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
             in_library = 1000 * (time.process_time() - begun_here) / options.questions
             for number in range(options.questions):
                 text = question(NAMES[number % len(NAMES)])
-                served.append(
-                    timed(lambda text=text: client.post("/api/ask", json={"question": text}).json())
-                )
-                own.append(timed(lambda text=text: ask(text, kit=kit).to_json()))
+                served.append(timed(over_http_asked, client, text))
+                own.append(timed(asked, kit, text))
                 first, second = first_event(client, text)
                 firsts.append(first)
                 seconds.append(second)
             for number in range(options.searches):
                 text = question(NAMES[number % len(NAMES)])
-                served_search.append(
-                    timed(lambda text=text: client.get("/api/search", params={"q": text}).json())
-                )
-                own_search.append(timed(lambda text=text: [hit.to_json() for hit in index.search(text)]))
+                served_search.append(timed(over_http_searched, client, text))
+                own_search.append(timed(searched, index, text))
     added = statistics.median(b - a for a, b in zip(own, served, strict=True))
     added_search = statistics.median(b - a for a, b in zip(own_search, served_search, strict=True))
     PAGE.parent.mkdir(parents=True, exist_ok=True)

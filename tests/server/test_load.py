@@ -7,6 +7,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -54,7 +55,7 @@ def test_questions_at_once_are_all_answered_and_those_beyond_the_queue_are_told_
     ("fields", "word"),
     [({"calls": 1}, "model calls"), ({"tokens": 5}, "tokens"), ({"seconds": 0.05}, "may take")],
 )
-def test_a_question_ends_where_its_budget_does(tmp_path: Path, fields: dict[str, float], word: str) -> None:
+def test_a_question_ends_where_its_budget_does(tmp_path: Path, fields: dict[str, Any], word: str) -> None:
     with served(ferry(tmp_path, model=script(delay=0.05))) as server:
         response = server.ask(**fields)
     assert response.status_code == 422
