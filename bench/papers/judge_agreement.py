@@ -167,7 +167,7 @@ def report(
         (example, truth(example), grade.grade, grade) for example, grade in grades if grade.grade is not None
     ]
     labels = sorted(menu.values())
-    pairs = [(theirs, ours) for _, theirs, ours, _ in compared]
+    pairs = [(theirs, round(ours)) for _, theirs, ours, _ in compared]  # grades of a menu are whole
     reasons = Counter(grade.reason.partition(":")[0] for _, grade in grades if grade.grade is None)
     unasked = sum(grade.margin is None for *_, grade in compared)
     text = "; ".join(f"{n} {why}" for why, n in reasons.items()) or "none"
@@ -185,9 +185,9 @@ def report(
     ]
     if margins:
         middle = median(margin for margin, *_ in margins)
-        sure = [(theirs, ours) for margin, theirs, ours in margins if margin >= middle]
+        sure = [(theirs, round(ours)) for margin, theirs, ours in margins if margin >= middle]
         print(f"* median margin of the judge {middle:.2f}; at or above it the same grade: {same(sure)}")
-    return [(example, theirs, ours) for example, theirs, ours, _ in compared]
+    return [(example, theirs, round(ours)) for example, theirs, ours, _ in compared]
 
 
 def same(pairs: Sequence[tuple[int, int]]) -> str:
