@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick check page bench peers train lock setup clean
+.PHONY: help demo test quick check page bench peers audit train lock setup clean
 
 PYTHON ?= python3
 export PYTHON
@@ -40,7 +40,11 @@ bench: setup ## list the measurements; run one with RUN=its name and ARGS="its o
 
 peers: setup ## the systems that bench/search/search_scale.py compares with, in .venv-peers
 	@test -x .venv-peers/bin/python || $(BIN)/uv venv --quiet --python $(BIN)/python .venv-peers
-	@$(BIN)/uv pip install --quiet --python .venv-peers/bin/python --only-binary :all: -r bench/search/peers.txt
+	@$(BIN)/uv pip install --quiet --python .venv-peers/bin/python --only-binary :all: \
+		--require-hashes -r bench/search/peers.lock
+
+audit: setup ## list the packages as CycloneDX in out/sbom.json, and what is known to be wrong with them
+	@bash scripts/audit.sh
 
 train: setup ## train a head of our own encoder: HEAD=read, or HEAD=export, HEAD=measure; ARGS="its options"
 	@bash scripts/train.sh $(or $(HEAD),--help) $(ARGS)
@@ -49,9 +53,13 @@ lock: setup ## remake requirements.lock from pyproject.toml; UPGRADE=1 takes new
 	$(BIN)/uv pip compile pyproject.toml --all-extras --group dev --generate-hashes --no-annotate \
 		--python-version 3.11 --python-platform x86_64-manylinux_2_28 --only-binary :all: \
 		--custom-compile-command "make lock" $(if $(UPGRADE),--upgrade) --quiet --output-file requirements.lock
-	@if grep -nE '://|^-|@ ' requirements.lock; then \
-		echo "requirements.lock names an address or a path: not fit to be committed" >&2; exit 1; fi
+	@for tool in bench/search/peers.txt scripts/audit.in; do \
+		$(BIN)/uv pip compile "$$tool" --generate-hashes --no-annotate \
+			--python-version 3.11 --python-platform x86_64-manylinux_2_28 --only-binary :all: \
+			--custom-compile-command "make lock" --quiet --output-file "$${tool%.*}.lock"; done
+	@if grep -nE '://|^-|@ ' requirements.lock bench/search/peers.lock scripts/audit.lock; then \
+		echo "a lock names an address or a path: not fit to be committed" >&2; exit 1; fi
 
 clean: ## remove the environment, caches and what the demo wrote
-	rm -rf page/node_modules src/disputatio/server/page .venv .venv-peers .mypy_cache .ruff_cache .pytest_cache .hypothesis .disputatio out dist
+	rm -rf page/node_modules src/disputatio/server/page .venv .venv-peers .venv-audit .mypy_cache .ruff_cache .pytest_cache .hypothesis .disputatio out dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

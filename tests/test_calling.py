@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -150,3 +151,14 @@ def test_each_call_is_traced_with_its_place_in_the_batch_and_its_passages() -> N
         (2, 3, ["p2"]),
         (3, 3, ["p1", "p3"]),
     ]
+
+
+@pytest.mark.parametrize("value", [float("nan"), 0.5, float("inf")])
+def test_log_probabilities_that_are_none_are_a_fault_and_choose_nothing(value: float) -> None:
+    class Liar(Plain):
+        def choose(self, prompts: Sequence[Prompt], options: Sequence[str]) -> list[Choice]:
+            choices = super().choose(prompts, options)
+            return [replace(choice, logprobs=(value, *choice.logprobs[1:])) for choice in choices]
+
+    with pytest.raises(Malformed, match="log-probabilities that are none"):
+        Kit(model=Liar()).choose("reader", PROMPTS, ["a", "b"])

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import stat
+import threading
 from pathlib import Path
 
 import pytest
 
-from disputatio import pipeline
+from disputatio import config, pipeline
 from disputatio.errors import InputError
+from disputatio.eval.running import run_log_file
 from disputatio.kit import Kit
 from disputatio.llm.call_cache import CallCache
 from disputatio.llm.no_model import NoModel
@@ -52,3 +55,41 @@ def test_passages_in_hand_are_bounded(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(passage_files, "MOST_CHARACTERS", 100)
     with pytest.raises(InputError, match=r"many.jsonl:11: more than"):
         passage_files.read_passages(file)
+
+
+def test_the_journal_of_an_evaluation_is_for_its_user_alone(tmp_path: Path) -> None:
+    (tmp_path / "records.sqlite").touch(0o644)
+    database = run_log_file.connect(tmp_path / "records.sqlite")
+    database.execute("CREATE TABLE t (a)")
+    assert {mode(path) for path in tmp_path.iterdir()} == {0o600}
+    database.close()
+
+
+def test_a_pipe_that_nobody_writes_to_is_refused_and_one_that_is_written_to_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pipe = tmp_path / "pipe.jsonl"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_text, args=('{"text": "It rained."}\n' * 3,), daemon=True)
+    writer.start()
+    passages, _ = passage_files.read_passages(pipe)
+    assert len(passages) == 3
+    writer.join()
+    monkeypatch.setattr(passage_files, "PIPE_SECONDS", 0.05)
+    with pytest.raises(
+        InputError, match=r"pipe.jsonl: is a named pipe to which nothing was written in 0.05 s"
+    ):
+        passage_files.read_passages(pipe)
+
+
+@pytest.mark.parametrize("kind", ["large", "pipe"])
+def test_a_file_of_settings_that_is_none_is_refused(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    if kind == "pipe":
+        os.mkfifo("disputatio.toml")
+    else:
+        Path("disputatio.toml").write_text("#" * (config.LARGEST_SETTINGS + 1))
+    with pytest.raises(InputError, match=r"disputatio.toml: is (no regular file|larger than 256 KB)"):
+        config.read_settings()

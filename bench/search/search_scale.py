@@ -5,7 +5,7 @@
 DIR, outside of the checkout, keeps corpora and what each system built: run again, what is there is used again (`--rebuild ours`
 builds one anew). PYTHON is the interpreter of an environment with the peers, made so:
 
-    python3 -m venv ENV && ENV/bin/pip install --only-binary :all: -r bench/search/peers.txt
+    python3 -m venv ENV && ENV/bin/pip install --only-binary :all: --require-hashes -r bench/search/peers.lock
 
 Every system runs in a process of its own (search_worker.py) and times itself. They are asked in turns: query i of all,
 then query i + 1. 40 queries warm up, 120 are measured. All of it is done twice: each process on one core

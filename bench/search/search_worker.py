@@ -2,7 +2,7 @@
 
     PYTHON -m bench.search.search_worker SYSTEM --work DIR --size N --folder DIR
 
-The peers' interpreter has the packages of peers.txt and not ours. A request is a line of JSON with `op` on
+The peers' interpreter has the packages of peers.lock and not ours. A request is a line of JSON with `op` on
 standard input, an answer a line of JSON on standard output; every time is taken here, around the call that a
 user would write, with the texts of all hits fetched.
 """

@@ -13,6 +13,7 @@ from disputatio.protocols import LLM, ReportingLLM
 from disputatio.types import Choice, Completion, Prompt, Sampling
 
 _Result = TypeVar("_Result", Completion, Choice)
+_ROUNDING = 1e-3  # by which a certain option's log-probability may be above nought
 
 
 class Cancel:
@@ -98,8 +99,18 @@ def choose(
     """log P of each option for each prompt; reported and cancelled as by `complete`."""
     cancel.check()
     if reports(model, "choose"):
-        return model.choose_as_done(prompts, options, on_done, cancel)
-    return _after_the_batch(model, prompts, lambda: model.choose(prompts, options), on_done, cancel)
+        return _checked(model.choose_as_done(prompts, options, on_done, cancel), options)
+    return _after_the_batch(
+        model, prompts, lambda: _checked(model.choose(prompts, options), options), on_done, cancel
+    )
+
+
+def _checked(choices: list[Choice], options: Sequence[str]) -> list[Choice]:
+    """The choices; raises `Malformed` where log-probabilities are none (no numbers, or above nought)."""
+    for choice in choices:
+        if len(choice.logprobs) != len(options) or not all(value <= _ROUNDING for value in choice.logprobs):
+            raise Malformed("the model gave log-probabilities that are none")
+    return choices
 
 
 def reports(model: object, method: str) -> TypeGuard[ReportingLLM]:

@@ -8,6 +8,7 @@ folder, and the defaults below. Nothing earlier in the walk opens a file or a so
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -25,6 +26,7 @@ from disputatio.llm import catalogue
 from disputatio.pipeline import DEFAULT_STRATEGY
 
 FILE = "disputatio.toml"
+LARGEST_SETTINGS = 262_144  # bytes
 NAMED_FILE = "DISPUTATIO_CONFIG"
 """The variable that names the file of settings; one that was not named is trusted with less."""
 
@@ -88,6 +90,7 @@ class Settings(BaseSettings):
             dotenv_settings,
             file_secret_settings,
         )  # the library hands them over; settings do not come from there
+        _check_size(settings_file())
         file = TomlConfigSettingsSource(settings_cls, settings_file())
         if not os.environ.get(NAMED_FILE):
             _check_found(file(), {**env_settings(), **init_settings()})
@@ -99,6 +102,20 @@ class Settings(BaseSettings):
 def settings_file() -> Path:
     """The file of settings that the user named, else the one that may lie in the working folder."""
     return Path(os.environ.get(NAMED_FILE) or FILE)
+
+
+def _check_size(file: Path) -> None:
+    """Raise `InputError` for a file of settings that is none: endless, or a pipe that nobody writes to."""
+    try:
+        about = file.stat()
+    except OSError:
+        return  # there is none, or it says so itself when it is opened
+    if not stat.S_ISREG(about.st_mode):
+        raise InputError(f"{file}: is no regular file, so it is not read for settings")
+    if about.st_size > LARGEST_SETTINGS:
+        raise InputError(
+            f"{file}: is larger than {LARGEST_SETTINGS >> 10} KB, the limit of a file of settings"
+        )
 
 
 def _check_found(found: Mapping[str, Any], named: Mapping[str, Any]) -> None:

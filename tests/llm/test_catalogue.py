@@ -806,3 +806,15 @@ def test_a_hub_that_does_not_speak_as_expected_is_a_fault(site: Site, account: b
 def test_a_repository_that_does_not_exist_is_a_fault(site: Site) -> None:
     with pytest.raises(DownloadError, match="404"):
         catalogue.pull("o/none")
+
+
+def test_a_file_that_the_repository_holds_itself_is_pinned_by_its_commit(site: Site, cache: Path) -> None:
+    blob = hashlib.sha1(b"blob %d\0" % len(BODY) + BODY, usedforsecurity=False).hexdigest()
+    account = {"sha": "c0ffee", "siblings": [{"rfilename": "m.gguf", "size": len(BODY), "blobId": blob}]}
+    site.files["/api/models/o/r/revision/main?blobs=true"] = json.dumps(account).encode()
+    site.files["/o/r/resolve/c0ffee/m.gguf"] = bytes(reversed(BODY))
+    with pytest.raises(DownloadError, match="is not the file that its commit names"):
+        catalogue.pull("o/r")
+    assert not list(cache.rglob("m.gguf"))
+    site.files["/o/r/resolve/c0ffee/m.gguf"] = BODY
+    assert catalogue.pull("o/r").read_bytes() == BODY

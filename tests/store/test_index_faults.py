@@ -21,7 +21,7 @@ from disputatio.store.ingesting.split import split
 from disputatio.store.record import writer
 from disputatio.store.record.check import check
 from disputatio.store.record.export import export
-from disputatio.store.record.manifest import NAME
+from disputatio.store.record.manifest import NAME, reported
 from disputatio.store.record.tables import writing
 from disputatio.store.record.transaction import Transaction
 from disputatio.types import Passage
@@ -377,3 +377,20 @@ def test_importing_the_room_loads_no_engine() -> None:
     """)
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        (
+            "LanceError(IO): File too large (os error 27), /builder/cargo/lance-13/src/a.rs:191:9",
+            "may be written",
+        ),
+        ("LanceError(IO): Broken here, /builder/cargo/registry/lance-13/src/a.rs:191:9", "Broken here"),
+    ],
+)
+def test_a_fault_of_the_tables_names_no_file_of_their_makers(message: str, said: str) -> None:
+    with pytest.raises(StoreError, match=said) as caught, reported(Path("i"), "writing"):
+        raise RuntimeError(f"lance error: {message}")
+    assert ".rs" not in str(caught.value)
+    assert "cargo" not in str(caught.value)

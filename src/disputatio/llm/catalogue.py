@@ -323,5 +323,10 @@ def _fetch_from(
         return digest, {"origin": "packages", "trust": "pinned"}
     address = hub.url(origin) if isinstance(origin, Hub) else origin.url
     got = download.fetch(address, target, size=file.size, sha256=file.sha256, report=report)
-    trust = "pinned" if file.sha256 else "stated by the server" if got.linked else "first use"
+    if file.git_blob and download.git_blob_of(target) != file.git_blob:
+        download.forget(target)
+        raise DownloadError(f"{address}: is not the file that its commit names; it was not kept")
+    trust = (
+        "pinned" if file.sha256 or file.git_blob else "stated by the server" if got.linked else "first use"
+    )
     return got.sha256, {"origin": address, "etag": got.etag, "trust": trust}

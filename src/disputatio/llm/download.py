@@ -216,6 +216,15 @@ def fetch(
     return Fetched(sha256=digest, size=target.stat().st_size, etag=headers.get("etag", ""), linked=linked)
 
 
+def git_blob_of(path: Path) -> str:
+    """The id that git gives a file by its content: SHA-1, which is what a commit of a hub pins it by."""
+    digest = hashlib.sha1(f"blob {path.stat().st_size}\0".encode(), usedforsecurity=False)
+    with path.open("rb") as file:
+        while piece := file.read(1 << 20):
+            digest.update(piece)
+    return digest.hexdigest()
+
+
 def _have(target: Path, url: str) -> tuple[int, dict[str, Any]]:
     """How many bytes of `url` are there, and what the server said of the file when they came."""
     try:

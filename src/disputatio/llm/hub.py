@@ -126,12 +126,14 @@ def _onnx(model: str, files: Sequence[str]) -> list[str]:
 def _model_file(repo: str, commit: str, name: str, blob: Mapping[str, Any]) -> ModelFile:
     lfs = blob.get("lfs")
     digest = lfs.get("sha256") if isinstance(lfs, dict) else None
-    size = blob.get("size")
+    size, git_blob = blob.get("size"), blob.get("blobId")
+    held = digest is None and isinstance(git_blob, str) and re.fullmatch(r"[0-9a-f]{40}", git_blob)
     local = name if _USE.fullmatch(name) else PurePosixPath(name).name
     return ModelFile(
         name="model.onnx" if name.endswith(".onnx") else local,
         size=size if isinstance(size, int) else None,
         sha256=digest if isinstance(digest, str) else None,
+        git_blob=git_blob if held else None,
         origins=(Hub(repo=repo, file=name, revision=commit),),
     )
 

@@ -49,12 +49,16 @@ Origin = Wheels | Hub | Web
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelFile:
-    """One file of a model; origins are tried in order. `size` and `sha256` are None if not known."""
+    """One file of a model; origins are tried in order. `size` and `sha256` are None if not known.
+
+    `git_blob` is the id that the commit of a hub's repository gives a file that it holds itself.
+    """
 
     name: str
     origins: tuple[Origin, ...]
     size: int | None = None
     sha256: str | None = None
+    git_blob: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

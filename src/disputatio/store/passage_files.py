@@ -8,6 +8,9 @@ from __future__ import annotations
 import codecs
 import io
 import json
+import os
+import select
+import stat
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -34,6 +37,7 @@ from disputatio.store.ingesting.rows import (
 from disputatio.store.ingesting.source import STDIN
 from disputatio.types import Passage
 
+PIPE_SECONDS = 10.0  # that a named pipe may take to say anything
 MOST_ROWS, MOST_CHARACTERS = 200_000, 128 << 20  # of passages in hand, which are all held in memory
 _FORMATS = {".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "csv"}
 
@@ -50,6 +54,8 @@ def read_passages(
     path: str | Path, *, columns: Mapping[str, str] = NO_COLUMNS, stdin: BinaryIO | None = None
 ) -> tuple[list[Passage], list[IngestError]]:
     """The passages of a file, and the rows that were refused; `-` is standard input, or `stdin`.
+
+    A named pipe is read where something writes to it, and refused where nothing does within `PIPE_SECONDS`.
 
     A row has text, source?, id?, title?, url?, date?, owner?; in JSON also metadata?. An array may hold
     strings. A passage without a source takes the domain of its URL. `columns` has the columns, or fields of
@@ -86,10 +92,27 @@ def _opened(path: str | Path, stdin: BinaryIO | None) -> Iterator[BinaryIO]:
         yield stdin or sys.stdin.buffer
         return
     try:
-        with Path(path).open("rb") as file:
+        with _open_file(Path(path)) as file:
             yield file
     except OSError as error:
         raise InputError(f"{shown(path)}: {reason_of(error)}") from error
+
+
+def _open_file(path: Path) -> BinaryIO:
+    """A file open for reading; raises `InputError` for a named pipe to which nobody writes.
+
+    To open such a pipe in the plain way would wait for ever.
+    """
+    if not stat.S_ISFIFO(path.stat().st_mode):
+        return path.open("rb")
+    file = os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb")
+    waiting = select.poll()
+    waiting.register(file, select.POLLIN)
+    if not waiting.poll(PIPE_SECONDS * 1000):
+        file.close()
+        raise InputError(f"{shown(path)}: is a named pipe to which nothing was written in {PIPE_SECONDS:g} s")
+    os.set_blocking(file.fileno(), True)
+    return file
 
 
 def _format_of(line: bytes) -> str:

@@ -150,3 +150,16 @@ def test_cleaning_twice_is_cleaning_once(text: str) -> None:
 
 def test_a_message_in_variation_selectors_is_cut_to_one() -> None:
     assert clean("❤\ufe0f\ufe01\ufe02!") == "❤\ufe0f!"
+
+
+@pytest.mark.parametrize("coding", ["utf-8", "utf-16"])
+def test_a_docx_with_an_external_entity_is_refused_and_does_not_lose_what_follows(
+    coding: str, tmp_path: Path
+) -> None:
+    head = f'<?xml version="1.0" encoding="{coding}"?><!DOCTYPE r [<!ENTITY x SYSTEM "file:///etc/passwd">]>'
+    text = "<w:body><w:p><w:r><w:t>Seen. &x; Lost.</w:t></w:r></w:p></w:body>"
+    body = f'<w:document xmlns:w="{files.WORD}">{text}</w:document>'
+    raw = files.replaced(files.docx_of(""), "word/document.xml", f"{head}{body}".encode(coding))
+    (tmp_path / "a.docx").write_bytes(raw)
+    _, [refusal] = read_all([tmp_path])
+    assert "declares entities" in refusal.reason

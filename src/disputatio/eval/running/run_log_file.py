@@ -6,7 +6,9 @@ transaction whole or absent.
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -59,6 +61,9 @@ VERSION = len(_STEPS)
 
 def connect(path: Path) -> sqlite3.Connection:
     """A connection for writing, which threads may share; raises `InputError` for what is no journal."""
+    with contextlib.suppress(OSError):  # SQLite says why a file cannot be written
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+        path.chmod(0o600)  # made by an earlier version
     database = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     try:
         database.execute("PRAGMA journal_mode = WAL")

@@ -11,6 +11,7 @@ import contextlib
 import errno
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
@@ -87,6 +88,9 @@ class Manifest:
         return sum(segment.live for segment in self.segments)
 
 
+_BUILT_AT = re.compile(r",? ?/[^\s,;:]*+(?<=\.rs)(?::\d++)*+")
+
+
 @contextmanager
 def reported(path: Path, doing: str) -> Iterator[None]:
     """Faults of the disk and of the tables' engine as a `StoreError` of one line."""
@@ -96,9 +100,14 @@ def reported(path: Path, doing: str) -> Iterator[None]:
         lines = str(error).strip().splitlines() or [type(error).__name__]
         text = str(error)
         number = getattr(error, "errno", None)
-        reason = lines[0][:200]
+        # Where the engine was built is of no use to anyone, and none of the user's files.
+        reason = _BUILT_AT.sub("", lines[0][:2_000])[:200]
         if number in (errno.ENOSPC, errno.EDQUOT) or "No space left" in text:
             reason = "the disk is full; make room and run it again"
+        elif number == errno.EFBIG or "File too large" in text:
+            reason = (
+                "a file would be larger than may be written (ulimit -f); raise the limit and run it again"
+            )
         elif number in (errno.EROFS, errno.EACCES, errno.EPERM) or "Read-only file system" in text:
             reason = "the folder cannot be written to; make it writable, or work on a copy of it"
         elif "lance" in text.lower() or text.startswith("Table '"):

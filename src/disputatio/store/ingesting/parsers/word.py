@@ -13,6 +13,7 @@ _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
 _SPACE = {_W + "tab": "\t", _W + "br": "\n", _W + "cr": "\n", _W + "noBreakHyphen": "-"}
 _GONE = frozenset({_W + "del", _W + "moveFrom", _FALLBACK})
+_PROLOGUE = 65_536  # bytes at the start of a part
 _OFF = frozenset({"0", "false", "off", "none"})
 
 
@@ -58,7 +59,18 @@ def checked_package(file: BinaryIO) -> None:
         raise
     if size > LARGEST_BOOK:
         raise Refused(f"unpacks to {size >> 20:,} MB; the limit is {LARGEST_BOOK >> 20} MB")
+    with zipfile.ZipFile(file) as package:
+        if any(_declares(package, member) for member in package.infolist()):
+            raise Refused("declares entities, which no such file does, and what follows one would be lost")
     file.seek(0)
+
+
+def _declares(package: zipfile.ZipFile, member: zipfile.ZipInfo) -> bool:
+    """Whether a part has a declaration of its own before its first element."""
+    if not member.filename.endswith((".xml", ".rels")):
+        return False
+    with package.open(member) as part:
+        return b"<!DOCTYPE" in part.read(_PROLOGUE).replace(b"\0", b"")  # in UTF-16 too
 
 
 def _blocks(body: Any) -> Iterator[Any]:
