@@ -156,7 +156,10 @@ def test_a_follow_up_question_is_made_to_stand_alone(server: Served) -> None:
     assert ours["asked"] == "and when did it first cross?"
     assert completion["usage"]["prompt_tokens"] > ours["usage"]["prompt_tokens"]
     streamed = chunks(server, "Tell me of the ferry.", "It is red.", "and when did it first cross?")
-    assert f"Asked: {QUESTION}\n" in [
+    text = completion["choices"][0]["message"]["content"]
+    assert text.startswith(f"Understood as: {QUESTION}\n\n")
+    assert content(streamed) == text
+    assert f"Understood as: {QUESTION}\n" in [
         chunk["choices"][0]["delta"].get("reasoning_content") for chunk in streamed[:-1] if chunk["choices"]
     ]
 

@@ -95,8 +95,8 @@ class Chat:
         yield self._chunk({"role": "assistant", "content": ""})
         try:
             running = await self.begin()
-            if self.asked is not None and self.asked.rewriting == "done":
-                yield self._chunk({"reasoning_content": f"Asked: {inert(self.asked.question)}\n"})
+            if understood := self._understood():
+                yield self._chunk({"reasoning_content": f"Understood as: {inert(understood)}\n"})
             async with aclosing(running.follow()) as events:
                 async for told in events:
                     if told.event is not None and (line := progress(told.event)):
@@ -131,8 +131,15 @@ class Chat:
             answer,
             self._address,
             full=options is None or options.text == "full",
+            understood=self._understood(),
             note=self.asked.note if self.asked else "",
         )
+
+    def _understood(self) -> str:
+        """The question that was asked, where it is not the one that was written."""
+        if self.asked is None or self.asked.question == self.conversation.question:
+            return ""
+        return self.asked.question
 
     def _address(self, passage: str) -> str:
         """The address of a passage on this server, as it was when it was read for this answer."""

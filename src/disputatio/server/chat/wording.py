@@ -30,12 +30,21 @@ class Wording:
     annotations: list[dict[str, Any]]
 
 
-def worded(answer: Answer, address: Callable[[str], str], *, full: bool = True, note: str = "") -> Wording:
+def worded(
+    answer: Answer,
+    address: Callable[[str], str],
+    *,
+    full: bool = True,
+    understood: str = "",
+    note: str = "",
+) -> Wording:
     """The answer's text; when `full` with the positions that were not accepted, and the quotes.
 
-    `address` gives that of a passage by its id. `note` is a line of ours that comes last.
+    `address` gives that of a passage by its id. `understood` is the question that was asked, where it is not
+    the one that was written; it comes first. `note` is a line of ours that comes last.
     """
-    parts = [_answer(answer)]
+    parts = [f"Understood as: {inert_quote(understood, 2_000)}"] if understood else []
+    parts.append(_answer(answer))
     if full:
         if others := list(_others(answer)):
             parts.append("\n".join(others))
