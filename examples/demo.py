@@ -14,6 +14,8 @@ from disputatio.cli import main as cli
 
 EXAMPLES = Path(__file__).resolve().parent
 INDEX = EXAMPLES.parent / ".disputatio" / "demo.index"
+BUILT = EXAMPLES.parent / "src" / "disputatio" / "server" / "page" / "index.html"
+PAGE = "http://127.0.0.1:8377"
 CHECKS = "4"  # questions that sources are cross-checked by: few, for a demo is short
 
 
@@ -46,6 +48,10 @@ def main() -> int:
         if code == 0:
             code = run("ask", question["question"], "--index", index)
     print(f"\nThe demo took {time.monotonic() - start:.0f} s.")
+    if code == 0:
+        print(f"\nThe same on a page: disputatio serve --index {index}, then open {PAGE}")
+        if not BUILT.is_file():
+            print("(the page is built once in a checkout: make page)")
     return code
 
 

@@ -11,13 +11,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from scripts.build_page import CannotBuild, build
 from tests.page.town import town
 from tests.page.views import Visit, visit
 from tests.server.ferry import Served, served
 
+expect.set_options(timeout=60_000)
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
@@ -54,7 +55,7 @@ def browser(built: None) -> Iterator[Browser]:
 def context(browser: Browser) -> Iterator[BrowserContext]:
     """A profile of its own for one test; what the page asks of any other host fails it."""
     with_profile = browser.new_context(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
-    with_profile.set_default_timeout(10_000)
+    with_profile.set_default_timeout(60_000)  # a busy machine makes no test wrong
     yield with_profile
     with_profile.close()
 

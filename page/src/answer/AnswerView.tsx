@@ -1,13 +1,14 @@
 /** An answer, whole: the verdict, what if, a column a position, the passage, the debate, the cost. */
-import { useQuery } from "@tanstack/react-query";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useCallback, useMemo, useState, type ReactNode } from "react";
 
 import { Fault, post } from "../api/client";
 import type { Answer, Passage } from "../api/types";
-import { heard, ordered } from "../model/evidence";
+import { citations, heard, ordered } from "../model/evidence";
 import { isHeard, isSet, left, toggled, type WhatIf } from "../model/whatif";
 import { t } from "../texts";
 import { Doc } from "../ui/Doc";
+import { useNarrow } from "../ui/media";
 import { Debate } from "./Debate";
 import { ExportMenu } from "./ExportMenu";
 import { useAnswerKeys } from "./keys";
@@ -28,16 +29,18 @@ interface Props {
 }
 
 export function AnswerView({ answer, id, whatIf, onWhatIf, onAskAgain }: Props) {
-  const [open, setOpen] = useState<Opened | null>(null);
+  const narrow = useNarrow();
+  const [open, setOpen] = useState<Opened | null>(() => (narrow ? null : firstQuote(answer)));
   const without = useMemo(() => (isSet(whatIf) ? left(whatIf, answer) : null), [whatIf, answer]);
   const decision = useQuery({
     queryKey: ["without", id, without],
     queryFn: ({ signal }) => post<Answer>(`/answers/${encodeURIComponent(id)}/without`, without, signal),
     enabled: Boolean(id && without),
+    placeholderData: keepPreviousData, // the last columns stay until the next are there
     retry: false,
     staleTime: Infinity,
   });
-  const decided = without ? (decision.data ?? null) : answer;
+  const decided = without ? (decision.isError ? null : (decision.data ?? null)) : answer;
   const shown = decided ?? answer;
   const show = useCallback((passage: string, n = 0) => setOpen({ passage, n }), []);
   const steering: Steering = {
@@ -85,6 +88,12 @@ export function AnswerView({ answer, id, whatIf, onWhatIf, onAskAgain }: Props) 
       <PassagePanel answer={answer} open={open} onClose={() => setOpen(null)} />
     </div>
   );
+}
+
+/** What stands beside the answer at first: its first quote. */
+function firstQuote(answer: Answer): Opened | null {
+  const [first] = citations(answer);
+  return first ? { passage: first.passage, n: first.n } : null;
 }
 
 function readLine(answer: Answer): string {

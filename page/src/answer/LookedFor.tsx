@@ -18,6 +18,10 @@ export function LookedFor({ answer, onShow }: { answer: Answer; onShow: (passage
           </li>
         ))}
       </ul>
+      {answer.looked && (
+        <p className="further">{t.looked.further(answer.looked.searches, answer.looked.read, answer.looked.answered)}{" "}
+          {answer.looked.changed ? t.looked.changed : t.looked.unchanged}</p>
+      )}
       <Named title={t.looked.silent} passages={silent} onShow={onShow} />
       <Named title={t.looked.faulty} passages={faulty} onShow={onShow} />
       <Named title={t.looked.unread} passages={unread} onShow={onShow} />

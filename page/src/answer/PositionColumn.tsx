@@ -109,7 +109,7 @@ function WitnessCard({ witness, steering }: { witness: Witness; steering: Steeri
       </div>
       <button
         type="button" className="quote" aria-expanded={open} data-quote={passage.id}
-        aria-label={citation ? t.answer.cite(citation.n, named(name)) : t.answer.quoteOf(named(name))}
+        title={citation ? t.answer.cite(citation.n, named(name)) : t.answer.quoteOf(named(name))}
         onClick={() => steering.show(passage.id, citation?.n ?? 0)}
       >
         {span ? <Marked text={passage.text} span={span} around={48} /> : <Doc text={passage.text} most={180} />}

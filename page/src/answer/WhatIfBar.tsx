@@ -48,9 +48,9 @@ export function WhatIfBar({ answer, decided, whatIf, mustAsk, busy, onChange, on
                 {muted && <span className="state"> {t.whatIf.muted}</span>}{pinned && <span className="state"> {t.whatIf.pinned}</span>}</span>
               {source && source.reliability !== null && <Interval source={source} width={64} />}
               <span className="voice-acts">
-                <button type="button" className="act" aria-pressed={muted} aria-label={t.answer.muteWhat(named(name))}
+                <button type="button" className="act" aria-pressed={muted} aria-label={muted ? t.answer.unmuteWhat(named(name)) : t.answer.muteWhat(named(name))}
                   onClick={() => onChange({ ...whatIf, muted: toggled(whatIf.muted, name) })}>{muted ? t.answer.unmute : t.answer.mute}</button>
-                <button type="button" className="act" aria-pressed={pinned} aria-label={t.answer.pinWhat(named(name))}
+                <button type="button" className="act" aria-pressed={pinned} aria-label={pinned ? t.answer.unpinWhat(named(name)) : t.answer.pinWhat(named(name))}
                   onClick={() => onChange({ ...whatIf, pinned: toggled(whatIf.pinned, name) })}>{pinned ? t.answer.unpin : t.answer.pin}</button>
               </span>
             </li>

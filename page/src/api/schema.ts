@@ -347,6 +347,74 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/passages/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A passage as plain text; as it was read for an answer, where one is named */
+        get: operations["passage_text"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/chat/completions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Answer the last question of a chat */
+        post: operations["complete"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/models": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Strategies, as models */
+        get: operations["models"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/models/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One of them */
+        get: operations["model"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -371,6 +439,7 @@ export interface components {
             conflict: components["schemas"]["Conflict"];
             /** Explanation */
             explanation: string;
+            looked: components["schemas"]["Looked"] | null;
             /** Model */
             model: string;
             /** Passages */
@@ -389,6 +458,18 @@ export interface components {
             /** Text */
             text: string;
             usage: components["schemas"]["Usage"];
+        };
+        /**
+         * Answered
+         * @description The answer, the same as `ask` returns.
+         */
+        Answered: {
+            answer: components["schemas"]["Answer"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "answer";
         };
         /**
          * Around
@@ -486,6 +567,100 @@ export interface components {
             verify: boolean;
         };
         /**
+         * Asked
+         * @description The first event: the `id` of the question, and how many were waiting.
+         */
+        Asked: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "asked";
+            /** Id */
+            id: string;
+            /** Waiting */
+            waiting: number;
+        };
+        /**
+         * AskOptions
+         * @description How the question is to be answered: what `/api/ask` takes but question and strategy, and `text`.
+         */
+        AskOptions: {
+            /**
+             * After
+             * @description only passages dated on or after
+             */
+            after?: string | null;
+            /**
+             * Before
+             * @description only passages dated on or before
+             */
+            before?: string | null;
+            /**
+             * Calls
+             * @description the most model calls
+             */
+            calls?: number | null;
+            /**
+             * Expect
+             * @description how many answers are right
+             */
+            expect?: ("auto" | "one" | "several") | null;
+            /**
+             * Model
+             * @description the language model, one that GET /api/ready lists
+             */
+            model?: string | null;
+            /**
+             * Options
+             * @description the strategy's options
+             */
+            options?: {
+                [key: string]: unknown;
+            };
+            /**
+             * Passages
+             * @description read these in place of the index: text, source, title, url, date
+             */
+            passages?: {
+                [key: string]: unknown;
+            }[] | null;
+            /**
+             * Seconds
+             * @description the most seconds, once its turn has come
+             */
+            seconds?: number | null;
+            /**
+             * Sources
+             * @description read these sources only
+             */
+            sources?: string[] | null;
+            /**
+             * Strict
+             * @description drop claims that their quotes do not support
+             * @default false
+             */
+            strict: boolean;
+            /**
+             * Text
+             * @description the answer with the other positions and the quotes, or the answer alone
+             * @default full
+             * @enum {string}
+             */
+            text: "full" | "answer";
+            /**
+             * Tokens
+             * @description the most tokens, read and written
+             */
+            tokens?: number | null;
+            /**
+             * Verify
+             * @description have every citation judged
+             * @default true
+             */
+            verify: boolean;
+        };
+        /**
          * Basis
          * @description What an answer was made from, so that it can be decided again without asking a model.
          */
@@ -506,6 +681,8 @@ export interface components {
             judgements: {
                 [key: string]: number;
             };
+            /** Min Confidence */
+            min_confidence: number;
             /** Options */
             options: {
                 [key: string]: unknown;
@@ -573,6 +750,53 @@ export interface components {
             voters: number;
         };
         /**
+         * ChatBody
+         * @description A request for a completion. What has no meaning here (temperature, penalties) is taken and not used.
+         */
+        ChatBody: {
+            disputatio?: components["schemas"]["AskOptions"] | null;
+            /** Logprobs */
+            logprobs?: boolean | null;
+            /** Messages */
+            messages: components["schemas"]["Message"][];
+            /** Model */
+            model: string;
+            /** N */
+            n?: number | null;
+            /** Response Format */
+            response_format?: {
+                [key: string]: unknown;
+            } | null;
+            /** Stream */
+            stream?: boolean | null;
+            stream_options?: components["schemas"]["StreamOptions"] | null;
+            /** Tool Choice */
+            tool_choice?: unknown;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * ChatError
+         * @description Why something could not be done, in OpenAI's form.
+         */
+        ChatError: {
+            /** Code */
+            code: string | null;
+            /** Message */
+            message: string;
+            /** Param */
+            param: string | null;
+            /** Type */
+            type: string;
+        };
+        /**
+         * ChatFault
+         * @description The body of every response of `/v1` that is no success.
+         */
+        ChatFault: {
+            error: components["schemas"]["ChatError"];
+        };
+        /**
          * Choice
          * @description Log-probabilities of the options, from one generated token.
          */
@@ -630,6 +854,18 @@ export interface components {
             verdict: "supported" | "partly" | "unsupported" | "contradicted" | "unchecked";
         };
         /**
+         * Claimed
+         * @description A claim of the answer, with its citations and their verdicts.
+         */
+        Claimed: {
+            claim: components["schemas"]["Claim"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "claim";
+        };
+        /**
          * Completion
          * @description The raw word of a model. `finish_reason` is `stop`, or `length` when it was cut off.
          */
@@ -659,6 +895,18 @@ export interface components {
             kind: "none" | "ambiguity" | "misinformation" | "outdated" | "opinion" | "unresolved";
             /** Positions */
             positions: components["schemas"]["Position"][];
+        };
+        /**
+         * Cost
+         * @description What the question has cost in all.
+         */
+        Cost: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "cost";
+            usage: components["schemas"]["Usage"];
         };
         /**
          * DocumentRow
@@ -714,6 +962,8 @@ export interface components {
             /** Nearest */
             nearest?: string | null;
         };
+        /** Event */
+        Event: components["schemas"]["Asked"] | components["schemas"]["Started"] | components["schemas"]["Found"] | components["schemas"]["Read"] | components["schemas"]["SideFormed"] | components["schemas"]["Round"] | components["schemas"]["Claimed"] | components["schemas"]["Answered"] | components["schemas"]["Cost"] | components["schemas"]["Unkept"] | components["schemas"]["FaultTold"];
         /**
          * Extraction
          * @description What an encoder reads in a `passage` (its id): `answer` is `text[start:end]` of it.
@@ -733,11 +983,60 @@ export interface components {
             start: number;
         };
         /**
+         * FaultTold
+         * @description The last event of a question without an answer: why there is none.
+         */
+        FaultTold: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "fault";
+            /** Kind */
+            kind: string;
+            /**
+             * Known
+             * @default null
+             */
+            known: string[] | null;
+            /** Message */
+            message: string;
+            /**
+             * Name
+             * @default null
+             */
+            name: string | null;
+            /**
+             * Nearest
+             * @default null
+             */
+            nearest: string | null;
+        };
+        /**
          * Faulty
          * @description The body of every response that is no success.
          */
         Faulty: {
             error: components["schemas"]["Error"];
+        };
+        /**
+         * Found
+         * @description A search has come back with the ids and the sources of passages, the best first.
+         */
+        Found: {
+            /** Elsewhere */
+            elsewhere: boolean;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "found";
+            /** Passages */
+            passages: string[];
+            /** Query */
+            query: string;
+            /** Sources */
+            sources: string[];
         };
         /**
          * Health
@@ -753,12 +1052,12 @@ export interface components {
             version: string;
         };
         /**
-         * Hit
-         * @description A passage found by a search; `scores` has the score of each scorer (`sparse`, `dense`), in [0, 1].
+         * HitRow
+         * @description A passage that a search found; `duplicate_of` is a better hit that says nearly the same words.
          */
-        Hit: {
+        HitRow: {
             /** Duplicate Of */
-            duplicate_of: string;
+            duplicate_of: string | null;
             passage: components["schemas"]["Passage"];
             /** Score */
             score: number;
@@ -821,6 +1120,34 @@ export interface components {
             state: "running" | "done" | "failed" | "stopped";
             /** Total */
             total: number;
+        };
+        /**
+         * Looked
+         * @description What was looked for because answers contradict each other and the lead of the best is short.
+         */
+        Looked: {
+            /** Answered */
+            answered: number;
+            /** Changed */
+            changed: boolean;
+            /** Read */
+            read: number;
+            /** Searches */
+            searches: number;
+        };
+        /**
+         * Message
+         * @description One message of a chat; what is not a text of a user or an assistant is not read.
+         */
+        Message: {
+            /** Content */
+            content?: string | {
+                [key: string]: unknown;
+            }[] | null;
+            /** Role */
+            role: string;
+        } & {
+            [key: string]: unknown;
         };
         /**
          * Notice
@@ -983,6 +1310,32 @@ export interface components {
             weight: number;
         };
         /**
+         * Read
+         * @description One model call has finished: the `call`-th of a batch of `calls`, in the order of the prompts.
+         */
+        Read: {
+            /** Call */
+            call: number;
+            /** Calls */
+            calls: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "read";
+            /** Journalled */
+            journalled: boolean;
+            /** Model */
+            model: string;
+            /** Passages */
+            passages: string[];
+            /** Reply */
+            reply: string;
+            /** Role */
+            role: string;
+            usage: components["schemas"]["Usage"];
+        };
+        /**
          * Reading
          * @description What became of the passages that a question's searches found.
          */
@@ -1057,6 +1410,21 @@ export interface components {
             subject: string;
         };
         /**
+         * Round
+         * @description A round is over; `converged` says that there will be no other.
+         */
+        Round: {
+            /** Converged */
+            converged: boolean;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "round";
+            /** Number */
+            number: number;
+        };
+        /**
          * RunRow
          * @description An evaluation; `name` stands for it in addresses. `fault` says why one cannot be read.
          */
@@ -1095,6 +1463,34 @@ export interface components {
             said: string;
             /** Winner */
             winner: string | null;
+        };
+        /**
+         * SideFormed
+         * @description An answer that passages give, and how it stands by now.
+         */
+        SideFormed: {
+            /** Answer */
+            answer: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "side";
+            /** Final */
+            final: boolean;
+            /** Log Odds */
+            log_odds: number | null;
+            /** Passages */
+            passages: string[];
+            /** Sources */
+            sources: string[];
+            /** Subject */
+            subject: string;
+            /**
+             * Verdict
+             * @enum {string}
+             */
+            verdict: "accepted" | "rejected" | "unresolved";
         };
         /**
          * Source
@@ -1168,6 +1564,27 @@ export interface components {
             updated: string | null;
         };
         /**
+         * Started
+         * @description A strategy begins with a question; `options` are those that were set.
+         */
+        Started: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "started";
+            /** Model */
+            model: string;
+            /** Options */
+            options: {
+                [key: string]: unknown;
+            };
+            /** Question */
+            question: string;
+            /** Strategy */
+            strategy: string;
+        };
+        /**
          * Stopped
          * @description A question that was told to stop.
          */
@@ -1219,6 +1636,19 @@ export interface components {
             type: string;
         };
         /**
+         * StreamOptions
+         * @description Whether the last chunk of a stream says what the answer cost.
+         */
+        StreamOptions: {
+            /**
+             * Include Usage
+             * @default false
+             */
+            include_usage: boolean;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
          * Token
          * @description One generated token with its natural-log probability.
          */
@@ -1227,6 +1657,19 @@ export interface components {
             logprob: number;
             /** Text */
             text: string;
+        };
+        /**
+         * Unkept
+         * @description The answer could not be kept: its permalink leads nowhere.
+         */
+        Unkept: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "unkept";
+            /** Message */
+            message: string;
         };
         /**
          * Usage
@@ -1352,7 +1795,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Answer"];
-                    "text/event-stream": string;
+                    "text/event-stream": components["schemas"]["Event"];
                 };
             };
             /** @description a typed fault */
@@ -1379,13 +1822,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description its events */
+            /** @description Its events, one a `data` line. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "text/event-stream": string;
+                    "text/event-stream": components["schemas"]["Event"];
                 };
             };
             /** @description a typed fault */
@@ -1882,7 +2325,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Hit"][];
+                    "application/json": components["schemas"]["HitRow"][];
                 };
             };
             /** @description a typed fault */
@@ -2016,6 +2459,132 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Faulty"];
+                };
+            };
+        };
+    };
+    passage_text: {
+        parameters: {
+            query?: {
+                answer?: string;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
+                };
+            };
+            /** @description a typed fault */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": components["schemas"]["Faulty"];
+                };
+            };
+        };
+    };
+    complete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChatBody"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                };
+            };
+            /** @description a fault */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChatFault"];
+                };
+            };
+        };
+    };
+    models: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                };
+            };
+            /** @description a fault */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChatFault"];
+                };
+            };
+        };
+    };
+    model: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                };
+            };
+            /** @description a fault */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChatFault"];
                 };
             };
         };

@@ -39,3 +39,8 @@ export type Event =
   | { event: "fault"; kind: string; message: string };
 
 export type FaultBody = { kind: string; message: string; name?: string | null; nearest?: string | null };
+export type SourceRow = Schemas["SourceRow"];
+export type SourceRecord = Schemas["SourceRecord"];
+export type Job = Schemas["JobShape"];
+export type Documents = Schemas["Documents"];
+export type RunRow = Schemas["RunRow"];

@@ -10,6 +10,7 @@ export function Streaming({ progress }: { progress: Progress }) {
     search.passages.forEach((id, i) => found.set(id, found.get(id) ?? search.sources[i] ?? ""));
   const sources = new Set(progress.found.flatMap((search) => search.sources));
   const read = new Set(progress.reads.flatMap((each) => each.passages));
+  const said = new Map(progress.reads.flatMap(({ passages, reply }) => passages.length === 1 && passages[0] ? [[passages[0], answerIn(reply)] as const] : []));
   const running = progress.state === "running" || progress.state === "waiting";
   const top = Math.max(0.1, ...progress.sides.map((side) => side.log_odds ?? side.passages.length));
   return (
@@ -18,15 +19,21 @@ export function Streaming({ progress }: { progress: Progress }) {
         {running && <span className="pulse" aria-hidden="true" />}{statusLine(progress, read.size, found.size, sources.size)}
       </p>
       {found.size > 0 && (
-        <ul className="found" aria-label={t.progress.passages}>
+        <ul className="found" aria-hidden="true">
           {[...found].slice(0, 120).map(([id]) => (
             <li key={id} className={read.has(id) ? "tick read" : "tick"} title={id} />
           ))}
         </ul>
       )}
-      {sources.size > 0 && (
-        <p className="found-sources">{[...sources].slice(0, 12).map((name) => <span key={name}><Doc text={name} most={48} /></span>)}
-          {sources.size > 12 && <span>+{sources.size - 12}</span>}</p>
+      {found.size > 0 && (
+        <ul className="readings" aria-label={t.progress.passages}>
+          {[...found].slice(0, 60).map(([id, source]) => (
+            <li key={id} className={read.has(id) ? "" : "quiet"}>
+              <span className="reading-source"><Doc text={source || id} most={48} /></span>
+              {said.has(id) && <span className="reading"><Doc text={said.get(id) || t.progress.silent} most={90} /></span>}
+            </li>
+          ))}
+        </ul>
       )}
       {progress.sides.length > 0 && (
         <ol className="sides" aria-label={t.progress.sides}>
@@ -53,6 +60,16 @@ export function Streaming({ progress }: { progress: Progress }) {
       )}
     </div>
   );
+}
+
+/** The answer in a reader's reply, for the eye alone; empty where it has none. */
+function answerIn(reply: string): string {
+  try {
+    const { answer } = JSON.parse(reply) as { answer?: unknown };
+    return typeof answer === "string" && answer !== "unknown" ? answer : "";
+  } catch {
+    return "";
+  }
 }
 
 function statusLine(progress: Progress, read: number, found: number, sources: number): string {

@@ -1,1 +1,144 @@
-export default function CompareScreen() { return <p/>; }
+/** One question by up to three strategies or models, side by side, with what differs marked. */
+import { useQuery } from "@tanstack/react-query";
+import { useEffect, useState } from "react";
+
+import { get } from "../api/client";
+import type { Answer, Strategy } from "../api/types";
+import { Asking, useProgress, type Progress } from "../ask/asking";
+import { remember } from "../ask/recent";
+import { Streaming } from "../ask/Streaming";
+import { href } from "../app/route";
+import { useServer } from "../app/server";
+import { ordered, same } from "../model/evidence";
+import { t } from "../texts";
+import { Choice } from "../ui/Choice";
+import { Doc } from "../ui/Doc";
+import { VerdictMark } from "../ui/marks";
+import { Trouble } from "../ui/Trouble";
+
+interface Contestant {
+  strategy: string;
+  model: string;
+}
+
+const MOST = 3;
+
+export default function CompareScreen() {
+  const server = useServer();
+  const strategies = useQuery({ queryKey: ["strategies"], queryFn: ({ signal }) => get<Strategy[]>("/strategies", signal), staleTime: Infinity });
+  const [question, setQuestion] = useState("");
+  const [contestants, setContestants] = useState<Contestant[]>([
+    { strategy: "disputation", model: "" }, { strategy: "majority_vote", model: "" },
+  ]);
+  const [askings, setAskings] = useState<Asking[]>([]);
+  const first = useProgress(askings[0] ?? null);
+  const second = useProgress(askings[1] ?? null);
+  const third = useProgress(askings[2] ?? null);
+  const progresses = [first, second, third].slice(0, askings.length);
+  const busy = progresses.some(({ state }) => state === "waiting" || state === "running");
+  useEffect(() => () => { for (const asking of askings) asking.abandon(); }, [askings]);
+
+  function run(): void {
+    const text = question.trim();
+    if (!text) return;
+    for (const asking of askings) void asking.stop();
+    setAskings(contestants.map(({ strategy, model }) =>
+      Asking.ask({ question: text, strategy, ...(model ? { model } : {}) }, (id) => remember({ id, question: text }))));
+  }
+
+  function change(i: number, changes: Partial<Contestant>): void {
+    setContestants(contestants.map((each, k) => (k === i ? { ...each, ...changes } : each)));
+  }
+
+  const answers = progresses.map(({ answer }) => answer);
+  const all = answers.every((answer): answer is Answer => answer !== null) && answers.length > 1 ? (answers as Answer[]) : null;
+  return (
+    <>
+      <div className="screen-head"><h1 className="screen-title">{t.compare.title}</h1><p className="hint">{t.compare.hint}</p></div>
+      <form className="question" onSubmit={(event) => { event.preventDefault(); if (!busy) run(); }}>
+        <div className="question-line">
+          <label className="visually-hidden" htmlFor="compared">{t.ask.question}</label>
+          <textarea id="compared" rows={1} dir="auto" maxLength={32000} value={question} placeholder={t.ask.placeholder}
+            onChange={(event) => setQuestion(event.target.value)}
+            onKeyDown={(event) => { if (event.key === "Enter" && !event.shiftKey && !event.nativeEvent.isComposing) { event.preventDefault(); if (!busy) run(); } }} />
+          {busy
+            ? <button type="button" className="button strong" onClick={() => { for (const asking of askings) void asking.stop(); }}><span className="stop-glyph" aria-hidden="true" />{t.ask.stop}</button>
+            : <button type="submit" className="button strong" disabled={!question.trim()}>{t.compare.run}</button>}
+        </div>
+        <div className="contestants">
+          {contestants.map((each, i) => (
+            <div className="contestant" key={i} role="group" aria-label={t.compare.entrant(i + 1)}>
+              <Choice label={t.ask.strategy} value={each.strategy} onChange={(strategy) => change(i, { strategy })}
+                options={(strategies.data ?? []).map(({ name, summary }) => ({ id: name, name, note: summary }))} />
+              {server.models.length > 1 && (
+                <Choice label={t.ask.model} value={each.model || (server.models[0] ?? "")} onChange={(model) => change(i, { model })}
+                  options={server.models.map((id) => ({ id, name: id }))} />
+              )}
+              {contestants.length > 2 && (
+                <button type="button" className="act" onClick={() => setContestants(contestants.filter((_, k) => k !== i))}>{t.compare.remove}</button>
+              )}
+            </div>
+          ))}
+          {contestants.length < MOST && (
+            <button type="button" className="act" onClick={() => setContestants([...contestants, { strategy: "concat", model: "" }])}>{t.compare.add}</button>
+          )}
+        </div>
+      </form>
+      <div role="status">{all && <p className="section">{agree(all) ? t.compare.agree : t.compare.differ}</p>}</div>
+      {progresses.length > 0 && (
+        <div className="columns">
+          {progresses.map((progress, i) => (
+            <Compared key={i} progress={progress} contestant={contestants[i]} others={answers.filter((each, k): each is Answer => k !== i && each !== null)} />
+          ))}
+        </div>
+      )}
+    </>
+  );
+}
+
+function agree(answers: readonly Answer[]): boolean {
+  const [first, ...rest] = answers;
+  return Boolean(first) && rest.every((each) => each.answers.length === first?.answers.length && each.answers.every((one) => first.answers.some((other) => same(one, other))));
+}
+
+function Compared({ progress, contestant, others }: { progress: Progress; contestant: Contestant | undefined; others: readonly Answer[] }) {
+  const { answer } = progress;
+  const title = answer?.strategy || contestant?.strategy || progress.strategy;
+  return (
+    <article className="compared" aria-label={title}>
+      <h2 className="section-title">{title} {answer && <span className="quiet"><bdi>{answer.model}</bdi></span>}</h2>
+      {progress.fault && <Trouble fault={progress.fault} onRetry={null} />}
+      {!answer && !progress.fault && <Streaming progress={progress} />}
+      {answer && (
+        <>
+          <div>
+            {answer.answers.length === 0 && <p className="compared-answer">{t.answer.none}</p>}
+            {answer.answers.map((each, i) => (
+              <p key={i} className="compared-answer"><Doc text={each} most={300} />{" "}
+                {others.length > 0 && !others.some((other) => other.answers.some((one) => same(one, each))) && <span className="tag only">{t.compare.onlyHere}</span>}</p>
+            ))}
+            <p className="quiet">{answer.confidence !== null && `${t.answer.sure}: ${t.percent(answer.confidence)}. `}{t.conflicts[answer.conflict.kind]?.name}</p>
+          </div>
+          {answer.conflict.positions.length > 0 && <ul className="compared-list">
+            {ordered(answer.conflict.positions).map((position, i) => {
+              const elsewhere = others.flatMap((other) => other.conflict.positions).filter((each) => same(each.answer, position.answer));
+              const differs = others.length > 0 && (!elsewhere.length || elsewhere.some((each) => each.verdict !== position.verdict));
+              return (
+                <li key={i}>
+                  <VerdictMark verdict={position.verdict} size={16} />
+                  <div>
+                    <p><span className="visually-hidden">{t.verdicts[position.verdict]} </span><b><Doc text={position.answer} most={160} /></b>{" "}
+                      {differs && <span className="tag only">{elsewhere.length ? t.compare.otherVerdict : t.compare.onlyHere}</span>}</p>
+                    <p className="quiet"><Doc text={position.reason} most={300} /></p>
+                  </div>
+                </li>
+              );
+            })}
+          </ul>}
+          <p className="quiet">{t.count(answer.usage.calls, "call")}, {answer.usage.seconds.toFixed(1)} {t.cost.seconds}</p>
+          {progress.id && <p><a href={href("answer", progress.id)}>{t.compare.open}</a></p>}
+        </>
+      )}
+    </article>
+  );
+}

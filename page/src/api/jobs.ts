@@ -1,0 +1,30 @@
+/** Work that takes longer than a request: how far it is, and its end. */
+import { useQuery } from "@tanstack/react-query";
+import { useEffect, useRef } from "react";
+
+import { get, send } from "./client";
+import type { Job } from "./types";
+
+export function useJob(id: string, onEnd: (job: Job) => void): { job: Job | null; stop: () => Promise<void> } {
+  const query = useQuery({
+    queryKey: ["job", id],
+    queryFn: ({ signal }) => get<Job>(`/jobs/${encodeURIComponent(id)}`, signal),
+    enabled: Boolean(id),
+    refetchInterval: ({ state }) => (state.data && state.data.state !== "running" ? false : 400),
+  });
+  const job = query.data ?? null;
+  const told = useRef("");
+  useEffect(() => {
+    if (job && job.state !== "running" && told.current !== job.id) {
+      told.current = job.id;
+      onEnd(job);
+    }
+  }, [job, onEnd]);
+  return {
+    job,
+    stop: async () => {
+      await send(`/jobs/${encodeURIComponent(id)}`, { method: "DELETE" });
+      await query.refetch();
+    },
+  };
+}

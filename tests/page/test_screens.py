@@ -1,0 +1,202 @@
+"""Every screen and state: what it shows, and that everybody can use it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import BrowserContext, FilePayload, Page, expect
+
+import disputatio as d
+from tests.page.town import PASSAGES, QUESTION, reader, town
+from tests.page.views import Visit, visit
+from tests.server.ferry import Served, served
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def evaluated(tmp_path: Path) -> Path:
+    """A folder of evaluations with one run in which two strategies differ."""
+    rows = tmp_path / "rows.jsonl"
+    texts = [passage.text for passage in PASSAGES[:2]]
+    with rows.open("w", encoding="utf-8") as out:
+        for number, gold in enumerate(("Ingrid Vasmer", "Barnaby Croll")):
+            row = {
+                "question": f"{QUESTION} ({number})",
+                "gold": [gold],
+                "passages": [{"text": text, "source": f"s{i}.example"} for i, text in enumerate(texts)],
+            }
+            out.write(json.dumps(row) + "\n")
+    folder = tmp_path / "runs" / "coast"
+    folder.parent.mkdir(exist_ok=True)
+    d.evaluate(f"jsonl:{rows}", strategies=["disputation", "concat"], model=reader(), out=folder)
+    return folder
+
+
+LOOKS = tuple((theme, width) for theme in ("light", "dark") for width in (360, 1280))
+
+
+def flaws(tab: Visit, screen: str) -> list[str]:
+    """What axe finds on what is shown, in both themes, on a phone and on a desk; and what does not fit."""
+    found = []
+    for theme, width in LOOKS:
+        tab.page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
+        tab.page.set_viewport_size({"width": width, "height": 800})
+        found += [f"{screen}, {theme}, {width}: {line}" for line in tab.violations()]
+        wider = tab.page.evaluate(
+            "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+        )
+        found += [f"{screen}, {theme}, {width}: {wider} pixels too wide"] if wider > 0 else []
+    return found
+
+
+@pytest.mark.parametrize("screen", ["ask", "compare", "sources", "documents", "runs"])
+def test_axe_finds_nothing_on_a_screen_in_either_theme_on_a_phone_or_a_desk(tab: Visit, screen: str) -> None:
+    tab.go(screen)
+    tab.page.wait_for_load_state("networkidle")
+    assert flaws(tab, screen) == []
+
+
+def test_axe_finds_nothing_on_an_answer_with_everything_open(tab: Visit, page: Page) -> None:
+    tab.ask(QUESTION)
+    page.locator("details").evaluate_all("all => all.forEach(each => { each.open = true })")
+    page.wait_for_selector("[data-panel]")
+    page.click(".voice >> nth=0 >> text=Mute")
+    page.wait_for_selector(".change-line")
+    found = flaws(tab, "answer")
+    page.keyboard.press("?")
+    page.wait_for_selector("[role=dialog]")
+    assert found + flaws(tab, "keys") == []
+
+
+def test_axe_finds_nothing_on_a_passage_that_is_a_sheet(tab: Visit, page: Page) -> None:
+    page.set_viewport_size({"width": 360, "height": 800})
+    tab.ask(QUESTION)
+    page.locator(".positions .quote").first.click()
+    expect(page.get_by_role("dialog")).to_contain_text("Ingrid Vasmer")
+    assert tab.violations() == []
+
+
+def test_two_strategies_are_compared_and_the_difference_is_marked(tab: Visit, page: Page) -> None:
+    tab.go("compare")
+    page.fill("#compared", QUESTION)
+    page.get_by_role("button", name="Compare").click()
+    expect(page.get_by_role("status").filter(has_text="They differ")).to_be_visible()
+    expect(page.locator(".compared").first).to_contain_text("Ingrid Vasmer only here")
+    expect(page.locator(".compared").last).to_contain_text("No answer")  # its votes fail the scripted check
+    assert tab.violations() == []
+
+
+def test_sources_are_filtered_sorted_and_given_an_owner(tab: Visit, page: Page, server: Served) -> None:
+    tab.go("sources")
+    expect(page.locator(".rows tbody tr")).to_have_count(len(PASSAGES))
+    page.get_by_label("Filter").fill("buzz")
+    expect(page.locator(".rows tbody tr")).to_have_count(1)
+    page.get_by_role("link", name="buzz.example").click()
+    page.get_by_label("Change the owner").fill("Press")
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator(".rows tbody tr")).to_contain_text("Press")
+    owners = {row["name"]: row["owner"] for row in server.client.get("/api/sources").json()}
+    assert owners["buzz.example"] == "Press"
+
+
+def test_a_calibration_says_its_cost_before_it_begins(tab: Visit, page: Page, server: Served) -> None:
+    tab.go("sources")
+    page.get_by_role("button", name="What it costs").click()
+    expect(page.get_by_role("status").filter(has_text="about")).to_contain_text("to 6 sources")
+    assert server.service.kit.model.calls == []  # type: ignore[attr-defined]
+    expect(page.get_by_role("button", name="Start")).to_be_visible()
+
+
+def test_files_are_read_into_the_index_and_what_is_refused_is_said(tab: Visit, page: Page) -> None:
+    tab.go("documents")
+    page.wait_for_selector(".drop")
+    files: list[FilePayload] = [
+        {"name": "new.txt", "mimeType": "text/plain", "buffer": b"The ferry first crossed in 1887."},
+        {"name": "odd.pdf", "mimeType": "application/pdf", "buffer": b"not a pdf"},
+    ]
+    page.locator("input[type=file]").set_input_files(files)
+    expect(page.get_by_role("status").filter(has_text="1 document added")).to_be_visible()
+    expect(page.locator(".refused")).to_contain_text("odd.pdf")
+    expect(page.locator(".rows")).to_contain_text("new.txt")
+
+
+def test_nothing_can_be_added_where_that_is_not_allowed(context: BrowserContext, tmp_path: Path) -> None:
+    with served(town(tmp_path, writing=False)) as server:
+        tab = visit(context, server.url)
+        tab.go("documents")
+        expect(tab.page.locator("main")).to_contain_text("only reads")
+        assert tab.page.locator(".drop").count() == 0
+
+
+def test_a_row_on_which_two_strategies_differ_opens_as_an_answer(
+    context: BrowserContext, tmp_path: Path, evaluated: Path
+) -> None:
+    with served(town(tmp_path)) as server:
+        tab = visit(context, server.url)
+        tab.go("runs")
+        tab.page.get_by_role("link", name="coast").click()
+        expect(tab.page.locator("main")).to_contain_text("2 of 2 rows differ")
+        tab.page.locator(".rows tbody td a").first.click()
+        expect(tab.page.locator(".verdict")).to_be_visible()
+        assert tab.violations() == []
+
+
+def test_the_first_start_says_what_to_do(context: BrowserContext, tmp_path: Path) -> None:
+    with served(town(tmp_path, passages=())) as server:
+        tab = visit(context, server.url)
+        expect(tab.page.locator(".start")).to_contain_text("nothing to ask yet")
+        tab.page.get_by_role("link", name="Add documents").click()
+        expect(tab.page.locator(".drop")).to_be_visible()
+
+
+def test_where_nothing_answers_the_nearest_passages_are_shown(tab: Visit, page: Page) -> None:
+    tab.ask("Which lighthouse is the tallest on the drawings of her letters?")
+    page.locator(".voice").first.wait_for()
+    for source in ("museum.example", "keepers.example", "times.example", "buzz.example", "facts.example"):
+        button = page.locator(f".voice[data-source='{source}'] >> text=Mute")
+        if button.count():
+            button.click()
+    expect(page.locator(".verdict-none")).to_be_visible()
+    expect(page.locator(".nearest li")).not_to_have_count(0)
+
+
+def test_a_server_that_is_gone_is_said_with_a_way_back(context: BrowserContext, tmp_path: Path) -> None:
+    with served(town(tmp_path)) as server:
+        tab = visit(context, server.url)
+    tab.put(QUESTION)
+    expect(tab.page.locator(".trouble")).to_contain_text("The server does not answer")
+    expect(tab.page.locator(".trouble").get_by_role("button", name="Retry")).to_be_visible()
+
+
+@pytest.mark.parametrize(
+    ("name", "holds"),
+    [("Web page", "<bdi"), ("Markdown", "# Who designed"), ("JSON", '"answers"'), ("BibTeX", "@online{")],
+)
+def test_an_answer_is_kept_as_a_file(tab: Visit, page: Page, name: str, holds: str) -> None:
+    tab.ask(QUESTION)
+    page.get_by_role("button", name="Save").click()
+    with page.expect_download() as download:
+        page.get_by_role("menuitem", name=name).click()
+    assert holds in Path(download.value.path()).read_text(encoding="utf-8")
+
+
+def test_the_assets_weigh_less_than_250_kilobytes() -> None:
+    import gzip
+
+    from disputatio.server.app import PAGE
+
+    files = [file for file in PAGE.rglob("*") if file.suffix in (".js", ".css", ".html", ".svg")]
+    assert files
+    assert sum(len(gzip.compress(file.read_bytes())) for file in files) < 250_000
+
+
+def test_the_page_comes_under_a_policy_that_allows_nothing_from_elsewhere(server: Served) -> None:
+    headers = server.client.get("/").headers
+    policy = headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert "http" not in policy
+    assert headers["x-content-type-options"] == "nosniff"

@@ -1,0 +1,105 @@
+"""What if some of the evidence were not there: equal to a fresh run, and without a call."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.page.town import PASSAGES, QUESTION
+from tests.page.views import Visit
+from tests.server.ferry import Served
+
+pytestmark = pytest.mark.slow
+CASES = 200
+
+
+def decided(answer: Mapping[str, Any]) -> tuple[object, ...]:
+    """What an answer says: its answers, and who stands where."""
+    positions = {
+        (each["answer"], each["verdict"], tuple(sorted(each["passages"])))
+        for each in answer["conflict"]["positions"]
+    }
+    return tuple(answer["answers"]), answer["abstained"], answer["conflict"]["kind"], frozenset(positions)
+
+
+def test_what_if_equals_a_fresh_run_without_those_passages_and_makes_no_call(server: Served) -> None:
+    pick = random.Random(22)
+    given = [passage.to_dict() for passage in PASSAGES]
+    for passage in given:
+        for name in ("page", "document", "start", "end"):
+            passage.pop(name, None)
+    asked = server.ask(QUESTION, passages=given)
+    calls = server.service.kit.model.calls  # type: ignore[attr-defined]
+    fresh: dict[frozenset[str], Any] = {}
+    for _ in range(CASES):
+        left_out = pick.sample([passage["id"] for passage in given], pick.randint(1, len(given) - 1))
+        made = len(calls)
+        without = server.client.post(
+            f"{asked.headers['content-location']}/without", json={"passages": left_out}
+        )
+        assert without.status_code == 200
+        assert len(calls) == made
+        key = frozenset(left_out)
+        if key not in fresh:
+            rest = [passage for passage in given if passage["id"] not in key]
+            fresh[key] = decided(server.ask(QUESTION, passages=rest).json())
+        assert decided(without.json()) == fresh[key], sorted(key)
+
+
+def test_muting_sources_resorts_the_columns_and_says_what_changed(
+    tab: Visit, page: Page, server: Served
+) -> None:
+    tab.ask(QUESTION)
+    calls = len(server.service.kit.model.calls)  # type: ignore[attr-defined]
+    for source in ("museum.example", "keepers.example", "times.example"):
+        page.click(f".voice[data-source='{source}'] >> text=Mute")
+    expect(page.locator(".verdict-answers")).to_have_text("Barnaby Croll")
+    expect(page.locator(".what-changed")).to_contain_text("The answer becomes “Barnaby Croll”")
+    expect(page.locator(".position")).to_have_count(1)
+    assert len(server.service.kit.model.calls) == calls  # type: ignore[attr-defined]
+    assert "mute=museum.example" in page.url
+    page.reload()
+    expect(page.locator(".verdict-answers")).to_have_text("Barnaby Croll")
+    page.get_by_role("button", name="As it was").click()
+    expect(page.locator(".verdict-answers")).to_have_text("Ingrid Vasmer")
+
+
+def test_only_what_is_pinned_is_heard(tab: Visit, page: Page) -> None:
+    tab.ask(QUESTION)
+    page.click(".voice[data-source='buzz.example'] >> text=Pin")
+    expect(page.locator(".verdict-answers")).to_have_text("Barnaby Croll")
+    expect(page.locator(".what-changed")).to_contain_text("1 of 6 passages heard")
+
+
+def test_dates_and_owners_bound_who_is_heard(tab: Visit, page: Page) -> None:
+    tab.ask(QUESTION)
+    page.get_by_label("Dated to").fill("2022-01-01")
+    expect(page.locator(".what-changed")).to_contain_text("3 of 6 passages heard")
+    page.get_by_role("button", name="Mute owner City").click()
+    expect(page.locator(".what-changed")).to_contain_text("2 of 6 passages heard")
+    expect(page.locator(".verdict-answers")).to_have_text("Ingrid Vasmer")
+
+
+def test_a_muted_source_is_muted_by_key(tab: Visit, page: Page) -> None:
+    tab.ask(QUESTION)
+    page.locator("main").focus()
+    page.keyboard.press("j")
+    page.keyboard.press("m")
+    expect(page.locator(".what-changed")).to_contain_text("5 of 6 passages heard")
+
+
+def test_where_the_model_would_read_anew_it_is_asked_again_on_request(tab: Visit, page: Page) -> None:
+    page.get_by_role("button", name="disputation").click()
+    page.get_by_role("option", name="concat").click()
+    tab.ask(QUESTION)
+    page.click(".voice[data-source='buzz.example'] >> text=Mute")
+    expect(page.locator(".what-changed")).to_contain_text("would have to read this anew")
+    first = tab.answer
+    page.get_by_role("button", name="Ask again with what is left").click()
+    expect(page.locator(".voice[data-source='museum.example']")).to_be_visible()
+    page.wait_for_function("id => !location.hash.includes(id)", arg=first)
+    expect(page.locator(".voice[data-source='buzz.example']")).to_have_count(0)
