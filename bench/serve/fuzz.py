@@ -203,12 +203,12 @@ def main(arguments: Sequence[str] | None = None) -> None:  # noqa: PLR0915 (one 
             draw = random.Random(7)
             began = time.monotonic()
             for _ in range(options.raw):
+                request = raw(draw, paths, token, f"{host}:{port}")
                 try:
-                    response = send(
-                        (host, int(port)), raw(draw, paths, token, f"{host}:{port}"), options.seconds
-                    )
+                    response = send((host, int(port)), request, options.seconds)
                 except TimeoutError:
                     hangs += 1
+                    bad.append(b"hung: " + request[:600])
                     continue
                 statuses[response[9:12].decode("latin-1") or "cut"] += 1
                 for each, canary in canaries.items():

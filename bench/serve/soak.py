@@ -117,7 +117,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 {table}
 
 {len(kept):,} answers were given with a permalink; {lost} of them could not be fetched at the end. What came of the requests: {", ".join(f"{end}: {count:,}" for end, count in sorted(ends.items()))}
-(an upload is 409 while another one is under way).
+(an upload is 409 while another one is under way; what if is 400 where the source that is left out was not found for that answer, which uploads change).
+A finished question stays for 60 s, so that clients can return to it: memory rises over the first minute, by what is asked in one.
 """,
         encoding="utf-8",
     )
