@@ -11,6 +11,8 @@ interface Node extends SimulationNodeDatum {
   id: string;
   name: string;
   kind: "source" | "owner" | "copies";
+  /** Whether its name stands above it, where the one below would meet another. */
+  above?: boolean;
 }
 
 interface Tie {
@@ -72,7 +74,17 @@ function placed(ties: readonly Tie[]): { nodes: Node[]; links: { source: Node; t
     node.x = Math.min(WIDTH - 100, Math.max(100, node.x ?? 0));
     node.y = Math.min(height - 40, Math.max(36, node.y ?? 0));
   }
+  const named = all.filter((node) => node.name).sort((a, b) => (a.x ?? 0) - (b.x ?? 0));
+  for (const [i, node] of named.entries()) {
+    node.above = node.kind === "owner" || named.slice(0, i).some((other) => !other.above && meets(other, node));
+  }
   return { nodes: all, links, height };
+}
+
+/** Whether the names of two nodes would meet, both below. */
+function meets(a: Node, b: Node): boolean {
+  const room = 4 * (Math.min(28, a.name.length) + Math.min(28, b.name.length));
+  return Math.abs((a.x ?? 0) - (b.x ?? 0)) < room && Math.abs((a.y ?? 0) - (b.y ?? 0)) < 20;
 }
 
 /** The number of each node's group: nodes that are tied, directly or by others. */
@@ -107,7 +119,7 @@ export function Graph({ rows }: { rows: readonly SourceRow[] }) {
               {nodes.map((node) => (
                 <g key={node.id} transform={`translate(${node.x},${node.y})`}>
                   {node.kind === "owner" ? <rect x="-7" y="-7" width="14" height="14" className="owner" /> : <circle r={node.kind === "source" ? 6 : 3} />}
-                  <text y={node.kind === "owner" ? -13 : 22}>{named(node.name).slice(0, 28)}</text>
+                  <text y={node.above ? -13 : 22}>{named(node.name).slice(0, 28)}</text>
                 </g>
               ))}
             </svg>
