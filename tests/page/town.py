@@ -56,7 +56,7 @@ PASSAGES = (
 def says(prompt: str) -> str:
     """What a reader of one passage replies: whom it names."""
     if "explanation" in prompt and '"answers"' in prompt:
-        return json.dumps({"explanation": "", "answers": ["Ingrid Vasmer"]})  # one prompt holds all passages
+        return json.dumps({"explanation": "", "answers": ["Barnaby Croll"]})  # one prompt holds all passages
     passage = prompt.partition("<passage")[2]
     named = re.search(r"designed by (\w+ \w+)", passage)
     return json.dumps({"subject": "", "answer": named[1] if named else "unknown"})
