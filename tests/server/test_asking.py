@@ -46,6 +46,15 @@ def test_an_answer_is_decided_again_without_a_source_and_without_a_call(server: 
     assert len(server.service.kit.model.calls) == calls  # type: ignore[attr-defined]
 
 
+def test_an_answer_that_is_less_likely_than_asked_for_is_withheld(server: Served) -> None:
+    plain = server.ask().json()
+    asked = {"question": QUESTION, "min_confidence": 1}
+    doubted = server.client.post("/api/ask", json=asked).json()
+    assert (doubted["answers"], doubted["abstained"]) == ([], "conflict")
+    assert doubted["confidence"] == plain["confidence"] < 1
+    assert server.client.post("/api/ask", json=asked | {"min_confidence": 2}).status_code == 400
+
+
 def test_a_question_is_stopped_and_its_calls_end(tmp_path: Path) -> None:
     with (
         served(ferry(tmp_path, model=script(delay=5))) as server,

@@ -66,6 +66,7 @@ class Asking:
     passages: tuple[Mapping[str, Any], ...] | None = None
     verify: bool = True
     strict: bool = False
+    min_confidence: float | None = None
     calls: int | None = None
     tokens: int | None = None
     seconds: float | None = None
@@ -229,6 +230,9 @@ class Service:
             options=read_options(run, options),
             verify=asking.verify,
             strict=asking.strict,
+            min_confidence=self.settings.min_confidence
+            if asking.min_confidence is None
+            else asking.min_confidence,
         )
 
     def strategy(self, name: str | None) -> str:

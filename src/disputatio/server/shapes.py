@@ -127,6 +127,9 @@ class AskBody(Request):
     )
     verify: bool = Field(True, description="have every citation judged")
     strict: bool = Field(False, description="drop claims that their quotes do not support")
+    min_confidence: float | None = Field(
+        None, ge=0, le=1, description="abstain where the answer is less likely than this to be right"
+    )
     calls: int | None = Field(None, ge=1, description="the most model calls")
     tokens: int | None = Field(None, ge=1, description="the most tokens, read and written")
     seconds: float | None = Field(None, gt=0, description="the most seconds, once its turn has come")
