@@ -33,7 +33,7 @@ TIED = 1e-9  # log-odds apart: what floating point leaves of a tie
 
 CLOSE = 0.5  # of merit apart: closer sides are equally likely
 
-STANDS = -0.8  # log-odds from which a side stands, three in ten: then it is not its reading that decides
+STANDS = 0.0  # log-odds from which a side stands: even odds
 
 LEAST = -2.2  # log-odds below which not even the best side is an answer: one in ten
 
