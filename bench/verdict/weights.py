@@ -30,7 +30,9 @@ from bench.lib.agreement import calibration_error, resampled, roc_auc
 from bench.lib.asking import over, say, table
 from bench.lib.files import beside, write_json, write_whole
 from bench.lib.logistic import RIDGE, Fit, Floats, chance, fit
+from bench.papers.disputation_weights import is_right
 from bench.verdict.corpora import CORPORA, Corpus
+from disputatio.causes import Feature
 from disputatio.config import read_settings
 from disputatio.errors import InputError, LLMError, NotJournalled
 from disputatio.eval.data.datasets import identify
@@ -45,7 +47,7 @@ from disputatio.types import Example
 
 FITTED_ON = ("ramdocs", "nq", "conflictnq-1r1f", "poisonedrag-1f", "realtimeqa-1f", "realtimeqa-5f")
 SET = ("kinship", "kind")  # not fitted: for ranks that are trusted, and too seldom unlike the question to fit
-NAMES = [name for name in WEIGHTS if name not in SET]
+NAMES: list[Feature] = [*(name for name in WEIGHTS if name not in SET), "agrees"]
 FILES = {
     "ramdocs": "ramdocs/dev.jsonl",
     "nq_with_passages": "nq_with_passages/nq.jsonl",
@@ -71,19 +73,6 @@ def family(corpus: str) -> str:
     ('conflictnq', 'nq')
     """
     return corpus.partition("-")[0]
-
-
-def is_right(answer: str, gold: Sequence[str], wrong: Sequence[str]) -> bool:
-    """Whether an answer leniently states a gold one and strictly no wrong one; what is listed as both is gold.
-
-    >>> is_right("a linebacker", ["linebacker"], []), is_right("a punter", ["linebacker"], ["punter"])
-    (True, False)
-    >>> is_right("York", ["New York"], ["York"]), is_right("York", ["York"], ["York"])
-    (False, True)
-    """
-    lies = [lie for lie in wrong if lie not in gold]
-    matches = any(states(answer, right, lenient=True) for right in gold)
-    return matches and not any(states(answer, lie) for lie in lies)
 
 
 def sides(example: Example, corpus: Corpus, kit: Kit) -> Sides | None:
@@ -158,7 +147,12 @@ def report(out: Mapping[str, Any]) -> str:
     """The constants, and every corpus with weights that never saw it."""
     constants = [["bias", f"{out['bias']:.3f}", "–", f"{BIAS:g}", "–"]]
     constants += [
-        [name, f"{got['weight']:.3f}", f"{got['mean']:.3f}", *(f"{used:g}" for used in WEIGHTS[name])]
+        [
+            name,
+            f"{got['weight']:.3f}",
+            f"{got['mean']:.3f}",
+            *(f"{used:g}" for used in WEIGHTS.get(name, (0.0, 0.0))),
+        ]
         for name, got in out["features"].items()
     ]
     left_out = [
@@ -174,7 +168,7 @@ def report(out: Mapping[str, Any]) -> str:
     ]
     return "\n".join(
         [
-            "# Whether a reading answers: one set of weights for all corpora",
+            "# Whether a reading answers: one fit over all corpora, not in use",
             "",
             "`python -m bench.verdict.weights --data DATA --journal FILE`",
             "",
@@ -186,9 +180,10 @@ def report(out: Mapping[str, Any]) -> str:
             "",
             table(["feature", "weight", "mean", "weight in use", "mean in use"], constants),
             "",
-            "Constants in use are rounded. The weight of `kind` is set: one side in thirty is not of the kind that is asked for, too few "
-            "to fit. So is what accounts weigh among answers that contradict each other (`standing.ACCOUNTS`): the number of lies is a "
-            "benchmark's choice. `kinship` stands for ranks that are trusted, as an older fit had it.",
+            "The fit is not in use: on the 30 rows of RAMDocs to fit on, strict EM is 36.7 with these weights and 40.0 with those in use, "
+            "which come from RAMDocs and NQ alone (bench/results/papers/disputation_weights.md, encoder_weights.md); `kind` is set and `agrees` left out. "
+            "What accounts weigh among answers that contradict each other is set, too (`standing.ACCOUNTS`): the number of lies is a "
+            "benchmark's choice. `kinship` stands for ranks that are trusted.",
             "",
             "## Each corpus by weights that never saw it",
             "",

@@ -229,7 +229,7 @@ def test_a_question_that_asks_for_one_thing_is_not_divided(question: str) -> Non
 
 def test_complete_off_divides_nothing() -> None:
     court = Court(parts=[WHO, WHEN])
-    answered(court, [GUILD, OPENED], BOTH, complete=0, belief=False)
+    answered(court, [GUILD, OPENED], BOTH, complete=0, belief=False, debate=0)
     assert court.batches == [("witness", 2)]
     assert court.prompts("witness")[0].endswith(f"Question: {BOTH}")
 

@@ -161,7 +161,6 @@ def disputation(
 
 def _disputed(question: str, passages: Sequence[Passage], kit: Kit, plan: Options) -> SubQuestion:
     """One thing that is asked for: heard, grouped, ruled, looked for further, and asked on where it is open."""
-    expect = expected(question, plan.expect)
     testimonies = read(question, passages, kit, plan.reader, max_tokens=plan.max_tokens)
     rulings = _ruled(question, testimonies, kit, plan)
     turn = 1
@@ -192,7 +191,7 @@ def _disputed(question: str, passages: Sequence[Passage], kit: Kit, plan: Option
         question=question,
         testimonies=tuple(testimonies),
         rulings=tuple(rulings),
-        one=expect == "one",
+        settles=plan.expect != "auto",
         rounds=turn,
         looked=looked,
     )

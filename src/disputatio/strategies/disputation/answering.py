@@ -26,13 +26,14 @@ from disputatio.types import Answer, Claim
 class SubQuestion:
     """One thing that is asked for: the testimonies on it, the rulings on its sides, and what was looked for.
 
-    `one` says that one answer is wanted: of several that nothing settles, the likeliest is given.
+    `settles` says that the user told how many answers are right: then, of answers that contradict each other and
+    that nothing settles, the likeliest is given alone.
     """
 
     question: str
     testimonies: tuple[Testimony, ...]
     rulings: tuple[Ruling, ...]
-    one: bool = False
+    settles: bool = False
     rounds: int = 1
     looked: Looked | None = None
 
@@ -40,11 +41,19 @@ class SubQuestion:
     def kept(self) -> list[Ruling]:
         """The rulings whose answers are part of the answer: those not rejected, the likelier first."""
         kept = [ruling for ruling in self.rulings if ruling.verdict != "rejected"]
-        if any(ruling.verdict == "unresolved" for ruling in kept):
-            kept.sort(key=lambda ruling: ruling.probability, reverse=True)
-            if self.one and kept[0].probability > kept[1].probability:
-                return kept[:1]
-        return kept
+        if all(ruling.verdict == "accepted" for ruling in kept):
+            return kept
+        kept.sort(key=lambda ruling: ruling.probability, reverse=True)
+        return [ruling for ruling in kept if not (self.settles and self._likelier(ruling, kept))]
+
+    @staticmethod
+    def _likelier(ruling: Ruling, others: Sequence[Ruling]) -> bool:
+        """Whether an open ruling has a likelier rival among others."""
+        return ruling.verdict == "unresolved" and any(
+            other.probability > ruling.probability
+            for other in others
+            if any(other.side is rival for rival in ruling.rivals)
+        )
 
 
 def answered(question: str, parts: Sequence[SubQuestion], reliabilities: Mapping[str, float]) -> Answer:

@@ -1,6 +1,6 @@
 """How well a position stands: the log-odds that its passages answer the question, and what speaks for it among others.
 
-The log-odds are a logistic model over eight features that any set of passages has; none needs a model call.
+The log-odds are a logistic model over seven features that any set of passages has; none needs a model call.
 Its weights were fitted on rows of RAMDocs and NQ (decision 023); a joint fit over five corpora
 (`bench/verdict/weights.py`) does worse on RAMDocs and is not in use. What speaks for one of two answers that
 contradict each other (`Side.merit`) is apart from that: how many independent accounts give it, and what belief and
@@ -35,7 +35,6 @@ WEIGHTS: Mapping[Feature, tuple[float, float]] = MappingProxyType(
         "certainty": (3.9, -0.11),
         "prose": (5.6, 0.52),
         "answered": (1.7, 0.77),
-        "agrees": (0.5, 0.58),  # set: half of what a fit over five corpora gives it
         "kind": (1.0, 0.96),  # set: too seldom unlike the question to be fitted
         "kinship": (-5.2, 0.22),  # with better-ranked passages of another answer
         "resemblance": (-2.1, 0.37),  # with any passage of another answer, where ranks are not trusted
