@@ -197,19 +197,19 @@ class ChatFunction:
 
     def _completion(self, reply: Any) -> Completion | LLMError:
         if isinstance(reply, str):
-            text, reason = cast("Any", reply), "stop"
+            text, finish = cast("Any", reply), "stop"
         else:
             first = _first(_member(reply, "choices"))
             text = _member(_member(first, "message"), "content")
-            reason = str(_member(first, "finish_reason") or "")
+            finish = str(_member(first, "finish_reason") or "")
         if not isinstance(text, str) or not text.strip():
-            cut = reason in _CUT
+            cut = finish in _CUT
             why = "cut off before its first word: allow more tokens" if cut else "empty, or has no choices"
             return Malformed(f"{self._name} sent a reply that cannot be used: it is {why}")
-        if reason not in _WHOLE | _CUT:
-            return Malformed(f"{self._name} sent a reply that ended by {one_line(reason) or 'nothing'!r}")
+        if finish not in _WHOLE | _CUT:
+            return Malformed(f"{self._name} sent a reply that ended by {one_line(finish) or 'nothing'!r}")
         return Completion(
-            text=text, finish_reason="length" if reason in _CUT else "stop", usage=_usage_of(reply)
+            text=text, finish_reason="length" if finish in _CUT else "stop", usage=_usage_of(reply)
         )
 
     def _choice(self, reply: Any, options: Sequence[str]) -> Choice | LLMError:
