@@ -201,6 +201,13 @@ def _outcome(name: str, model: Faulty) -> str:
 
 # --- endpoints ----------------------------------------------------------------------------------------
 MEGABYTE = b"x" * (1 << 20)
+FLOODS = (
+    "pieces without end",
+    "one line without end",
+    "an object without end",
+    "packed to a thousandth",
+    "an error without end",
+)
 FLOOD = 1_500  # megabytes that a flooding endpoint would send
 
 
@@ -346,17 +353,24 @@ def endpoints(calls: int) -> dict[str, Any]:
     from disputatio.llm.stream import Deadlines
 
     prompt = Prompt(messages=(Message(role="user", content=QUESTION),))
-    limits = Deadlines(connect=0.5, first_byte=0.4, between_tokens=0.3, total=0.8)
+    short = Deadlines(connect=0.5, first_byte=0.4, between_tokens=0.3, total=0.8)
+    patient = Deadlines(
+        connect=5.0, first_byte=10.0, between_tokens=10.0, total=30.0
+    )  # what floods meet is the cap
     start, table = _peak(), {}
     for kind in BEHAVIOURS:
         counts: Counter[str] = Counter()
+        flood = kind in FLOODS
         with served(kind) as address:
             client = Endpoint(
-                "bench", base_url=address, api_key="none", retries=0, deadlines=limits, cool_off=0.0
+                "bench",
+                base_url=address,
+                api_key="none",
+                retries=0,
+                deadlines=patient if flood else short,
+                cool_off=0.0,
             )
-            for _ in range(
-                calls if "without end" not in kind and "packed" not in kind else max(2, calls // 10)
-            ):
+            for _ in range(max(2, calls // 10) if flood else calls):
                 try:
                     [completion] = client.complete([prompt], Sampling())
                 except DisputatioError as error:
