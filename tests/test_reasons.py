@@ -300,7 +300,7 @@ PHRASES = [
     "unresolved [1]; against 7 passages (remembered by the model)",
 ]
 OPTIONS: dict[str, list[dict[str, object]]] = {
-    # The phrases have words that are values ("met first"), which the paper's f_align lets meet the figure of a list of links.
+    # Some phrases hold values ("met first"), which without our checks meet the figure among the links.
     "majority_vote": [{"voters": "sources", "f_align": "ours"}, {"voters": "passages"}],
     "oracle": [{"f_align": "ours"}],
     "ra_rag": [{}, {"independent": True, "selection": "all", "f_align": "ours"}],
