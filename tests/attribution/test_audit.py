@@ -220,9 +220,9 @@ def test_a_baseline_gets_the_same_report_as_a_debate() -> None:
         return json.dumps(fields)
 
     outcomes = []
-    for strategy in ("concat", "majority_vote", "madam_rag"):
+    for strategy, options in (("concat", {}), ("majority_vote", {}), ("madam_rag", {"bound": True})):
         kit = Kit(model=Scripted(answer), retriever=InMemory(ANSWER.passages), entailment=Judge())
-        result = ask(ANSWER.question, kit=kit, strategy=strategy)
+        result = ask(ANSWER.question, kit=kit, strategy=strategy, options=options)
         outcomes.append((result.text, [claim.citations for claim in result.claims]))
     text, citations = outcomes[0]
     assert text == "Ingrid Vasmer designed it [1][2]."
