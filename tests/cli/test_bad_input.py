@@ -307,7 +307,8 @@ def chooses_yes(question: str, kit: Any) -> Any:
 # --- disks, pipes, signals ----------------------------------------------------------------------
 def test_a_full_disk_for_the_trace_costs_the_trace_and_not_the_answer(workspace: Path) -> None:
     words = ("ask", QUESTION, "--passages", "passages.jsonl", "--trace", "trace.jsonl", "--trace-text")
-    done = finish(start(*words, "--journal", "none", "--json", before=LIMITED.format(2_000)))
+    quoting = ("--set", "bound=true")  # as the script does
+    done = finish(start(*words, *quoting, "--journal", "none", "--json", before=LIMITED.format(2_000)))
     assert done.code == 3
     assert done.json["answers"] == ["1887"]
     assert done.err == "disputatio: --trace trace.jsonl could not be written: File too large\n"
@@ -343,7 +344,8 @@ def test_a_full_disk_for_the_output_is_a_fault_outside() -> None:
 @pytest.mark.slow
 def test_a_reader_that_goes_away_is_no_fault() -> None:
     reading, writing = os.pipe()
-    process = start("ask", QUESTION, "--passages", "passages.jsonl", stdout=writing)
+    words = ("ask", QUESTION, "--passages", "passages.jsonl", "--set", "bound=true")
+    process = start(*words, stdout=writing)
     os.close(writing)
     os.close(reading)
     done = finish(process)

@@ -151,7 +151,7 @@ def test_roles_of_inspect_are_cast_for_those_of_the_strategy(
         return json.dumps({"answers": ["1901"], "explanation": "Both say 1901."})
 
     log = evaluate(
-        disputatio_task(f"jsonl:{rows}", "madam_rag", rounds=1),
+        disputatio_task(f"jsonl:{rows}", "madam_rag", rounds=1, bound=True),
         mock(reads),
         model_roles={"aggregator": mock(aggregate)},
     )
