@@ -51,7 +51,8 @@ def test_an_answer_keeps_the_contract_and_replays_to_the_byte(
     assert answer["usage"]["calls"] >= 1
     assert answer["usage"]["prompt_tokens"] > 0
     texts = {passage["id"]: passage["text"] for passage in answer["passages"]}
-    assert len(texts) == (0 if strategy == "closed_book" else 3)
+    looked = answer.get("looked") or {"read": 0}  # where answers contradict each other, disputation looks wider
+    assert len(texts) == (0 if strategy == "closed_book" else 3) + looked["read"]
     for claim in answer["claims"]:
         for citation in claim["citations"]:
             quoted = texts[citation["passage"]][citation["start"] : citation["end"]]

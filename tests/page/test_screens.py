@@ -44,6 +44,7 @@ def flaws(tab: Visit, screen: str) -> list[str]:
     for theme, width in LOOKS:
         tab.page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
         tab.page.set_viewport_size({"width": width, "height": 800})
+        tab.painted()  # what becomes a sheet on a phone covers the rest only once it is painted
         found += [f"{screen}, {theme}, {width}: {line}" for line in tab.violations()]
         wider = tab.page.evaluate(
             "document.documentElement.scrollWidth - document.documentElement.clientWidth"

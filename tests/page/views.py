@@ -34,6 +34,12 @@ class Visit:
         """Open a screen by its address."""
         self.page.goto(f"{self.url}/#/{screen}")
 
+    def painted(self) -> None:
+        """Wait until the page has painted what it holds."""
+        self.page.evaluate(
+            "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(1))))"
+        )
+
     @property
     def answer(self) -> str:
         """The id of the answer that is shown."""
