@@ -37,6 +37,8 @@ FAN = 8
 SMALLEST_TIER = 1024
 KEEP = timedelta(minutes=5)
 """How long what has been replaced stays, for readers that are still at it."""
+MERGE_MEMORY = 1 << 30
+"""Bytes that a merge of segments may hold, where nothing else is set."""
 _MOSTLY_DEAD = 0.3
 _HEADER = 4096  # bytes that a file of dead rows may have beside its rows
 
@@ -47,6 +49,7 @@ class Transaction:
     def __init__(self, path: Path, manifest: Manifest, tables: Tables) -> None:
         """`tables` are at the manifest's versions in content, if not in number."""
         self.path, self.manifest, self.tables = path, manifest, tables
+        self.memory = MERGE_MEMORY
         self._checksums = Checksums(path)
         self._segments: dict[str, Segment] = {}
         self._new_entries: list[SegmentEntry] = []
@@ -93,13 +96,16 @@ class Transaction:
 
     def save(self, segment: Segment) -> SegmentEntry:
         """A segment written to the disk under a new name."""
-        name = f"{self.manifest.number + 1:08d}-{secrets.token_hex(4)}"
+        folder = self._new_folder()
         with reported(self.path, "writing to the index"):
-            folder = self.path / SEGMENTS / name
             files = segment.save(folder)
             sync_folder(folder.parent)
-        self._segments[name] = self._opened(name)
-        return SegmentEntry(name=name, rows=segment.rows, files=files)
+        self._segments[folder.name] = self._opened(folder.name)
+        return SegmentEntry(name=folder.name, rows=segment.rows, files=files)
+
+    def _new_folder(self) -> Path:
+        """Where the next segment goes."""
+        return self.path / SEGMENTS / f"{self.manifest.number + 1:08d}-{secrets.token_hex(4)}"
 
     def segment(self, name: str) -> Segment:
         """A segment of the index."""
@@ -188,12 +194,15 @@ class Transaction:
 
     def joined(self, group: Sequence[SegmentEntry]) -> SegmentEntry:
         """One segment of the live rows of several, written to the disk and not in force."""
-        from disputatio.store.segments.segment import Segment
+        from disputatio.store.segments.merging import merge
 
         segments = [self.segment(entry.name) for entry in group]
+        folder = self._new_folder()
         with reported(self.path, "merging segments"):
-            merged = Segment.merge(segments, [self.dead(entry) for entry in group])
-        return self.save(merged)
+            merged = merge(segments, [self.dead(entry) for entry in group], folder, memory=self.memory)
+            sync_folder(folder.parent)
+        self._segments[folder.name] = self._opened(folder.name)
+        return SegmentEntry(name=folder.name, rows=merged.rows, files=merged.files)
 
     def discard(self, names: Collection[str]) -> None:
         """Remove segments that were saved and never came in force."""
