@@ -21,7 +21,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -148,7 +147,9 @@ def size_of(folder: Path) -> int:
 
 def main() -> None:
     """Make, merge, search; print and keep the figures."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--index", type=Path, required=True)
     parser.add_argument("--queries", type=Path, required=True)
     parser.add_argument("--work", type=Path, required=True)
@@ -156,6 +157,9 @@ def main() -> None:
     parser.add_argument("--memory-mb", type=int, default=1024)
     parser.add_argument("--asked", type=int, default=45)
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument(
+        "--parts", action="store_true", help="search the segments before they are merged, too"
+    )
     parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()
     manifest = manifests.read(arguments.index)
@@ -175,7 +179,7 @@ def main() -> None:
     whole = arguments.work / "merged"
     shutil.rmtree(whole, ignore_errors=True)
     figures: dict[str, Any] = {
-        "date": date.today().isoformat(),
+        "date": time.strftime("%Y-%m-%d"),
         "load": os.getloadavg()[0],
         "segments": len(folders),
         "base_rows": manifest.live,
@@ -183,7 +187,8 @@ def main() -> None:
         "parts_mb": sum(map(size_of, folders)),
     }
     asked = (arguments.queries, arguments.asked, arguments.repeats)
-    figures["search_of_parts"] = measured(search, folders, *asked)
+    if arguments.parts:
+        figures["search_of_parts"] = measured(search, folders, *asked)
     print(json.dumps(figures), flush=True)
     figures["merge"] = measured(merge, folders, whole, arguments.memory_mb << 20)
     figures["merged_mb"] = size_of(whole)

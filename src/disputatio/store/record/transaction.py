@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from disputatio.errors import StoreError
 from disputatio.store.record import manifest as manifests
 from disputatio.store.record.checksums import Checksums, hash_file
+from disputatio.store.record.layout import MERGE_MEMORY
 from disputatio.store.record.manifest import SEGMENTS, Manifest, SegmentEntry, after, reported, sync_folder
 from disputatio.store.record.tables import NAMES, Tables, Versions
 
@@ -37,8 +38,6 @@ FAN = 8
 SMALLEST_TIER = 1024
 KEEP = timedelta(minutes=5)
 """How long what has been replaced stays, for readers that are still at it."""
-MERGE_MEMORY = 1 << 30
-"""Bytes that a merge of segments may hold, where nothing else is set."""
 _MOSTLY_DEAD = 0.3
 _HEADER = 4096  # bytes that a file of dead rows may have beside its rows
 
@@ -46,16 +45,18 @@ _HEADER = 4096  # bytes that a file of dead rows may have beside its rows
 class Transaction:
     """New rows and dropped documents of one index, until they are committed; hold the index's lock."""
 
-    def __init__(self, path: Path, manifest: Manifest, tables: Tables) -> None:
-        """`tables` are at the manifest's versions in content, if not in number."""
+    def __init__(self, path: Path, manifest: Manifest, tables: Tables, *, memory: int = MERGE_MEMORY) -> None:
+        """`tables` are at the manifest's versions in content, if not in number; `memory` bounds merges."""
         self.path, self.manifest, self.tables = path, manifest, tables
-        self.memory = MERGE_MEMORY
+        self.memory = memory
         self._checksums = Checksums(path)
         self._segments: dict[str, Segment] = {}
         self._new_entries: list[SegmentEntry] = []
 
     @classmethod
-    def make(cls, path: Path, *, embedder: str, dimension: int, language: str) -> Transaction:
+    def make(
+        cls, path: Path, *, embedder: str, dimension: int, language: str, memory: int = MERGE_MEMORY
+    ) -> Transaction:
         """A new index in an empty folder, or in one where a kill left the beginning of an index."""
         with reported(path, "making the index"):
             (path / SEGMENTS).mkdir(exist_ok=True)
@@ -63,16 +64,16 @@ class Transaction:
         manifest = Manifest(
             number=1, embedder=embedder, dimension=dimension, language=language, **tables.versions()
         )
-        transaction = cls(path, manifest, tables)
+        transaction = cls(path, manifest, tables, memory=memory)
         transaction.put_in_force(manifest)
         transaction.clear()
         return transaction
 
     @classmethod
-    def open(cls, path: Path, manifest: Manifest) -> Transaction:
+    def open(cls, path: Path, manifest: Manifest, *, memory: int = MERGE_MEMORY) -> Transaction:
         """The index at its manifest: what a killed writer had begun is undone and cleared away."""
         manifests.check_whole(path, manifest)
-        transaction = cls(path, manifest, Tables.open(path, manifest))
+        transaction = cls(path, manifest, Tables.open(path, manifest), memory=memory)
         transaction.clear()
         if transaction.tables.versions() != named(manifest):
             transaction.switch()
