@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
 from pathlib import Path
 from typing import Any
@@ -98,3 +99,15 @@ def test_a_search_goes_on_while_segments_are_merged(index: Index, monkeypatch: p
     index.compact(keep=0)
     assert seen == [expected, expected]
     assert {hit[0] for hit in facts(reader.search("bobo", k=20))} == {hit[0] for hit in expected}
+
+
+def test_a_merge_that_fails_leaves_nothing_behind(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any, **__: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    before = sorted(index.path.glob("segments/*"))
+    monkeypatch.setattr(merging, "merge_vectors", full)
+    with pytest.raises(StoreError, match="the disk is full"):
+        index.compact()
+    assert sorted(index.path.glob("segments/*")) == before
+    assert not list(index.path.glob("*.part"))

@@ -200,7 +200,11 @@ class Transaction:
         segments = [self.segment(entry.name) for entry in group]
         folder = self._new_folder()
         with reported(self.path, "merging segments"):
-            merged = merge(segments, [self.dead(entry) for entry in group], folder, memory=self.memory)
+            try:
+                merged = merge(segments, [self.dead(entry) for entry in group], folder, memory=self.memory)
+            except BaseException:
+                self._remove(folder)  # at once, for it may be what has filled the disk
+                raise
             sync_folder(folder.parent)
         self._segments[folder.name] = self._opened(folder.name)
         return SegmentEntry(name=folder.name, rows=merged.rows, files=merged.files)
