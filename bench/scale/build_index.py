@@ -68,7 +68,9 @@ def peak() -> int:
 
 def main() -> None:
     """Build, and note what each 100,000 passages took."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--size", type=int, required=True)
     parser.add_argument("--seed", type=int, default=7)
