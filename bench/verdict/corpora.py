@@ -42,7 +42,9 @@ class Corpus:
     def to_fit(self) -> list[Example]:
         """The rows that weights may be fitted on."""
         odd = [example for example in self.examples if example.row % 2]
-        return [one for one in odd if one.row % UNSEEN == UNSEEN - 1] if self.name.startswith(RAMDOCS) else odd
+        return (
+            [one for one in odd if one.row % UNSEEN == UNSEEN - 1] if self.name.startswith(RAMDOCS) else odd
+        )
 
     def to_report(self) -> list[Example]:
         """The rows that nothing is fitted or chosen on."""
