@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from disputatio.errors import InputError
-from disputatio.reliability.grouping import groups_of, united
+from disputatio.reliability.grouping import groups_of, united_list
 from disputatio.reliability.weighted_vote import FlatVotes, fitting
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -57,20 +57,21 @@ class OwnerVotes:
 
     @classmethod
     def of(
-        cls, votes: ArrayLike, owners: ArrayLike | None = None, groups: ArrayLike | None = None
+        cls, votes: ArrayLike | FlatVotes, owners: ArrayLike | None = None, groups: ArrayLike | None = None
     ) -> OwnerVotes:
         """Unite votes by owners and groups, each one number or name for each source.
 
         A negative number or an empty name stands for a source alone. Raises `InputError`.
         """
-        sources = np.asarray(votes).shape[1] if np.asarray(votes).ndim == 2 else 0
+        listed = FlatVotes.of(votes)
+        sources = listed.sources
         owner = numbered(owners, sources, "owners")
         group = numbered(groups, sources, "groups")
         size = int(owner.max()) + 1 if sources else 0
         # Owners that have sources in one group are tied: each source ties its owner to its group.
         tied = groups_of(size + sources, np.stack([owner, size + group], axis=1))[:size]
         unit = np.unique(tied, return_inverse=True)[1].astype(np.int64)
-        flat = FlatVotes.of(united(votes, owner))
+        flat = united_list(listed, owner)
         order = np.lexsort((flat.slot, unit[flat.source], flat.question))
         by_unit = FlatVotes(
             question=flat.question[order],

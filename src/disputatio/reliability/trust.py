@@ -18,13 +18,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from disputatio.errors import InputError
 from disputatio.reliability.copy_detection import tied_by_votes
-from disputatio.reliability.grouping import Dependence, united
+from disputatio.reliability.grouping import Dependence, united_list
 from disputatio.reliability.owner_votes import OwnerVotes, VoteOutcome
 from disputatio.reliability.posterior import posterior
 from disputatio.reliability.weighted_vote import (
     CAP,
     ITERATIONS,
     UNKNOWN,
+    FlatVotes,
     Votes,
     distinct,
     estimate,
@@ -84,7 +85,7 @@ class Trust:
 
 
 def trust(
-    votes: Votes,
+    votes: Votes | FlatVotes,
     *,
     owners: ArrayLike | None = None,
     groups: ArrayLike | None = None,
@@ -103,7 +104,8 @@ def trust(
     not counted for an owner that does worse on the other known questions. `importance` is how much each
     question counts (older ones less); None: all 1. Raises `InputError`.
     """
-    owner_votes = OwnerVotes.of(votes, owners, groups)
+    listed = FlatVotes.of(votes)
+    owner_votes = OwnerVotes.of(listed, owners, groups)
     flat = owner_votes.votes
     truth = pinned(known, flat.questions)
     size = distinct(votes, cap) if options is None else options
@@ -121,7 +123,7 @@ def trust(
         power = (power > 0).astype(np.float64)
     if not power.any():  # nothing is verified: start from RA-RAG's estimate, with one vote for each unit
         plain = estimate(
-            united(votes, owner_votes.unit[owner_votes.owner]),
+            united_list(listed, owner_votes.unit[owner_votes.owner]),
             options=size,
             prior=prior,
             known=truth,
@@ -288,7 +290,7 @@ def _own_part(owner_votes: OwnerVotes, outcome: VoteOutcome) -> tuple[Floats, Fl
 
 
 def untangled(
-    votes: Votes,
+    votes: Votes | FlatVotes,
     *,
     owners: ArrayLike | None = None,
     groups: ArrayLike | None = None,
@@ -307,11 +309,12 @@ def untangled(
     """
     size = distinct(votes, cap) if options is None else options
     bound = groups
-    is_known = pinned(known, len(votes)) != UNKNOWN
+    listed = FlatVotes.of(votes)
+    is_known = pinned(known, listed.questions) != UNKNOWN
     ties: Dependence | None = None
     while True:
         estimated = trust(
-            votes,
+            listed,
             owners=owners,
             groups=bound,
             known=known,
@@ -325,7 +328,7 @@ def untangled(
             judged[~is_known] = -1
         first_source = np.unique(estimated.owner, return_index=True)[1]
         new = tied_by_votes(
-            united(votes, estimated.owner), judged, estimated.reliability[first_source], options=size
+            united_list(listed, estimated.owner), judged, estimated.reliability[first_source], options=size
         )
         rounds -= 1
         if rounds <= 0 or (ties is not None and np.array_equal(new.group, ties.group)):
