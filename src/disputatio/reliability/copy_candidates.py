@@ -37,7 +37,6 @@ HASHES = 126  # of a MinHash
 WINDOW = 8  # neighbours in a bucket that a source is a candidate with
 _FEW = 20_000  # up to this many sources, two equal hashes make a bucket; of more, three
 _CHUNK = 4_000_000  # pairs, or votes of pairs, handled at once
-_MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
 def copying_pairs(
@@ -129,8 +128,8 @@ def _hashed_candidates(flat: FlatVotes, values: SharedValues) -> Ints:
     for band in range(HASHES // rows):
         bucket = np.zeros(len(sources), dtype=np.uint64)
         for row in range(rows):
-            seed = np.uint64(band * rows + row + 1)
-            bucket = _mixed(bucket ^ np.minimum.reduceat(_mixed(slots + seed * _MIX), begins))
+            seed = _mixed(np.full(1, band * rows + row + 1, dtype=np.uint64))
+            bucket = _mixed(bucket ^ np.minimum.reduceat(_mixed(slots ^ seed), begins))
         order = np.argsort(bucket, kind="stable")
         keys = [found]
         for step in range(1, WINDOW + 1):

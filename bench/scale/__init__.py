@@ -1,0 +1,1 @@
+"""Past one machine: reliability of very many sources, and served engines beside the index."""
