@@ -110,7 +110,8 @@ def estimated(path: Path, estimator: str) -> dict[str, Any]:
     from disputatio.reliability.answers import Answers
 
     p = np.load(path.with_suffix(".p.npy"))
-    clock, answers, result = Clock(), Answers(), {}
+    clock, answers = Clock(), Answers()
+    result: dict[str, Any] = {}
     answers.add_batches(pq.ParquetFile(path).iter_batches(BATCH))
     result["answers"] = len(answers)
     result["questions"] = len(answers.questions)
@@ -157,7 +158,7 @@ def compared(sources: int, answers: int, each: int, both: bool, spread: int | No
     from disputatio.reliability.copy_detection import tied_by_votes
     from disputatio.reliability.weighted_vote import FlatVotes
 
-    question, source, label, p, copies = world(sources, answers, each, 3)
+    question, source, label, _, copies = world(sources, answers, each, 3)
     votes = FlatVotes.listed(question, source, label, questions=int(question.max()) + 1, sources=sources)
     winners = np.zeros(votes.questions, dtype=np.int32)
     right = np.bincount(votes.source, votes.number == 0, minlength=sources)
