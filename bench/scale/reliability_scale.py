@@ -31,8 +31,8 @@ from bench.search.search_report import machine
 
 BATCH = 262_144
 LATER = 10_000  # answers that arrive after the first estimate
-SMALL = (500, 1_000, 2_000, 4_000)
-GROWTH = (1_000, 10_000, 30_000, 100_000)
+SMALL = (500, 1_000, 2_000)
+GROWTH = (1_000, 10_000, 100_000)
 
 
 def world(sources: int, answers: int, each: int, seed: int) -> tuple[Any, Any, Any, Any, Any]:
@@ -103,43 +103,42 @@ class Clock:
         return told
 
 
-def estimated(path: Path, estimator: str) -> dict[str, Any]:
-    """Stream the table, estimate, add further answers, and estimate again from there and anew."""
+def estimated(path: Path) -> dict[str, Any]:
+    """Stream the table, then by each estimator: estimate, add answers, estimate again from there and anew."""
     import pyarrow.parquet as pq
 
     from disputatio.reliability.answers import Answers
 
     p = np.load(path.with_suffix(".p.npy"))
     clock, answers = Clock(), Answers()
-    result: dict[str, Any] = {}
     answers.add_batches(pq.ParquetFile(path).iter_batches(BATCH))
-    result["answers"] = len(answers)
-    result["questions"] = len(answers.questions)
-    result["read"] = clock.told()
-    figures = answers.figures(estimator)  # type: ignore[arg-type]
-    result["estimate"] = {**clock.told(), "rounds": figures.rounds, "converged": figures.converged}
-    truth = p[[int(name[1:]) for name in figures.names]]
-    often = figures.answered >= 20
-    result["sources"] = len(figures.names)
-    result["error"] = float(np.abs(figures.reliability - truth)[often].mean())
-    result["tied"] = int((figures.group != np.arange(len(figures.names))).sum())
+    result: dict[str, Any] = {"answers": len(answers), "questions": len(answers.questions)}
+    result |= {"sources": len(answers.sources), "read": clock.told()}
     dice = np.random.default_rng(7)
-    chosen = dice.integers(0, len(answers.questions), LATER)
-    names, questions = answers.sources, answers.questions
-    clock = Clock()
-    answers.add(
-        [questions[at] for at in chosen],
-        [names[at] for at in dice.integers(0, len(names), LATER)],
-        [
-            f"a{label}"
-            for label in np.where(dice.random(LATER) < 0.7, 0, dice.integers(1, 10, LATER)).tolist()
-        ],
-    )
-    warm = answers.figures(estimator)  # type: ignore[arg-type]
-    result["incremental"] = {**clock.told(), "rounds": warm.rounds}
-    anew = answers.figures(estimator, anew=True)  # type: ignore[arg-type]
-    result["anew"] = {**clock.told(), "rounds": anew.rounds}
-    result["apart"] = float(np.abs(warm.reliability - anew.reliability).max())
+    for estimator in ("paper", "ours"):
+        clock = Clock()
+        figures = answers.figures(estimator)
+        found: dict[str, Any] = {
+            "estimate": {**clock.told(), "rounds": figures.rounds, "converged": figures.converged}
+        }
+        truth = p[[int(name[1:]) for name in figures.names]]
+        found["error"] = float(np.abs(figures.reliability - truth)[figures.answered >= 20].mean())
+        found["tied"] = int((figures.group != np.arange(len(figures.names))).sum())
+        names, questions = answers.sources, answers.questions
+        labels = np.where(dice.random(LATER) < 0.7, 0, dice.integers(1, 10, LATER)).tolist()
+        chosen = dice.integers(0, len(questions), LATER)
+        clock = Clock()
+        answers.add(
+            [questions[at] for at in chosen],
+            [names[at] for at in dice.integers(0, len(names), LATER)],
+            [f"a{label}" for label in labels],
+        )
+        warm = answers.figures(estimator)
+        found["incremental"] = {**clock.told(), "rounds": warm.rounds}
+        anew = answers.figures(estimator, anew=True)
+        found["anew"] = {**clock.told(), "rounds": anew.rounds}
+        found["apart"] = float(np.abs(warm.reliability - anew.reliability).max())
+        result[estimator] = found
     return result
 
 
@@ -195,26 +194,29 @@ def apart(function: Callable[..., Any], *arguments: Any) -> Any:
 
 def page(results: dict[str, Any], command: str) -> str:
     """The page in Markdown."""
-    ours, paper = results["ours"], results["paper"]
+    table = results["table"]
+    ours, paper = table["ours"], table["paper"]
     lines = [
-        "# Reliability of 100,000 sources",
+        "# Reliability of many sources",
         "",
         f"Machine: {machine()}, {results['date']}; other programs ran at the same time, so the processor's time (cpu) says more",
         "than the clock. The table is streamed from Parquet; peak memory is that of the process.",
         "",
         f"    {command}",
         "",
-        f"{ours['answers']:,} answers of {ours['sources']:,} sources to {ours['questions']:,} questions.",
+        f"{table['answers']:,} answers of {table['sources']:,} sources to {table['questions']:,} questions.",
         "",
         "| estimator | step | seconds | cpu | peak MB | rounds |",
         "|---|---|--:|--:|--:|--:|",
     ]
+    steps = [("both", "read", table["read"])]
     for name, result in (("paper", paper), ("ours", ours)):
-        for step in ("read", "estimate", "incremental", "anew"):
-            told = result[step]
-            lines.append(
-                f"| {name} | {step} | {told['seconds']} | {told['cpu']} | {told['peak_mb']} | {told.get('rounds', '')} |"
-            )
+        steps += [(name, step, result[step]) for step in ("estimate", "incremental", "anew")]
+    for name, step, told in steps:
+        rounds = told.get("rounds", "")
+        lines.append(
+            f"| {name} | {step} | {told['seconds']} | {told['cpu']} | {told['peak_mb']} | {rounds} |"
+        )
     lines += [
         "",
         f"`incremental`: {LATER:,} answers more, merged, estimated from the last weights and ties; `anew`: the same answers estimated",
@@ -261,20 +263,23 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=arguments.work) as folder:
         path = Path(folder) / "answers.parquet"
         apart(write_table, path, arguments.sources, arguments.answers, 10, 1)
-        for estimator in ("paper", "ours"):
-            results[estimator] = apart(estimated, path, estimator)
-            print(estimator, results[estimator], flush=True)
+        results["table"] = apart(estimated, path)
+        print(results["table"], flush=True)
+    growth = [size for size in GROWTH if size <= arguments.sources]
     results["copies"] = {
         "few": [apart(compared, size, size * 100, 10, True, None) for size in SMALL],
         "crowded": [apart(compared, size, size * 100, 200, True, None) for size in SMALL],
         "crowded, hashed": [apart(compared, size, size * 100, 200, True, 1) for size in SMALL],
-        "few, growth": [apart(compared, size, size * 100, 10, False, None) for size in GROWTH],
-        "crowded, growth": [apart(compared, size, size * 100, 200, False, None) for size in GROWTH],
+        "few, growth": [apart(compared, size, size * 100, 10, False, None) for size in growth],
+        "crowded, growth": [apart(compared, size, size * 100, 200, False, None) for size in growth],
     }
     arguments.out.parent.mkdir(parents=True, exist_ok=True)
     write_json(arguments.out.with_suffix(".json.gz"), results)
-    arguments.out.write_text(page(results, "python -m bench.scale.reliability_scale"), encoding="utf-8")
-    print(page(results, "python -m bench.scale.reliability_scale"))
+    command = (
+        f"python -m bench.scale.reliability_scale --sources {arguments.sources} --answers {arguments.answers}"
+    )
+    arguments.out.write_text(page(results, command), encoding="utf-8")
+    print(page(results, command))
 
 
 if __name__ == "__main__":
