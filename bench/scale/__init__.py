@@ -1,1 +1,1 @@
-"""Past one machine: reliability of very many sources, and served engines beside the index."""
+"""How far one index on one machine goes."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from disputatio.cli.messages import say
-from disputatio.cli.options import IndexFolder, Journal, Json, Model, Replay, Roles, read_roles
+from disputatio.cli.options import Indexes, IndexFolder, Journal, Json, Model, Replay, Roles, read_roles
 from disputatio.errors import InputError
 
 if TYPE_CHECKING:
@@ -84,6 +84,7 @@ def calibrate(
     from disputatio.cli.screen import Meter, Waiting
     from disputatio.config import read_settings
     from disputatio.parts import build_kit
+    from disputatio.store.folders import only_one
 
     settings = read_settings(
         model=model,
@@ -92,6 +93,7 @@ def calibrate(
         journal=journal,
         replay=replay or None,
     )
+    only_one(settings.index)
     count, own_questions = _questions(questions)
     verified = inputs.read_anchors(anchors) if anchors else []
     owner_of = inputs.read_owners(owners) if owners else {}
@@ -177,7 +179,7 @@ def _from_table(answers: Path, out: Path | None, index: Any, estimator: str | No
 
 
 def sources(
-    index: IndexFolder = None,
+    index: Indexes = None,
     remove: Annotated[
         list[str] | None,
         typer.Option(
@@ -189,10 +191,13 @@ def sources(
     """List the sources, and how reliable each was estimated to be."""
     from disputatio.cli.opening import open_index
     from disputatio.cli.screen import write_json
+    from disputatio.store.folders import only_one
 
     opened = open_index(index)
     if remove:
         from disputatio.calibration.learn import remove as remove_sources
+
+        only_one(opened.path)
 
         remove_sources(opened, remove, day=_today())
     estimates = opened.estimates()
@@ -207,8 +212,10 @@ def sources(
     else:
         _show_sources(estimates)
     stale = sorted(name for name, source in estimates.items() if source.stale)
+    for each in opened.info().unsearched:
+        say(f"not read: {each.index}: {each.reason}")
     if not estimated:
-        say(f"nothing is estimated yet; estimate with: disputatio calibrate --index {opened.path}")
+        say(f"nothing is estimated yet; estimate with: disputatio calibrate --index {opened.paths[0]}")
     elif stale:
         say(
             f"changed since they were estimated: {_names(stale, _NAMED)}; estimate with: disputatio calibrate"
