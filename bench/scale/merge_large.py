@@ -233,8 +233,8 @@ def page(results: Mapping[str, Any]) -> str:
     lines = [
         "# Merging large segments",
         "",
-        f"Machine: {machine()}, {sizes[-1]['date']}. Other programs kept both cores busy (see the load) and this ran at the lowest",
-        "priority but nine, so time by the clock says nothing about the machine; time of a core does. Passages of some 125 words, 384 dimensions,",
+        f"Machine: {machine()}, {sizes[-1]['date']}. Other programs kept both cores busy (see the load) and this ran below them",
+        "(nice 10), so time by the clock says little about the machine; time of a core says more. Passages of some 125 words, 384 dimensions,",
         "1,000 sources, made as in bench/search/corpus.py; the larger sizes are copies of one smaller index with other ids and other vectors, so words do not",
         "get rarer as the corpus grows. Merging and searching ran in processes of their own; the searches (two threads in the hybrid ones) were warmed up once.",
         "",
