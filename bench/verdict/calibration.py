@@ -124,6 +124,8 @@ def report(out: Mapping[str, Any]) -> str:
     lines = [
         "# How sure a position may be",
         "",
+        "**Made with:** `disputation`, `expect` as each task declares it. Order of passages: shuffled by row. Tuned on: nothing is in use of what is fitted here.",
+        "",
         "`python -m bench.verdict.calibration --data DATA --journal FILE`",
         "",
         f"Model {out['model']}, engine {out['engine']}. Rows to fit on (odd), passages shuffled. The error is the expected calibration "

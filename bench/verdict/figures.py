@@ -133,6 +133,9 @@ def report(out: Mapping[str, Any]) -> str:
     lines = [
         "# The verdict: right, attacked, open, by corpus",
         "",
+        "**Made with:** `expect` as each task declares it, and `auto`. Order of passages: shuffled by row, but for ramdocs-published. Tuned on: nothing "
+        "of these rows; odd rows of the same corpora, or none of them.",
+        "",
         "`python -m bench.verdict.figures --data DATA --journal FILE`",
         "",
         f"Model {out['model']}, engine {out['engine']}, encoder {out['encoder']}. Rows on which nothing was fitted or chosen; passages "
