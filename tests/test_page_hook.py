@@ -1,4 +1,4 @@
-"""The hook of the wheel: a release without the built page is not made, and other wheels say what they lack."""
+"""The hook of the wheel: a release without the built page is not made, other wheels say what they lack."""
 
 from __future__ import annotations
 

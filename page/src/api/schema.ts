@@ -1388,6 +1388,8 @@ export interface components {
             read: number;
             /** Set Aside */
             set_aside: number;
+            /** Unsearched */
+            unsearched: components["schemas"]["Unsearched"][];
         };
         /**
          * Ready
@@ -1710,6 +1712,16 @@ export interface components {
             event: "unkept";
             /** Message */
             message: string;
+        };
+        /**
+         * Unsearched
+         * @description One of several indexes that a search had to leave out, and why, in one line.
+         */
+        Unsearched: {
+            /** Index */
+            index: string;
+            /** Reason */
+            reason: string;
         };
         /**
          * Usage

@@ -29,6 +29,7 @@ from disputatio.eval.running.preparing import (
     run_manifest,
 )
 from disputatio.eval.running.run_log import Entry
+from disputatio.eval.running.run_log_file import disk_faults_told
 from disputatio.eval.running.runner import Progress, run
 from disputatio.kit import Kit
 from disputatio.parts import build_kit, embedder_for
@@ -89,7 +90,8 @@ def evaluate(
     `progress` and `on_record` are called after every record, `say` with messages for the user. A model's or
     the network's fault is counted in the results, and raises nothing; nor does an interrupt (Ctrl-C) or a
     spent budget: `Results.outcome` says why the run stopped. Raises `UnknownName`, `ConfigError` or
-    `InputError` for what the caller can mend.
+    `InputError` for what the caller can mend, `StoreError` where the disk is full or fails, with what was
+    recorded kept.
     """
     every_seed = [seeds] if isinstance(seeds, int) else list(seeds)
     if not every_seed or len(set(every_seed)) < len(every_seed):
@@ -121,7 +123,7 @@ def evaluate(
         index="" if retriever is None else described(retriever),
     )
     folder = tempfile.TemporaryDirectory(prefix="disputatio-eval-") if out is None else nullcontext(out)
-    with folder as folder_path:
+    with folder as folder_path, disk_faults_told(Path(folder_path)):
         known = Estimates(by_settings={}, about={})
         if index is None:
             known = estimated(

@@ -104,8 +104,9 @@ def described(retriever: Retriever) -> str:
     if not isinstance(retriever, Index):
         return f"{type(retriever).__module__}.{type(retriever).__qualname__}"
     facts = retriever.info()
+    names = ",".join(path.absolute().name for path in retriever.paths)
     return (
-        f"{retriever.path.absolute().name}, {facts.documents} documents, {facts.passages} passages, "
+        f"{names}, {facts.documents} documents, {facts.passages} passages, "
         f"embedder {facts.embedder or 'none'}, commit {facts.commit}"
     )
 
