@@ -6,6 +6,7 @@ import os
 import signal
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -39,7 +40,7 @@ for line in sys.stdin:
         send({"id": message["id"], "index": index, "reply": reply})
     send({"id": message["id"], "done": True})
 """
-FIELDS = {"strategy": "concat", "verify": False}
+FIELDS: dict[str, Any] = {"strategy": "concat", "verify": False}
 
 
 def answered(server: Served) -> list[str]:
