@@ -116,7 +116,7 @@ beside it this machine ran other work: load {os.getloadavg()[0]:.1f} on {os.cpu_
 | a question can be written, seen from outside the browser | {statistics.median(ready):.0f} | {quantile(ready, 0.95):.0f} |
 | the page's thread until then, of its own time | {statistics.median(work):.0f} | {quantile(work, 0.95):.0f} |
 
-| while {PASSAGES} passages are read, {len(runs)} questions, {taken:.0f} s | |
+| while {PASSAGES} passages are read, {taken:.0f} s in all | |
 |---|--:|
 | frames a second, mean | {len(gaps) / taken:.1f} |
 | milliseconds between frames, median | {statistics.median(gaps):.1f} |
