@@ -24,7 +24,7 @@ Capture = pytest.CaptureFixture[str]
 
 def execute(sql: str, *, schema: str = "public") -> None:
     with psycopg.connect(server(), autocommit=True, options=f"-c search_path={schema},public") as connection:
-        connection.execute(sql)  # type: ignore[call-overload]
+        connection.execute(sql)
 
 
 def schema_of(place: str) -> str:
@@ -134,7 +134,7 @@ def test_a_batch_that_fails_leaves_what_was_there() -> None:
     index = Index.open(place)
     index.add([Passage(text="A red apple.", id="p1", source="s", document="one")])
     with pytest.raises(InputError):
-        index.add([Passage(text="Half \ud800 a character.", source="t"), Passage(text="Fine.", source="t")])
+        index.add([Passage(text="Fine.", source="t"), Passage(text=" ", source="t")])
     assert index.info().passages == 1
     assert [hit.passage.source for hit in index.search("apple fine")] == ["s"]
 
@@ -175,7 +175,7 @@ def test_the_commands_work_on_an_index_in_a_database(
     assert run(capsys, "ingest", "docs", "--index", place, "--embedder", "none").code == 0
     found = run(capsys, "search", "lighthouse", "--index", place, "--json")
     assert json.loads(found.out)[0]["passage"]["text"] == "The lighthouse was designed by Ada."
-    assert "documents   2" in " ".join(run(capsys, "index", "info", "--index", place).out.split("\n"))
+    assert "documents  2\n" in run(capsys, "index", "info", "--index", place).out
     assert run(capsys, "index", "check", "--index", place).out == "nothing is damaged\n"
     execute("DELETE FROM postings", schema=schema_of(place))
     assert run(capsys, "index", "check", "--index", place).code == 1

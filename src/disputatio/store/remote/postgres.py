@@ -31,7 +31,7 @@ from disputatio.store.reliabilities import reliable
 from disputatio.store.remote import postgres_rows as rows
 from disputatio.store.remote import postgres_tables as tables
 from disputatio.store.remote.postgres_search import candidates_of, condition_of, weighed
-from disputatio.store.remote.postgres_writer import PostgresWriter, drop_unheld, vector_text
+from disputatio.store.remote.postgres_writer import PostgresWriter, remove, vector_text
 from disputatio.store.remote.served import best_reranked, ranked, with_duplicates_marked
 from disputatio.store.segments.terms import query_terms, stemmer
 from disputatio.types import Hit, Passage, Source
@@ -145,31 +145,11 @@ class PostgresIndex(Index):
         documents: Collection[str] = (),
     ) -> int:
         """Take documents out, as `Index.delete` does."""
-        clauses: list[tuple[str, tuple[Any, ...]]] = []
-        if sources:
-            clauses.append(("d.source = ANY(%s)", (list(sources),)))
-        if documents:
-            clauses.append(("d.id = ANY(%s)", (list(documents),)))
-        for path in map(str, paths):
-            for name in {path, str(Path(path).resolve())}:
-                folder = name.rstrip("/") + "/"
-                clauses.append(
-                    ("e.path = %s OR e.file = %s OR starts_with(e.file, %s)", (name, name, folder))
-                )
-        if not clauses or self._settings() is None:
+        if not (sources or paths or documents) or self._settings() is None:
             return 0
-        where = " OR ".join(f"({sql})" for sql, _ in clauses)
-        values = [value for _, given in clauses for value in given]
-        connection = self._connection()
-        with tables.reported(self._address, "deleting"), connection.transaction():
-            tables.lock(connection, self._address)
-            gone = connection.execute(
-                "DELETE FROM entries x USING entries e JOIN documents d ON d.id = e.document "
-                f"WHERE x.file = e.file AND x.document = e.document AND ({where}) RETURNING x.document",
-                values,
-            ).fetchall()
-            drop_unheld(connection, [name for (name,) in gone])
-        return len(gone)
+        with tables.reported(self._address, "deleting"), self._connection().transaction():
+            tables.lock(self._connection(), self._address)
+            return remove(self._connection(), sources, map(str, paths), documents)
 
     def compact(self, *, keep: float = 300.0) -> None:
         """Clear away what was deleted, and count anew what the server plans by."""

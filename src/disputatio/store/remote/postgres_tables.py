@@ -15,14 +15,14 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
 
-from disputatio.errors import InputError, MissingDependency, StoreError
+from disputatio.errors import IndexServerFault, InputError, MissingDependency, StoreError
 
 FORMAT = 2
 SCHEMA = "disputatio"
 OLDEST_SERVER, OLDEST_VECTOR = 140000, (0, 5)
 SECONDS = 10  # to have a connection
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}\Z")
-_ADDRESS = re.compile(r"postgres(?:ql)?:/+(.*)\Z", re.DOTALL)
+_ADDRESS = re.compile(r"postgres(?:ql)?://?(.*)\Z", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +50,8 @@ def address_of(path: str | Path) -> Address | None:
         return None
     parts = urlsplit(f"postgresql://{found[1]}")
     options = parse_qsl(parts.query, keep_blank_values=True)
+    if parts.path in ("", "/") and any(name == "host" for name, _ in options) and "@" not in parts.netloc:
+        parts = parts._replace(netloc="", path=f"/{parts.netloc}")  # of `postgresql:///town?host=...`
     schema = next((value for name, value in options if name == "schema"), SCHEMA)
     secrets = [unquote(parts.password or "")] + [value for name, value in options if name == "password"]
     user = parts.netloc.rpartition("@")[0].partition(":")[0]
@@ -92,7 +94,7 @@ def connect(address: Address) -> Any:
     version = connection.info.server_version
     if version < OLDEST_SERVER:
         connection.close()
-        raise StoreError(
+        raise IndexServerFault(
             f"{address.shown}: the server is PostgreSQL {version // 10000}, it is to be 14 or newer"
         )
     return connection
@@ -109,7 +111,7 @@ def reported(address: Address, doing: str) -> Iterator[None]:
         reason = " ".join(str(error).split()) or type(error).__name__
         if address.password:
             reason = reason.replace(address.password, "***")
-        raise StoreError(f"{address.shown}: {doing} failed: {reason[:300]}") from None
+        raise IndexServerFault(f"{address.shown}: {doing} failed: {reason[:300]}") from None
 
 
 def settings_of(address: Address, connection: Any) -> dict[str, Any] | None:
@@ -140,9 +142,11 @@ def make(address: Address, connection: Any, *, embedder: str, dimension: int, la
     """Make the tables in one transaction, unless another writer has; raises `StoreError`."""
     with reported(address, "making the index"), connection.transaction():
         lock(connection, address)
-        if connection.execute("SELECT to_regclass(%s)", (f"{address.schema}.disputatio_index",)).fetchone()[
-            0
-        ]:
+        # Asked of the catalogue: what a name stands for is remembered from before the lock was had.
+        if connection.execute(
+            "SELECT 1 FROM pg_tables WHERE schemaname = %s AND tablename = 'disputatio_index'",
+            (address.schema,),
+        ).fetchone():
             return
         if dimension:
             _check_vector(address, connection)
@@ -178,19 +182,20 @@ def _check_vector(address: Address, connection: Any) -> None:
     """Raise `StoreError` unless the extension pgvector is there, or can be made."""
     import psycopg
 
-    there = connection.execute("SELECT extversion FROM pg_extension WHERE extname = 'vector'").fetchone()
+    version = "SELECT extversion FROM pg_extension WHERE extname = 'vector'"
+    there = connection.execute(version).fetchone()
     if there is None:
         try:
             with connection.transaction():
                 connection.execute("CREATE EXTENSION vector WITH SCHEMA public")
         except psycopg.Error as error:
-            raise StoreError(
+            raise IndexServerFault(
                 f"{address.shown}: the server has no pgvector: install the extension, let an administrator "
                 "run CREATE EXTENSION vector, or ingest with --embedder none"
             ) from error
-        return
+        there = connection.execute(version).fetchone()
     if tuple(int(part) for part in there[0].split(".")[:2]) < OLDEST_VECTOR:
-        raise StoreError(f"{address.shown}: pgvector is {there[0]}, it is to be 0.5 or newer")
+        raise IndexServerFault(f"{address.shown}: pgvector is {there[0]}, it is to be 0.5 or newer")
 
 
 def _second(connection: Any) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from disputatio.errors import InputError
@@ -202,6 +203,28 @@ class PostgresWriter:
                 result[each.document.id].append((row, pairs))
                 at += 1
         return result
+
+
+def remove(
+    connection: Any, sources: Collection[str], paths: Iterable[str], documents: Collection[str]
+) -> int:
+    """Take out the documents of sources, of files or folders, or by id; how many there were."""
+    clauses: list[tuple[str, tuple[Any, ...]]] = [
+        ("d.source = ANY(%s)", (list(sources),)),
+        ("d.id = ANY(%s)", (list(documents),)),
+    ]
+    for path in paths:
+        for name in {path, str(Path(path).resolve())}:
+            folder = name.rstrip("/") + "/"
+            clauses.append(("e.path = %s OR e.file = %s OR starts_with(e.file, %s)", (name, name, folder)))
+    where = " OR ".join(f"({sql})" for sql, _ in clauses)
+    gone = connection.execute(
+        "DELETE FROM entries x USING entries e JOIN documents d ON d.id = e.document "
+        f"WHERE x.file = e.file AND x.document = e.document AND ({where}) RETURNING x.document",
+        [value for _, given in clauses for value in given],
+    ).fetchall()
+    drop_unheld(connection, [name for (name,) in gone])
+    return len(gone)
 
 
 def drop_unheld(connection: Any, documents: list[str]) -> None:
