@@ -63,18 +63,21 @@ def check(
     from dataclasses import asdict
 
     from disputatio.cli.screen import write, write_json
+    from disputatio.store.folders import is_address
     from disputatio.store.record.check import check as check_index
-    from disputatio.store.remote.postgres import PostgresIndex
 
-    opened = open_index(index)
-    if isinstance(opened, PostgresIndex):
+    folder = named_index(index)
+    if is_address(folder):
+        from disputatio.store.remote.postgres import PostgresIndex
+
+        opened = PostgresIndex.open(folder, create=False)
         wrong = opened.check()
         if as_json:
             write_json({"path": str(opened.path), "damaged": wrong})
         else:
             write("\n".join(wrong or ["nothing is damaged"]) + "\n")
         raise typer.Exit(1 if wrong else 0)
-    report = check_index(index_folder(index), repair=repair)
+    report = check_index(folder, repair=repair)
     if as_json:
         write_json(asdict(report))
     else:
