@@ -102,7 +102,8 @@ def serve(
     from disputatio.server.connections import listening, port_of, server_of
     from disputatio.server.options import Limits
     from disputatio.server.service import Service
-    from disputatio.store.folders import only_one
+    from disputatio.store.folders import is_address, only_one
+    from disputatio.store.folders import shown as shown_index
 
     if not 0 <= port <= 65_535:
         raise InputError(f"--port {port}: choose from 0 to 65535")
@@ -118,6 +119,8 @@ def serve(
     )
     if allow_writing:
         only_one(settings.index)
+        if is_address(settings.index):
+            raise InputError("--allow-writing needs an index in a folder, not one in a database")
     limits = Limits(
         in_flight=in_flight,
         waiting=waiting,
@@ -140,7 +143,7 @@ def serve(
             prices=None if prices is None else read_prices(prices),
         )
         shown = f"[{host}]" if ":" in host else host
-        say(f"serving {settings.index} at http://{shown}:{port_of(listener)} (Ctrl-C stops)")
+        say(f"serving {shown_index(settings.index)} at http://{shown}:{port_of(listener)} (Ctrl-C stops)")
         server_of(create_app(service), limits).run(sockets=[listener])
 
 
