@@ -11,6 +11,7 @@ DisputatioError
 │   └── IngestError        a document could not be read
 ├── StoreError             the index is damaged or cannot be read or written (exit 2)
 │   ├── IndexBusy          another process is writing to it
+│   ├── IndexServerFault   the server that keeps it cannot be reached, or refuses (exit 3)
 │   └── IndexVersion       it is of a version that this program does not read
 ├── ReplyError             an agent's reply does not keep its contract; carries the raw text
 ├── LLMError               a fault of a model or of the way to it (exit 3); see `.retryable`
@@ -101,6 +102,12 @@ class StoreError(DisputatioError):
 
 class IndexBusy(StoreError):
     """Another process is writing to the index; the same call works once that is done."""
+
+
+class IndexServerFault(StoreError):
+    """The server that keeps the index cannot be reached, refuses, fails, or is of another version."""
+
+    exit_code = 3
 
 
 class IndexVersion(StoreError):

@@ -11,19 +11,19 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, Unpack
+from typing import TYPE_CHECKING, Any, Self, Unpack, cast
 
 from disputatio.counts import Unsearched
 from disputatio.errors import InputError, StoreError
 from disputatio.protocols import Embedder, Reranker, Search, SearchOptions
-from disputatio.store.folders import Folders, Found, noted, only_one
+from disputatio.store.folders import Folders, Found, is_address, noted, only_one
 from disputatio.store.ingesting.documents import Document
 from disputatio.store.ingesting.ingest import IngestSummary, Progress, Run, find_all, put_files, summary_of
 from disputatio.store.ingesting.options import ReadOptions, check_options
 from disputatio.store.ingesting.prepare import prepare_item
 from disputatio.store.options import check_search, search_of
 from disputatio.store.record import manifest as manifests
-from disputatio.store.record.compacting import CompactionPlan, compact
+from disputatio.store.record.compacting import Planned, compact
 from disputatio.store.record.layout import MERGE_MEMORY
 from disputatio.store.record.tables import quoted, read_note
 from disputatio.store.record.writer import Writer
@@ -90,8 +90,7 @@ class Index:
         self.path = path
         self._embedder = embedder
         self._language = language
-        self._folders = Folders(path)
-        self._merge_memory = merge_memory
+        self._folders, self._merge_memory = Folders(path), merge_memory
 
     @classmethod
     def open(
@@ -106,6 +105,7 @@ class Index:
         """Open an index, or promise a new one that the first ingest makes.
 
         Several folders, divided by commas, are searched as one (`store.folders`), and none is written to.
+        `postgresql://user:password@host/database` is an index in a database (`store.remote.postgres`).
         Without an embedder a new index is searched by keyword alone, and one that has vectors can
         be read (by keyword) but not added to. `language` is that of stemming for a new index:
         english (when None), another that PyStemmer knows, or none. `merge_gb` bounds the memory of merges
@@ -114,6 +114,11 @@ class Index:
         """
         if language not in (None, "none"):
             stemmer(language or "")
+        if is_address(path) and cls is Index:
+            from disputatio.store.remote.postgres import PostgresIndex
+
+            served = PostgresIndex.open(path, embedder=embedder, create=create, language=language)
+            return cast("Self", served)
         memory = MERGE_MEMORY if merge_gb is None else int(merge_gb * 2**30)
         index = cls(Path(path), embedder, language, memory)
         note = noted(path)
@@ -235,13 +240,10 @@ class Index:
         self._embedder = embedder
         return count
 
-    def compact(
-        self, *, keep: float = 300.0, planned: Callable[[CompactionPlan], None] = lambda _: None
-    ) -> None:
+    def compact(self, *, keep: float = 300.0, planned: Planned = lambda _: None) -> None:
         """Merge all segments into one, and drop what was replaced more than `keep` seconds ago.
 
-        `planned` hears first what that takes. Raises `StoreError` when the disk has not as much, or the
-        index cannot be written to.
+        `planned` hears first what that takes. Raises `StoreError` where the disk has less, or fails.
         """
         if noted(only_one(self.path)) is not None:
             compact(self.path, lambda: self._ensure(False), timedelta(seconds=max(keep, 1.0)), planned)
@@ -250,8 +252,7 @@ class Index:
         """The index's one writer, as a context manager, for documents that were prepared elsewhere.
 
         `on_commit` receives the number of passages committed so far. With `adding` the index's own
-        embedder is needed. Raises `StoreError` on entering, when another process is writing, `InputError` for
-        several indexes.
+        embedder is needed. Raises `StoreError` on entering when another writes, `InputError` for several.
         """
         return Writer(only_one(self.path), self._embedder, lambda: self._ensure(adding), on_commit)
 

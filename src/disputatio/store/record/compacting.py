@@ -32,11 +32,14 @@ class CompactionPlan:
     memory: int
 
 
+Planned = Callable[[CompactionPlan], None]
+
+
 def compact(
     path: Path,
     ensure: Callable[[], Transaction],
     keep: timedelta,
-    planned: Callable[[CompactionPlan], None] = lambda _: None,
+    planned: Planned = lambda _: None,
 ) -> None:
     """Merge an index's segments and its tables' files; `planned` hears the plan before anything is written.
 
