@@ -64,6 +64,13 @@ def serve(
         typer.Option(metavar="MODEL", help="Another model that a client may choose; may be repeated."),
     ] = None,
     journal: Journal = None,
+    prices: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="TOML table of what models cost, for the page.  [default: that of `disputatio eval prices`]",
+        ),
+    ] = None,
     runs: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder of evaluations to show.")] = None,
     answers: Annotated[
         str, typer.Option(metavar="FILE", help="Where answers are kept: a file, default or none.")
@@ -90,6 +97,7 @@ def serve(
         if importlib.util.find_spec(package) is None:
             raise MissingDependency(package, "serve")
     from disputatio.config import read_settings
+    from disputatio.eval.running.prices import read_prices
     from disputatio.server.app import create_app
     from disputatio.server.connections import listening, port_of, server_of
     from disputatio.server.options import Limits
@@ -132,6 +140,7 @@ def serve(
             access=access,
             keeping=_keeping(settings, answers, keep_days, runs, audit),
             models=tuple(allow_model or ()),
+            prices=None if prices is None else read_prices(prices),
         )
         shown = f"[{host}]" if ":" in host else host
         say(f"serving {shown_index(settings.index)} at http://{shown}:{port_of(listener)} (Ctrl-C stops)")
