@@ -12,6 +12,7 @@ DisputatioError
 ├── StoreError             the index is damaged or cannot be read or written (exit 2)
 │   ├── IndexBusy          another process is writing to it
 │   └── IndexVersion       it is of a version that this program does not read
+├── ClusterFault           a cluster cannot be reached, or its workers cannot do their work (exit 3)
 ├── ReplyError             an agent's reply does not keep its contract; carries the raw text
 ├── LLMError               a fault of a model or of the way to it (exit 3); see `.retryable`
 │   ├── Unreachable        no connection
@@ -24,6 +25,7 @@ DisputatioError
 │   ├── ContextTooLong     the prompt does not fit the model
 │   ├── NoLogprobs         log-probabilities are needed and not to be had
 │   │   └── NotRecorded    an answer that is decided again lacks them
+│   ├── WorkerLost         a question was asked on workers that died each time
 │   ├── NotJournalled      replay was asked for and the call is not in the journal
 │   └── BatchFault         some calls of a batch failed; carries those that did not
 ├── DownloadError          a model could not be fetched or failed its checksum (exit 3)
@@ -107,6 +109,12 @@ class IndexVersion(StoreError):
     """The index is of a version that this program does not read."""
 
 
+class ClusterFault(DisputatioError):
+    """A cluster cannot be reached, or its workers cannot do their work."""
+
+    exit_code = 3
+
+
 class ReplyError(DisputatioError):
     """An agent's reply does not keep its contract; `raw` is the whole reply."""
 
@@ -187,6 +195,10 @@ class NoLogprobs(LLMError):
 
 class NotRecorded(NoLogprobs):
     """An answer is decided again, and the model was not asked this when it was given."""
+
+
+class WorkerLost(LLMError):
+    """A question was asked on several workers, and each of them died."""
 
 
 class NotJournalled(LLMError):
