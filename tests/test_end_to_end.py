@@ -51,7 +51,7 @@ def test_an_answer_keeps_the_contract_and_replays_to_the_byte(
     assert answer["usage"]["calls"] >= 1
     assert answer["usage"]["prompt_tokens"] > 0
     texts = {passage["id"]: passage["text"] for passage in answer["passages"]}
-    looked = answer.get("looked") or {"read": 0}  # where answers contradict each other, disputation looks wider
+    looked = answer.get("looked") or {"read": 0}  # disputation looks wider where answers differ
     assert len(texts) == (0 if strategy == "closed_book" else 3) + looked["read"]
     for claim in answer["claims"]:
         for citation in claim["citations"]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from inspect_ai import Task
 from inspect_ai import eval as run_tasks
+from inspect_ai._util import _async as inspect_async
 from inspect_ai.log import EvalLog
 from inspect_ai.model import ChatMessage, GenerateConfig, Model, ModelOutput, ModelUsage, get_model
 
@@ -55,6 +57,27 @@ def reads(messages: list[ChatMessage], config: GenerateConfig) -> str:
 def _inspect_at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("DATA", "CACHE", "STATE"):
         monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / name.lower()))
+
+
+_PATCHED = (asyncio, asyncio.events, asyncio.tasks, asyncio.futures, asyncio.DefaultEventLoopPolicy)
+_PATCHED_LOOPS = tuple(kind for kind in asyncio.SelectorEventLoop.__mro__ if kind is not object)
+
+
+@pytest.fixture(autouse=True)
+def _asyncio_as_it_was() -> Iterator[None]:
+    """Take back what Inspect does to asyncio in a whole process, which lets other tests leave loops open."""
+    owners = [*_PATCHED, *_PATCHED_LOOPS, type(asyncio.get_event_loop_policy()), inspect_async]
+    before = [dict(vars(owner)) for owner in owners]
+    yield
+    if asyncio.run is not before[0]["run"]:
+        asyncio.get_event_loop().close()
+        asyncio.set_event_loop(None)
+    for owner, names in zip(owners, before, strict=True):
+        for name in vars(owner).keys() - names.keys() - {"__abstractmethods__"}:
+            delattr(owner, name)
+        for name, value in names.items():
+            if vars(owner)[name] is not value:
+                setattr(owner, name, value)
 
 
 @pytest.fixture

@@ -142,6 +142,10 @@ def test_a_row_on_which_two_strategies_differ_opens_as_an_answer(
         expect(tab.page.locator("main")).to_contain_text("2 of 2 rows differ")
         tab.page.locator(".rows tbody td a").first.click()
         expect(tab.page.locator(".verdict")).to_be_visible()
+        expect(tab.page.locator(".position.accepted .quote").first).to_contain_text(
+            "designed by Ingrid Vasmer"
+        )
+        expect(tab.page.locator(".panel mark")).to_contain_text("Ingrid Vasmer")
         assert tab.violations() == []
 
 

@@ -28,7 +28,8 @@ _STATUSES: tuple[tuple[type[DisputatioError], int], ...] = (
     (errors.ConfigError, 400),
     (errors.InputError, 400),
 )
-_PATH = re.compile(r"(?<![\w:/.~-])~?/[^\s'\",;:()]+")
+_OWN = r"\b(?:DELETE|GET|PATCH|POST|PUT) /(?:api|v1)/[\w/-]*"  # an address of this server: no file's path
+_PATH = re.compile(rf"(?P<own>{_OWN})|(?<![\w:/.~-])~?/[^\s'\",;:()]+")
 _LONGEST = 500  # characters of a message
 
 
@@ -112,6 +113,8 @@ def shown(message: str) -> str:
     'town.index: there is no index here'
     >>> shown("see https://example.org/a/b")
     'see https://example.org/a/b'
+    >>> shown("no strategy 'x' (GET /api/strategies lists them)")
+    "no strategy 'x' (GET /api/strategies lists them)"
     """
-    named = _PATH.sub(lambda match: Path(match[0]).name or "a path", one_line(message))
+    named = _PATH.sub(lambda match: match["own"] or Path(match[0]).name or "a path", one_line(message))
     return named if len(named) <= _LONGEST else named[: _LONGEST - 2] + " …"

@@ -12,6 +12,7 @@ import pytest
 
 from disputatio.errors import InputError
 from disputatio.eval.record import Record
+from disputatio.eval.reporting.answers import read_answer
 from disputatio.eval.running.run_log import (
     Entrant,
     RunManifest,
@@ -64,15 +65,38 @@ def _metrics() -> tuple[str, ...]:
     return ("em", "precision", "recall", "f1")
 
 
-def test_an_answer_is_kept_without_the_text_of_its_passages(tmp_path: Path) -> None:
-    answer = Answer(question="q", answers=("a",), passages=(Passage(text="SECRET TEXT", id="p1"),))
-    with open_run_log(tmp_path, MANIFEST, [RIGHT], examples(1)) as journal:
-        journal.append("right", _record(), state="done", answer=answer)
+ANSWER = Answer(
+    question="q", answers=("a",), passages=(Passage(text="A LONG TEXT", id="p1", source="s.example"),)
+)
+
+
+def test_an_answer_comes_back_with_its_passages_and_each_is_kept_once(tmp_path: Path) -> None:
+    with open_run_log(tmp_path, MANIFEST, [RIGHT, HALF], examples(1)) as journal:
+        journal.append("right", _record(), state="done", answer=ANSWER)
+        journal.append("half", _record(), state="done", answer=ANSWER)
+    assert read_answer(tmp_path, "right", "x0") == ANSWER.to_dict()
+    assert read_answer(tmp_path, "half", "x0") == ANSWER.to_dict()
+    assert read_answer(tmp_path, "half", "x1") is None
     stored = sqlite3.connect(tmp_path / FILE)
-    (word,) = stored.execute("SELECT answer FROM records").fetchone()
+    stored.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     stored.close()
-    assert '"p1"' in word
-    assert "SECRET TEXT" not in word
+    whole = (tmp_path / FILE).read_bytes()
+    assert whole.count(b"A LONG TEXT") == 1
+    (tmp_path / FILE).write_bytes(whole.replace(b"A LONG TEXT", b"A WRONG TXT"))
+    with pytest.raises(InputError, match="passages 'p1' is not what was written"):
+        read_answer(tmp_path, "right", "x0")
+
+
+def test_of_an_answer_in_a_journal_that_kept_no_passages_their_ids_come_back(tmp_path: Path) -> None:
+    with open_run_log(tmp_path, MANIFEST, [RIGHT], examples(1)) as journal:
+        journal.append("right", _record(), state="done", answer=ANSWER)
+    old = sqlite3.connect(tmp_path / FILE, isolation_level=None)
+    for statement in ("DROP TABLE passages", "PRAGMA user_version = 3"):
+        old.execute(statement)
+    old.close()
+    answer = read_answer(tmp_path, "right", "x0")
+    assert answer is not None
+    assert [(passage["id"], passage["text"]) for passage in answer["passages"]] == [("p1", "")]
 
 
 def test_a_changed_bit_of_a_record_or_of_what_it_is_scored_against_is_told(tmp_path: Path) -> None:
@@ -262,6 +286,7 @@ def test_a_journal_of_the_first_version_is_read_and_goes_on(tmp_path: Path) -> N
         "DROP TABLE traces",
         "DROP TABLE spending",
         "DROP TABLE digests",
+        "DROP TABLE passages",
         "PRAGMA user_version = 1",
     ):
         old.execute(statement)

@@ -7,7 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from disputatio.eval.running import digests, kept_passages
 from disputatio.eval.running.run_log import reading
+from disputatio.eval.running.run_log_file import FILE
+from disputatio.types import Passage
 
 Pair = tuple[str, str]  # entrant's label, example's id
 
@@ -25,6 +28,28 @@ def read_answers(out: Path, entrant: str) -> dict[str, Mapping[str, Any]]:
     """The answers of one entrant by the id of their question, as they were recorded."""
     query = "SELECT example, answer FROM records WHERE state = 'done' AND entrant = ?"
     return {example: json.loads(answer) for example, answer in _read(out, query, entrant)}
+
+
+def read_answer(out: Path, entrant: str, example: str) -> dict[str, Any] | None:
+    """One answer as it was given, with its passages; None where there is none.
+
+    Passages of journals that did not keep them have their id alone. Raises `InputError` where the answer or a
+    passage is not what was written.
+    """
+    query = "SELECT n, example, entrant, state, body, answer, detail FROM records"
+    with reading(out) as database:
+        row = database.execute(
+            f"{query} WHERE state = 'done' AND entrant = ? AND example = ?", (entrant, example)
+        ).fetchone()
+        if row is None:
+            return None
+        digests.verify_row(database, out / FILE, "records", *row)
+        fields: dict[str, Any] = json.loads(row[5])
+        kept = kept_passages.read(database, out / FILE, fields["passages"])
+    fields["passages"] = [
+        kept.get(name) or Passage(text="", id=str(name)).to_dict() for name in fields["passages"]
+    ]
+    return fields
 
 
 def _read(out: Path, query: str, *values: str) -> list[tuple[Any, ...]]:

@@ -19,7 +19,7 @@ CREATE TABLE digests (
   name TEXT NOT NULL, key NOT NULL, digest TEXT NOT NULL, PRIMARY KEY (name, key)
 ) WITHOUT ROWID;
 """
-_FIRST_VERSION = 3  # of the journal
+FIRST_VERSION = 3  # of the journal
 _TOKENS = ("calls", "prompt_tokens", "cached_tokens", "completion_tokens")
 # Table -> its columns, the key first.
 _COLUMNS: Mapping[str, Sequence[str]] = {
@@ -30,6 +30,7 @@ _COLUMNS: Mapping[str, Sequence[str]] = {
     "records": ("n", "example", "entrant", "state", "body", "answer", "detail"),
     "traces": ("record", "body"),
     "spending": ("n", "example", "entrant", "model", *_TOKENS),
+    "passages": ("id", "body"),
 }
 RESULTS = ("manifest", "runs", "entrants", "examples", "records")
 """The tables that a report is made from."""
@@ -88,19 +89,19 @@ def verify(database: sqlite3.Connection, file: Path, tables: Sequence[str] = RES
             raise InputError(_damaged(file, table, next(iter(known))))
 
 
-def verify_trace(database: sqlite3.Connection, file: Path, record: int, body: str) -> None:
-    """Raise `InputError` where the trace of a record is not what was written, as `verify` does."""
+def verify_row(database: sqlite3.Connection, file: Path, table: str, *values: object) -> None:
+    """Raise `InputError` where a row, its key first, is not what was written, as `verify` does."""
     if not _are_kept(database):
         return
-    row = database.execute("SELECT digest FROM digests WHERE name = 'traces' AND key = ?", (record,))
-    if row.fetchone() != (digest_of("traces", record, body),):
-        raise InputError(_damaged(file, "traces", record))
+    row = database.execute("SELECT digest FROM digests WHERE name = ? AND key = ?", (table, values[0]))
+    if row.fetchone() != (digest_of(table, *values),):
+        raise InputError(_damaged(file, table, values[0]))
 
 
 def _are_kept(database: sqlite3.Connection) -> bool:
     """Whether the journal has digests; neither a changed version nor a changed name can hide them."""
     tables = database.execute("SELECT count(*) FROM sqlite_master WHERE name = 'digests'").fetchone()[0]
-    return bool(tables) or int(database.execute("PRAGMA user_version").fetchone()[0]) >= _FIRST_VERSION
+    return bool(tables) or int(database.execute("PRAGMA user_version").fetchone()[0]) >= FIRST_VERSION
 
 
 def _damaged(file: Path, table: str, key: object) -> str:

@@ -21,7 +21,7 @@ from typing import Any, Literal
 from disputatio.counts import Reading
 from disputatio.errors import InputError
 from disputatio.eval.record import Record
-from disputatio.eval.running import digests
+from disputatio.eval.running import digests, kept_passages
 from disputatio.eval.running.resuming import differences, refuse
 from disputatio.eval.running.run_log_file import (
     FILE,
@@ -137,7 +137,7 @@ class RunLog:
     ) -> None:
         """Add a record in one transaction; on return it is on disk.
 
-        `answer` is kept without its passages, `detail` holds the traceback of a bug, `events` the trace.
+        `answer` names its passages, which are kept once; `detail` has a bug's traceback, `events` the trace.
         """
         answer_json = "{}"
         if answer is not None:
@@ -151,6 +151,7 @@ class RunLog:
                 "VALUES (?, ?, ?, ?, ?, ?)",
                 row,
             )
+            kept_passages.keep(self._database, () if answer is None else answer.passages)
             if events:
                 trace = json.dumps(list(events), sort_keys=True)
                 self._database.execute("INSERT INTO traces VALUES (?, ?)", (added.lastrowid, trace))
@@ -234,7 +235,7 @@ def read_trace(out: Path, entrant: str, example: str) -> list[dict[str, Any]]:
         ).fetchone()
         if row is None:
             return []
-        digests.verify_trace(database, out / FILE, *row)
+        digests.verify_row(database, out / FILE, "traces", *row)
         return list(json.loads(row[1]))
 
 
@@ -334,9 +335,8 @@ def _labels(example: Example) -> dict[str, Any]:
 
 def _check_labels(entrants: Sequence[Entrant]) -> None:
     labels = [entrant.label for entrant in entrants]
-    for label in labels:
-        if labels.count(label) > 1:
-            raise InputError(f"strategy {label} is named twice")
+    if twice := [label for label in labels if labels.count(label) > 1]:
+        raise InputError(f"strategy {twice[0]} is named twice")
 
 
 # --- what is in it ------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO
 
 from disputatio.errors import InputError
-from disputatio.eval.running import digests
+from disputatio.eval.running import digests, kept_passages
 
 FILE = "records.sqlite"
 LOCK = "records.lock"
@@ -54,7 +54,7 @@ CREATE TABLE spending (
   completion_tokens INTEGER NOT NULL
 );
 """
-_STEPS = (_RECORDS, _TRACES_AND_SPENDING, digests.TABLE)
+_STEPS = (_RECORDS, _TRACES_AND_SPENDING, digests.TABLE, kept_passages.TABLE)
 """Each brings the file from the version of its index to the next."""
 VERSION = len(_STEPS)
 
@@ -131,12 +131,12 @@ def bring_up(database: sqlite3.Connection) -> None:
 
     Rows that are written from here on get a digest, and so do those of an older version.
     """
-    is_old = version_of(database) < VERSION
-    for step in _STEPS[version_of(database) :]:
+    version = version_of(database)
+    for step in _STEPS[version:]:
         for statement in _statements(step):
             database.execute(statement)
     database.execute(f"PRAGMA user_version = {VERSION}")
-    if is_old:
+    if version < digests.FIRST_VERSION:
         digests.add(database)
     digests.keep(database)
 

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel
 
 from disputatio.errors import DisputatioError, InputError
-from disputatio.eval.reporting.answers import read_answers
+from disputatio.eval.reporting.answers import read_answer
 from disputatio.eval.reporting.compare import compare, sides
 from disputatio.eval.reporting.report import report
 from disputatio.eval.running.run_log import read_journal
@@ -19,7 +19,6 @@ from disputatio.server.faults import NotAllowed, NotFound, shown
 from disputatio.server.replies import json_response
 from disputatio.server.service import Service
 from disputatio.server.shapes import FAULTS, AnswerShape
-from disputatio.types import Passage
 
 _DEPTH = 3  # folders below the one that was named
 _MOST = 1_000
@@ -71,7 +70,7 @@ def router(service: Service) -> APIRouter:
     @routes.get(
         "/{name}/answers/{example}",
         operation_id="run_answer",
-        summary="What a strategy answered to a question of an evaluation; of passages the ids alone are kept",
+        summary="What a strategy answered to a question of an evaluation, with the passages that it read",
         response_model=AnswerShape,
     )
     async def answer(name: str, example: str, strategy: Annotated[str, Query(max_length=500)]) -> Response:
@@ -131,9 +130,7 @@ def _differences(service: Service, name: str, first: str, second: str, metric: s
 
 
 def _answer(service: Service, name: str, example: str, strategy: str) -> dict[str, Any]:
-    answers = read_answers(_folder(service, name), strategy)
-    if example not in answers:
+    answer = read_answer(_folder(service, name), strategy, example)
+    if answer is None:
         raise NotFound(f"{strategy!r} has no answer to {example!r} in this evaluation")
-    fields = dict(answers[example])
-    fields["passages"] = [Passage(text="", id=str(passage)).to_dict() for passage in fields["passages"]]
-    return fields
+    return answer
