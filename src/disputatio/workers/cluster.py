@@ -10,6 +10,7 @@ import secrets
 import socket
 import sys
 import tempfile
+import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,6 +21,7 @@ from disputatio.errors import ClusterFault, MissingDependency
 
 _RAISED = re.compile(r"^(?!ray\.)([A-Za-z_][\w.]*): (\S.*)$", re.MULTILINE)  # as a traceback ends
 _ANSWERING = 10.0  # seconds that a cluster may take to answer at all
+_BEGINNING = 180.0  # that a node started here may take
 _STORE = 256_000_000  # bytes of memory for rows under way, on a cluster started here
 
 
@@ -30,6 +32,9 @@ def cluster(address: str, workers: int | None) -> Iterator[int]:
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    # A node is given up where its own helpers, or a worker, are not up in time: on a busy machine they are late.
+    os.environ.setdefault("RAY_agent_register_timeout_ms", f"{_BEGINNING * 1000:.0f}")
+    os.environ.setdefault("RAY_worker_register_timeout_seconds", f"{_BEGINNING:.0f}")
     if address == "local" and "RAY_AUTH_TOKEN_PATH" not in os.environ:
         # A cluster's ports are open to all who reach this machine; they are kept out by a key, and
         # without this one Ray writes its own into the user's home.
@@ -64,9 +69,9 @@ def cluster(address: str, workers: int | None) -> Iterator[int]:
             ray._private.worker.print_to_stdstream = lambda *_, **__: None
             stack.callback(ray.shutdown)
             try:
-                with _muted():
+                with _muted(), _patience():
                     ray.init(**settings, **quiet)
-            except (RuntimeError, ValueError, OSError) as error:
+            except Exception as error:  # on a machine that is too busy Ray raises just that
                 raise ClusterFault(f"{address}: no Ray cluster could be had: {reason_of(error)}") from error
         yield count if workers or address == "local" else max(1, int(ray.cluster_resources().get("CPU", 1)))
 
@@ -81,6 +86,30 @@ def _knock(address: str) -> None:
     except (OSError, OverflowError, UnicodeError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise ClusterFault(f"{address}: no Ray cluster could be had: {reason.lower()}") from error
+
+
+@contextmanager
+def _patience() -> Iterator[None]:
+    """A while in which a node may take minutes to begin: Ray gives it 30 s, too few on a busy machine."""
+    from ray._private import services
+
+    asked = services.get_node
+
+    def get_node(*where: Any) -> Any:
+        until = time.monotonic() + _BEGINNING
+        while True:
+            try:
+                return asked(*where)
+            except RuntimeError:  # it is not there yet
+                if time.monotonic() > until:
+                    raise
+            time.sleep(0.5)
+
+    services.get_node = get_node
+    try:
+        yield
+    finally:
+        services.get_node = asked
 
 
 @contextmanager

@@ -96,6 +96,8 @@ class Pool:
 
         died = 0
         while died < TRIES:
+            if self.closed.is_set():  # Ray would start a cluster of its own for whoever asks it now
+                raise ClusterFault("the workers have been let go")
             with self._worker(suspect=died > 0) as hand:
                 times = hand.times
                 try:
