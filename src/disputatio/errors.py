@@ -10,6 +10,8 @@ DisputatioError
 ├── InputError             a file, a row or a value that the user gave is wrong (exit 2)
 │   └── IngestError        a document could not be read
 ├── StoreError             the index is damaged or cannot be read or written (exit 2)
+│   ├── BucketFault        a bucket cannot be reached, is full, or fails (exit 3)
+│   │   └── LeaseHeld      another writer has it, and until when (exit 3)
 │   ├── IndexBusy          another process is writing to it
 │   └── IndexVersion       it is of a version that this program does not read
 ├── ClusterFault           a cluster cannot be reached, or its workers cannot do their work (exit 3)
@@ -99,6 +101,16 @@ class IngestError(InputError):
 
 class StoreError(DisputatioError):
     """The index is damaged, or cannot be read or written."""
+
+
+class BucketFault(StoreError):
+    """A bucket cannot be reached, is full, or fails."""
+
+    exit_code = 3
+
+
+class LeaseHeld(BucketFault):
+    """Another writer has the lease of a bucket; the message says who, and until when."""
 
 
 class IndexBusy(StoreError):

@@ -32,7 +32,7 @@ def cluster(address: str, workers: int | None) -> Iterator[int]:
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-    # A node is given up where its own helpers, or a worker, are not up in time: on a busy machine they are late.
+    # A node whose helpers, or workers, are late is given up: on a busy machine they take their time.
     os.environ.setdefault("RAY_agent_register_timeout_ms", f"{_BEGINNING * 1000:.0f}")
     os.environ.setdefault("RAY_worker_register_timeout_seconds", f"{_BEGINNING:.0f}")
     if address == "local" and "RAY_AUTH_TOKEN_PATH" not in os.environ:
