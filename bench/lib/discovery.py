@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from disputatio.errors import InputError
-from disputatio.reliability.copy_detection import RIGHT, WRONG, standing, tied_by_votes
+from disputatio.reliability.copy_detection import tied_by_votes
+from disputatio.reliability.copy_evidence import RIGHT, WRONG, standing
 from disputatio.reliability.grouping import Dependence, alone, shared_votes
 from disputatio.reliability.posterior import posterior
 from disputatio.reliability.weighted_vote import CAP, NOBODY, UNKNOWN, FlatVotes, Votes, distinct, pinned

@@ -26,7 +26,7 @@ from bench import RESULTS
 from bench.lib.agreement import calibration_error
 from bench.lib.asking import Asked, against, over, put, say, table, told
 from bench.lib.files import beside, read_json, write_json, write_whole
-from bench.verdict.corpora import CORPORA, WIDE, Corpus
+from bench.verdict.corpora import CORPORA, RAMDOCS, WIDE, Corpus
 from disputatio.config import read_settings
 from disputatio.eval.metrics import exact_match, states
 from disputatio.kit import Kit
@@ -133,6 +133,9 @@ def report(out: Mapping[str, Any]) -> str:
     lines = [
         "# The verdict: right, attacked, open, by corpus",
         "",
+        "**Made with:** `expect` as each task declares it, and `auto`. Order of passages: shuffled by row, but for ramdocs-published. Tuned on: nothing "
+        "of these rows; odd rows of the same corpora, or none of them.",
+        "",
         "`python -m bench.verdict.figures --data DATA --journal FILE`",
         "",
         f"Model {out['model']}, engine {out['engine']}, encoder {out['encoder']}. Rows on which nothing was fitted or chosen; passages "
@@ -144,7 +147,7 @@ def report(out: Mapping[str, Any]) -> str:
 
 
 def _tables(name: str, columns: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
-    several = name == "ramdocs"
+    several = name.startswith(RAMDOCS)
     head = ["", "n", "failed", "no answer", *(["strict EM"] if several else ["right", "attacked", "open"])]
     rows = []
     for label, cells in columns.items():

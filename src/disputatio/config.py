@@ -49,7 +49,10 @@ class Settings(BaseSettings):
     min_confidence: float = Field(
         0.0, ge=0, le=1, description="abstain where an answer is less likely than this to be right"
     )
-    index: Path = Field(Path("disputatio.index"), description="folder of the index")
+    index: Path = Field(
+        Path("disputatio.index"),
+        description="folder of the index; several, divided by commas, are searched as one",
+    )
     embedder: str = Field(
         catalogue.DEFAULT_EMBEDDER, description="embedding model or its folder, openai:NAME, or none"
     )

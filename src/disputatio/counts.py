@@ -39,12 +39,20 @@ class Looked(Serialisable):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Unsearched(Serialisable):
+    """One of several indexes that a search had to leave out, and why, in one line."""
+
+    index: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
     """What became of the passages that a question's searches found.
 
     Of `found` passages the answer's agents `read` some, every reply on others `failed`, and the rest were
     `set_aside`: not put to an agent, or judged to be of no use. `faults` counts the replies of agents of any
-    role that could not be used.
+    role that could not be used. `unsearched` are those of several indexes that could not be searched.
     """
 
     found: int
@@ -52,3 +60,4 @@ class Reading:
     failed: int
     set_aside: int
     faults: int = 0
+    unsearched: tuple[Unsearched, ...] = ()

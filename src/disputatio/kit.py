@@ -192,6 +192,8 @@ class Kit:
         if self.retriever is None:
             raise MissingPart("there is nothing to search: give --index DIR or --passages FILE")
         hits = self.retriever.search(query, k=k, per_source=per_source, sources=sources, exclude=exclude)
+        for each in getattr(hits, "unsearched", ()):  # of several indexes
+            self.trace.note("unsearched", index=each.index, reason=each.reason)
         hits = _within(hits, per_source, sources, exclude)
         search = PastSearch(
             query=query,

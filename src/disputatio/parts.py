@@ -158,9 +158,9 @@ def embedder_for(
     is, or is to be, searched by keyword alone, or is not there and not to be made. Raises
     `StoreError` for what is no index, `ConfigError` for one of another embedder.
     """
-    from disputatio.store.record.tables import read_note
+    from disputatio.store.folders import noted
 
-    note = read_note(index)
+    note = noted(index)
     made_with = None if note is None else str(note.get("embedder", ""))
     name = named or settings.embedder
     if name == "none" or (named is None and made_with == "") or (note is None and not create):

@@ -20,6 +20,7 @@ from typing import Any, Literal
 
 from disputatio.attribution.audit import audit, reading_of, reckoned
 from disputatio.attribution.confidence import confidently
+from disputatio.counts import Unsearched
 from disputatio.errors import ConfigError, InputError, UnknownName
 from disputatio.kit import Kit
 from disputatio.trace import Trace
@@ -88,6 +89,9 @@ def ask(
     found = (hit.passage for search in basis.searches for hit in search.hits)
     faults = sum(event["event"] == "fault" for event in kit.trace.events[begun:])
     read = reading_of(answer, found, faults=faults)
+    unsearched = (event for event in kit.trace.events[begun:] if event["event"] == "unsearched")
+    left_out = {each["index"]: Unsearched(index=each["index"], reason=each["reason"]) for each in unsearched}
+    read = replace(read, unsearched=tuple(left_out.values()))
     kit.trace.note("answer", answers=list(answer.answers), abstained=answer.abstained, read=asdict(read))
     return reckoned(replace(answer, usage=kit.trace.usage(), basis=basis), read)
 

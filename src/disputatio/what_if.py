@@ -109,7 +109,9 @@ def without(
     return replace(
         decided,
         usage=Usage(),
-        read=reading_of(decided, hits),
+        read=replace(
+            reading_of(decided, hits), unsearched=() if answer.read is None else answer.read.unsearched
+        ),
         assumed=tuple(missed),
         basis=replace(basis, searches=searches, passages=unread),
     )

@@ -66,7 +66,14 @@ def test_json_is_one_object_of_the_documented_fields_and_nothing_else(capsys: Ca
         "weight", "moved", "details",
     ]  # fmt: skip
     assert list(answer["conflict"]["positions"][0]) == names
-    assert answer["read"] == {"found": 4, "read": 4, "failed": 0, "set_aside": 0, "faults": 0}
+    assert answer["read"] == {
+        "found": 4,
+        "read": 4,
+        "failed": 0,
+        "set_aside": 0,
+        "faults": 0,
+        "unsearched": [],
+    }
     counts = ["calls", "prompt_tokens", "cached_tokens", "completion_tokens", "seconds"]
     assert list(answer["usage"]) == counts
     assert all(
@@ -373,18 +380,18 @@ def test_a_replay_of_another_question_says_what_is_missing(
 def test_an_index_is_opened_once_and_with_the_embedder_it_was_made_with(
     workspace: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from disputatio.store.index import Index
+    from disputatio.store.folders import Folders
 
     _ingested(workspace, capsys, "--embedder", "none")
     opened: list[Path] = []
-    attach = Index._attach
+    view = Folders.view
 
-    def noted(self: Index) -> object:
-        if self._parts is None:
+    def noted(self: Folders) -> object:
+        if self._view is None:
             opened.append(self.path)
-        return attach(self)
+        return view(self)
 
-    monkeypatch.setattr(Index, "_attach", noted)
+    monkeypatch.setattr(Folders, "view", noted)
     done = ask(capsys, "--index", "docs.index", "--json")  # no embedder is here, and none is needed
     assert done.json["answers"] == ["1887"]
     assert opened == [Path("docs.index")]

@@ -46,7 +46,14 @@ def test_passages_that_could_not_be_read_are_told_and_never_agree(capsys: Captur
     trace = tmp_path / "trace.jsonl"
     answer = ask(capsys, tmp_path, PARTLY, "--json", "--trace", str(trace)).json
     assert answer["answers"] == ["Ann"]
-    assert answer["read"] == {"found": 3, "read": 1, "failed": 2, "set_aside": 0, "faults": 2}
+    assert answer["read"] == {
+        "found": 3,
+        "read": 1,
+        "failed": 2,
+        "set_aside": 0,
+        "faults": 2,
+        "unsearched": [],
+    }
     assert answer["conflict"]["kind"] == "unresolved"
     assert (answer["certificate"]["owners"], answer["certificate"]["unread"]) == (0, 2)
     assert json.loads(trace.read_text().splitlines()[-1])["read"] == answer["read"]

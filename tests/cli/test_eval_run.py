@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from disputatio.cli import eval_run as cli_eval
+from disputatio.cli.main import _is_of_the_disk
 from disputatio.config import Settings
-from disputatio.errors import InputError, UnknownName
+from disputatio.errors import InputError, StoreError, UnknownName
 from disputatio.eval.running.pace import Left
 from disputatio.eval.running.preparing import load_models
 from disputatio.eval.running.runner import Progress
@@ -310,16 +312,19 @@ def test_a_report_is_printed_for_people_or_as_json(
     assert isinstance(_call("report", tmp_path / "none").exception, InputError)
 
 
-def test_a_disk_that_cannot_be_written_exits_3(
-    settings: list[Settings], data: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("fault", [OSError(28, "No space left on device"), sqlite3.OperationalError("full")])
+def test_a_disk_that_cannot_be_written_is_a_fault_that_says_what_is_kept(
+    settings: list[Settings], data: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: Exception
 ) -> None:
     def full(*_: Any, **__: Any) -> None:
-        raise OSError(28, "No space left on device")
+        fault.sqlite_errorcode = sqlite3.SQLITE_FULL  # type: ignore[attr-defined] # as SQLite itself sets it
+        raise fault
 
     monkeypatch.setattr("disputatio.eval.evaluate.run", full)
-    result = _call("run", data, "--strategy", FIRST, "--out", tmp_path / "out")
-    assert result.exit_code == 3
-    assert "No space left on device" in result.stderr
+    error = _call("run", data, "--strategy", FIRST, "--out", tmp_path / "out").exception
+    assert isinstance(error, StoreError)
+    assert "running again goes on there" in str(error)
+    assert _is_of_the_disk(error)
 
 
 def test_the_line_of_progress_says_what_remains(capsys: pytest.CaptureFixture[str]) -> None:

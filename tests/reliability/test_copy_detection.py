@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from bench.lib.discovery import discover
 from disputatio.errors import InputError
-from disputatio.reliability.copy_detection import NEITHER, RIGHT, WRONG, copying, standing, tied_by_votes
+from disputatio.reliability.copy_detection import copying, tied_by_votes
+from disputatio.reliability.copy_evidence import NEITHER, RIGHT, WRONG, standing
 from disputatio.reliability.grouping import groups_of, united
 from disputatio.reliability.weighted_vote import majority
 

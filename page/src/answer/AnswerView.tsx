@@ -98,8 +98,11 @@ function firstQuote(answer: Answer): Opened | null {
 
 function readLine(answer: Answer): string {
   const sources = new Set(answer.passages.map((passage) => passage.source || passage.id));
-  const line = t.answer.read(answer.passages.length, sources.size);
-  return answer.read?.failed ? `${line}. ${t.answer.notRead(answer.read.failed)}.` : `${line}.`;
+  const lines = [t.answer.read(answer.passages.length, sources.size)];
+  if (answer.read?.failed) lines.push(t.answer.notRead(answer.read.failed));
+  const unsearched = answer.read?.unsearched ?? []; // answers that were kept before have none
+  if (unsearched.length) lines.push(t.answer.notSearched(unsearched.map((each) => each.index)));
+  return lines.map((line) => `${line}.`).join(" ");
 }
 
 function Folded({ title, open, children }: { title: string; open: boolean; children: ReactNode }) {

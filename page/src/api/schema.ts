@@ -510,6 +510,11 @@ export interface components {
              */
             expect?: ("auto" | "one" | "several") | null;
             /**
+             * Min Confidence
+             * @description abstain where the answer is less likely than this to be right
+             */
+            min_confidence?: number | null;
+            /**
              * Model
              * @description one that GET /api/ready lists
              */
@@ -606,6 +611,11 @@ export interface components {
              * @description how many answers are right
              */
             expect?: ("auto" | "one" | "several") | null;
+            /**
+             * Min Confidence
+             * @description abstain where the answer is less likely than this to be right
+             */
+            min_confidence?: number | null;
             /**
              * Model
              * @description the language model, one that GET /api/ready lists
@@ -1350,6 +1360,8 @@ export interface components {
             read: number;
             /** Set Aside */
             set_aside: number;
+            /** Unsearched */
+            unsearched: components["schemas"]["Unsearched"][];
         };
         /**
          * Ready
@@ -1670,6 +1682,16 @@ export interface components {
             event: "unkept";
             /** Message */
             message: string;
+        };
+        /**
+         * Unsearched
+         * @description One of several indexes that a search had to leave out, and why, in one line.
+         */
+        Unsearched: {
+            /** Index */
+            index: string;
+            /** Reason */
+            reason: string;
         };
         /**
          * Usage

@@ -128,6 +128,7 @@ export const en = {
     noCertificate: "not worked out for this strategy",
     read: (read: number, sources: number) => `${count(read, "passage")} of ${count(sources, "source")} read`,
     notRead: (failed: number) => `${count(failed, "passage")} could not be read`,
+    notSearched: (indexes: string[]) => `Not searched: ${indexes.join(", ")}`,
     nearest: "The nearest passages",
     text: "In words",
     doubts: { partly: "partly supported", unsupported: "not supported", contradicted: "contradicted by what it cites" },

@@ -62,9 +62,9 @@ def travelling(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of `ask` as a worker can take them: an index by its folder, passages as a list."""
     sent = dict(arguments)
     index = sent.get("index")
-    if isinstance(index, str | Path | Index):
-        sent["index"] = (index.path if isinstance(index, Index) else Path(index)).absolute()
-    elif index is not None:
+    if isinstance(index, Index):
+        sent["index"] = index.path.absolute()
+    elif index is not None and not isinstance(index, str | Path):
         raise ConfigError("workers open an index by its folder: another retriever cannot be sent to them")
     if sent.get("passages") is not None:
         sent["passages"] = list(sent["passages"])

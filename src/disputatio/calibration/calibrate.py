@@ -30,6 +30,7 @@ from disputatio.store.calibration_log import (
     open_log,
     read_outcomes,
 )
+from disputatio.store.folders import only_one
 from disputatio.trace import Trace
 from disputatio.types import Source
 from disputatio.values import states
@@ -137,14 +138,15 @@ def calibrate(
     state; an outcome counts half after `half_life` days; `estimator` is `paper`
     (RA-RAG's equations 3 and 4) or `ours`, the default. All three are kept for later calibrations. `day`
     (ISO) is the date of the outcomes. `anew` drops earlier outcomes. Raises `InputError` for another
-    estimator, `StoreError` if there is no index or it is not writable, `LLMError` for faults of a model;
-    outcomes until then are kept.
+    estimator or several indexes, `StoreError` if there is no index or it is not writable, `LLMError` for
+    faults of a model; outcomes until then are kept.
     """
     if estimator is not None:
         try:
             estimator = estimator_named(estimator)
         except ValueError as error:
             raise InputError(str(error)) from error
+    only_one(index.path)
     listener = listener or Listener()
     view = index.view()
     if view is None or not view.manifest.live:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -11,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from disputatio.calibration.copies import tied_texts
-from disputatio.reliability.grouping import united
+from disputatio.reliability.grouping import united_list
 from disputatio.reliability.posterior import posterior
 from disputatio.reliability.trust import Trust, joined, untangled
-from disputatio.reliability.weighted_vote import CAP, estimate
+from disputatio.reliability.weighted_vote import CAP, FlatVotes, estimate
 from disputatio.store.calibration_log import PAPER, UNKNOWN, Outcomes, QuestionOutcome
 from disputatio.types import Source
 
@@ -58,6 +59,7 @@ def estimates_as_published(
     all_names = [*names, *sorted(former)]
     rows = list(record.outcomes.values())
     found = estimate(votes_of(rows, all_names), options=max(2, min(len(all_names), CAP)), prior=PRIOR)
+    asked = _asked(rows)
     sources = {
         name: Source(
             name=name,
@@ -65,7 +67,7 @@ def estimates_as_published(
             reliability=round(float(found.reliability[at]), 6),
             low=round(float(found.low[at]), 6),
             high=round(float(found.high[at]), 6),
-            questions=sum(name in row.states for row in rows),
+            questions=asked[name],
             answered=round(float(found.answered[at]), 6),
             agreed=round(float(found.agreed[at]), 6),
             updated=day,
@@ -96,7 +98,7 @@ def estimates_by_owner(
         trusted = _by_others(votes, trusted, group, known, counts)
     group_names = {int(number): all_names[at] for at, number in reversed(list(enumerate(group)))}
     size = np.bincount(group)
-    asked_count = [sum(name in row.states for row in rows) for name in names]
+    asked = _asked(rows)
     sources = {
         name: Source(
             name=name,
@@ -104,7 +106,7 @@ def estimates_by_owner(
             reliability=round(float(trusted.reliability[at]), 6),
             low=round(float(trusted.low[at]), 6),
             high=round(float(trusted.high[at]), 6),
-            questions=asked_count[at],
+            questions=asked[name],
             answered=round(float(trusted.answered[at]), 6),
             agreed=round(float(trusted.agreed[at]), 6),
             group=group_names[int(group[at])] if size[group[at]] > 1 else "",
@@ -131,7 +133,7 @@ def estimates_by_owner(
 
 
 def _by_others(
-    votes: NDArray[np.int32],
+    votes: FlatVotes,
     trusted: Trust,
     group: NDArray[np.int64],
     known: NDArray[np.int32],
@@ -142,21 +144,24 @@ def _by_others(
     Owners tied with it are left out, and tied owners have one vote. If the others are divided evenly or
     nobody else answered, the question is not counted.
     """
-    by_owner, by_unit = united(votes, trusted.owner), united(votes, group)
+    by_owner, by_unit = united_list(votes, trusted.owner), united_list(votes, group)
     unit_of = group[np.unique(trusted.owner, return_index=True)[1]]
-    answered, agreed = np.zeros(by_owner.shape[1]), np.zeros(by_owner.shape[1])
-    rows = zip(by_owner, by_unit, known.tolist(), counts.tolist(), strict=True)
-    for owner_votes, unit_votes, truth, weight in rows:
-        tally = np.bincount(unit_votes[unit_votes >= 0], minlength=int(owner_votes.max(initial=0)) + 2)
-        for owner in np.flatnonzero(owner_votes >= 0).tolist():
-            others = tally.copy()
-            if unit_votes[unit_of[owner]] >= 0:
-                others[unit_votes[unit_of[owner]]] -= 1
-            first, second = np.sort(others)[[-1, -2]].tolist()
-            if truth != UNKNOWN or first > second:
-                right = truth if truth != UNKNOWN else int(others.argmax())
-                answered[owner] += weight
-                agreed[owner] += weight * (owner_votes[owner] == right)
+    slots, most = _three_strongest(by_unit)
+    key = by_unit.question * by_unit.sources + by_unit.source
+    at = np.searchsorted(key, by_owner.question * by_unit.sources + unit_of[by_owner.source])
+    own = by_unit.slot[at]  # an owner that answered has a unit that did
+    others = most[by_owner.question] - (slots[by_owner.question] == own[:, None])
+    lead = slots[by_owner.question, others.argmax(axis=1)]
+    ordered = np.sort(others, axis=1)
+    truth = known[by_owner.question]
+    is_known = truth != UNKNOWN
+    counted = is_known | (ordered[:, 2] > ordered[:, 1])
+    right = np.where(is_known, by_owner.number == truth, by_owner.slot == lead)
+    weight = counts[by_owner.question] * counted
+    answered, agreed = (
+        np.bincount(by_owner.source, each, minlength=by_owner.sources).astype(np.float64)
+        for each in (weight, weight * right)
+    )
     mean, low, high = posterior(agreed, answered, mean=PRIOR)
     of = trusted.owner
     return replace(
@@ -170,14 +175,36 @@ def _by_others(
     )
 
 
-def votes_of(rows: Sequence[QuestionOutcome], names: Sequence[str]) -> NDArray[np.int32]:
-    """The clusters of each question's answers, shape (questions, sources), -1 for no answer."""
-    votes = np.full((len(rows), len(names)), -1, dtype=np.int32)
+def _three_strongest(votes: FlatVotes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The three slots of most votes for each question, -1 for none, and their votes, 0 for none."""
+    voters = np.bincount(votes.slot, minlength=int(votes.start[-1]))
+    question = np.repeat(np.arange(votes.questions), np.diff(votes.start))
+    order = np.lexsort((np.arange(len(voters)), -voters, question))
+    rank = np.arange(len(order)) - votes.start[question[order]]
+    first = order[rank < 3]
+    slots = np.full((votes.questions, 3), -1, dtype=np.int64)
+    most = np.zeros((votes.questions, 3), dtype=np.int64)
+    slots[question[first], rank[rank < 3]] = first
+    most[question[first], rank[rank < 3]] = voters[first]
+    return slots, most
+
+
+def _asked(rows: Sequence[QuestionOutcome]) -> Counter[str]:
+    """How many questions each source was asked."""
+    return Counter(name for row in rows for name in row.states)
+
+
+def votes_of(rows: Sequence[QuestionOutcome], names: Sequence[str]) -> FlatVotes:
+    """The clusters of the answers to each question; the sources are `names`."""
     column = {name: number for number, name in enumerate(names)}
-    for row, outcome in enumerate(rows):
-        for name, cluster in outcome.clusters.items():
-            votes[row, column[name]] = cluster
-    return votes
+    given = [
+        (number, column[name], cluster)
+        for number, row in enumerate(rows)
+        for name, cluster in row.clusters.items()
+        if cluster >= 0
+    ]
+    question, source, cluster = np.array(given, dtype=np.int64).reshape(-1, 3).T
+    return FlatVotes.listed(question, source, cluster, questions=len(rows), sources=len(names))
 
 
 def importance(rows: Sequence[QuestionOutcome], day: str, half_life: float | None) -> NDArray[np.float64]:

@@ -15,7 +15,7 @@ from disputatio.cli.options import (
     Before,
     Columns,
     Expect,
-    IndexFolder,
+    Indexes,
     Journal,
     Json,
     Model,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 def ask(
     question: Annotated[str, typer.Argument(metavar="QUESTION", help="What you want to know.")],
-    index: IndexFolder = None,
+    index: Indexes = None,
     passages: Annotated[
         Path | None,
         typer.Option(
@@ -127,7 +127,7 @@ def ask(
     _check_question(question)
     bounds(after, before)
     columns = read_columns(mapping or [], text_column)
-    _check_searched(index, passages, columns, learn=learn)
+    _check_searched(settings, index, passages, columns, learn=learn)
     _check_trace(trace)
     with Waiting() as waiting:
         searched = _retriever(settings, index, passages, columns, waiting)
@@ -205,7 +205,7 @@ def _check_question(question: str) -> None:
 
 
 def _check_searched(
-    index: Path | None, passages: Path | None, columns: Mapping[str, str], *, learn: bool
+    settings: Settings, index: Path | None, passages: Path | None, columns: Mapping[str, str], *, learn: bool
 ) -> None:
     """Say what does not go together with an index, or with passages in hand."""
     if index is not None and passages is not None:
@@ -214,6 +214,10 @@ def _check_searched(
         raise InputError("--text-column and --map say how to read a file: give it as --passages FILE")
     if learn and passages is not None:
         raise InputError("--learn needs an index: passages in hand keep no estimates")
+    if learn:
+        from disputatio.store.folders import only_one
+
+        only_one(settings.index)
 
 
 def _check_trace(trace: Path | None) -> None:
@@ -244,15 +248,13 @@ def _retriever(
     waiting: Waiting,
 ) -> Retriever | None:
     """What to search: passages in hand, the index that was named, or the usual one if it is there."""
-    from disputatio.parts import embedder_for
-    from disputatio.store.index import Index
+    from disputatio.cli.opening import is_there, open_for_search
 
     if passages is not None:
         return _in_hand(passages, columns, waiting)
-    if index is None and not settings.index.exists():
+    if index is None and not is_there(settings):
         return None
-    part = embedder_for(settings, settings.index, say=waiting.say, progress=waiting.show_download)
-    return Index.open(settings.index, embedder=part, create=False)
+    return open_for_search(settings, waiting)
 
 
 def _limited(

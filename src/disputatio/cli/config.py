@@ -7,13 +7,13 @@ from typing import Annotated, Any
 
 import typer
 
-from disputatio.cli.options import IndexFolder, Journal, Json, Model, Replay, Roles, read_roles
+from disputatio.cli.options import Indexes, Journal, Json, Model, Replay, Roles, read_roles
 
 _SECRET = "OPENAI_API_KEY"
 
 
 def config(
-    index: IndexFolder = None,
+    index: Indexes = None,
     strategy: Annotated[str | None, typer.Option(metavar="NAME", help="How to answer.")] = None,
     model: Model = None,
     role: Roles = None,

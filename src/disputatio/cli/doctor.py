@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Literal
 
 import typer
 
-from disputatio.cli.options import IndexFolder, Json, Model, Roles, read_roles
+from disputatio.cli.opening import is_there
+from disputatio.cli.options import Indexes, Json, Model, Roles, read_roles
 
 if TYPE_CHECKING:
     from disputatio.config import Settings
@@ -39,7 +40,7 @@ class Check:
     detail: str
 
 
-def doctor(index: IndexFolder = None, model: Model = None, role: Roles = None, as_json: Json = False) -> None:
+def doctor(index: Indexes = None, model: Model = None, role: Roles = None, as_json: Json = False) -> None:
     """Check the engine, models, disk, endpoint and index.
 
     The exit code is 1 when something that is needed is broken. Nothing is fetched, and no model is called.
@@ -67,7 +68,7 @@ def checked(settings: Settings, *, index_named: bool = False) -> Iterator[Check]
     kinds = {name.partition(":")[0] for name in names}
     if settings.embedder != "none":
         kinds.add("openai" if settings.embedder.startswith("openai:") else "local")
-    has_index = settings.index.exists() or index_named
+    has_index = is_there(settings) or index_named
     needed = {kind for kind in ("local", "openai") if kind in kinds} | ({"store"} if has_index else set())
     yield _program()
     yield from (_extra(extra, needed=extra in needed) for extra in _EXTRAS)
@@ -259,12 +260,13 @@ def _index(folder: Path, *, named: bool) -> Check:
     """Whether there is an index, of a format that is read, and what it holds."""
     from disputatio.errors import DisputatioError
 
-    if not folder.exists():
-        detail = f"{folder}: there is no index here; make one with: disputatio ingest PATH"
-        return Check(name="index", state="broken" if named else "missing", detail=detail)
     try:
+        from disputatio.store.folders import divided
         from disputatio.store.index import Index
 
+        if not any(each.exists() for each in divided(folder)):
+            detail = f"{folder}: there is no index here; make one with: disputatio ingest PATH"
+            return Check(name="index", state="broken" if named else "missing", detail=detail)
         info = Index.open(folder, create=False).info()
     except DisputatioError as error:
         return Check(name="index", state="broken", detail=str(error))
@@ -274,7 +276,9 @@ def _index(folder: Path, *, named: bool) -> Check:
         f"{folder}: format {info.format}, {info.documents:,} documents, {info.passages:,} passages, "
         f"embedder {info.embedder or 'none'}"
     )
-    return Check(name="index", state="ok", detail=detail)
+    for each in info.unsearched:
+        detail += f"; not read: {each.index}: {each.reason}"
+    return Check(name="index", state="broken" if info.unsearched else "ok", detail=detail)
 
 
 def _size(path: Path) -> int:

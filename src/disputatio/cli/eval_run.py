@@ -8,7 +8,6 @@ only those).
 from __future__ import annotations
 
 import json
-import sqlite3
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -146,34 +145,30 @@ def run_command(
 
     table = read_prices(prices) if prices is not None or budget_money is not None else None
     budget = Budget(calls=budget_calls, tokens=budget_tokens, money=budget_money, prices=table)
-    try:
-        results = evaluate(
-            dataset,
-            strategy,
-            options=setting or [],
-            model=model,
-            role=read_roles(role),
-            index=index,
-            out=out,
-            limit=limit,
-            rows=rows,
-            seeds=_seeds(seeds, seed),
-            verify=verify,
-            judge=judge,
-            rubric=_rubric(rubric),
-            in_flight=in_flight if ray is not None else workers or in_flight,
-            ray=ray,
-            workers=None if ray is None else workers,
-            budget=budget,
-            journal=journal,
-            replay=replay,
-            estimator=_estimator(estimator),
-            progress=_Line() if sys.stderr.isatty() else None,
-            say=_say,
-        )
-    except (OSError, sqlite3.OperationalError) as error:
-        _say(f"{out}: {error}; what was recorded is kept, and running again goes on there")
-        raise typer.Exit(3) from error
+    results = evaluate(
+        dataset,
+        strategy,
+        options=setting or [],
+        model=model,
+        role=read_roles(role),
+        index=index,
+        out=out,
+        limit=limit,
+        rows=rows,
+        seeds=_seeds(seeds, seed),
+        verify=verify,
+        judge=judge,
+        rubric=_rubric(rubric),
+        in_flight=in_flight if ray is not None else workers or in_flight,
+        ray=ray,
+        workers=None if ray is None else workers,
+        budget=budget,
+        journal=journal,
+        replay=replay,
+        estimator=_estimator(estimator),
+        progress=_Line() if sys.stderr.isatty() else None,
+        say=_say,
+    )
     if as_json:
         for line in summaries(results.report):
             typer.echo(json.dumps(line))

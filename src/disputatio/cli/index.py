@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from disputatio.cli.messages import say
 from disputatio.cli.opening import index_folder, open_index
-from disputatio.cli.options import IndexFolder, Json
+from disputatio.cli.options import Indexes, IndexFolder, Json
 from disputatio.errors import InputError
+
+if TYPE_CHECKING:
+    from disputatio.store.index import Index
 
 app = typer.Typer(help="Show, check, compact, copy, export and change an index.", no_args_is_help=True)
 
 
 @app.command()
-def info(index: IndexFolder = None, as_json: Json = False) -> None:
+def info(index: Indexes = None, as_json: Json = False) -> None:
     """Show what the index holds, in figures."""
     from dataclasses import asdict
 
@@ -25,8 +29,11 @@ def info(index: IndexFolder = None, as_json: Json = False) -> None:
     if as_json:
         write_json(figures)
         return
+    unsearched = figures.pop("unsearched")
     width = max(map(len, figures))
     write("".join(f"{name:<{width}}  {_shown(value)}\n" for name, value in figures.items()))
+    for each in unsearched:
+        say(f"not counted: {each['index']}: {each['reason']}")
 
 
 @app.command()
@@ -35,7 +42,7 @@ def compact(index: IndexFolder = None) -> None:
     from disputatio.cli.screen import write
     from disputatio.rendering.wording import count
 
-    opened = open_index(index)
+    opened = open_one(index)
     opened.compact()
     figures = opened.info()
     segments = count(figures.segments, "segment")
@@ -106,7 +113,7 @@ def export(
 
     if what not in ("passages", "documents"):
         raise InputError(f"--what {what}: choose passages or documents")
-    rows = export_index(open_index(index), file, documents=what == "documents")
+    rows = export_index(open_one(index), file, documents=what == "documents")
     write(f"{_shown(file)}: {count(rows, what.removesuffix('s'))}\n")
 
 
@@ -133,7 +140,7 @@ def delete(
     if not (source or path or document):
         raise InputError("say what to delete: --source NAME, --path FILE or --document ID")
     files = [str(file) for file in path or ()]
-    deleted = open_index(index).delete(sources=source or (), paths=files, documents=document or ())
+    deleted = open_one(index).delete(sources=source or (), paths=files, documents=document or ())
     write(f"{count(deleted, 'document')} deleted\n")
     raise typer.Exit(0 if deleted else 1)
 
@@ -151,7 +158,7 @@ def reembed(
     from disputatio.parts import open_embedder
     from disputatio.rendering.wording import count
 
-    opened = open_index(index)
+    opened = open_one(index)
     with Meter("embedding") as meter:
         part = open_embedder(embedder, pull=True)
         opened.reembed(part, progress=lambda done, total: meter.update(done, total, "embedding"))
@@ -169,6 +176,11 @@ def migrate(index: IndexFolder = None) -> None:
     folder = index_folder(index)
     steps = migrate_index(folder)
     write(f"{_shown(folder)}: {'; '.join(steps) or 'has the present format already'}\n")
+
+
+def open_one(index: Path | None) -> Index:
+    """The one index that is worked on; raises as `open_index` does, and `InputError` for several."""
+    return open_index(index_folder(index))
 
 
 def _shown(value: object) -> str:

@@ -72,10 +72,12 @@ def ingest(
     from disputatio.cli.screen import Waiting, show_summary
     from disputatio.config import read_settings
     from disputatio.parts import embedder_for
+    from disputatio.store.folders import only_one
     from disputatio.store.index import Index
     from disputatio.store.ingesting.options import ReadOptions, check_options, read_columns
 
     settings = read_settings(index=index, journal="none", replay=False)
+    only_one(settings.index)
     options = ReadOptions(
         source_by=source_by,
         columns=read_columns(mapping or [], text_column),

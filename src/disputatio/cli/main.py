@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import os
+import sqlite3
 import sys
 from typing import Annotated
 
@@ -50,6 +51,7 @@ app.add_typer(index_app, name="index")
 app.add_typer(eval_app, name="eval")
 app.add_typer(model_app, name="model")
 
+_DATABASE_DISK = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR}
 _DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS}
 
 
@@ -97,6 +99,8 @@ def _is_of_the_disk(error: BaseException | None) -> bool:
     while error is not None:
         message = str(error).casefold()
         if isinstance(error, OSError) and error.errno in _DISK:
+            return True
+        if isinstance(error, sqlite3.OperationalError) and error.sqlite_errorcode & 0xFF in _DATABASE_DISK:
             return True
         if "no space left" in message or "disk is full" in message or "file too large" in message:
             return True

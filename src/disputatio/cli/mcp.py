@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 
-from disputatio.cli.options import IndexFolder, Journal, Model, Roles, read_roles
+from disputatio.cli.options import Indexes, Journal, Model, Roles, read_roles
 from disputatio.errors import MissingDependency
 
 
 def mcp(
-    index: IndexFolder = None,
+    index: Indexes = None,
     strategy: Annotated[
         str | None,
         typer.Option(

@@ -13,21 +13,30 @@ if TYPE_CHECKING:
 
 
 def index_folder(index: Path | None) -> Path:
-    """The folder of the index that `--index` names, or of the usual one."""
+    """The folder of the index that `--index` names, or of the usual one; raises `InputError` for several."""
     from disputatio.config import read_settings
+    from disputatio.store.folders import only_one
 
-    return read_settings(index=index).index
+    return only_one(read_settings(index=index).index)
 
 
 def open_index(index: Path | None) -> Index:
-    """The index, for reading without a search; raises `StoreError` where there is none."""
+    """The index, or several, for reading without a search; raises `StoreError` where there is none."""
+    from disputatio.config import read_settings
     from disputatio.store.index import Index
 
-    return Index.open(index_folder(index), create=False)
+    return Index.open(read_settings(index=index).index, create=False)
+
+
+def is_there(settings: Settings) -> bool:
+    """Whether an index of the settings is there, or something else in its place."""
+    from disputatio.store.folders import divided
+
+    return any(folder.exists() for folder in divided(settings.index))
 
 
 def open_for_search(settings: Settings, waiting: Waiting) -> Index:
-    """The index of the settings with the embedder that it was made with.
+    """The index of the settings, or several as one, with the embedder that it was made with.
 
     Raises `StoreError` where there is none, `ConfigError` where the embedder cannot be had.
     """
@@ -35,6 +44,6 @@ def open_for_search(settings: Settings, waiting: Waiting) -> Index:
     from disputatio.store.index import Index
 
     embedder: Embedder | None = None
-    if settings.index.exists():
+    if is_there(settings):
         embedder = embedder_for(settings, settings.index, say=waiting.say, progress=waiting.show_download)
     return Index.open(settings.index, embedder=embedder, create=False)

@@ -29,6 +29,14 @@ IndexFolder = Annotated[
     Path | None,
     typer.Option("--index", metavar="DIR", help="Folder of the index.  [default: disputatio.index]"),
 ]
+Indexes = Annotated[
+    Path | None,
+    typer.Option(
+        "--index",
+        metavar="DIR[,DIR]...",
+        help="Folder of the index; several are searched as one.  [default: disputatio.index]",
+    ),
+]
 Model = Annotated[
     str | None,
     typer.Option(

@@ -200,6 +200,7 @@ class Waiting:
         self._status = self._console.status("preparing") if sys.stderr.isatty() else None
         self._calls = 0
         self._played: set[str] = set()
+        self._left_out: set[str] = set()
 
     def __enter__(self) -> Waiting:
         if self._status:
@@ -237,6 +238,9 @@ class Waiting:
             self.say(f"the citations are not judged: {event['reason']}")
         if event["event"] == "unestimated":
             self.say(_unestimated(event["sources"], event["prior"], event["reason"]))
+        if event["event"] == "unsearched" and event["index"] not in self._left_out:
+            self._left_out.add(event["index"])
+            self.say(f"not searched: {event['index']}: {event['reason']}")
         if event["event"] == "stale":
             names = ", ".join(event["sources"])
             self.say(

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from disputatio.cli.options import After, Before, IndexFolder, Json, Sources, read_pairs
+from disputatio.cli.messages import say
+from disputatio.cli.options import After, Before, Indexes, Json, Sources, read_pairs
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -19,7 +20,7 @@ _EXCERPT = 280  # characters of a passage that are shown
 
 def search(
     query: Annotated[str, typer.Argument(metavar="QUERY", help="Words or a question.")],
-    index: IndexFolder = None,
+    index: Indexes = None,
     k: Annotated[int, typer.Option("-k", metavar="N", help="How many passages.")] = 8,
     per_source: Annotated[
         int | None,
@@ -49,7 +50,7 @@ def search(
 ) -> None:
     """Find passages by keyword and meaning, without a model.
 
-    The best come first, or the best of each source.
+    The best come first, or the best of each source. Of several indexes, one that cannot be read is left out.
     """
     from disputatio.cli.opening import open_for_search
     from disputatio.cli.screen import Waiting, printing, write_json
@@ -70,14 +71,23 @@ def search(
         where=read_pairs("--where", where or [], "FIELD=VALUE") or None,
         min_reliability=min_reliability,
     )
+    unsearched = left_out(hits)
     if as_json:
-        write_json([hit_fields(hit) for hit in hits])
+        rows = [hit_fields(hit) for hit in hits]
+        write_json(rows if len(opened.paths) == 1 else {"hits": rows, "unsearched": unsearched})
         return
+    for each in unsearched:
+        say(f"not searched: {each['index']}: {each['reason']}")
     with printing() as out:
         for rank, hit in enumerate(hits, start=1):
             _show_hit(out, rank, hit, query, verbose=verbose)
         if not hits:
             out.print("nothing was found")
+
+
+def left_out(hits: list[Hit]) -> list[dict[str, Any]]:
+    """Those of several indexes that a search could not read."""
+    return [each.to_dict() for each in getattr(hits, "unsearched", ())]
 
 
 def hit_fields(hit: Hit) -> dict[str, Any]:

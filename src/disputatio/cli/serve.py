@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from disputatio.cli.messages import say
-from disputatio.cli.options import IndexFolder, Journal, Model, Roles, read_roles
+from disputatio.cli.options import Indexes, Journal, Model, Roles, read_roles
 from disputatio.errors import InputError, MissingDependency
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _VARIABLE = "DISPUTATIO_TOKEN"
 
 
 def serve(
-    index: IndexFolder = None,
+    index: Indexes = None,
     host: Annotated[
         str, typer.Option(metavar="ADDRESS", help="Address to listen at; beyond loopback it takes a token.")
     ] = "127.0.0.1",
@@ -94,6 +94,7 @@ def serve(
     from disputatio.server.connections import listening, port_of, server_of
     from disputatio.server.options import Limits
     from disputatio.server.service import Service
+    from disputatio.store.folders import only_one
 
     if not 0 <= port <= 65_535:
         raise InputError(f"--port {port}: choose from 0 to 65535")
@@ -107,6 +108,8 @@ def serve(
     settings = read_settings(
         index=index, strategy=strategy, model=model, role=read_roles(role), journal=journal
     )
+    if allow_writing:
+        only_one(settings.index)
     limits = Limits(
         in_flight=in_flight,
         waiting=waiting,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from disputatio.cli.messages import say
-from disputatio.cli.options import IndexFolder, Journal, Json, Model, Replay, Roles, read_roles
+from disputatio.cli.options import Indexes, IndexFolder, Journal, Json, Model, Replay, Roles, read_roles
 from disputatio.errors import InputError
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _SECONDS = 3.0  # what a call is assumed to take where none has been timed
 _NAMED = 5  # sources that a message names
+_SHOWN = 20  # sources of a table that are shown
 
 
 def calibrate(
@@ -47,6 +48,18 @@ def calibrate(
         ),
     ] = None,
     anew: Annotated[bool, typer.Option("--anew", help="Discard earlier results.")] = False,
+    answers: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="A table of question, source, answer and perhaps truth (.parquet, .csv, .jsonl): "
+            "estimate from it, ask nothing.",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="With --answers: write a row for each source (.parquet, .csv)."),
+    ] = None,
     model: Model = None,
     role: Roles = None,
     journal: Journal = None,
@@ -57,8 +70,13 @@ def calibrate(
 
     Questions of fact are drawn from the passages of the sources, every source answers them, and the answers
     are compared. It prints the expected calls first. A run that was stopped continues where it was. The
-    exit code is 1 when no question could be cross-checked.
+    exit code is 1 when no question could be cross-checked. With `--answers` the answers are those of a table,
+    of any size, and the estimates are stored in the index if one is named.
     """
+    if answers is not None:
+        raise typer.Exit(_from_table(answers, out, index, estimator, as_json=as_json))
+    if out is not None:
+        raise InputError("--out goes with --answers")
     from disputatio.calibration import inputs
     from disputatio.calibration.calibrate import Listener
     from disputatio.calibration.calibrate import calibrate as calibrate_index
@@ -66,6 +84,7 @@ def calibrate(
     from disputatio.cli.screen import Meter, Waiting
     from disputatio.config import read_settings
     from disputatio.parts import build_kit
+    from disputatio.store.folders import only_one
 
     settings = read_settings(
         model=model,
@@ -74,6 +93,7 @@ def calibrate(
         journal=journal,
         replay=replay or None,
     )
+    only_one(settings.index)
     count, own_questions = _questions(questions)
     verified = inputs.read_anchors(anchors) if anchors else []
     owner_of = inputs.read_owners(owners) if owners else {}
@@ -106,8 +126,60 @@ def calibrate(
     raise typer.Exit(0 if report.cross_checked else 1)
 
 
+def _from_table(answers: Path, out: Path | None, index: Any, estimator: str | None, *, as_json: bool) -> int:
+    """Estimate from a table of answers; the exit code."""
+    import time
+
+    from disputatio.calibration import answer_tables
+    from disputatio.cli.opening import open_index
+    from disputatio.cli.screen import write_json
+    from disputatio.reliability.answers import Answers
+    from disputatio.store.calibration_log import estimator_named
+
+    try:
+        method = estimator_named(estimator or "ours")
+    except ValueError as error:
+        raise InputError(str(error)) from error
+    if out is not None:
+        answer_tables.check_out(out)
+    opened = open_index(index) if index is not None else None
+    begun = time.perf_counter()
+    collected = Answers()
+    answer_tables.read_answers(answers, collected)
+    figures = collected.figures(method)
+    questions = len(collected.questions)
+    if out is not None:
+        answer_tables.write_figures(figures, out)
+    best = sorted(range(len(figures.names)), key=lambda at: (-figures.reliability[at], figures.names[at]))
+    if opened is not None:
+        held = {each.name for each in opened.sources()}
+        found = answer_tables.sources_of(figures, questions, _today())
+        opened.set_estimates({name: source for name, source in found.items() if name in held})
+    told = {
+        "answers": len(collected),
+        "questions": questions,
+        "sources": len(figures.names),
+        "cross_checked": int(figures.checked.sum()),
+        "tied": int((figures.group != range(len(figures.names))).sum()),
+        "rounds": figures.rounds,
+        "converged": figures.converged,
+        "seconds": round(time.perf_counter() - begun, 2),
+        "out": None if out is None else str(out),
+    }
+    if as_json:
+        write_json(told)
+    else:
+        shown = answer_tables.sources_of(figures, questions, _today())
+        chosen = [figures.names[at] for at in best if figures.names[at] in shown][:_SHOWN]
+        _show_sources({name: shown[name] for name in chosen})
+        more = len(figures.names) - len(chosen)
+        if more > 0:
+            say(f"{more} more sources{'' if out else ': write them with --out FILE'}")
+    return 0 if told["cross_checked"] else 1
+
+
 def sources(
-    index: IndexFolder = None,
+    index: Indexes = None,
     remove: Annotated[
         list[str] | None,
         typer.Option(
@@ -119,10 +191,13 @@ def sources(
     """List the sources, and how reliable each was estimated to be."""
     from disputatio.cli.opening import open_index
     from disputatio.cli.screen import write_json
+    from disputatio.store.folders import only_one
 
     opened = open_index(index)
     if remove:
         from disputatio.calibration.learn import remove as remove_sources
+
+        only_one(opened.path)
 
         remove_sources(opened, remove, day=_today())
     estimates = opened.estimates()
@@ -137,8 +212,10 @@ def sources(
     else:
         _show_sources(estimates)
     stale = sorted(name for name, source in estimates.items() if source.stale)
+    for each in opened.info().unsearched:
+        say(f"not read: {each.index}: {each.reason}")
     if not estimated:
-        say(f"nothing is estimated yet; estimate with: disputatio calibrate --index {opened.path}")
+        say(f"nothing is estimated yet; estimate with: disputatio calibrate --index {opened.paths[0]}")
     elif stale:
         say(
             f"changed since they were estimated: {_names(stale, _NAMED)}; estimate with: disputatio calibrate"

@@ -34,6 +34,7 @@ from disputatio.eval.running.preparing import (
 )
 from disputatio.eval.running.ray_run import JUDGES, Recipe, questions_sent, sent_later
 from disputatio.eval.running.run_log import Entry
+from disputatio.eval.running.run_log_file import disk_faults_told
 from disputatio.eval.running.runner import Progress, run
 from disputatio.pipeline import DEFAULT_STRATEGY
 from disputatio.protocols import MinimalLLM, Retriever
@@ -96,7 +97,8 @@ def evaluate(
     `progress` and `on_record` are called after every record, `say` with messages for the user. A model's or
     the network's fault is counted in the results, and raises nothing; nor does an interrupt (Ctrl-C) or a
     spent budget: `Results.outcome` says why the run stopped. Raises `UnknownName`, `ConfigError` or
-    `InputError` for what the caller can mend, `ClusterFault` for a cluster that cannot do the work.
+    `InputError` for what the caller can mend, `StoreError` where the disk is full or fails, with what was
+    recorded kept, `ClusterFault` for a cluster that cannot do the work.
     """
     every_seed = [seeds] if isinstance(seeds, int) else list(seeds)
     if not every_seed or len(set(every_seed)) < len(every_seed):
@@ -132,7 +134,7 @@ def evaluate(
         index="" if retriever is None else described(retriever),
     )
     folder = tempfile.TemporaryDirectory(prefix="disputatio-eval-") if out is None else nullcontext(out)
-    with folder as folder_path:
+    with folder as folder_path, disk_faults_told(Path(folder_path)):
         known = Estimates(by_settings={}, about={})
         if index is None:
             known = estimated(

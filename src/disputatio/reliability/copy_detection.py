@@ -3,8 +3,9 @@
 Dong, Berti-Equille and Srivastava, Integrating Conflicting Data: The Role of Source Dependence (VLDB
 2009). Sources that agree on the truth may be independent: there is one truth, and both know it. Sources
 that share false values probably copy, because there are many ways to be wrong. Votes are the integer array
-(questions, sources) of `weighted_vote`. Ties by near-duplicate text are in `grouping`. `copying` says how
-this differs from the paper.
+(questions, sources) of `weighted_vote`, or a list of votes. Ties by near-duplicate text are in `grouping`.
+`copying` says how this differs from the paper. Up to `EXACT` sources all pairs are compared; of more, those
+that `copy_candidates` finds, by the same formulas.
 """
 
 from __future__ import annotations
@@ -14,49 +15,36 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from disputatio.errors import InputError
+from disputatio.reliability.copy_candidates import copying_pairs
+from disputatio.reliability.copy_evidence import (
+    RIGHT,
+    WRONG,
+    Relation,
+    SharedValues,
+    accuracies,
+    prior_of,
+    probability_of,
+    shared_evidence,
+    standings,
+    unshared_evidence,
+)
 from disputatio.reliability.grouping import Dependence, alone, groups_of
 from disputatio.reliability.weighted_vote import CAP, FlatVotes, Votes, distinct
 
 Floats: TypeAlias = NDArray[np.float64]
-Relation: TypeAlias = NDArray[np.int64]  # (n, 3): question, a cluster, and a cluster that it entails
 COPIED = 0.8  # c: the share of its values that a copier copies (the paper's default)
 SURE = 0.95  # posterior probability from which two sources are tied
 LEAST = 2  # the fewest false values that tied sources share
 ODDS = np.log(19.0)  # the log-odds from which an original is distinguished from its copies
-WRONG, RIGHT, NEITHER = 0, 1, 2
-_LEVELS = 24  # how many classes of popularity group the false values
+EXACT = 2_000  # up to this many sources, all pairs are compared
+_CELLS = 200_000_000  # and up to this many sources times questions
+_MEMBERS = 1_000  # the origin of a larger group is not looked for
 _CROWD = 64  # a value shared by more sources than this is counted by a product of matrices
 _BLOCK = 2048
 
 
-def standing(votes: ArrayLike, winners: ArrayLike, entails: Relation | None = None) -> NDArray[np.int8]:
-    """Whether each vote is `RIGHT`, `WRONG` or `NEITHER`, in the votes' shape; -1 where there is no vote.
-
-    The winner is right. A cluster that the winner entails ("Minnesota" if "Minneapolis" won) says less but
-    nothing false, so it is neither; so is any vote on a question without a winner (below 0).
-    """
-    array = np.asarray(votes)
-    won = np.asarray(winners)
-    if array.ndim != 2 or won.shape != array.shape[:1]:
-        raise InputError("winners must be one a question")
-    result = np.where(array == won[:, None], RIGHT, WRONG).astype(np.int8)
-    result[won < 0] = NEITHER
-    if entails is not None and len(entails):
-        question, general = (column[won[entails[:, 0]] == entails[:, 1]] for column in entails[:, [0, 2]].T)
-        width = int(array.max()) + 1
-        on_path = np.zeros((len(array), max(width, 1)), dtype=np.bool_)
-        on_path[question, general] = True
-        rows = np.unique(question)
-        chosen = array[rows]
-        is_on_path = (chosen >= 0) & np.take_along_axis(on_path[rows], np.maximum(chosen, 0), axis=1)
-        result[rows] = np.where(is_on_path, NEITHER, result[rows])
-    result[array < 0] = -1
-    return result
-
-
 def copying(
-    votes: Votes,
+    votes: Votes | FlatVotes,
     winners: ArrayLike,
     reliability: ArrayLike,
     *,
@@ -82,57 +70,31 @@ def copying(
     source copies about one other. Raises `InputError`.
     """
     flat = FlatVotes.of(votes)
-    size = flat.sources
-    right = np.clip(np.asarray(reliability, dtype=np.float64), 0.01, 0.99)
-    if right.shape != (size,):
-        raise InputError(f"reliability must be {size} numbers, one a source")
-    start = min(0.05, 1 / max(size, 1)) if prior is None else prior
-    if not (0 < start < 1 and 0 < copied < 1):
-        raise InputError("prior and copied must lie between 0 and 1")
-    stand = standing(votes, winners, entails)
-    standings = stand[flat.question, flat.source]
-    wrong = standings == WRONG
-    total = int(flat.start[-1])
-    voters = np.bincount(flat.slot[wrong], minlength=total)
-    of_question = np.bincount(flat.question[wrong], minlength=flat.questions)
-    false_values = (distinct(votes, CAP) if options is None else options) - 1
-    slots = np.flatnonzero(voters > 1)
-    slot_question = np.searchsorted(flat.start, slots, side="right") - 1
-    chance = (voters[slots] - 1) / (of_question[slot_question] - 2 + false_values)
-    level = np.minimum((chance * _LEVELS).astype(np.int64), _LEVELS - 1)
-
+    right = accuracies(reliability, flat.sources)
+    start = prior_of(flat.sources, prior, copied)
+    stands = standings(flat, winners, entails)
+    false_values = (distinct(flat, CAP) if options is None else options) - 1
+    values = SharedValues.of(flat, stands, false_values)
+    stand = _dense(flat, stands)
     both_answered = _together((stand == RIGHT) | (stand == WRONG))
     both_right = _together(stand == RIGHT)
-    errors = 1 - right
     first, other = right[:, None], right[None, :]
-    mean, both = (first + other) / 2, errors[:, None] * errors[None, :]
-    apart, tied = 1 - first * other, 1 - copied * mean - (1 - copied) * first * other
-    evidence = np.zeros((size, size))
-    shared = np.zeros((size, size))
-    usual = 0.0
-    for number in np.unique(level):
-        level_slots = slots[level == number]
-        counts = _pairs_of_slots(flat, wrong, level_slots)
-        p = float(chance[level == number].mean())
-        usual += p * float(counts.sum())
-        same0 = both * p / apart
-        same1 = (copied * (1 - mean) + (1 - copied) * both * p) / tied
-        evidence += counts * np.log(same1 / same0)
+    evidence = np.zeros((flat.sources, flat.sources))
+    shared = np.zeros((flat.sources, flat.sources))
+    for number in np.unique(values.level):
+        counts = _pairs_of_slots(flat, values.wrong, values.slots[values.level == number])
+        evidence += counts * shared_evidence(first, other, float(values.chances[number]), copied)
         shared += counts
-    usual = usual / float(shared.sum()) if shared.any() else 1 / max(false_values, 1)
-    same0 = both * usual / apart
-    same1 = (copied * (1 - mean) + (1 - copied) * both * usual) / tied
     differ = np.maximum(both_answered - both_right - shared, 0)
-    evidence += differ * np.log((1 - same1) / np.maximum(1 - same0, 1e-12))
-    odds = np.clip(evidence + np.log(start / (1 - start)), -500, 500)
-    probability = 1 / (1 + np.exp(-odds))
+    evidence += differ * unshared_evidence(first, other, values.usual, copied)
+    probability = probability_of(evidence, start)
     np.fill_diagonal(probability, 0)
     np.fill_diagonal(shared, 0)
     return probability, shared.astype(np.int64)
 
 
 def tied_by_votes(
-    votes: Votes,
+    votes: Votes | FlatVotes,
     winners: ArrayLike,
     reliability: ArrayLike,
     *,
@@ -142,23 +104,44 @@ def tied_by_votes(
     sure: float = SURE,
     least: int = LEAST,
     entails: Relation | None = None,
+    exact: bool | None = None,
 ) -> Dependence:
     """Tie sources that copy with a probability of at least `sure` and share at least `least` false values.
 
-    The winners and reliabilities are given; `untangled` estimates them and the ties in turn.
+    The winners and reliabilities are given; `untangled` estimates them and the ties in turn. `exact` compares
+    all pairs of sources; None does so where there are few. Raises `InputError`.
     """
-    probability, shared = copying(
-        votes, winners, reliability, options=options, prior=prior, copied=copied, entails=entails
-    )
-    first, second = np.nonzero(np.triu((probability >= sure) & (shared >= least)))
-    pairs = np.stack([first, second], axis=1).astype(np.int64)
-    group = groups_of(len(probability), pairs)
-    return Dependence(
-        group=group,
-        origin=_origins(group, standing(votes, winners, entails)),
-        pairs=pairs,
-        probability=probability[first, second],
-    )
+    flat = FlatVotes.of(votes)
+    if exact is None:
+        exact = flat.sources <= EXACT and flat.sources * flat.questions <= _CELLS
+    if exact:
+        chances, shared = copying(
+            flat, winners, reliability, options=options, prior=prior, copied=copied, entails=entails
+        )
+        first, second = np.nonzero(np.triu((chances >= sure) & (shared >= least)))
+        pairs = np.stack([first, second], axis=1).astype(np.int64)
+        probability = chances[first, second]
+        stands = standings(flat, winners, entails)
+    else:
+        stands = standings(flat, winners, entails)
+        pairs, probability = copying_pairs(
+            flat,
+            stands,
+            accuracies(reliability, flat.sources),
+            false_values=(distinct(flat, CAP) if options is None else options) - 1,
+            prior=prior_of(flat.sources, prior, copied),
+            copied=copied,
+            sure=sure,
+            least=least,
+        )
+    group = groups_of(flat.sources, pairs)
+    return Dependence(group=group, origin=_origins(flat, group, stands), pairs=pairs, probability=probability)
+
+
+def _dense(flat: FlatVotes, stands: NDArray[np.int8]) -> NDArray[np.int8]:
+    result = np.full((flat.questions, flat.sources), -1, dtype=np.int8)
+    result[flat.question, flat.source] = stands
+    return result
 
 
 def _together(marked: NDArray[np.bool_]) -> Floats:
@@ -205,25 +188,41 @@ def _pairs_of_slots(flat: FlatVotes, wrong: NDArray[np.bool_], slots: NDArray[np
     return np.asarray(matrix, dtype=np.float64)
 
 
-def _origins(group: NDArray[np.int32], stand: NDArray[np.int8]) -> NDArray[np.int32]:
+def _origins(flat: FlatVotes, group: NDArray[np.int32], stands: NDArray[np.int8]) -> NDArray[np.int32]:
     """The source that each group copies: its accuracy is the same whether or not its copier answers.
 
     Dong et al. 2009, intuition 2: a copier's accuracy differs between copied and other values. For a member
     and another, compare the member's record where the other answered with its record where the other did not:
     their difference is the log of the ratio of two Beta-binomial likelihoods, given the latter record and
-    given none. The origin is the member whose records differ least against every other, by log 19 or more.
+    given none. The origin is the member whose records differ least against every other, by log 19 or more. It
+    is left unknown in a group of more than `_MEMBERS`.
     """
     origin = alone(group)
-    answered = int((stand >= 0).sum(axis=0).max(initial=0))
+    size = np.bincount(group, minlength=1)
+    chosen = np.flatnonzero((size[group] > 1) & (size[group] <= _MEMBERS))  # sources
+    if not chosen.size:
+        return origin
+    answered = int(np.bincount(flat.source, minlength=flat.sources)[chosen].max(initial=0))
     log_factorial = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, answered + 3)))])
 
     def log_beta(right: Floats, wrong: Floats) -> Floats:  # of Beta(right + 1, wrong + 1)
         hits, misses = right.astype(np.int64), wrong.astype(np.int64)
         return np.asarray(log_factorial[hits] + log_factorial[misses] - log_factorial[hits + misses + 1])
 
-    for number in np.flatnonzero(np.bincount(group, minlength=1) > 1):
-        members = np.flatnonzero(group == number)
-        inside = stand[:, members]
+    tied = np.zeros(flat.sources, dtype=np.bool_)
+    tied[chosen] = True
+    mine = np.flatnonzero(tied[flat.source])
+    mine = mine[np.argsort(group[flat.source[mine]], kind="stable")]
+    of = group[flat.source[mine]]
+    begins = np.flatnonzero(np.diff(of, prepend=-1))
+    for begin, end in zip(begins, np.append(begins[1:], len(of)), strict=True):
+        rows = mine[begin:end]
+        questions, row = np.unique(flat.question[rows], return_inverse=True)
+        members, column = np.unique(flat.source[rows], return_inverse=True)
+        if len(members) < size[of[begin]]:
+            continue  # a member has no votes
+        inside = np.full((len(questions), len(members)), -1, dtype=np.int8)
+        inside[row, column] = stands[rows]
         answering = (inside >= 0).astype(np.float32)
         right, wrong = ((inside == kind).astype(np.float32) for kind in (RIGHT, WRONG))
         # Of each member (row), on the questions that each other member (column) answered.

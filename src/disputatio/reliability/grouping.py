@@ -87,20 +87,36 @@ def united(votes: ArrayLike, group: ArrayLike) -> NDArray[np.int32]:
     >>> united([[0, 1, 1], [0, -1, -1]], [0, 1, 1]).tolist()
     [[0, 1], [0, -1]]
     """
-    flat = FlatVotes.of(votes)
-    numbers = np.asarray(group, dtype=np.int64)
+    flat = united_list(FlatVotes.of(votes), group)
+    result = np.full((flat.questions, flat.sources), -1, dtype=np.int32)
+    result[flat.question, flat.source] = flat.number
+    return result
+
+
+def united_list(votes: FlatVotes, group: ArrayLike) -> FlatVotes:
+    """The same as `united`, from a list of votes to a list of votes; raises `InputError`."""
+    flat, numbers = votes, np.asarray(group, dtype=np.int64)
     if numbers.shape != (flat.sources,) or (numbers.size and numbers.min() < 0):
         raise InputError(f"group must be {flat.sources} whole numbers of 0 or more, one a source")
     groups = int(numbers.max()) + 1 if numbers.size else 0
-    result = np.full((flat.questions, groups), -1, dtype=np.int32)
-    if not flat.slot.size:
-        return result
+    if groups == flat.sources and np.array_equal(numbers, np.arange(groups)):
+        return flat  # each source is a group of its own
     keys, count = np.unique(flat.slot * groups + numbers[flat.source], return_counts=True)
-    slot, number = keys // groups, keys % groups
+    slot, number = keys // max(groups, 1), keys % max(groups, 1)
+    del keys
     question = np.searchsorted(flat.start, slot, side="right") - 1
-    order = np.lexsort((-slot, count))  # the last write wins: the most frequent, of equals the first met
-    result[question[order], number[order]] = (slot - flat.start[question])[order]
-    return result
+    # The last of a group on a question is kept: the most frequent, of equals the first met.
+    order = np.lexsort((-slot, count, number, question))
+    question, number = question[order], number[order]
+    last = np.ones(len(order), dtype=np.bool_)
+    last[:-1] = (np.diff(question) != 0) | (np.diff(number) != 0)
+    return FlatVotes(
+        question=question[last],
+        source=number[last],
+        slot=slot[order[last]],
+        start=flat.start,
+        sources=groups,
+    )
 
 
 def shared_votes(group: ArrayLike, votes: ArrayLike) -> Floats:

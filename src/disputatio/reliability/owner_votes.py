@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from disputatio.errors import InputError
-from disputatio.reliability.grouping import groups_of, united
-from disputatio.reliability.weighted_vote import FlatVotes, fitting
+from disputatio.reliability.grouping import groups_of, united_list
+from disputatio.reliability.weighted_vote import FlatVotes, distinct, fitting
 
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
@@ -46,7 +46,8 @@ class OwnerVotes:
 
     `owner` is each source's owner, `unit` each owner's unit: numbers from 0. `votes` are the owners' votes,
     sorted by question, unit and cluster. Votes of one unit for one cluster are a stance. `stance` and `pair`
-    are the indices at which stances and pairs of question and unit begin.
+    are the indices at which stances and pairs of question and unit begin; `joint` are the votes of pairs that
+    have more than one.
     """
 
     owner: Ints
@@ -54,37 +55,50 @@ class OwnerVotes:
     votes: FlatVotes
     stance: Ints
     pair: Ints
+    joint: Ints
 
     @classmethod
     def of(
-        cls, votes: ArrayLike, owners: ArrayLike | None = None, groups: ArrayLike | None = None
+        cls, votes: ArrayLike | FlatVotes, owners: ArrayLike | None = None, groups: ArrayLike | None = None
     ) -> OwnerVotes:
         """Unite votes by owners and groups, each one number or name for each source.
 
         A negative number or an empty name stands for a source alone. Raises `InputError`.
         """
-        sources = np.asarray(votes).shape[1] if np.asarray(votes).ndim == 2 else 0
+        listed = FlatVotes.of(votes)
+        sources = listed.sources
         owner = numbered(owners, sources, "owners")
         group = numbered(groups, sources, "groups")
         size = int(owner.max()) + 1 if sources else 0
         # Owners that have sources in one group are tied: each source ties its owner to its group.
         tied = groups_of(size + sources, np.stack([owner, size + group], axis=1))[:size]
         unit = np.unique(tied, return_inverse=True)[1].astype(np.int64)
-        flat = FlatVotes.of(united(votes, owner))
-        order = np.lexsort((flat.slot, unit[flat.source], flat.question))
-        by_unit = FlatVotes(
-            question=flat.question[order],
-            source=flat.source[order],
-            slot=flat.slot[order],
-            start=flat.start,
-            sources=size,
-        )
-        pair = np.ones(len(order), dtype=np.bool_)
-        pair[1:] = (np.diff(by_unit.question) != 0) | (np.diff(unit[by_unit.source]) != 0)
-        stance = pair.copy()
-        stance[1:] |= np.diff(by_unit.slot) != 0
+        flat = united_list(listed, owner)
+        units = int(unit.max(initial=0)) + 1
+        key = flat.question * units + unit[flat.source]
+        if len(key) > 1 and not np.all(key[1:] > key[:-1]):
+            order = np.argsort(key * distinct(flat, len(key)) + flat.number, kind="stable")
+            key = key[order]
+            flat = FlatVotes(
+                question=flat.question[order],
+                source=flat.source[order],
+                slot=flat.slot[order],
+                start=flat.start,
+                sources=size,
+            )
+        begins_pair = np.ones(len(key), dtype=np.bool_)
+        begins_pair[1:] = key[1:] != key[:-1]
+        begins_stance = begins_pair.copy()
+        begins_stance[1:] |= flat.slot[1:] != flat.slot[:-1]
+        pair = np.flatnonzero(begins_pair)
+        held = np.diff(pair, append=len(key))
         return cls(
-            owner=owner, unit=unit, votes=by_unit, stance=np.flatnonzero(stance), pair=np.flatnonzero(pair)
+            owner=owner,
+            unit=unit,
+            votes=flat,
+            stance=np.flatnonzero(begins_stance),
+            pair=pair,
+            joint=np.flatnonzero(np.repeat(held > 1, held)),
         )
 
     @property
@@ -112,13 +126,15 @@ class OwnerVotes:
         answered = np.flatnonzero(np.diff(flat.start))
         start, clusters = flat.start[answered], np.diff(flat.start)[answered]
         total = int(flat.start[-1])
-        slots = flat.slot[self.stance]
+        single = len(self.stance) == len(flat.slot)
+        slots = flat.slot if single else flat.slot[self.stance]
         for turn, power_of in enumerate([*weights, np.ones(flat.sources)]):
             if turn and np.all(outcome.winners[answered] >= 0):
                 break
             power, takes = self._stances(power_of)
-            sums: Floats = np.bincount(slots[takes], weights=power[takes], minlength=total).astype(np.float64)
-            sums[np.bincount(slots[takes], minlength=total) == 0] = -np.inf
+            chosen, weight = (slots, power) if takes.all() else (slots[takes], power[takes])
+            sums = np.bincount(chosen, weights=weight, minlength=total).astype(np.float64, copy=False)
+            sums[np.bincount(chosen, minlength=total) == 0] = -np.inf
             slack = 1e-12 * float(power_of.sum())
             first, best = _greatest(sums, start, clusters, slack)
             open_ = outcome.winners[answered] < 0
@@ -134,10 +150,10 @@ class OwnerVotes:
                     second[others],
                     best[others],
                 )
-                stance_of = np.repeat(
-                    np.arange(len(self.stance)), np.diff(self.stance, append=len(flat.slot))
-                )
-                outcome.powers[:], outcome.took[:] = power[stance_of], takes[stance_of]
+                if not single:
+                    votes_of = np.diff(self.stance, append=len(flat.slot))
+                    power, takes = np.repeat(power, votes_of), np.repeat(takes, votes_of)
+                outcome.powers[:], outcome.took[:] = power, takes
         return outcome
 
     def _stances(self, weights: Floats) -> tuple[Floats, NDArray[np.bool_]]:
@@ -146,17 +162,30 @@ class OwnerVotes:
         A unit takes the stance with the greatest sum of weights, of equals the one of most owners, of those
         the one met first.
         """
-        mine = weights[self.votes.source]
-        power = np.maximum.reduceat(mine, self.stance)
-        total = np.add.reduceat(mine, self.stance)
-        count = np.diff(self.stance, append=len(mine))
-        begin = np.searchsorted(self.stance, self.pair)
-        pair_of = np.repeat(np.arange(len(begin)), np.diff(begin, append=len(self.stance)))
+        power = weights[self.votes.source[self.stance]]
+        takes = np.ones(len(power), dtype=np.bool_)
+        if not self.joint.size:
+            return power, takes
+        mine = weights[self.votes.source[self.joint]]
+        at = np.zeros(len(self.votes.slot), dtype=np.bool_)
+        at[self.stance] = True
+        stance = np.flatnonzero(at[self.joint])  # here and below: places among the joint votes
+        at[self.stance] = False
+        at[self.pair] = True
+        pair = np.flatnonzero(at[self.joint])
+        strongest = np.maximum.reduceat(mine, stance)
+        total = np.add.reduceat(mine, stance)
+        count = np.diff(stance, append=len(mine))
+        begin = np.searchsorted(stance, pair)
+        pair_of = np.repeat(np.arange(len(begin)), np.diff(begin, append=len(stance)))
         slack = 1e-12 * float(weights.sum())
         best = np.maximum.reduceat(total, begin)[pair_of]
         most = np.where(total >= best - slack, count, -1)
         most = np.where(most == np.maximum.reduceat(most, begin)[pair_of], np.arange(len(most)), len(most))
-        return power, np.minimum.reduceat(most, begin)[pair_of] == np.arange(len(most))
+        mine_of = np.searchsorted(self.stance, self.joint[stance])
+        power[mine_of] = strongest
+        takes[mine_of] = np.minimum.reduceat(most, begin)[pair_of] == np.arange(len(most))
+        return power, takes
 
 
 def _greatest(sums: Floats, start: Ints, clusters: Ints, slack: float) -> tuple[Ints, Floats]:

@@ -18,16 +18,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from disputatio.errors import InputError
 from disputatio.reliability.copy_detection import tied_by_votes
-from disputatio.reliability.grouping import Dependence, united
+from disputatio.reliability.grouping import Dependence, united_list
 from disputatio.reliability.owner_votes import OwnerVotes, VoteOutcome
 from disputatio.reliability.posterior import posterior
 from disputatio.reliability.weighted_vote import (
     CAP,
     ITERATIONS,
     UNKNOWN,
+    FlatVotes,
     Votes,
     distinct,
     estimate,
+    fitting,
     pinned,
     weights_of,
 )
@@ -84,7 +86,7 @@ class Trust:
 
 
 def trust(
-    votes: Votes,
+    votes: Votes | FlatVotes,
     *,
     owners: ArrayLike | None = None,
     groups: ArrayLike | None = None,
@@ -95,15 +97,18 @@ def trust(
     cap: int = CAP,
     prior: float = 0.5,
     iterations: int = ITERATIONS,
+    start: ArrayLike | None = None,
 ) -> Trust:
     """Estimate reliabilities from votes (questions, sources), with owners, ties and anchors.
 
     `owners` and `groups` are one number or name for each source (negative or empty: alone). `known` is as for
     `weighted_vote.estimate`. `checks` marks known questions that a source could recognise as checks; they are
     not counted for an owner that does worse on the other known questions. `importance` is how much each
-    question counts (older ones less); None: all 1. Raises `InputError`.
+    question counts (older ones less); None: all 1. `start` are weights of sources to begin with, those of an
+    earlier estimate (`Trust.weights`) to which answers were added. Raises `InputError`.
     """
-    owner_votes = OwnerVotes.of(votes, owners, groups)
+    listed = FlatVotes.of(votes)
+    owner_votes = OwnerVotes.of(listed, owners, groups)
     flat = owner_votes.votes
     truth = pinned(known, flat.questions)
     size = distinct(votes, cap) if options is None else options
@@ -116,12 +121,15 @@ def trust(
     record = tally(owner_votes, truth, seen, weight, None)
     figures = judge(record, size, prior)
     power, spare = figures.power, figures.spare
-    if seen.any() and not record.live_answered.any():
+    if start is not None:
+        first_source = np.unique(owner_votes.owner, return_index=True)[1]
+        power = spare = np.maximum(fitting(start, listed.sources), 0)[first_source]
+    elif seen.any() and not record.live_answered.any():
         # Liars may do best on checks, so at first all owners that pass count alike.
         power = (power > 0).astype(np.float64)
     if not power.any():  # nothing is verified: start from RA-RAG's estimate, with one vote for each unit
         plain = estimate(
-            united(votes, owner_votes.unit[owner_votes.owner]),
+            united_list(listed, owner_votes.unit[owner_votes.owner]),
             options=size,
             prior=prior,
             known=truth,
@@ -243,18 +251,21 @@ def tally(
     flat = owner_votes.votes
     question = flat.question
     is_known = truth[question] != UNKNOWN
-    right = flat.slot - flat.start[question] == truth[question]
+    even = bool(np.all(weight == 1))
 
     def sums(chosen: NDArray[np.bool_], agreed: NDArray[np.bool_]) -> tuple[Floats, Floats]:
         def total(which: NDArray[np.bool_]) -> Floats:
-            counts = np.bincount(flat.source[which], weight[question[which]], minlength=flat.sources)
+            rows = np.flatnonzero(which)
+            weights = None if even else weight[question[rows]]
+            counts = np.bincount(flat.source[rows], weights, minlength=flat.sources)
             return counts.astype(np.float64, copy=False)
 
         return total(chosen), total(chosen & agreed)
 
-    checks = sums(is_known & seen[question], right)
-    live = sums(is_known & ~seen[question], right)
-    crossed = (np.zeros(flat.sources), np.zeros(flat.sources))
+    checks = live = crossed = (np.zeros(flat.sources), np.zeros(flat.sources))
+    if is_known.any():
+        right = flat.number == truth[question]
+        checks, live = sums(is_known & seen[question], right), sums(is_known & ~seen[question], right)
     if outcome is not None:
         first_part, second_part = _own_part(owner_votes, outcome)
         first, second = outcome.scores[question, 0] - first_part, outcome.scores[question, 1] - second_part
@@ -275,6 +286,11 @@ def tally(
 def _own_part(owner_votes: OwnerVotes, outcome: VoteOutcome) -> tuple[Floats, Floats]:
     """For each vote, the weight of its unit for the strongest cluster of its question and for the second."""
     flat = owner_votes.votes
+    if not owner_votes.joint.size:
+        first, second = (
+            np.where(flat.slot == outcome.slots[flat.question, rank], outcome.powers, 0.0) for rank in (0, 1)
+        )
+        return first, second
     pair = np.zeros(len(flat.slot), dtype=np.int64)
     pair[owner_votes.pair] = 1
     pair = np.cumsum(pair) - 1
@@ -288,7 +304,7 @@ def _own_part(owner_votes: OwnerVotes, outcome: VoteOutcome) -> tuple[Floats, Fl
 
 
 def untangled(
-    votes: Votes,
+    votes: Votes | FlatVotes,
     *,
     owners: ArrayLike | None = None,
     groups: ArrayLike | None = None,
@@ -299,19 +315,31 @@ def untangled(
     cap: int = CAP,
     prior: float = 0.5,
     rounds: int = 5,
+    start: tuple[Trust, Dependence] | None = None,
 ) -> tuple[Trust, Dependence]:
     """Estimate trust and ties together: shared errors show ties, and tied owners count once.
 
     The two are estimated in turn, as in Dong et al. 2009, section 5, until the ties do not change, at most
-    `rounds` times. `groups` (of near-duplicate text) stay tied throughout.
+    `rounds` times. `groups` (of near-duplicate text) stay tied throughout. `start` is an earlier result for
+    the same sources, perhaps with further ones after them, to which answers were added.
     """
     size = distinct(votes, cap) if options is None else options
     bound = groups
-    is_known = pinned(known, len(votes)) != UNKNOWN
+    listed = FlatVotes.of(votes)
+    is_known = pinned(known, listed.questions) != UNKNOWN
     ties: Dependence | None = None
+    weights: Floats | None = None
+    if start is not None:
+        earlier, ties = start
+        fresh = listed.sources - len(earlier.owner)
+        weights = np.concatenate([earlier.weights, np.zeros(fresh)])
+        group = ties.group[earlier.owner].astype(np.int64)
+        bound = joined(np.concatenate([group, group.max(initial=-1) + 1 + np.arange(fresh)]), groups)
+        if not weights.any():
+            weights = None
     while True:
         estimated = trust(
-            votes,
+            listed,
             owners=owners,
             groups=bound,
             known=known,
@@ -319,13 +347,14 @@ def untangled(
             importance=importance,
             options=size,
             prior=prior,
+            start=weights,
         )
         judged = np.where(estimated.earned, estimated.winners, -1)
         if ties is None and is_known.any():
             judged[~is_known] = -1
         first_source = np.unique(estimated.owner, return_index=True)[1]
         new = tied_by_votes(
-            united(votes, estimated.owner), judged, estimated.reliability[first_source], options=size
+            united_list(listed, estimated.owner), judged, estimated.reliability[first_source], options=size
         )
         rounds -= 1
         if rounds <= 0 or (ties is not None and np.array_equal(new.group, ties.group)):

@@ -21,6 +21,7 @@ from disputatio.reliability.posterior import posterior
 
 Votes: TypeAlias = NDArray[np.int32]
 Floats: TypeAlias = NDArray[np.float64]
+Ints: TypeAlias = NDArray[np.int64]
 NOBODY, UNKNOWN = -1, -2  # in `known`: no source gave the right answer; the right answer is not known
 CAP, ITERATIONS = 10, 50
 SLOTS = 10_000_000  # more clusters than this are not numbered from 0 within each question
@@ -69,8 +70,10 @@ class FlatVotes:
     sources: int
 
     @classmethod
-    def of(cls, votes: ArrayLike) -> FlatVotes:
+    def of(cls, votes: ArrayLike | FlatVotes) -> FlatVotes:
         """Flatten votes; raises `InputError` unless they are whole numbers in two dimensions."""
+        if isinstance(votes, FlatVotes):
+            return votes
         array = np.asarray(votes)
         if array.ndim != 2 or not (np.issubdtype(array.dtype, np.integer) or array.size == 0):
             raise InputError("votes must be an integer array of shape (questions, sources)")
@@ -90,10 +93,52 @@ class FlatVotes:
             sources=array.shape[1],
         )
 
+    @classmethod
+    def listed(cls, question: Ints, source: Ints, number: Ints, *, questions: int, sources: int) -> FlatVotes:
+        """Votes from a list: the question and source of each, and its cluster, numbered from 0 as met.
+
+        Of several votes of one source on a question the last one counts. So votes of many sources that each
+        answer few questions take memory for the votes alone. Raises `InputError`.
+        """
+        if not len(question) == len(source) == len(number):
+            raise InputError("votes need a question, a source and a cluster each")
+        if len(question) and not (
+            0 <= question.min() <= question.max() < questions
+            and 0 <= source.min() <= source.max() < sources
+            and number.min() >= 0
+        ):
+            raise InputError("votes need a question, a source and a cluster that exist")
+        key = question.astype(np.int64) * sources + source
+        if len(key) > 1 and not np.all(key[1:] > key[:-1]):
+            order = np.argsort(key, kind="stable")
+            key = key[order]
+            order = order[np.append(key[1:] != key[:-1], True)]
+            question, source, number = question[order], source[order], number[order]
+        del key
+        clusters = np.zeros(questions, dtype=np.int64)
+        begins = np.flatnonzero(np.diff(question, prepend=-1))
+        if len(begins):
+            clusters[question[begins]] = np.maximum.reduceat(number, begins) + 1
+        if int(clusters.sum()) > max(SLOTS, 8 * len(number)):
+            raise InputError("votes must number the clusters of each question from 0, in the order met")
+        start = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(clusters)])
+        return cls(
+            question=question.astype(np.int64, copy=False),
+            source=source.astype(np.int64, copy=False),
+            slot=start[question] + number,
+            start=start,
+            sources=sources,
+        )
+
     @property
     def questions(self) -> int:
         """How many questions there are."""
         return len(self.start) - 1
+
+    @property
+    def number(self) -> Ints:
+        """The cluster of each vote, numbered from 0 within its question."""
+        return self.slot - self.start[self.question]
 
     def scores(self, weights: Floats) -> Floats:
         """The sum of the weights for each slot, minus infinity if it has no vote."""
@@ -209,10 +254,13 @@ def fitting(weights: ArrayLike, sources: int) -> Floats:
     return array
 
 
-def distinct(votes: ArrayLike, cap: int = CAP) -> int:
+def distinct(votes: ArrayLike | FlatVotes, cap: int = CAP) -> int:
     """L, the number of possible answers: the most distinct clusters in a question, from 2 to `cap`."""
-    array = np.asarray(votes)
-    most = int(array.max()) + 1 if array.size else 0
+    if isinstance(votes, FlatVotes):
+        most = int(np.diff(votes.start).max(initial=0))
+    else:
+        array = np.asarray(votes)
+        most = int(array.max()) + 1 if array.size else 0
     return max(2, min(most, cap))
 
 
@@ -229,7 +277,7 @@ def pinned(known: ArrayLike | None, questions: int) -> NDArray[np.int32]:
 
 
 def estimate(
-    votes: Votes,
+    votes: Votes | FlatVotes,
     *,
     options: int | None = None,
     cap: int = CAP,
@@ -237,6 +285,7 @@ def estimate(
     iterations: int = ITERATIONS,
     known: NDArray[np.int32] | None = None,
     lone: bool = True,
+    start: ArrayLike | None = None,
 ) -> Estimate:
     """Estimate how reliable sources are by cross-checking their answers, as RA-RAG does (4.2).
 
@@ -247,7 +296,9 @@ def estimate(
     `options` is L; None takes the most distinct clusters seen in a question, at most `cap`. `known[j]` fixes
     the right cluster of question j: -2 if it is not known, -1 if no source gave it. A source that cannot be
     compared gets the `prior`. `lone=False` leaves out questions that only one source answered: the paper
-    counts them, although such an answer always wins and so shows nothing. Raises `InputError`.
+    counts them, although such an answer always wins and so shows nothing. `start` are weights to begin with
+    instead of 1, such as those of an earlier estimate to which answers were added: fewer rounds are then
+    needed, and where a vote is close another cluster may win. Raises `InputError`.
     """
     if not 0 < prior < 1 or iterations < 1 or cap < 2:
         raise InputError("prior must lie between 0 and 1, iterations be at least 1 and cap at least 2")
@@ -260,7 +311,7 @@ def estimate(
     checked[flat.source[together[flat.question]]] = True
     counts = checked[flat.source] & (lone | together[flat.question])
     answered = np.bincount(flat.source[counts], minlength=flat.sources).astype(np.float64)
-    number = flat.slot - flat.start[flat.question]
+    number = flat.number
 
     def shares(agreed: Floats) -> Floats:
         return np.where(checked, agreed / np.maximum(answered, 1), prior)
@@ -271,7 +322,7 @@ def estimate(
     # This always ends and never cycles. With a_i answers that won of n_i, each round's vote makes the sum
     # over i of (L a_i / n_i - 1) a'_i greatest: the tangent at a of the strictly convex sum of
     # L a_i^2 / (2 n_i) - a_i, which rises with every round that changes an a_i; the votes are finitely many.
-    weights = np.ones(flat.sources)
+    weights = np.ones(flat.sources) if start is None else fitting(start, flat.sources)
     winners = outcome(weights)
     agreed = np.zeros(flat.sources)
     converged, rounds = False, 0

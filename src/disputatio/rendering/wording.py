@@ -179,9 +179,11 @@ def cost(answer: Answer) -> str:
 
 
 def read_from(answer: Answer) -> str:
-    """One line: how many passages of which sources were read, and what could not be."""
+    """One line: how many passages of which sources were read, and what could not be read or searched."""
     unread, faults = unread_line(answer), 0 if answer.read is None else answer.read.faults
     line = _read_from(answer)
+    if answer.read is not None and answer.read.unsearched:
+        line += f"; not searched: {escape_marks(', '.join(each.index for each in answer.read.unsearched))}"
     if unread:
         return f"{line}; {unread}"
     # Where no passage was lost, another agent of the answer broke its contract.

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
 from disputatio.errors import StoreError
+from disputatio.store.folders import only_one
 from disputatio.store.record.layout import LARGEST_CHECKSUMS, read_note, refuse_links
 from disputatio.store.record.manifest import reported, sync_folder
 from disputatio.text import bare_words, content_id
@@ -230,8 +231,10 @@ class CalibrationLog:
 def open_log(path: Path) -> Iterator[CalibrationLog]:
     """The file of the index at `path`, made where it is not there; one process at a time.
 
-    Raises `StoreError` when another process calibrates, or the folder cannot be written to.
+    Raises `StoreError` when another process calibrates, or the folder cannot be written to, `InputError` for
+    several indexes.
     """
+    only_one(path)
     with reported(path, "opening the calibration"):
         refuse_links(path, passed=lambda name: name not in (NAME, LOCK))
         lock = (path / LOCK).open("ab")

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import json
-import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,19 +13,21 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
+from disputatio.counts import Unsearched
 from disputatio.errors import InputError, StoreError
 from disputatio.protocols import Embedder, Reranker, Search, SearchOptions
+from disputatio.store.folders import Folders, Found, noted, only_one
 from disputatio.store.ingesting.documents import Document
 from disputatio.store.ingesting.ingest import IngestSummary, Progress, Run, find_all, put_files, summary_of
 from disputatio.store.ingesting.options import ReadOptions, check_options
 from disputatio.store.ingesting.prepare import prepare_item
 from disputatio.store.options import check_search, search_of
 from disputatio.store.record import manifest as manifests
-from disputatio.store.record.tables import Pinned, quoted, read_note
+from disputatio.store.record.tables import quoted, read_note
 from disputatio.store.record.writer import Writer
-from disputatio.store.reliabilities import compared, read_reliabilities, reliable, write_estimates
+from disputatio.store.reliabilities import reliable, write_estimates
 from disputatio.store.segments.terms import stemmer
-from disputatio.store.segments.view import View, open_view
+from disputatio.store.segments.view import View
 from disputatio.types import Hit, Passage, Source
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class IndexInfo:
     """An index in figures; `embedder` is empty where it is searched by keyword alone.
 
     `commit` is the number of the newest commit, `dead` counts passages that wait for a merge to drop
-    them.
+    them. Several indexes are summed up; `unsearched` are those of them that cannot be read.
     """
 
     path: str
@@ -67,6 +68,7 @@ class IndexInfo:
     segments: int
     dead: int
     commit: int
+    unsearched: tuple[Unsearched, ...] = ()
 
 
 class Index:
@@ -80,8 +82,7 @@ class Index:
         self.path = path
         self._embedder = embedder
         self._language = language
-        self._parts: View | None = None
-        self._lock = threading.Lock()
+        self._folders = Folders(path)
 
     @classmethod
     def open(
@@ -94,6 +95,7 @@ class Index:
     ) -> Self:
         """Open an index, or promise a new one that the first ingest makes.
 
+        Several folders, divided by commas, are searched as one (`store.folders`), and none is written to.
         Without an embedder a new index is searched by keyword alone, and one that has vectors can
         be read (by keyword) but not added to. `language` is that of stemming for a new index:
         english (when None), another that PyStemmer knows, or none. Raises `StoreError` when the path
@@ -103,7 +105,7 @@ class Index:
         if language not in (None, "none"):
             stemmer(language or "")
         index = cls(Path(path), embedder, language)
-        note = read_note(index.path)
+        note = noted(path)
         if note is None and not create:
             raise StoreError(f"{path}: there is no index here; make one with: disputatio ingest PATH")
         if embedder is not None and note is not None and embedder.name != note["embedder"]:
@@ -113,9 +115,14 @@ class Index:
                 f"{path}: was made with {other}, not with {embedder.name}; open it with its own, give every "
                 "passage a new vector with: disputatio index reembed, or ingest into a new folder"
             )
-        if note is not None and not manifests.is_first(index.path):
-            index._attach()
+        if len(index.paths) > 1 or (note is not None and not manifests.is_first(index.path)):
+            index._folders.view()
         return index
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """The folders of the index: one, or those that are searched as one."""
+        return self._folders.paths
 
     # --- writing ------------------------------------------------------------------------------------
     def ingest(
@@ -195,7 +202,7 @@ class Index:
             for name in {path, str(Path(path).resolve())}:
                 clauses.append(f"path = {quoted([name])} OR file = {quoted([name])}")
                 clauses.append(f"starts_with(file, {quoted([name.rstrip('/') + '/'])})")
-        if not clauses or read_note(self.path) is None:
+        if not clauses or read_note(only_one(self.path)) is None:
             return 0
         with self.writer(adding=False) as writer:
             count = sum(writer.remove(clause) for clause in clauses)
@@ -229,9 +236,10 @@ class Index:
         """The index's one writer, as a context manager, for documents that were prepared elsewhere.
 
         `on_commit` receives the number of passages committed so far. With `adding` the index's own
-        embedder is needed. Raises `StoreError` on entering, when another process is writing.
+        embedder is needed. Raises `StoreError` on entering, when another process is writing, `InputError` for
+        several indexes.
         """
-        return Writer(self.path, self._embedder, lambda: self._ensure(adding), on_commit)
+        return Writer(only_one(self.path), self._embedder, lambda: self._ensure(adding), on_commit)
 
     def _ensure(self, adding: bool) -> Transaction:
         """The index open for writing, made or brought to this version where that is needed."""
@@ -269,25 +277,29 @@ class Index:
         Options are the fields of `Search`, as keywords or as one object, whose fields keywords replace.
         The score is alpha times the keyword score plus (1 - alpha) times that of meaning, each in
         [0, 1] over the candidates of this query; without an embedder the keyword score alone. A source
-        that the index does not hold has no hits. `reranker` orders the best passages anew. Raises
-        `InputError` for an empty query or options out of range, `StoreError` for a damaged index.
+        that the index does not hold has no hits. `reranker` orders the best passages anew. The hits of
+        several indexes have, as `unsearched`, those that could not be read. Raises `InputError` for an empty
+        query or options out of range, `StoreError` for a damaged index.
         """
         search = search_of(search, options)
         check_search(query, search)
         least = search.min_reliability
         allowed = search.sources if least is None else reliable(self.reliabilities(), least, search.sources)
-        view = self._checked()
-        if view is None or not view.manifest.live or (allowed is not None and not allowed):
+        view = self.view()
+        if view is None:
             return []
+        if not view.manifest.live or (allowed is not None and not allowed):
+            return Found([], view.unsearched) if view.parts else []
         vector = None
         if self._embedder is not None:
             manifests.check_embedder(self.path, view.manifest, self._embedder.name)
             vector = self._embedder.embed([query], query=True)[0]
-        return view.searcher.search(query, vector, replace(search, sources=allowed), reranker=reranker)
+        hits = view.searcher.search(query, vector, replace(search, sources=allowed), reranker=reranker)
+        return Found(hits, view.unsearched) if view.parts else hits
 
     def passage(self, passage_id: str) -> Passage:
         """The passage of an id; raises `InputError` when there is none."""
-        view = self._checked()
+        view = self.view()
         if view is None:
             raise InputError(f"{self.path}: there is no passage {passage_id!r}")
         return view.passage(passage_id)
@@ -321,7 +333,7 @@ class Index:
 
     def info(self) -> IndexInfo:
         """The index in figures."""
-        view = self._attach()
+        view = self._folders.view()
         manifest = None if view is None else view.manifest
         return IndexInfo(
             path=str(self.path),
@@ -335,6 +347,7 @@ class Index:
             segments=0 if manifest is None else len(manifest.segments),
             dead=0 if manifest is None else sum(entry.dead_rows for entry in manifest.segments),
             commit=0 if manifest is None else manifest.number,
+            unsearched=() if view is None else view.unsearched,
         )
 
     def estimates(self) -> dict[str, Source]:
@@ -343,8 +356,7 @@ class Index:
         Empty where nothing was estimated. Else a source that has come since is there without a
         reliability. Raises `StoreError` when the estimates are damaged.
         """
-        view = self._attach()
-        return compared(self.path, lambda: {} if view is None else view.states())
+        return self._folders.estimates()
 
     def set_estimates(
         self, estimates: Mapping[str, Source], *, states: Mapping[str, str] | None = None
@@ -353,35 +365,20 @@ class Index:
 
         Raises `InputError` for one that is no probability, `StoreError` when there is no index.
         """
-        view = self._attach()
+        only_one(self.path)
+        view = self._folders.view()
         if view is None:
             raise StoreError(f"{self.path}: there is no index here; make one with: disputatio ingest PATH")
         write_estimates(self.path, estimates, view.states() if states is None else states)
 
     def reliabilities(self) -> dict[str, float]:
         """The probability of being right of each source that has an estimate."""
-        return read_reliabilities(self.path)
-
-    def _attach(self) -> View | None:
-        """The index as it is now; None where there is none yet. Raises `StoreError` as `open` does."""
-        with self._lock:
-            self._parts = open_view(self.path, self._parts)
-            return self._parts
-
-    def _checked(self) -> View | None:
-        """As `_attach`, compared with the hashes of what was written (`View.check`)."""
-        view = self._attach()
-        if view is not None:
-            view.check()
-        return view
+        return self._folders.reliabilities()
 
     def view(self) -> View | None:
-        """The index as it is now, for reading at length; None where there is none yet."""
-        return self._checked()
+        """The index as it is now, compared with its hashes (`View.check`); None where there is none yet."""
+        return self._folders.checked()
 
     def _rows(self, table: str, columns: list[str]) -> Iterable[list[dict[str, Any]]]:
         """The rows of a table, in batches."""
-        view = self._attach()
-        if view is not None:
-            for batch in Pinned(self.path, view.manifest).batches(table, columns):
-                yield batch.to_pylist()
+        return self._folders.rows(table, columns)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, replace
 from hashlib import blake2b
 from pathlib import Path
@@ -33,6 +33,14 @@ def read_reliabilities(path: Path) -> dict[str, float]:
     return {name: source.reliability for name, source in estimates if source.reliability is not None}
 
 
+def changed_at(path: Path) -> int:
+    """When the estimates of an index were last written, in nanoseconds; 0 where there are none."""
+    try:
+        return (path / NAME).stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
 def read_states(path: Path) -> dict[str, str]:
     """What each source held when it was estimated (`View.states`), where that is on record."""
     return {name: fields["state"] for name, fields in _read(path).items() if fields.get("state")}
@@ -50,6 +58,51 @@ def compared(path: Path, now: Callable[[], Mapping[str, str]]) -> dict[str, Sour
         stale = name not in states or fields.get("state", states[name]) != states[name]
         sources[name] = replace(_source(name, fields), stale=stale)
     return sources
+
+
+def pooled(parts: Sequence[Mapping[str, Source]]) -> dict[str, Source]:
+    """The estimates of several indexes as one: a source that one index knows is taken as it is there.
+
+    One that several know weighs each estimate by the answers that it rests on, and its interval by the rules
+    for a weighted mean of independent estimates. It is stale where one of them is.
+
+    >>> a = Source(name="s", reliability=0.9, answered=30.0)
+    >>> pooled([{"s": a}, {"s": replace(a, reliability=0.5, answered=10.0)}])["s"].reliability
+    0.8
+    """
+    known: dict[str, list[Source]] = {}
+    for part in parts:
+        for name, source in part.items():
+            known.setdefault(name, []).append(source)
+    return {name: _pooled(several) for name, several in sorted(known.items())}
+
+
+def _pooled(several: Sequence[Source]) -> Source:
+    """One source's estimates as one."""
+    estimated = [source for source in several if source.reliability is not None]
+    if len(estimated) < 2:
+        return (estimated or list(several))[0]
+    answered = sum(source.answered for source in estimated)
+    shares = [source.answered / answered if answered else 1 / len(estimated) for source in estimated]
+    mean = sum(share * (source.reliability or 0.0) for share, source in zip(shares, estimated, strict=True))
+    below, above = 0.0, 0.0
+    for share, source in zip(shares, estimated, strict=True):
+        at = source.reliability or 0.0
+        below += (share * (at - (0.0 if source.low is None else source.low))) ** 2
+        above += (share * ((1.0 if source.high is None else source.high) - at)) ** 2
+    return replace(
+        estimated[0],
+        owner=next((source.owner for source in several if source.owner), ""),
+        reliability=min(max(mean, 0.0), 1.0),
+        low=max(mean - below**0.5, 0.0),
+        high=min(mean + above**0.5, 1.0),
+        questions=sum(source.questions for source in estimated),
+        answered=answered,
+        agreed=sum(source.agreed for source in estimated),
+        group=next((source.group for source in estimated if source.group), ""),
+        updated=max(source.updated for source in estimated),
+        stale=any(source.stale for source in estimated),
+    )
 
 
 def write_estimates(path: Path, estimates: Mapping[str, Source], states: Mapping[str, str]) -> None:

@@ -107,8 +107,9 @@ def described(retriever: Retriever) -> str:
     if not isinstance(retriever, Index):
         return f"{type(retriever).__module__}.{type(retriever).__qualname__}"
     facts = retriever.info()
+    names = ",".join(path.absolute().name for path in retriever.paths)
     return (
-        f"{retriever.path.absolute().name}, {facts.documents} documents, {facts.passages} passages, "
+        f"{names}, {facts.documents} documents, {facts.passages} passages, "
         f"embedder {facts.embedder or 'none'}, commit {facts.commit}"
     )
 
@@ -155,7 +156,7 @@ def retriever_for(
 def folder_of(index: str | Path | RetrieverLike | None) -> Path | None:
     """The folder by which workers open an index; raises `ConfigError` for a retriever that has none."""
     if index is None or isinstance(index, str | Path):
-        return None if index is None else Path(index).absolute()
+        return None if index is None else Path(index)  # seen from the folder that workers go to
     if isinstance(index, Index):
         return index.path.absolute()
     raise ConfigError("workers open an index by its folder: another retriever cannot be sent to them")

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from disputatio.errors import InputError
+from disputatio.errors import InputError, StoreError
 from disputatio.eval.running import digests, kept_passages
 
 FILE = "records.sqlite"
@@ -57,6 +57,7 @@ CREATE TABLE spending (
 _STEPS = (_RECORDS, _TRACES_AND_SPENDING, digests.TABLE, kept_passages.TABLE)
 """Each brings the file from the version of its index to the next."""
 VERSION = len(_STEPS)
+_DISK = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
 
 
 def connect(path: Path) -> sqlite3.Connection:
@@ -72,8 +73,20 @@ def connect(path: Path) -> sqlite3.Connection:
         digests.prepare(database)
     except sqlite3.DatabaseError as error:
         database.close()
+        if isinstance(error, sqlite3.OperationalError) and error.sqlite_errorcode & 0xFF in _DISK:
+            raise
         raise InputError(f"{path}: not a journal that can be written ({error})") from error
     return database
+
+
+@contextmanager
+def disk_faults_told(out: Path) -> Iterator[None]:
+    """A while in which a disk that is full or fails raises a `StoreError` that says what is kept."""
+    try:
+        yield
+    except (OSError, sqlite3.OperationalError) as error:
+        reason = f"{error}; what was recorded is kept, and running again goes on there"
+        raise StoreError(f"{out}: {reason}") from error
 
 
 @contextmanager

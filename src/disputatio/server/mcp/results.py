@@ -81,6 +81,7 @@ class SearchResult(BaseModel):
     """Passages, the best first."""
 
     results: list[Result]
+    unsearched: list[str] = Field(default=[], description="indexes that could not be searched")
 
 
 class Document(BaseModel):

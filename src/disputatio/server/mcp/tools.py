@@ -10,6 +10,7 @@ import asyncio
 import logging
 from collections.abc import Iterator
 from contextlib import aclosing, contextmanager
+from pathlib import PurePath
 from typing import Annotated, Any, Literal
 
 from mcp.server.mcpserver import Context, MCPServer
@@ -115,7 +116,8 @@ def agents_door(service: Service) -> MCPServer[Any]:
         wanted = Search(k=k, sources=sources, after=after, before=before)
         with _told():
             hits = await asyncio.to_thread(service.opened_index().search, query, wanted)
-        return SearchResult(results=[result_of(hit) for hit in hits])
+        left_out = [PurePath(each.index).name for each in getattr(hits, "unsearched", ())]
+        return SearchResult(results=[result_of(hit) for hit in hits], unsearched=left_out)
 
     @door.tool(annotations=_READS, title="Fetch a passage")
     async def fetch(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import PurePath
 from typing import Annotated, Any, Literal
+from urllib.parse import quote
 
 from fastapi import APIRouter, Path, Query, Response
 from pydantic import BaseModel
@@ -75,7 +77,10 @@ def router(service: Service) -> APIRouter:
             min_reliability=min_reliability,
         )
         hits = await asyncio.to_thread(service.opened_index().search, q, wanted)
-        return json_response([hit_fields(hit) for hit in hits[: _MOST * 10]])
+        reply = json_response([hit_fields(hit) for hit in hits[: _MOST * 10]])
+        for each in getattr(hits, "unsearched", ()):  # of several indexes; the body is a list of hits
+            reply.headers.append("Disputatio-Unsearched", quote(PurePath(each.index).name))
+        return reply
 
     @routes.get(
         "/passages/{name}",

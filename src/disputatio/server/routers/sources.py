@@ -104,7 +104,7 @@ def router(service: Service) -> APIRouter:
 def rows_of(index: Index) -> list[dict[str, Any]]:
     """Every source of an index by name, as `sources --json` prints it, with what the index holds of it."""
     estimates = index.estimates()
-    named = read_outcomes(index.path).owners
+    named = {name: owner for path in index.paths for name, owner in read_outcomes(path).owners.items()}
     rows = []
     for counted in index.sources():
         owner = counted.owner or named.get(counted.name, "")
@@ -125,7 +125,10 @@ def row_of(index: Index, name: str) -> dict[str, Any]:
 
 def _record(index: Index, name: str) -> dict[str, Any]:
     row = row_of(index, name)
-    return {"source": row, "said": _said(read_outcomes(index.path), name)}
+    return {
+        "source": row,
+        "said": [each for path in index.paths for each in _said(read_outcomes(path), name)],
+    }
 
 
 def _said(record: Outcomes, name: str) -> list[dict[str, Any]]:

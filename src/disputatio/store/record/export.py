@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from disputatio.errors import InputError, StoreError
+from disputatio.store.folders import only_one
 from disputatio.store.record.manifest import reported, sync_folder
 from disputatio.store.record.tables import DOCUMENT_COLUMNS, PASSAGE_COLUMNS, Pinned
 
@@ -35,6 +36,7 @@ def export(index: Index, file: str | Path, *, documents: bool = False, vectors: 
     write = {".parquet": _parquet, ".jsonl": _json_lines, ".ndjson": _json_lines}.get(file.suffix.lower())
     if write is None:
         raise InputError(f"{file}: an export ends in .parquet or .jsonl")
+    only_one(index.path)
     view = index.view()
     if view is None:
         raise StoreError(f"{index.path}: there is no index here; make one with: disputatio ingest PATH")

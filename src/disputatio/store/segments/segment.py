@@ -254,6 +254,11 @@ class Segment:
         sizes = np.bincount(self.source_of, minlength=len(self.sources))
         return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
+    @property
+    def ids(self) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
+        """The hashes of the passages' ids, rising, and the row of each."""
+        return self._arrays["ids"], self._arrays["id_rows"]
+
     def find(self, passage_ids: Sequence[str]) -> NDArray[np.int64]:
         """The row of each passage id, -1 where it is not here."""
         wanted = np.array([hash_of(passage_id) for passage_id in passage_ids], dtype=np.uint64)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from disputatio.counts import Unsearched
 from disputatio.errors import InputError, StoreError
 from disputatio.store.record import manifest as manifests
 from disputatio.store.record.manifest import SEGMENTS, Manifest
@@ -30,7 +31,10 @@ WAITED_FOR = 512 << 20  # bytes of arrays that are compared with their hashes be
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """A manifest with what it names; `dead` has one array of marks (or None) a segment."""
+    """A manifest with what it names; `dead` has one array of marks (or None) a segment.
+
+    A view of several indexes has those as `parts`, and those that could not be read as `unsearched`.
+    """
 
     path: Path
     stamp: tuple[int, int, int]
@@ -39,6 +43,8 @@ class View:
     dead: tuple[NDArray[np.bool_] | None, ...]
     searcher: Searcher
     verification: Verification
+    parts: tuple[View, ...] = ()
+    unsearched: tuple[Unsearched, ...] = ()
 
     def check(self) -> None:
         """Raise `StoreError` where a file is known not to hold what was written.

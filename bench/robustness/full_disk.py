@@ -1,0 +1,316 @@
+"""A disk that is full from the n-th write on, for every n: what each command says, and what is left.
+
+    python -m bench.robustness.full_disk --most 150 > full_disk.json
+
+Needs a C compiler: a small library, loaded before libc, counts the writes below one folder and answers ENOSPC from the
+n-th on, as a full disk does. Each operation runs once to count its writes, then once for each n (or `--most` of them,
+drawn by the seed), on a fresh copy of the same state. Counted are operations that ended in one line of ours, in a
+traceback, or as if nothing was wrong; and, with room again, states that a check finds damaged, passages that had been
+there and are lost, and second tries that do not end where an undisturbed one does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+_SHIM = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+static atomic_long seen = 0, limit = -1;
+void disk_reset(long n) { seen = 0; limit = n; }
+long disk_seen(void) { return seen; }
+
+static int full(int fd) {
+    char link[64], path[4096];
+    const char *root = getenv("FULL_DISK_ROOT");
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t length = readlink(link, path, sizeof path - 1);
+    if (!root || length <= 0) return 0;
+    path[length] = 0;
+    if (strncmp(path, root, strlen(root))) return 0;
+    long now = atomic_fetch_add(&seen, 1);
+    long at = limit;
+    if (at >= 0 && now >= at) { errno = ENOSPC; return 1; }
+    return 0;
+}
+#define REAL(name, ...) \
+    static ssize_t (*real)(__VA_ARGS__); \
+    if (!real) real = dlsym(RTLD_NEXT, #name)
+ssize_t write(int fd, const void *data, size_t size) {
+    REAL(write, int, const void *, size_t); return full(fd) ? -1 : real(fd, data, size); }
+ssize_t pwrite(int fd, const void *data, size_t size, off_t at) {
+    REAL(pwrite, int, const void *, size_t, off_t); return full(fd) ? -1 : real(fd, data, size, at); }
+ssize_t pwrite64(int fd, const void *data, size_t size, off_t at) {
+    REAL(pwrite64, int, const void *, size_t, off_t); return full(fd) ? -1 : real(fd, data, size, at); }
+ssize_t writev(int fd, const struct iovec *parts, int count) {
+    REAL(writev, int, const struct iovec *, int); return full(fd) ? -1 : real(fd, parts, count); }
+ssize_t sendfile(int fd, int from, off_t *at, size_t size) {
+    REAL(sendfile, int, int, off_t *, size_t); return full(fd) ? -1 : real(fd, from, at, size); }
+ssize_t copy_file_range(int from, off_t *a, int fd, off_t *b, size_t size, unsigned flags) {
+    REAL(copy_file_range, int, off_t *, int, off_t *, size_t, unsigned);
+    return full(fd) ? -1 : real(from, a, fd, b, size, flags); }
+"""
+
+
+def main() -> None:
+    """Build the library, start again under it, and print one object."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--most", type=int, default=150, help="places of each operation")
+    parser.add_argument("--only", nargs="*", choices=sorted(OPERATIONS), help="these operations")
+    parser.add_argument("--seed", type=int, default=19)
+    parser.add_argument("--under", type=Path, help=argparse.SUPPRESS)
+    asked = parser.parse_args()
+    if asked.under:
+        chosen = [name for name in OPERATIONS if name in (asked.only or OPERATIONS)]
+        print(json.dumps(measured(asked.under, chosen, asked.most, random.Random(asked.seed)), indent=1))
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        source, library = Path(folder, "full.c"), Path(folder, "full.so")
+        source.write_text(_SHIM, encoding="utf-8")
+        subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
+        work = Path(folder, "work")
+        work.mkdir()
+        environment = os.environ | {"LD_PRELOAD": str(library), "FULL_DISK_ROOT": str(work)}
+        words = [sys.executable, "-m", "bench.robustness.full_disk", "--under", str(work)]
+        words += ["--most", str(asked.most), "--seed", str(asked.seed)]
+        words += ["--only", *asked.only] if asked.only else []
+        subprocess.run(words, env=environment, check=True)
+
+
+# --- under the library ----------------------------------------------------------------------------
+SECONDS = 120  # that an operation may take
+Act = Callable[[Path], None]
+Look = Callable[[Path], Any]
+
+
+def measured(work: Path, chosen: Sequence[str], most: int, draw: random.Random) -> dict[str, Any]:
+    """What came of each operation."""
+    import lancedb  # noqa: F401 - loaded before the forks, and not used before them
+
+    import disputatio.eval.evaluate
+    import disputatio.store.record.check
+    import disputatio.store.record.replicate
+    import disputatio.store.segments.segment  # noqa: F401
+
+    begin = time.perf_counter()
+    before = work / "before"
+    before.mkdir()
+    in_child(lambda: make(before))
+    result: dict[str, Any] = {}
+    for name in chosen:
+        result[name] = tried(work, before, OPERATIONS[name], most, draw)
+        print(f"{name}: {result[name]}", file=sys.stderr, flush=True)
+    return {**result, "seconds": round(time.perf_counter() - begin)}
+
+
+def tried(
+    work: Path, before: Path, operation: tuple[Act, Look, bool], most: int, draw: random.Random
+) -> dict[str, Any]:
+    """One operation with a disk that is full from each place on."""
+    act, look, keeps = operation
+    now = work / "now"
+    shutil.copytree(before, now)
+    whole = in_child(lambda: act(now))
+    want = in_child(lambda: look(now))["value"]
+    if whole["outcome"] != "done":
+        raise RuntimeError(f"with room enough: {whole['said']}")
+    shutil.rmtree(now)
+    places = list(range(whole["writes"]))
+    if len(places) > most:
+        places = sorted(draw.sample(places, most))
+    outcomes: Counter[str] = Counter()
+    for place in places:
+        shutil.copytree(before, now)
+        held = in_child(lambda: look(now))["value"] if keeps and place == places[0] else None
+        first = in_child(lambda: act(now), limit=place)
+        outcomes[first["outcome"]] += 1
+        if first["outcome"] == "traceback":
+            print(f"write {place}: {first['said']}", file=sys.stderr)
+        after = in_child(lambda: damages(now))
+        outcomes["damaged afterwards"] += bool(after["value"]) or after["outcome"] != "done"
+        if held is not None and keeps:
+            outcomes["could not be read afterwards"] += in_child(lambda: look(now))["outcome"] != "done"
+        second = in_child(lambda: act(now))
+        same = second["outcome"] == "done" and in_child(lambda: look(now))["value"] == want
+        outcomes["a second try ends elsewhere"] += not same
+        if not same:
+            print(f"write {place}: second try {second['outcome']}: {second['said']}", file=sys.stderr)
+        shutil.rmtree(now)
+    return {"writes": whole["writes"], "tried": len(places), **outcomes}
+
+
+def in_child(do: Callable[[], Any], *, limit: int = -1) -> dict[str, Any]:
+    """What a fork of this process did: its outcome, value, writes, and what was said."""
+    reading, writing = os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter(
+            "ignore", RuntimeWarning
+        )  # lancedb's on forks: nothing of it runs in this process
+        child = os.fork()
+    if child == 0:
+        os.close(reading)
+        library = ctypes.CDLL(os.environ["LD_PRELOAD"])
+        library.disk_seen.restype = ctypes.c_long
+        told: dict[str, Any] = {"outcome": "done", "value": None, "said": ""}
+        signal.alarm(SECONDS)
+        library.disk_reset(ctypes.c_long(limit))
+        try:
+            told["value"] = do()
+        except Exception as error:  # noqa: BLE001 - what nothing else catches is counted
+            from disputatio.errors import DisputatioError
+
+            ours = isinstance(error, DisputatioError) and "\n" not in str(error)
+            told |= {
+                "outcome": "one line" if ours else "traceback",
+                "said": f"{type(error).__name__}: {error}",
+            }
+        told["writes"] = library.disk_seen()
+        library.disk_reset(ctypes.c_long(-1))
+        os.write(writing, json.dumps(told, default=str).encode())
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as pipe:
+        raw = pipe.read()
+    os.waitpid(child, 0)
+    empty = {"outcome": "traceback", "said": "the process died", "value": None, "writes": 0}
+    return json.loads(raw) if raw else empty
+
+
+# --- operations -----------------------------------------------------------------------------------
+PASSAGES = 40
+
+
+def make(folder: Path) -> None:
+    """An index of some passages, documents to add to it, and questions for an evaluation."""
+    from disputatio.store.index import Index
+    from disputatio.types import Passage
+
+    index = Index.open(folder / "index")
+    index.add(
+        Passage(id=f"p{n}", text=f"the ferry number {n} crossed in {1800 + n}", source=f"s{n % 4}")
+        for n in range(PASSAGES)
+    )
+    documents = folder / "documents"
+    documents.mkdir()
+    for n in range(8):
+        (documents / f"d{n}.txt").write_text(
+            f"Document {n}: the ferry crossed in {1900 + n}.", encoding="utf-8"
+        )
+    rows = [
+        {
+            "question": f"When did ferry {n} cross?",
+            "gold": ["1887"],
+            "passages": [{"text": "It crossed in 1887."}],
+        }
+        for n in range(6)
+    ]
+    (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+
+def ingest(folder: Path) -> None:
+    """Add the documents."""
+    from disputatio.store.index import Index
+
+    Index.open(folder / "index").ingest(folder / "documents")
+
+
+def delete(folder: Path) -> None:
+    """Delete a source."""
+    from disputatio.store.index import Index
+
+    Index.open(folder / "index").delete(sources=["s1"])
+
+
+def compact(folder: Path) -> None:
+    """Delete a source and write everything anew."""
+    from disputatio.store.index import Index
+
+    index = Index.open(folder / "index")
+    index.delete(sources=["s2"])
+    index.compact(keep=1.0)
+
+
+def copy(folder: Path) -> None:
+    """Sync the index to a second folder."""
+    from disputatio.store.record.replicate import sync
+
+    sync(folder / "index", folder / "copy")
+
+
+def evaluate(folder: Path) -> None:
+    """Run an evaluation with a scripted model."""
+    import disputatio
+    from disputatio.llm.scripted import Scripted
+
+    model = Scripted(lambda _: '{"answer": "1887", "explanation": "", "quote": "1887"}')
+    disputatio.evaluate(
+        f"jsonl:{folder / 'rows.jsonl'}", strategies=["concat"], model=model, out=folder / "run"
+    )
+
+
+def found(folder: Path) -> Any:
+    """All passages of the index, by id."""
+    from disputatio.store.index import Index
+
+    index = Index.open(folder / "index", create=False)
+    return sorted((hit.passage.id, hit.passage.text) for hit in index.search("the ferry crossed", k=500))
+
+
+def found_in_copy(folder: Path) -> Any:
+    """All passages of the second folder's index."""
+    from disputatio.store.index import Index
+
+    index = Index.open(folder / "copy", create=False)
+    return sorted((hit.passage.id, hit.passage.text) for hit in index.search("the ferry crossed", k=500))
+
+
+def scored(folder: Path) -> Any:
+    """The scores of the run."""
+    from disputatio.eval.results import read_results
+
+    return [[entry.record.row, entry.record.answers] for entry in read_results(folder / "run").records]
+
+
+def damages(folder: Path) -> Any:
+    """What a check of the index finds."""
+    from disputatio.store.record.check import check
+
+    return len(check(folder / "index").damaged)
+
+
+OPERATIONS: dict[str, tuple[Act, Look, bool]] = {
+    "ingest": (ingest, found, True),
+    "delete": (delete, found, True),
+    "compact": (compact, found, True),
+    "sync": (copy, found_in_copy, False),
+    "evaluation": (evaluate, scored, False),
+}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""How far one index on one machine goes."""

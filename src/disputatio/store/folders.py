@@ -1,0 +1,262 @@
+"""The folders that are read as one index: one, or several that passages were divided among.
+
+Several are searched as one: their segments make one searcher, so word statistics are counted over all, scores
+are normalised over the candidates of all, and hits are those of one index that holds every passage. A folder
+that cannot be read is left out, and what was found says so; it is tried again at the next search.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from disputatio.counts import Unsearched
+from disputatio.errors import InputError, StoreError
+from disputatio.store.record.manifest import Manifest, TableVersion
+from disputatio.store.record.tables import Pinned, read_note
+from disputatio.store.reliabilities import changed_at, compared, pooled, read_reliabilities
+from disputatio.store.segments.view import View, open_view
+from disputatio.types import Hit, Source
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+_NOTHING = "there is no index here; make one with: disputatio ingest PATH"
+
+
+class Found(list[Hit]):
+    """The hits of a search over several indexes; `unsearched` are those that were left out."""
+
+    def __init__(self, hits: Iterable[Hit], unsearched: tuple[Unsearched, ...]) -> None:
+        super().__init__(hits)
+        self.unsearched = unsearched
+
+
+def divided(path: str | Path) -> tuple[Path, ...]:
+    """The folders that `--index` names, divided at commas; a folder of the whole name is one.
+
+    Raises `InputError` for a name that is empty or given twice.
+
+    >>> [str(folder) for folder in divided("news.index, laws.index")]
+    ['news.index', 'laws.index']
+    """
+    whole = Path(path)
+    if "," not in str(path) or "://" in str(path) or whole.exists():
+        return (whole,)
+    names = [name.strip() for name in str(path).split(",")]
+    if not all(names):
+        raise InputError(f"{path}: names no index between two commas; write a.index,b.index")
+    folders = [Path(name).expanduser() for name in names]
+    for folder in folders:
+        if folders.count(folder) > 1:
+            raise InputError(f"{path}: names {folder} twice")
+    return tuple(folders)
+
+
+def only_one(path: str | Path) -> Path:
+    """The one folder that is worked on; raises `InputError` where several are named."""
+    folders = divided(path)
+    if len(folders) > 1:
+        raise InputError(
+            f"{path}: names {len(folders)} indexes; several can be searched and asked together, "
+            "and this takes one of them"
+        )
+    return folders[0]
+
+
+def noted(path: str | Path) -> dict[str, Any] | None:
+    """What `read_note` says of the index, of several the first one that can be read; raises as it does."""
+    folders = divided(path)
+    if len(folders) == 1:
+        return read_note(folders[0])
+    fault: StoreError | None = None
+    for folder in folders:
+        try:
+            note = read_note(folder)
+        except StoreError as error:
+            fault = fault or error
+        else:
+            if note is not None:
+                return note
+    if fault is not None:
+        raise fault
+    return None
+
+
+class Folders:
+    """One state of one or of several folders at a time; may be used by several threads."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.paths = path, divided(path)
+        self._lock = threading.Lock()
+        self._view: View | None = None
+        self._parts: dict[Path, View] = {}
+        self._damaged: dict[Path, tuple[View, int, StoreError]] = {}  # found after a folder was opened
+
+    def view(self) -> View | None:
+        """The newest state; None where nothing is there yet.
+
+        Raises `StoreError` for what is no index or damaged, of several only where none can be searched, and
+        `InputError` for several that do not fit one another.
+        """
+        with self._lock:
+            if len(self.paths) == 1:
+                self._view = open_view(self.paths[0], self._view)
+            else:
+                self._view = self._joined()
+            return self._view
+
+    def checked(self) -> View | None:
+        """As `view`, compared with the hashes of what was written (`View.check`)."""
+        while True:
+            view = self.view()
+            if view is None or not view.parts:
+                if view is not None:
+                    view.check()
+                return view
+            for part in view.parts:
+                try:
+                    part.check()
+                except StoreError as error:
+                    self._damaged[part.path] = part, changed_at(part.path), error
+                    break
+            else:
+                return view
+
+    def rows(self, table: str, columns: list[str]) -> Iterator[list[dict[str, Any]]]:
+        """The rows of a table, in batches."""
+        view = self.view()
+        for part in () if view is None else view.parts or (view,):
+            for batch in Pinned(part.path, part.manifest).batches(table, columns):
+                yield batch.to_pylist()
+
+    def estimates(self) -> dict[str, Source]:
+        """What is known of each source (`reliabilities.compared`); that of several indexes is pooled."""
+        view = self.view()
+        if view is None or not view.parts:
+            return compared(self.paths[0], lambda: {} if view is None else view.states())
+        known: list[Mapping[str, Source]] = []
+        for part in view.parts:
+            try:
+                known.append(compared(part.path, part.states))
+            except StoreError as error:
+                self._damaged[part.path] = part, changed_at(part.path), error
+        return pooled(known)
+
+    def reliabilities(self) -> dict[str, float]:
+        """The probability of being right of each source that has an estimate."""
+        if len(self.paths) == 1:
+            return read_reliabilities(self.paths[0])
+        known = self.estimates().items()
+        return {name: source.reliability for name, source in known if source.reliability is not None}
+
+    def _joined(self) -> View:
+        parts, unsearched = [], []
+        for path in self.paths:
+            try:
+                part = open_view(path, self._parts.get(path))
+                if part is None:
+                    raise StoreError(f"{path}: {_NOTHING}")
+                damaged = self._damaged.get(path)
+                self._parts[path] = part
+                if damaged is not None and damaged[0] is part and damaged[1] == changed_at(path):
+                    raise damaged[2]
+                self._damaged.pop(path, None)
+            except StoreError as error:
+                reason = str(error).removeprefix(f"{path}: ")
+                unsearched.append(Unsearched(index=str(path), reason=reason))
+            else:
+                parts.append(part)
+        if not parts:
+            first = unsearched[0]
+            raise StoreError(
+                f"{self.path}: none of these {len(self.paths)} indexes can be searched; "
+                f"{first.index}: {first.reason}"
+            )
+        last = self._view
+        same = last is not None and list(map(id, last.parts)) == list(map(id, parts))
+        if last is None or not same or last.unsearched != tuple(unsearched):
+            return _join(self.path, parts, tuple(unsearched))
+        return last
+
+
+def _join(path: Path, parts: list[View], unsearched: tuple[Unsearched, ...]) -> View:
+    """Several states as one; raises `InputError` for indexes of different embedders or languages."""
+    from disputatio.store.record.transaction import stemming
+    from disputatio.store.segments.array_files import Verification
+    from disputatio.store.segments.searcher import Searcher
+
+    first = parts[0]
+    for part in parts[1:]:
+        for kind in ("embedder", "language"):
+            ours, its = getattr(first.manifest, kind), getattr(part.manifest, kind)
+            if ours != its:
+                raise InputError(
+                    f"{first.path} and {part.path} cannot be searched as one: the {kind} of one is "
+                    f"{ours or 'none'}, of the other {its or 'none'}"
+                )
+    segments = tuple(segment for part in parts for segment in part.segments)
+    dead = tuple(_repeated(parts))
+    return View(
+        path=path,
+        stamp=first.stamp,
+        manifest=_summed([part.manifest for part in parts]),
+        segments=segments,
+        dead=dead,
+        searcher=Searcher(segments, dead, language=stemming(first.manifest.language)),
+        verification=Verification(()),
+        parts=tuple(parts),
+        unsearched=unsearched,
+    )
+
+
+def _summed(manifests: list[Manifest]) -> Manifest:
+    """What several manifests come to, for figures; it names no table that could be opened."""
+
+    def rows(table: str) -> TableVersion:
+        return TableVersion(name=table, version=0, rows=sum(getattr(each, table).rows for each in manifests))
+
+    return replace(
+        manifests[0],
+        number=sum(each.number for each in manifests),
+        documents=rows("documents"),
+        passages=rows("passages"),
+        files=rows("files"),
+        segments=tuple(entry for each in manifests for entry in each.segments),
+    )
+
+
+def _repeated(parts: list[View]) -> Iterator[NDArray[np.bool_] | None]:
+    """The dead rows of each segment, with passages that an earlier part holds as well."""
+    import numpy as np
+
+    known = [_live_ids(part) for part in parts]
+    everything = np.sort(np.concatenate(known))
+    twice = np.unique(everything[1:][everything[1:] == everything[:-1]])
+    before = np.zeros(0, dtype=np.uint64)
+    for part, ids in zip(parts, known, strict=True):
+        for segment, dead in zip(part.segments, part.dead, strict=True):
+            hashes, rows = segment.ids
+            again = rows[np.isin(hashes, before)] if before.size else rows[:0]
+            if not again.size:
+                yield dead
+                continue
+            marks = np.zeros(segment.rows, dtype=np.bool_) if dead is None else dead.copy()
+            marks[again] = True
+            yield marks
+        before = np.union1d(before, twice[np.isin(twice, ids)])
+
+
+def _live_ids(part: View) -> NDArray[np.uint64]:
+    """The hashes of the ids of a part's passages."""
+    import numpy as np
+
+    ids = [np.zeros(0, dtype=np.uint64)]
+    for segment, dead in zip(part.segments, part.dead, strict=True):
+        hashes, rows = segment.ids
+        ids.append(hashes if dead is None else hashes[~dead[rows]])
+    return np.concatenate(ids)

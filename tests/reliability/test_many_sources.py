@@ -1,0 +1,120 @@
+"""Votes as a list and copy detection by candidates give what votes as an array and all pairs give."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from disputatio.errors import InputError
+from disputatio.reliability import copy_candidates
+from disputatio.reliability.copy_detection import tied_by_votes
+from disputatio.reliability.grouping import united, united_list
+from disputatio.reliability.trust import trust, untangled
+from disputatio.reliability.weighted_vote import FlatVotes, distinct, estimate
+from tests.reliability.liars import simulate
+
+
+def listed(votes: NDArray[np.int32], seed: int = 0) -> FlatVotes:
+    """The votes as a list, given in any order."""
+    question, source = np.nonzero(votes >= 0)
+    order = np.random.default_rng(seed).permutation(len(question))
+    number = votes[question, source].astype(np.int64)
+    return FlatVotes.listed(
+        question[order], source[order], number[order], questions=votes.shape[0], sources=votes.shape[1]
+    )
+
+
+def copied_votes(sources: int, questions: int, coverage: float, seed: int) -> NDArray[np.int32]:
+    """Sources of which every tenth copies the one before it; cluster 0 is right."""
+    dice = np.random.default_rng(seed)
+    accuracy = dice.uniform(0.5, 0.9, sources)
+    votes = np.where(
+        dice.random((questions, sources)) < accuracy, 0, dice.integers(1, 10, (questions, sources))
+    )
+    votes[dice.random(votes.shape) >= coverage] = -1
+    for copier in range(9, sources, 10):
+        taken = (dice.random(questions) < 0.8) & (votes[:, copier - 1] >= 0)
+        votes[taken, copier] = votes[taken, copier - 1]
+    return votes.astype(np.int32)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_list_of_votes_is_estimated_as_the_array_is(seed: int) -> None:
+    world = simulate(seed, liars=4, sources=20, questions=120, coverage=0.3)
+    votes, flat = world.votes, listed(world.votes, seed)
+    assert distinct(flat) == distinct(votes)
+    for known in (None, world.known(20)):
+        for one, other in (
+            (estimate(votes, known=known), estimate(flat, known=known)),
+            (trust(votes, known=known), trust(flat, known=known)),
+            (untangled(votes, known=known)[0], untangled(flat, known=known)[0]),
+        ):
+            np.testing.assert_allclose(one.reliability, other.reliability, rtol=1e-9)
+            np.testing.assert_allclose(one.low, other.low, rtol=1e-9)
+            assert one.winners.tolist() == other.winners.tolist()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_owners_and_groups_unite_a_list_as_they_unite_the_array(seed: int) -> None:
+    votes = simulate(seed, liars=3, sources=30, questions=80, coverage=0.4).votes
+    dice = np.random.default_rng(seed)
+    owners, groups = dice.integers(0, 12, 30), dice.integers(-1, 8, 30)
+    of = np.unique(owners, return_inverse=True)[1]
+    one, other = FlatVotes.of(united(votes, of)), united_list(listed(votes), of)
+    assert (one.question.tolist(), one.source.tolist()) == (other.question.tolist(), other.source.tolist())
+    assert one.number.tolist() == other.number.tolist()
+    first = trust(votes, owners=owners, groups=groups)
+    second = trust(listed(votes), owners=owners, groups=groups)
+    np.testing.assert_allclose(first.weights, second.weights, rtol=1e-9)
+    assert first.winners.tolist() == second.winners.tolist()
+
+
+@pytest.mark.parametrize("pairs", [copy_candidates.PAIRS, 0], ids=["listed", "hashed"])
+@pytest.mark.parametrize("coverage", [0.3, 0.8])
+def test_candidates_find_the_ties_that_all_pairs_show(
+    pairs: int, coverage: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(copy_candidates, "PAIRS", pairs)
+    votes = copied_votes(80, 400, coverage, seed=2)
+    right = (votes == 0).sum(axis=0) / np.maximum((votes >= 0).sum(axis=0), 1)
+    winners = np.zeros(len(votes), dtype=np.int32)
+    exact = tied_by_votes(votes, winners, right, options=10, exact=True)
+    found = tied_by_votes(listed(votes), winners, right, options=10, exact=False)
+    assert len(exact.pairs) >= 8
+    assert found.pairs.tolist() == exact.pairs.tolist()
+    assert found.group.tolist() == exact.group.tolist()
+    assert found.origin.tolist() == exact.origin.tolist()
+    np.testing.assert_allclose(found.probability, exact.probability, rtol=1e-9)
+
+
+def test_without_shared_false_values_there_are_no_candidates() -> None:
+    votes = np.zeros((50, 6), dtype=np.int32)
+    assert not tied_by_votes(votes, [0] * 50, [0.9] * 6, exact=False).pairs.size
+    nobody = FlatVotes.listed(*([np.zeros(0, dtype=np.int64)] * 3), questions=0, sources=0)
+    assert not tied_by_votes(nobody, [], [], exact=False).pairs.size
+
+
+def test_the_last_vote_of_a_source_on_a_question_counts() -> None:
+    flat = FlatVotes.listed(
+        np.array([0, 0, 0]), np.array([1, 0, 1]), np.array([0, 0, 1]), questions=1, sources=2
+    )
+    assert flat.source.tolist() == [0, 1]
+    assert flat.number.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("question", "source", "number"), [([2], [0], [0]), ([0], [3], [0]), ([0], [0], [-1]), ([0, 1], [0], [0])]
+)
+def test_votes_that_do_not_fit_are_refused(question: list[int], source: list[int], number: list[int]) -> None:
+    with pytest.raises(InputError):
+        FlatVotes.listed(np.array(question), np.array(source), np.array(number), questions=2, sources=3)
+
+
+def test_an_estimate_goes_on_from_an_earlier_one() -> None:
+    world = simulate(1, liars=3, sources=30, questions=300, coverage=0.5)
+    before = untangled(world.votes[:290, :28])
+    anew, _ = untangled(world.votes)
+    further, _ = untangled(world.votes, start=before)
+    np.testing.assert_allclose(further.reliability, anew.reliability, rtol=1e-9)
+    assert further.winners.tolist() == anew.winners.tolist()
