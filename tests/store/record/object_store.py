@@ -31,7 +31,7 @@ class ObjectStore:
 def object_store() -> Iterator[ObjectStore]:
     """A store with one empty bucket."""
     import boto3
-    from moto.server import DomainDispatcherApplication, create_backend_app
+    from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
     from werkzeug.serving import WSGIRequestHandler, make_server
 
     class Quiet(WSGIRequestHandler):
