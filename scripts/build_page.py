@@ -26,7 +26,7 @@ def build(root: Path = ROOT) -> bool:
     Raises `CannotBuild` where Node is not there, or a step fails.
     """
     page, built = root / "page", root / "src" / "disputatio" / "server" / "page"
-    wanted = digest(_sources(page))
+    wanted = digest(_sources(page) + sorted((root / "examples").glob("disagreement/sources/*/*")))
     stamp = built / "made-from.txt"
     if stamp.is_file() and stamp.read_text(encoding="utf-8").strip() == wanted:
         return False

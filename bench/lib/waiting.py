@@ -59,12 +59,15 @@ def ferries(folder: Path) -> Index:
 
 
 class Waiting:
-    """Reads what a passage says of a year; each batch takes `delay` seconds, as one of an engine does."""
+    """Reads what a passage says of a year; each batch takes `delay` seconds, as one of an engine does.
+
+    With `spread` its replies come one by one within that time, and not together at its end.
+    """
 
     name = "waiting"
 
-    def __init__(self, delay: float) -> None:
-        self._delay = delay
+    def __init__(self, delay: float, *, spread: bool = False) -> None:
+        self._delay, self._spread = delay, spread
 
     def capabilities(self) -> Capabilities:
         """All that strategies ask for."""
@@ -85,10 +88,13 @@ class Waiting:
         on_done: Callable[[int, Completion], None],
         cancel: Cancel,
     ) -> list[Completion]:
-        """As `complete`, all at once after the wait."""
-        self._wait(cancel)
+        """As `complete`, all at once after the wait, or one by one."""
         completions = [_read(prompt) for prompt in prompts]
+        if not self._spread:
+            self._wait(cancel)
         for index, completion in enumerate(completions):
+            if self._spread:
+                self._wait(cancel, share=1 / len(prompts))
             on_done(index, completion)
         return completions
 
@@ -112,10 +118,10 @@ class Waiting:
             on_done(index, choice)
         return choices
 
-    def _wait(self, cancel: Cancel) -> None:
+    def _wait(self, cancel: Cancel, *, share: float = 1.0) -> None:
         pressed = Event()
         with cancel.calling(pressed.set):
-            pressed.wait(self._delay)
+            pressed.wait(self._delay * share)
         cancel.check()
 
 

@@ -1,4 +1,4 @@
-"""A server over the ferries with a waiting model: `python -m bench.serve.serving_worker FOLDER DELAY`."""
+"""A server over the ferries with a waiting model: `python -m bench.serve.serving_worker FOLDER DELAY [spread]`."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from disputatio.server.options import Access, Keeping
 from disputatio.server.service import Service
 
 
-def main(folder: str, delay: str) -> None:
+def main(folder: str, delay: str, spread: str = "") -> None:
     """Serve until killed."""
     service = Service(
-        kit=Kit(model=Waiting(float(delay))),
+        kit=Kit(model=Waiting(float(delay), spread=bool(spread))),
         index=Index.open(Path(folder) / "ferries.index", create=False, embedder="none"),
         settings=read_settings(model="scripted:", journal="none", encoder="none", embedder="none"),
         access=Access(writing=True),

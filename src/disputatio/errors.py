@@ -13,6 +13,7 @@ DisputatioError
 │   ├── BucketFault        a bucket cannot be reached, is full, or fails (exit 3)
 │   │   └── LeaseHeld      another writer has it, and until when (exit 3)
 │   ├── IndexBusy          another process is writing to it
+│   ├── IndexServerFault   the server that keeps it cannot be reached, or refuses (exit 3)
 │   └── IndexVersion       it is of a version that this program does not read
 ├── ClusterFault           a cluster cannot be reached, or its workers cannot do their work (exit 3)
 ├── ReplyError             an agent's reply does not keep its contract; carries the raw text
@@ -115,6 +116,12 @@ class LeaseHeld(BucketFault):
 
 class IndexBusy(StoreError):
     """Another process is writing to the index; the same call works once that is done."""
+
+
+class IndexServerFault(StoreError):
+    """The server that keeps the index cannot be reached, refuses, fails, or is of another version."""
+
+    exit_code = 3
 
 
 class IndexVersion(StoreError):

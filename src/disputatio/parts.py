@@ -158,7 +158,7 @@ def embedder_for(
     is, or is to be, searched by keyword alone, or is not there and not to be made. Raises
     `StoreError` for what is no index, `ConfigError` for one of another embedder.
     """
-    from disputatio.store.folders import noted
+    from disputatio.store.folders import noted, shown
 
     note = noted(index)
     made_with = None if note is None else str(note.get("embedder", ""))
@@ -180,9 +180,9 @@ def embedder_for(
     if part is not None and named is None and made_with and part.name != made_with:
         prefixes = ", and DISPUTATIO_QUERY_PREFIX and DISPUTATIO_PASSAGE_PREFIX to its prefixes"
         raise ConfigError(
-            f"{index}: was made with the embedder {made_with}, not with {part.name}: "
+            f"{shown(index)}: was made with the embedder {made_with}, not with {part.name}: "
             f"set DISPUTATIO_EMBEDDER to its name or folder{prefixes if served else ''}, "
-            f"or give every passage a new vector with: disputatio index reembed NAME --index {index}"
+            f"or give every passage a new vector with: disputatio index reembed NAME --index {shown(index)}"
         )
     if part is None or settings.journal == "none":
         return part

@@ -9,11 +9,13 @@ import pytest
 from playwright.sync_api import BrowserContext, FilePayload, Page, expect
 
 import disputatio as d
+from disputatio.eval.running.prices import Price, Prices
 from tests.page.town import PASSAGES, QUESTION, reader, town
-from tests.page.views import Visit, visit
+from tests.page.views import Visit, flaws, visit
 from tests.server.ferry import Served, served
 
 pytestmark = pytest.mark.slow
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
@@ -33,24 +35,6 @@ def evaluated(tmp_path: Path) -> Path:
     folder.parent.mkdir(exist_ok=True)
     d.evaluate(f"jsonl:{rows}", strategies=["disputation", "concat"], model=reader(), out=folder)
     return folder
-
-
-LOOKS = tuple((theme, width) for theme in ("light", "dark") for width in (360, 1280))
-
-
-def flaws(tab: Visit, screen: str) -> list[str]:
-    """What axe finds on what is shown, in both themes, on a phone and on a desk; and what does not fit."""
-    found = []
-    for theme, width in LOOKS:
-        tab.page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
-        tab.page.set_viewport_size({"width": width, "height": 800})
-        tab.painted()  # what becomes a sheet on a phone covers the rest only once it is painted
-        found += [f"{screen}, {theme}, {width}: {line}" for line in tab.violations()]
-        wider = tab.page.evaluate(
-            "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-        )
-        found += [f"{screen}, {theme}, {width}: {wider} pixels too wide"] if wider > 0 else []
-    return found
 
 
 @pytest.mark.parametrize("screen", ["ask", "compare", "sources", "documents", "runs"])
@@ -157,6 +141,39 @@ def test_the_first_start_says_what_to_do(context: BrowserContext, tmp_path: Path
         expect(tab.page.locator(".drop")).to_be_visible()
 
 
+def test_the_example_is_opened_on_the_first_start_and_a_question_to_it_is_offered(
+    context: BrowserContext, tmp_path: Path
+) -> None:
+    with served(town(tmp_path, passages=())) as server:
+        tab = visit(context, server.url)
+        tab.page.get_by_role("button", name="Open the example").click()
+        tab.page.get_by_role("button", name="Who designed the Quillhaven lighthouse?").click()
+        expect(tab.page.locator("#question")).to_be_focused()
+        tab.page.keyboard.press("Enter")
+        expect(tab.page.locator(".verdict")).to_be_visible()
+        names = {row["name"] for row in server.client.get("/api/sources").json()}
+    assert names == {folder.name for folder in (ROOT / "examples" / "disagreement" / "sources").iterdir()}
+
+
+def test_the_cost_is_told_in_money_where_the_price_is_known(tab: Visit, page: Page, server: Served) -> None:
+    model = server.service.kit.model
+    server.service.prices = Prices(
+        origin="your table",
+        currency="EUR",
+        models={model.name: Price(prompt=1_000.0, completion=4_000.0, cached=None)},
+    )
+    tab.go("ask")
+    page.reload()
+    tab.ask(QUESTION)
+    page.get_by_text("Cost", exact=True).click()
+    usage = server.client.get(f"/api/answers/{tab.answer}").json()["usage"]
+    cost = (usage["prompt_tokens"] * 1_000 + usage["completion_tokens"] * 4_000) / 1e6
+    shown = page.locator("[data-money]")
+    assert float(shown.get_attribute("data-money") or 0) == pytest.approx(cost)
+    expect(shown).to_contain_text("\u20ac")
+    expect(shown).to_contain_text("by your table")
+
+
 def test_where_nothing_answers_the_nearest_passages_are_shown(tab: Visit, page: Page) -> None:
     tab.ask("Which lighthouse is the tallest on the drawings of her letters?")
     page.locator(".voice").first.wait_for()
@@ -174,18 +191,6 @@ def test_a_server_that_is_gone_is_said_with_a_way_back(context: BrowserContext, 
     tab.put(QUESTION)
     expect(tab.page.locator(".trouble")).to_contain_text("The server does not answer")
     expect(tab.page.locator(".trouble").get_by_role("button", name="Retry")).to_be_visible()
-
-
-@pytest.mark.parametrize(
-    ("name", "holds"),
-    [("Web page", "<bdi"), ("Markdown", "# Who designed"), ("JSON", '"answers"'), ("BibTeX", "@online{")],
-)
-def test_an_answer_is_kept_as_a_file(tab: Visit, page: Page, name: str, holds: str) -> None:
-    tab.ask(QUESTION)
-    page.get_by_role("button", name="Save").click()
-    with page.expect_download() as download:
-        page.get_by_role("menuitem", name=name).click()
-    assert holds in Path(download.value.path()).read_text(encoding="utf-8")
 
 
 def test_the_assets_weigh_less_than_250_kilobytes() -> None:

@@ -9,12 +9,27 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from disputatio.types import Passage
 from tests.page.town import PASSAGES, QUESTION
 from tests.page.views import Visit
 from tests.server.ferry import Served
 
 pytestmark = pytest.mark.slow
-CASES = 200
+CASES = 200  # all of them different
+MORE = (
+    Passage(
+        id="guild1",
+        text="The guild's rolls: the lighthouse was designed by Otto Brandt.",
+        source="guild.example",
+    ),
+    Passage(
+        id="letter1",
+        text="My mother always said the lighthouse was designed by Otto Brandt, and she was there.",
+        source="letter.example",
+        date="1902-03-01",
+        date_origin="stated",
+    ),
+)
 
 
 def decided(answer: Mapping[str, Any]) -> tuple[object, ...]:
@@ -28,26 +43,26 @@ def decided(answer: Mapping[str, Any]) -> tuple[object, ...]:
 
 def test_what_if_equals_a_fresh_run_without_those_passages_and_makes_no_call(server: Served) -> None:
     pick = random.Random(22)
-    given = [passage.to_dict() for passage in PASSAGES]
+    given = [passage.to_dict() for passage in (*PASSAGES, *MORE)]
     for passage in given:
         for name in ("page", "document", "start", "end"):
             passage.pop(name, None)
     asked = server.ask(QUESTION, passages=given)
     calls = server.service.kit.model.calls  # type: ignore[attr-defined]
-    fresh: dict[frozenset[str], Any] = {}
-    for _ in range(CASES):
-        left_out = pick.sample([passage["id"] for passage in given], pick.randint(1, len(given) - 1))
+    names = [passage["id"] for passage in given]
+    cases: set[frozenset[str]] = set()
+    while len(cases) < CASES:
+        cases.add(frozenset(pick.sample(names, pick.randint(1, len(names) - 1))))
+    for left_out in sorted(map(sorted, cases)):
         made = len(calls)
         without = server.client.post(
             f"{asked.headers['content-location']}/without", json={"passages": left_out}
         )
         assert without.status_code == 200
         assert len(calls) == made
-        key = frozenset(left_out)
-        if key not in fresh:
-            rest = [passage for passage in given if passage["id"] not in key]
-            fresh[key] = decided(server.ask(QUESTION, passages=rest).json())
-        assert decided(without.json()) == fresh[key], sorted(key)
+        rest = [passage for passage in given if passage["id"] not in left_out]
+        fresh = server.ask(QUESTION, passages=rest)
+        assert decided(without.json()) == decided(fresh.json()), left_out
 
 
 def test_muting_sources_resorts_the_columns_and_says_what_changed(

@@ -47,7 +47,8 @@ class Visit:
 
     def violations(self) -> list[str]:
         """What axe finds, a line each. axe is put in by the browser's own tools, past the page's policy."""
-        self.page.evaluate(AXE.read_text(encoding="utf-8") + "; undefined")
+        if not self.page.evaluate("'axe' in window"):
+            self.page.evaluate(AXE.read_text(encoding="utf-8") + "; undefined")
         found = self.page.evaluate("rules => axe.run(document, rules)", _RULES)
         return [
             f"{each['id']}: {node['target']}: {node['failureSummary']}"
@@ -74,3 +75,21 @@ def visit(context: BrowserContext, url: str) -> Visit:
     page.goto(url)
     page.wait_for_selector("#question")
     return visited
+
+
+LOOKS = tuple((theme, width) for theme in ("light", "dark") for width in (360, 1280))
+
+
+def flaws(tab: Visit, screen: str) -> list[str]:
+    """What axe finds on what is shown, in both themes, on a phone and on a desk; and what does not fit."""
+    found = []
+    for theme, width in LOOKS:
+        tab.page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
+        tab.page.set_viewport_size({"width": width, "height": 800})
+        tab.painted()  # what becomes a sheet on a phone covers the rest only once it is painted
+        found += [f"{screen}, {theme}, {width}: {line}" for line in tab.violations()]
+        wider = tab.page.evaluate(
+            "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+        )
+        found += [f"{screen}, {theme}, {width}: {wider} pixels too wide"] if wider > 0 else []
+    return found

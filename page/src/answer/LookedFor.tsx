@@ -1,5 +1,6 @@
 /** What was looked for and not found, and what it all cost. */
-import type { Answer, Passage } from "../api/types";
+import { useServer } from "../app/server";
+import type { Answer, Passage, Prices, Usage } from "../api/types";
 import { lookedFor } from "../model/evidence";
 import { t } from "../texts";
 import { Doc } from "../ui/Doc";
@@ -51,6 +52,7 @@ function Named({ title, passages, onShow }: { title: string; passages: Passage[]
 
 export function Cost({ answer }: { answer: Answer }) {
   const { usage } = answer;
+  const { prices } = useServer();
   const figures: [string, string][] = [
     [t.n(usage.calls), t.cost.calls],
     [t.n(usage.prompt_tokens), t.cost.read],
@@ -62,8 +64,21 @@ export function Cost({ answer }: { answer: Answer }) {
     <>
       <p className="hint"><bdi>{t.cost.by(answer.strategy, answer.model)}</bdi></p>
       {usage.calls === 0 ? <p className="quiet">{t.cost.free}</p> : (
-        <ul className="cost">{figures.map(([value, name]) => <li key={name}><b>{value}</b> {name}</li>)}</ul>
+        <ul className="cost">
+          {figures.map(([value, name]) => <li key={name}><b>{value}</b> {name}</li>)}
+          <Money usage={usage} prices={prices} model={answer.model} />
+        </ul>
       )}
     </>
   );
+}
+
+/** What the calls cost in money, where the server knows what the model costs. */
+function Money({ usage, prices, model }: { usage: Usage; prices: Prices | null; model: string }) {
+  const price = prices?.models[model];
+  if (!prices || !price) return null;
+  const cached = price.cached ?? price.prompt;
+  const sum = ((usage.prompt_tokens - usage.cached_tokens) * price.prompt + usage.cached_tokens * cached
+    + usage.completion_tokens * price.completion) / 1e6;
+  return <li data-money={sum}><b>{t.cost.money(sum, prices.currency)}</b> {sum ? t.cost.atPrices(prices.origin, prices.as_of) : t.cost.onThisMachine}</li>;
 }

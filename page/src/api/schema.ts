@@ -251,7 +251,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What a strategy answered to a question of an evaluation; of passages the ids alone are kept */
+        /** What a strategy answered to a question of an evaluation, with the passages that it read */
         get: operations["run_answer"];
         put?: never;
         post?: never;
@@ -1160,6 +1160,18 @@ export interface components {
             [key: string]: unknown;
         };
         /**
+         * ModelPrice
+         * @description What a million tokens of a model cost: read anew, read from the prefix cache, written.
+         */
+        ModelPrice: {
+            /** Cached */
+            cached: number | null;
+            /** Completion */
+            completion: number;
+            /** Prompt */
+            prompt: number;
+        };
+        /**
          * Notice
          * @description What the server said while it was getting ready: `done` of `total` bytes of a download.
          */
@@ -1320,6 +1332,22 @@ export interface components {
             weight: number;
         };
         /**
+         * PriceTable
+         * @description What the models that can be asked cost, by name; those whose price is not known are left out.
+         */
+        PriceTable: {
+            /** As Of */
+            as_of: string;
+            /** Currency */
+            currency: string;
+            /** Models */
+            models: {
+                [key: string]: components["schemas"]["ModelPrice"];
+            };
+            /** Origin */
+            origin: string;
+        };
+        /**
          * Read
          * @description One model call has finished: the `call`-th of a batch of `calls`, in the order of the prompts.
          */
@@ -1374,6 +1402,8 @@ export interface components {
             /** Models */
             models: string[];
             notice: components["schemas"]["Notice"] | null;
+            /** @description null where several models play a part */
+            prices: components["schemas"]["PriceTable"] | null;
             /** Ready */
             ready: boolean;
             /** Running */

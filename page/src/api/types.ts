@@ -11,6 +11,7 @@ export type Claim = Schemas["Claim"];
 export type Reply = Schemas["Reply"];
 export type Usage = Schemas["Usage"];
 export type Source = Schemas["Source"];
+export type Prices = Schemas["PriceTable"];
 export type Certificate = Schemas["Certificate"];
 export type Strategy = Schemas["Strategy"];
 export type Verdict = Position["verdict"];

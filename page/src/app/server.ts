@@ -17,6 +17,8 @@ export interface Server {
   index: Ready["index"] | null;
   writing: boolean;
   notice: Ready["notice"];
+  /** What models cost, where that is known and one model plays every part. */
+  prices: Ready["prices"];
 }
 
 /** A server that is not ready says so with a status of fault, and the same body. */
@@ -47,5 +49,6 @@ export function useServer(): Server {
     index: data?.index ?? null,
     writing: data?.writing ?? false,
     notice: data?.notice ?? null,
+    prices: data?.prices ?? null,
   };
 }

@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 
 import { Fault, get } from "../api/client";
-import type { Answer, AskBody, Passage, Strategy } from "../api/types";
+import type { AskBody, Passage, Strategy } from "../api/types";
 import { AnswerView } from "../answer/AnswerView";
 import { useServer } from "../app/server";
 import { go, href, useRoute } from "../app/route";
@@ -49,11 +49,7 @@ export function AskScreen() {
   }, [id]);
 
   const gone = progress.fault?.status === 404;
-  const kept = useQuery({
-    queryKey: ["answer", id], queryFn: ({ signal }) => get<Answer>(`/answers/${encodeURIComponent(id)}`, signal),
-    enabled: Boolean(id) && gone, retry: false, staleTime: Infinity,
-  });
-  const answer = progress.answer ?? (gone ? (kept.data ?? null) : null);
+  const answer = progress.answer;
   const asked = progress.question || answer?.question || "";
   useEffect(() => { if (asked) setQuestion(asked); }, [asked]);
   useEffect(() => { document.title = asked ? `${asked.slice(0, 80)} · ${t.name}` : t.name; }, [asked]);
@@ -87,7 +83,7 @@ export function AskScreen() {
     return () => document.removeEventListener("keydown", onKey);
   }, [asking, busy]);
 
-  const fault = progress.state === "failed" && !answer && !(gone && kept.isFetching) ? progress.fault : null;
+  const fault = progress.state === "failed" && !answer ? progress.fault : null;
   return (
     <div className="ask-screen">
       <h1 className="visually-hidden">{t.ask.title}</h1>
@@ -95,8 +91,8 @@ export function AskScreen() {
         question={question} settings={offered} offer={{ strategies: strategies.data ?? [], models, index: server.index?.documents ? t.documents.count(server.index.documents) : t.ask.noIndex }}
         busy={busy} onQuestion={setQuestion} onSettings={setSettings} onAsk={() => ask()} onStop={() => void asking?.stop()}
       />
-      {!asking && <Start />}
-      {asking && !answer && !fault && !(gone && kept.isFetching) && <Streaming progress={progress} />}
+      {!asking && <Start onQuestion={(text) => { setQuestion(text); document.getElementById("question")?.focus(); }} />}
+      {asking && !answer && !fault && <Streaming progress={progress} />}
       {fault && (
         <Trouble
           fault={gone ? new Fault({ kind: "Interrupted", message: t.progress.interrupted }, 404) : fault}

@@ -1,7 +1,7 @@
 /** Questions under way, outside of React: a view may come and go while its question goes on. */
 import { useSyncExternalStore } from "react";
 
-import { asJson, Fault, send } from "../api/client";
+import { asJson, Fault, get, send, UNREACHABLE } from "../api/client";
 import { events } from "../api/stream";
 import type { Answer, AskBody, Event, Usage } from "../api/types";
 
@@ -44,14 +44,22 @@ export class Asking {
   /** Put a question. `onId` is called once, when the server has named it. */
   static ask(body: AskBody, onId: (id: string) => void): Asking {
     const asking = new Asking(body.question, "");
-    void asking.run("/ask", asJson("POST", body, asking.leave.signal), onId);
+    void asking.run(() => asking.listen("/ask", asJson("POST", body, asking.leave.signal), onId));
     return asking;
   }
 
-  /** Follow a question that is under way, from its beginning. */
+  /** Follow a question that is under way, from its beginning; one that has ended has its answer kept. */
   static follow(id: string): Asking {
     const asking = new Asking("", id);
-    void asking.run(`/ask/${encodeURIComponent(id)}`, { signal: asking.leave.signal }, () => undefined);
+    const path = `/ask/${encodeURIComponent(id)}`;
+    void asking.run(async () => {
+      try {
+        await asking.listen(path, { signal: asking.leave.signal }, () => undefined);
+      } catch (error) {
+        if (!(error instanceof Fault && error.status === 404)) throw error;
+        await asking.recall();
+      }
+    });
     return asking;
   }
 
@@ -80,21 +88,31 @@ export class Asking {
   /** Listen no more, and leave the question to whoever else follows it. */
   readonly abandon = (): void => this.leave.abort();
 
-  private async run(path: string, init: RequestInit, onId: (id: string) => void): Promise<void> {
+  /** The answer as it was kept. */
+  private async recall(): Promise<void> {
+    const answer = await get<Answer>(`/answers/${encodeURIComponent(this.progress.id)}`, this.leave.signal);
+    const { question, strategy, model, usage } = answer;
+    this.end({ state: "answered", answer, question, strategy, model, usage });
+  }
+
+  private async listen(path: string, init: RequestInit, onId: (id: string) => void): Promise<void> {
+    for await (const { event } of events(path, init)) {
+      if (event.event === "asked") {
+        this.change({ id: event.id });
+        onId(event.id);
+      } else this.change(after(this.progress, event));
+    }
+    if (this.going()) throw new Fault({ kind: UNREACHABLE, message: "" }, 0);
+  }
+
+  /** Do some work to its end; whatever goes wrong is the end of the question. */
+  private async run(work: () => Promise<void>): Promise<void> {
     try {
-      for await (const { event } of events(path, init)) {
-        if (event.event === "asked") {
-          this.change({ id: event.id });
-          onId(event.id);
-        } else this.change(after(this.progress, event));
-      }
-      if (this.going()) this.end({ state: "failed", fault: new Fault({ kind: "Unreachable", message: "" }, 0) });
+      await work();
     } catch (error) {
-      if (!this.going()) return;
-      if (error instanceof Fault) this.end({ state: "failed", fault: error });
-      else if (!(error instanceof DOMException && error.name === "AbortError")) {
-        this.end({ state: "failed", fault: new Fault({ kind: "Unreachable", message: "" }, 0) });
-      }
+      if (!this.going() || (error instanceof DOMException && error.name === "AbortError")) return;
+      const fault = error instanceof Fault ? error : new Fault({ kind: UNREACHABLE, message: "" }, 0);
+      this.end({ state: "failed", fault });
     }
   }
 

@@ -1,13 +1,13 @@
 /** One question by up to three strategies or models, side by side, with what differs marked. */
 import { useQuery } from "@tanstack/react-query";
-import { useEffect, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 
-import { get } from "../api/client";
+import { Fault, get } from "../api/client";
 import type { Answer, Strategy } from "../api/types";
 import { Asking, useProgress, type Progress } from "../ask/asking";
 import { remember } from "../ask/recent";
 import { Streaming } from "../ask/Streaming";
-import { href } from "../app/route";
+import { go, href, useRoute } from "../app/route";
 import { useServer } from "../app/server";
 import { ordered, same } from "../model/evidence";
 import { t } from "../texts";
@@ -23,9 +23,19 @@ interface Contestant {
 
 const MOST = 3;
 
+/** Comparisons of this tab by their address: to come back to one finds it as it is. */
+const KNOWN = new Map<string, Asking[]>();
+
+function addressOf(ids: readonly string[]): string {
+  return href("compare", "", new URLSearchParams(ids.map((id) => ["answer", id])));
+}
+
 export default function CompareScreen() {
   const server = useServer();
   const strategies = useQuery({ queryKey: ["strategies"], queryFn: ({ signal }) => get<Strategy[]>("/strategies", signal), staleTime: Infinity });
+  const route = useRoute();
+  const address = addressOf(route.query.getAll("answer").slice(0, MOST));
+  const followed = useRef("");
   const [question, setQuestion] = useState("");
   const [contestants, setContestants] = useState<Contestant[]>([
     { strategy: "disputation", model: "" }, { strategy: "majority_vote", model: "" },
@@ -36,14 +46,39 @@ export default function CompareScreen() {
   const third = useProgress(askings[2] ?? null);
   const progresses = [first, second, third].slice(0, askings.length);
   const busy = progresses.some(({ state }) => state === "waiting" || state === "running");
-  useEffect(() => () => { for (const asking of askings) asking.abandon(); }, [askings]);
+
+  // The address has changed: to a comparison of this tab, to answers that the server has, or to none.
+  useEffect(() => {
+    if (followed.current === address) return;
+    followed.current = address;
+    const ids = new URLSearchParams(address.split("?")[1]).getAll("answer");
+    const known = KNOWN.get(address) ?? ids.map((id) => Asking.follow(id));
+    KNOWN.set(address, known);
+    setAskings(known);
+  }, [address]);
+  const asked = progresses.map((progress) => progress.question).find(Boolean) ?? "";
+  useEffect(() => { if (asked) setQuestion(asked); }, [asked]);
+  const entered = progresses.map(({ strategy }) => strategy).join();
+  useEffect(() => {
+    const found = progresses.map(({ strategy, model }) => ({ strategy, model }));
+    if (found.length > 1 && found.every(({ strategy }) => strategy)) setContestants(found);
+  }, [entered]);
 
   function run(): void {
     const text = question.trim();
     if (!text) return;
     for (const asking of askings) void asking.stop();
-    setAskings(contestants.map(({ strategy, model }) =>
-      Asking.ask({ question: text, strategy, ...(model ? { model } : {}) }, (id) => remember({ id, question: text }))));
+    const ids: string[] = [];
+    const made = contestants.map(({ strategy, model }, i) =>
+      Asking.ask({ question: text, strategy, ...(model ? { model } : {}) }, (id) => {
+        remember({ id, question: text });
+        ids[i] = id;
+        if (ids.filter(Boolean).length < contestants.length) return;
+        followed.current = addressOf(ids);
+        KNOWN.set(followed.current, made);
+        go(followed.current);
+      }));
+    setAskings(made);
   }
 
   function change(i: number, changes: Partial<Contestant>): void {
@@ -107,7 +142,7 @@ function Compared({ progress, contestant, others }: { progress: Progress; contes
   return (
     <article className="compared" aria-label={title}>
       <h2 className="section-title">{title} {answer && <span className="quiet"><bdi>{answer.model}</bdi></span>}</h2>
-      {progress.fault && <Trouble fault={progress.fault} onRetry={null} />}
+      {progress.fault && <Trouble fault={progress.fault.status === 404 ? new Fault({ kind: "Gone", message: t.compare.gone }, 404) : progress.fault} onRetry={null} />}
       {!answer && !progress.fault && <Streaming progress={progress} />}
       {answer && (
         <>

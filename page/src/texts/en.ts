@@ -18,6 +18,10 @@ function percent(value: number): string {
   return percents.format(value);
 }
 
+function money(sum: number, currency: string): string {
+  return new Intl.NumberFormat("en", { style: "currency", currency, minimumSignificantDigits: 1, maximumSignificantDigits: 3 }).format(sum);
+}
+
 function list(names: readonly string[], most = 4): string {
   const shown = names.slice(0, most).map((name) => `“${name}”`);
   if (names.length > most) shown.push(count(names.length - most, "other"));
@@ -203,6 +207,10 @@ export const en = {
     title: "Cost",
     calls: "model calls", read: "tokens read", cached: "of them cached", written: "tokens written", seconds: "s of the model's time",
     free: "No model was called.",
+    money: (sum: number, currency: string) =>
+      sum > 0 && sum < 0.0001 ? `under ${money(0.0001, currency)}` : money(sum, currency),
+    onThisMachine: "for the model, which runs on this machine",
+    atPrices: (origin: string, asOf: string) => `by ${origin}${asOf ? ` of ${asOf}` : ""}`,
     by: (strategy: string, model: string) => `${strategy} with ${model}`,
   },
   whatIf: {
@@ -240,6 +248,7 @@ export const en = {
     agree: "All give the same answer.",
     differ: "They differ.",
     open: "Open in full",
+    gone: "One of these answers is no longer kept.",
   },
   sources: {
     title: "Sources",
@@ -306,8 +315,13 @@ export const en = {
   },
   start: {
     title: "There is nothing to ask yet",
-    hint: "This server has no index, or an empty one. Drop documents that may disagree, or open the example.",
+    hint: "The index is empty. Add documents that may disagree, or open the example.",
+    readOnly: "The index is empty, and this server only reads. Put documents in with `disputatio ingest PATH`, or start it with --allow-writing to add them here.",
     drop: "Add documents",
+    example: "Open the example",
+    exampleHint: "The example is a small town: eleven files of eight sources that disagree about its ferry, its lighthouse and its people.",
+    opening: "Reading the example",
+    tryThese: "Questions to begin with",
     lead: "Ask your documents. Every answer shows who says what, why it was believed, and what would change it.",
     recent: "Asked before",
     verdicts: {

@@ -261,10 +261,10 @@ def _index(folder: Path, *, named: bool) -> Check:
     from disputatio.errors import DisputatioError
 
     try:
-        from disputatio.store.folders import divided
+        from disputatio.store.folders import divided, is_address, shown
         from disputatio.store.index import Index
 
-        if not any(each.exists() for each in divided(folder)):
+        if not is_address(folder) and not any(each.exists() for each in divided(folder)):
             detail = f"{folder}: there is no index here; make one with: disputatio ingest PATH"
             return Check(name="index", state="broken" if named else "missing", detail=detail)
         info = Index.open(folder, create=False).info()
@@ -273,7 +273,7 @@ def _index(folder: Path, *, named: bool) -> Check:
     except ImportError as error:
         return Check(name="index", state="broken", detail=f"{folder}: {error}")
     detail = (
-        f"{folder}: format {info.format}, {info.documents:,} documents, {info.passages:,} passages, "
+        f"{shown(folder)}: format {info.format}, {info.documents:,} documents, {info.passages:,} passages, "
         f"embedder {info.embedder or 'none'}"
     )
     for each in info.unsearched:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from disputatio.cli.messages import say
-from disputatio.cli.opening import index_folder, open_index
+from disputatio.cli.opening import index_folder, named_index, open_index
 from disputatio.cli.options import Indexes, IndexFolder, Json
 from disputatio.errors import InputError
 
@@ -63,9 +63,21 @@ def check(
     from dataclasses import asdict
 
     from disputatio.cli.screen import write, write_json
+    from disputatio.store.folders import is_address
     from disputatio.store.record.check import check as check_index
 
-    report = check_index(index_folder(index), repair=repair)
+    folder = named_index(index)
+    if is_address(folder):
+        from disputatio.store.remote.postgres import PostgresIndex
+
+        opened = PostgresIndex.open(folder, create=False)
+        wrong = opened.check()
+        if as_json:
+            write_json({"path": str(opened.path), "damaged": wrong})
+        else:
+            write("\n".join(wrong or ["nothing is damaged"]) + "\n")
+        raise typer.Exit(1 if wrong else 0)
+    report = check_index(folder, repair=repair)
     if as_json:
         write_json(asdict(report))
     else:
@@ -182,7 +194,10 @@ def migrate(index: IndexFolder = None) -> None:
 
 def open_one(index: Path | None) -> Index:
     """The one index that is worked on; raises as `open_index` does, and `InputError` for several."""
-    return open_index(index_folder(index))
+    from disputatio.store.folders import is_address
+
+    folder = named_index(index)
+    return open_index(folder if is_address(folder) else index_folder(index))
 
 
 def _shown(value: object) -> str:

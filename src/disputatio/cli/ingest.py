@@ -72,12 +72,14 @@ def ingest(
     from disputatio.cli.screen import Waiting, show_summary
     from disputatio.config import read_settings
     from disputatio.parts import embedder_for
-    from disputatio.store.folders import only_one
+    from disputatio.store.folders import is_address, only_one
     from disputatio.store.index import Index
     from disputatio.store.ingesting.options import ReadOptions, check_options, read_columns
 
     settings = read_settings(index=index, journal="none", replay=False)
     only_one(settings.index)
+    if is_address(settings.index) and (watch or ray):
+        raise InputError("--watch and --ray write to an index in a folder, not to one in a database")
     options = ReadOptions(
         source_by=source_by,
         columns=read_columns(mapping or [], text_column),
@@ -102,7 +104,7 @@ def ingest(
         _watch(opened, files, options, settings.index, as_json=as_json)
         return
     summary = _ingest(opened, files, addresses, options, ray)
-    show_summary(summary, settings.index, as_json=as_json)
+    show_summary(summary, opened.path, as_json=as_json)
     raise typer.Exit(_judged(summary, strict=strict))
 
 

@@ -12,12 +12,23 @@ if TYPE_CHECKING:
     from disputatio.store.index import Index
 
 
-def index_folder(index: Path | None) -> Path:
-    """The folder of the index that `--index` names, or of the usual one; raises `InputError` for several."""
+def named_index(index: Path | None) -> Path:
+    """The folder or address that `--index` names, or the usual one; raises `InputError` for several."""
     from disputatio.config import read_settings
     from disputatio.store.folders import only_one
 
     return only_one(read_settings(index=index).index)
+
+
+def index_folder(index: Path | None) -> Path:
+    """The folder of the one index; raises `InputError` for several, or for one in a database."""
+    from disputatio.errors import InputError
+    from disputatio.store.folders import is_address, shown
+
+    folder = named_index(index)
+    if is_address(folder):
+        raise InputError(f"{shown(folder)}: is in a database, and this works on an index in a folder")
+    return folder
 
 
 def open_index(index: Path | None) -> Index:
@@ -30,9 +41,9 @@ def open_index(index: Path | None) -> Index:
 
 def is_there(settings: Settings) -> bool:
     """Whether an index of the settings is there, or something else in its place."""
-    from disputatio.store.folders import divided
+    from disputatio.store.folders import divided, is_address
 
-    return any(folder.exists() for folder in divided(settings.index))
+    return is_address(settings.index) or any(folder.exists() for folder in divided(settings.index))
 
 
 def open_for_search(settings: Settings, waiting: Waiting) -> Index:

@@ -64,6 +64,13 @@ def serve(
         typer.Option(metavar="MODEL", help="Another model that a client may choose; may be repeated."),
     ] = None,
     journal: Journal = None,
+    prices: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="TOML table of what models cost, for the page.  [default: that of `disputatio eval prices`]",
+        ),
+    ] = None,
     runs: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder of evaluations to show.")] = None,
     answers: Annotated[
         str, typer.Option(metavar="FILE", help="Where answers are kept: a file, default or none.")
@@ -90,11 +97,13 @@ def serve(
         if importlib.util.find_spec(package) is None:
             raise MissingDependency(package, "serve")
     from disputatio.config import read_settings
+    from disputatio.eval.running.prices import read_prices
     from disputatio.server.app import create_app
     from disputatio.server.connections import listening, port_of, server_of
     from disputatio.server.options import Limits
     from disputatio.server.service import Service
-    from disputatio.store.folders import only_one
+    from disputatio.store.folders import is_address, only_one
+    from disputatio.store.folders import shown as shown_index
 
     if not 0 <= port <= 65_535:
         raise InputError(f"--port {port}: choose from 0 to 65535")
@@ -110,6 +119,8 @@ def serve(
     )
     if allow_writing:
         only_one(settings.index)
+        if is_address(settings.index):
+            raise InputError("--allow-writing needs an index in a folder, not one in a database")
     limits = Limits(
         in_flight=in_flight,
         waiting=waiting,
@@ -129,9 +140,10 @@ def serve(
             access=access,
             keeping=_keeping(settings, answers, keep_days, runs, audit),
             models=tuple(allow_model or ()),
+            prices=None if prices is None else read_prices(prices),
         )
         shown = f"[{host}]" if ":" in host else host
-        say(f"serving {settings.index} at http://{shown}:{port_of(listener)} (Ctrl-C stops)")
+        say(f"serving {shown_index(settings.index)} at http://{shown}:{port_of(listener)} (Ctrl-C stops)")
         server_of(create_app(service), limits).run(sockets=[listener])
 
 

@@ -19,6 +19,7 @@ from disputatio.api.indexing import Index
 from disputatio.api.streaming import events_of
 from disputatio.config import Settings
 from disputatio.errors import Cancelled, DisputatioError, InputError, StoreError, UnknownName
+from disputatio.eval.running.prices import Prices, read_prices
 from disputatio.events import Answered
 from disputatio.kit import Kit
 from disputatio.parts import build_kit, with_retriever
@@ -88,13 +89,15 @@ class Service:
         access: Access | None = None,
         keeping: Keeping | None = None,
         kits: Mapping[str, Kit] | None = None,
+        prices: Prices | None = None,
     ) -> None:
-        """`kits` has the other models that a client may choose, by name."""
+        """`kits` has the other models that a client may choose, by name; `prices` what they cost."""
         self.index, self.settings = index, settings
         self.limits, self.access = limits or Limits(), access or Access()
         self.keeping = keeping or Keeping()
         self.kits = {kit.model.name: kit, **(kits or {})}
         self.kit = kit
+        self.prices = prices or read_prices()
         self.answers = AnswerStore(self.keeping.answers, days=self.keeping.days, most=self.keeping.most)
         self.turns = Turns(
             at_once=self.limits.in_flight,
@@ -118,6 +121,7 @@ class Service:
         access: Access | None = None,
         keeping: Keeping | None = None,
         models: tuple[str, ...] = (),
+        prices: Prices | None = None,
     ) -> Service:
         """The service that settings describe; `models` are others that a client may choose.
 
@@ -136,6 +140,7 @@ class Service:
             limits=limits,
             access=access,
             keeping=keeping,
+            prices=prices,
         )
         notices.tell = service.note
         return service

@@ -196,6 +196,23 @@ class Notice(BaseModel):
     total: int | None
 
 
+class ModelPrice(BaseModel):
+    """What a million tokens of a model cost: read anew, read from the prefix cache, written."""
+
+    prompt: float
+    completion: float
+    cached: float | None
+
+
+class PriceTable(BaseModel):
+    """What the models that can be asked cost, by name; those whose price is not known are left out."""
+
+    origin: str
+    currency: str
+    as_of: str
+    models: dict[str, ModelPrice]
+
+
 class IndexFigures(BaseModel):
     """The index in figures."""
 
@@ -220,6 +237,7 @@ class Ready(BaseModel):
     running: int
     waiting: int
     notice: Notice | None
+    prices: PriceTable | None = Field(description="null where several models play a part")
 
 
 class Health(BaseModel):

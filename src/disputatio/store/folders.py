@@ -36,6 +36,28 @@ class Found(list[Hit]):
         self.unsearched = unsearched
 
 
+def is_address(path: str | Path) -> bool:
+    """Whether the index is in a database, not in a folder; a path has lost one of the two slashes.
+
+    >>> is_address("postgresql://db.example/town"), is_address(Path("town.index"))
+    (True, False)
+    """
+    return str(path).startswith(("postgresql:/", "postgres:/"))
+
+
+def shown(path: str | Path) -> str:
+    """An index as messages name it: an address in a database without its password.
+
+    >>> shown("postgresql://ada:secret@db.example/town")
+    'postgresql://ada@db.example/town'
+    """
+    if not is_address(path):
+        return str(path)
+    from disputatio.store.remote.postgres_tables import shown_index
+
+    return shown_index(path)
+
+
 def divided(path: str | Path) -> tuple[Path, ...]:
     """The folders that `--index` names, divided at commas; a folder of the whole name is one.
 
@@ -45,6 +67,8 @@ def divided(path: str | Path) -> tuple[Path, ...]:
     ['news.index', 'laws.index']
     """
     whole = Path(path)
+    if is_address(path):
+        return (whole,)
     if "," not in str(path) or "://" in str(path) or whole.exists():
         return (whole,)
     names = [name.strip() for name in str(path).split(",")]
@@ -70,6 +94,10 @@ def only_one(path: str | Path) -> Path:
 
 def noted(path: str | Path) -> dict[str, Any] | None:
     """What `read_note` says of the index, of several the first one that can be read; raises as it does."""
+    if is_address(path):
+        from disputatio.store.remote.postgres import note_of
+
+        return note_of(path)
     folders = divided(path)
     if len(folders) == 1:
         return read_note(folders[0])

@@ -11,12 +11,12 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, Unpack
+from typing import TYPE_CHECKING, Any, Self, Unpack, cast
 
 from disputatio.counts import Unsearched
 from disputatio.errors import InputError, StoreError
 from disputatio.protocols import Embedder, Reranker, Search, SearchOptions
-from disputatio.store.folders import Folders, Found, noted, only_one
+from disputatio.store.folders import Folders, Found, is_address, noted, only_one
 from disputatio.store.ingesting.documents import Document
 from disputatio.store.ingesting.ingest import IngestSummary, Progress, Run, find_all, put_files, summary_of
 from disputatio.store.ingesting.options import ReadOptions, check_options
@@ -96,6 +96,7 @@ class Index:
         """Open an index, or promise a new one that the first ingest makes.
 
         Several folders, divided by commas, are searched as one (`store.folders`), and none is written to.
+        `postgresql://user:password@host/database` is an index in a database (`store.remote.postgres`).
         Without an embedder a new index is searched by keyword alone, and one that has vectors can
         be read (by keyword) but not added to. `language` is that of stemming for a new index:
         english (when None), another that PyStemmer knows, or none. Raises `StoreError` when the path
@@ -104,6 +105,11 @@ class Index:
         """
         if language not in (None, "none"):
             stemmer(language or "")
+        if is_address(path) and cls is Index:
+            from disputatio.store.remote.postgres import PostgresIndex
+
+            served = PostgresIndex.open(path, embedder=embedder, create=create, language=language)
+            return cast("Self", served)
         index = cls(Path(path), embedder, language)
         note = noted(path)
         if note is None and not create:

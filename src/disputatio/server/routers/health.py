@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from dataclasses import asdict
 from typing import Any
 
@@ -10,7 +11,7 @@ from fastapi import APIRouter, Response
 
 from disputatio import __version__
 from disputatio.api.describing import strategies as described
-from disputatio.errors import DisputatioError
+from disputatio.errors import DisputatioError, InputError
 from disputatio.server.faults import shown
 from disputatio.server.metrics import CONTENT_TYPE
 from disputatio.server.replies import json_response
@@ -83,7 +84,20 @@ def _ready(service: Service) -> dict[str, Any]:
         "running": service.turns.running,
         "waiting": service.turns.waiting,
         "notice": service.notice,
+        "prices": _prices(service),
     }
+
+
+def _prices(service: Service) -> dict[str, Any] | None:
+    """What the models cost; None for a cast, for an answer tells the tokens of all its models as one sum."""
+    if any(kit.roles for kit in service.kits.values()):
+        return None
+    table = service.prices
+    models = {}
+    for name in service.kits:
+        with contextlib.suppress(InputError):
+            models[name] = table.of(name).model_dump()
+    return {"origin": shown(table.origin), "currency": table.currency, "as_of": table.as_of, "models": models}
 
 
 def _fields(description: Any, default: str) -> dict[str, Any]:

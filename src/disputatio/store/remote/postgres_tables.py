@@ -1,0 +1,229 @@
+"""The tables of an index in PostgreSQL: connecting, making them, and bringing them to this version.
+
+An index is a schema of the database. Words are a table of our own (term, row, frequency), because the ranks
+of PostgreSQL's full text search know no word rarity; vectors are pgvector's. Whoever writes holds an advisory
+lock of the transaction, so that writers take turns batch by batch and readers never wait.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
+
+from disputatio.errors import IndexServerFault, InputError, MissingDependency, StoreError
+
+FORMAT = 2
+SCHEMA = "disputatio"
+OLDEST_SERVER, OLDEST_VECTOR = 140000, (0, 5)
+SECONDS = 10  # to have a connection
+_NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}\Z")
+_ADDRESS = re.compile(r"postgres(?:ql)?://?(.*)\Z", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Address:
+    """Where an index is: `server` is what the driver takes, with the password; `shown` is without it."""
+
+    server: str
+    schema: str
+    shown: str
+    password: str
+
+
+def address_of(path: str | Path) -> Address | None:
+    """The address that `--index` names, None for a folder; a path that lost a slash is taken as well.
+
+    Raises `InputError` for an address without a host, or a schema that is no plain name.
+
+    >>> address_of("postgresql://ada:secret@db.example/town?schema=news").shown
+    'postgresql://ada@db.example/town?schema=news'
+    >>> address_of("my.index") is None
+    True
+    """
+    found = _ADDRESS.match(str(path))
+    if found is None:
+        return None
+    parts = urlsplit(f"postgresql://{found[1]}")
+    options = parse_qsl(parts.query, keep_blank_values=True)
+    if parts.path in ("", "/") and any(name == "host" for name, _ in options) and "@" not in parts.netloc:
+        parts = parts._replace(netloc="", path=f"/{parts.netloc}")  # of `postgresql:///town?host=...`
+    schema = next((value for name, value in options if name == "schema"), SCHEMA)
+    secrets = [unquote(parts.password or "")] + [value for name, value in options if name == "password"]
+    user = parts.netloc.rpartition("@")[0].partition(":")[0]
+    host = parts.netloc.rpartition("@")[2]
+    named = [(name, value) for name, value in options if name in ("host", "port", "schema")]
+    shown = urlunsplit(
+        ("postgresql", f"{user}@{host}" if user else host, parts.path, urlencode(named, safe="/"), "")
+    )
+    if not host and not any(name == "host" for name, _ in options):
+        raise InputError(f"{shown}: names no host")
+    if not _NAME.match(schema):
+        raise InputError(f"{shown}: a schema is named by small letters, digits and _")
+    rest = [(name, value) for name, value in options if name != "schema"]
+    server = urlunsplit(("postgresql", parts.netloc, parts.path, urlencode(rest), ""))
+    return Address(
+        server=server, schema=schema, shown=shown, password=next((each for each in secrets if each), "")
+    )
+
+
+def shown_index(path: str | Path) -> str:
+    """An index as messages name it: a folder as it is, an address without its password."""
+    found = address_of(path)
+    return str(path) if found is None else found.shown
+
+
+def connect(address: Address) -> Any:
+    """A connection; raises `StoreError` in one line without the password, `MissingDependency`."""
+    try:
+        import psycopg
+    except ImportError as error:
+        raise MissingDependency("psycopg", "postgres") from error
+    with reported(address, "connecting"):
+        connection = psycopg.connect(
+            address.server,
+            autocommit=True,
+            connect_timeout=SECONDS,
+            options=f"-c search_path={address.schema},public -c statement_timeout=600000",
+            application_name="disputatio",
+        )
+    version = connection.info.server_version
+    if version < OLDEST_SERVER:
+        connection.close()
+        raise IndexServerFault(
+            f"{address.shown}: the server is PostgreSQL {version // 10000}, it is to be 14 or newer"
+        )
+    return connection
+
+
+@contextmanager
+def reported(address: Address, doing: str) -> Iterator[None]:
+    """Faults of the server, or of the way to it, as a `StoreError` of one line without the password."""
+    import psycopg
+
+    try:
+        yield
+    except (psycopg.Error, OSError) as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        if address.password:
+            reason = reason.replace(address.password, "***")
+        raise IndexServerFault(f"{address.shown}: {doing} failed: {reason[:300]}") from None
+
+
+def settings_of(address: Address, connection: Any) -> dict[str, Any] | None:
+    """Version, embedder, dimension and language of the index, None where there is none.
+
+    Raises `StoreError` for an index of a later version, or a schema of another program.
+    """
+    with reported(address, "opening the index"):
+        found = connection.execute(
+            "SELECT to_regclass(%s), EXISTS (SELECT 1 FROM pg_tables WHERE schemaname = %s)",
+            (f"{address.schema}.disputatio_index", address.schema),
+        ).fetchone()
+        if found[0] is None:
+            if found[1]:
+                raise StoreError(f"{address.shown}: the schema holds tables of another program")
+            return None
+        version, embedder, dimension, language = connection.execute(
+            "SELECT version, embedder, dimension, language FROM disputatio_index"
+        ).fetchone()
+    if version > FORMAT:
+        raise StoreError(
+            f"{address.shown}: is of version {version}, this program reads up to version {FORMAT}"
+        )
+    return {"version": version, "embedder": embedder, "dimension": dimension, "language": language}
+
+
+def make(address: Address, connection: Any, *, embedder: str, dimension: int, language: str) -> None:
+    """Make the tables in one transaction, unless another writer has; raises `StoreError`."""
+    with reported(address, "making the index"), connection.transaction():
+        lock(connection, address)
+        # Asked of the catalogue: what a name stands for is remembered from before the lock was had.
+        if connection.execute(
+            "SELECT 1 FROM pg_tables WHERE schemaname = %s AND tablename = 'disputatio_index'",
+            (address.schema,),
+        ).fetchone():
+            return
+        if dimension:
+            _check_vector(address, connection)
+        connection.execute(f"CREATE SCHEMA IF NOT EXISTS {address.schema}")
+        vector = f", vector vector({int(dimension)})" if dimension else ""
+        for statement in _TABLES:
+            connection.execute(statement.replace("{vector}", vector))
+        connection.execute(
+            "INSERT INTO disputatio_index (version, embedder, dimension, language) VALUES (%s, %s, %s, %s)",
+            (FORMAT, embedder, dimension, language),
+        )
+
+
+def migrate(address: Address, connection: Any) -> None:
+    """Bring an older index to this version, step by step in one transaction; raises `StoreError`."""
+    with reported(address, "bringing the index to this version"), connection.transaction():
+        lock(connection, address)
+        version = connection.execute("SELECT version FROM disputatio_index").fetchone()[0]
+        while version < FORMAT:
+            _STEPS[version](connection)
+            version += 1
+            connection.execute("UPDATE disputatio_index SET version = %s", (version,))
+
+
+def lock(connection: Any, address: Address) -> None:
+    """Wait for other writers of the index; the lock ends with the transaction."""
+    connection.execute(
+        "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", (f"disputatio {address.schema}",)
+    )
+
+
+def _check_vector(address: Address, connection: Any) -> None:
+    """Raise `StoreError` unless the extension pgvector is there, or can be made."""
+    import psycopg
+
+    version = "SELECT extversion FROM pg_extension WHERE extname = 'vector'"
+    there = connection.execute(version).fetchone()
+    if there is None:
+        try:
+            with connection.transaction():
+                connection.execute("CREATE EXTENSION vector WITH SCHEMA public")
+        except psycopg.Error as error:
+            raise IndexServerFault(
+                f"{address.shown}: the server has no pgvector: install the extension, let an administrator "
+                "run CREATE EXTENSION vector, or ingest with --embedder none"
+            ) from error
+        there = connection.execute(version).fetchone()
+    if tuple(int(part) for part in there[0].split(".")[:2]) < OLDEST_VECTOR:
+        raise IndexServerFault(f"{address.shown}: pgvector is {there[0]}, it is to be 0.5 or newer")
+
+
+def _second(connection: Any) -> None:
+    """Estimates of sources came with version 2."""
+    connection.execute(
+        "CREATE TABLE IF NOT EXISTS estimates (source text PRIMARY KEY, fields text NOT NULL, state text)"
+    )
+
+
+_STEPS: dict[int, Callable[[Any], None]] = {1: _second}
+_TABLES = (
+    "CREATE TABLE disputatio_index (version int NOT NULL, embedder text NOT NULL, dimension int NOT NULL, "
+    "language text NOT NULL)",
+    "CREATE TABLE documents (id text PRIMARY KEY, title text NOT NULL, url text NOT NULL, "
+    "date text NOT NULL, date_origin text NOT NULL, source text NOT NULL, "
+    "owner text NOT NULL, metadata text NOT NULL, text text NOT NULL)",
+    "CREATE TABLE entries (file text NOT NULL, document text NOT NULL REFERENCES documents (id), "
+    "path text NOT NULL, row_number int, PRIMARY KEY (file, document))",
+    "CREATE INDEX ON entries (document)",
+    "CREATE TABLE passages (row bigserial PRIMARY KEY, id text NOT NULL UNIQUE, document text NOT NULL, "
+    "source text NOT NULL, first int NOT NULL, past int NOT NULL, metadata text, text text NOT NULL, "
+    "day int, length int NOT NULL, facts text[] NOT NULL{vector})",
+    "CREATE INDEX ON passages (source)",
+    "CREATE INDEX ON passages (document)",
+    "CREATE INDEX ON passages USING gin (facts)",
+    "CREATE TABLE postings (term bigint NOT NULL, row bigint NOT NULL, frequency int NOT NULL, "
+    "length int NOT NULL)",
+    "CREATE INDEX postings_of_term ON postings (term) INCLUDE (row, frequency, length)",
+    "CREATE INDEX ON postings (row)",
+    "CREATE TABLE estimates (source text PRIMARY KEY, fields text NOT NULL, state text)",
+)

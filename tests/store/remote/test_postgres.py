@@ -1,0 +1,186 @@
+"""An index in PostgreSQL: faults in one line, no password told, writers in turns, migrations."""
+
+from __future__ import annotations
+
+import json
+import threading
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from disputatio.errors import InputError, StoreError
+from disputatio.store.folders import shown
+from disputatio.store.index import Index
+from disputatio.store.remote import postgres_tables as tables
+from disputatio.types import Passage
+from tests.shell import run
+from tests.store.hashing import HashEmbedder
+from tests.store.remote.served_postgres import address, server
+
+Capture = pytest.CaptureFixture[str]
+
+
+def execute(sql: str, *, schema: str = "public") -> None:
+    with psycopg.connect(server(), autocommit=True, options=f"-c search_path={schema},public") as connection:
+        connection.execute(sql)
+
+
+def schema_of(place: str) -> str:
+    return place.rpartition("schema=")[2]
+
+
+@pytest.mark.parametrize(
+    ("named", "as_told"),
+    [
+        ("postgresql://ada:s3cret@db.example:5432/town", "postgresql://ada@db.example:5432/town"),
+        (Path("postgresql://ada:s3cret@db.example/town"), "postgresql://ada@db.example/town"),
+        ("postgres://db.example/town?schema=a&password=s3cret", "postgresql://db.example/town?schema=a"),
+        ("postgresql://ada:s3%40cret@db.example/town", "postgresql://ada@db.example/town"),
+        ("my.index", "my.index"),
+    ],
+)
+def test_an_address_is_told_without_its_password(named: str | Path, as_told: str) -> None:
+    assert shown(named) == as_told
+
+
+@pytest.mark.parametrize(
+    ("named", "reason"),
+    [
+        ("postgresql:///town", "names no host"),
+        ("postgresql://db.example/town?schema=a;drop", "a schema is named by"),
+        ('postgresql://db.example/town?schema=A"b', "a schema is named by"),
+    ],
+)
+def test_an_address_that_is_none_is_refused(named: str, reason: str) -> None:
+    with pytest.raises(InputError, match=reason):
+        Index.open(named)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("search", "x"), ("sources",), ("index", "info"), ("index", "check"), ("ask", "x", "--model", "none")],
+)
+def test_a_server_that_is_not_there_is_one_line_and_exit_3(
+    words: tuple[str, ...], capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = run(capsys, *words, "--index", "postgresql://ada:s3cret@127.0.0.1:9/town")
+    assert done.code == 3
+    assert len(done.err.splitlines()) == 1
+    assert "s3cret" not in done.err + done.out
+    assert "connecting failed" in done.err
+
+
+def test_a_wrong_password_is_told_without_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: Any, **__: Any) -> None:
+        raise psycopg.OperationalError('password authentication failed for user "ada"\nwith s3cret')
+
+    monkeypatch.setattr(psycopg, "connect", refused)
+    with pytest.raises(StoreError, match="password authentication failed") as caught:
+        Index.open("postgresql://ada:s3cret@db.example/town")
+    assert "s3cret" not in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_what_was_made_by_another_program_version_or_embedder_is_refused() -> None:
+    place = address()
+    Index.open(place).add([Passage(text="A bridge.", source="a")])
+    with pytest.raises(StoreError, match="made with no embedder"):
+        Index.open(place, embedder=HashEmbedder())
+    execute("UPDATE disputatio_index SET version = 99", schema=schema_of(place))
+    with pytest.raises(StoreError, match="version 99"):
+        Index.open(place)
+    other = address()
+    execute(f"CREATE SCHEMA {schema_of(other)}")
+    execute("CREATE TABLE theirs (a int)", schema=schema_of(other))
+    with pytest.raises(StoreError, match="another program"):
+        Index.open(other).add([Passage(text="A bridge.", source="a")])
+    with pytest.raises(StoreError, match="there is no index here"):
+        Index.open(address(), create=False)
+
+
+def test_a_server_without_pgvector_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    place = address()
+    monkeypatch.setattr(tables, "OLDEST_VECTOR", (99, 0))
+    with pytest.raises(StoreError, match=r"pgvector is .*, it is to be"):
+        Index.open(place, embedder=HashEmbedder()).add([Passage(text="A bridge.", source="a")])
+    monkeypatch.undo()
+    assert Index.open(place).info().passages == 0
+    with psycopg.connect(server()) as connection:
+        found = connection.execute("SELECT to_regnamespace(%s)", (schema_of(place),)).fetchone()
+    assert found == (None,)
+
+
+def test_an_older_server_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tables, "OLDEST_SERVER", 990000)
+    with pytest.raises(StoreError, match=r"the server is PostgreSQL \d+"):
+        Index.open(address())
+
+
+def test_an_index_of_the_first_version_is_brought_to_this_one() -> None:
+    place = address()
+    Index.open(place).add([Passage(text="A bridge.", source="a")])
+    execute("DROP TABLE estimates", schema=schema_of(place))
+    execute("UPDATE disputatio_index SET version = 1", schema=schema_of(place))
+    index = Index.open(place)
+    assert (index.info().format, index.estimates()) == (tables.FORMAT, {})
+    assert index.search("bridge")[0].passage.source == "a"
+
+
+def test_a_batch_that_fails_leaves_what_was_there() -> None:
+    place = address()
+    index = Index.open(place)
+    index.add([Passage(text="A red apple.", id="p1", source="s", document="one")])
+    with pytest.raises(InputError):
+        index.add([Passage(text="Fine.", source="t"), Passage(text=" ", source="t")])
+    assert index.info().passages == 1
+    assert [hit.passage.source for hit in index.search("apple fine")] == ["s"]
+
+
+def test_writers_at_the_same_time_take_turns() -> None:
+    place = address()
+    faults: list[Exception] = []
+
+    def write(number: int) -> None:
+        try:
+            own = [Passage(text=f"Bridge {n} of {number}.", source=f"s{number}") for n in range(30)]
+            shared = [Passage(text=f"Shared river {n}.", source="all") for n in range(30)]
+            index = Index.open(place, embedder=HashEmbedder())
+            for passage in (*own, *shared):
+                index.add([passage])
+        except Exception as error:  # noqa: BLE001 - the thread's own
+            faults.append(error)
+
+    threads = [threading.Thread(target=write, args=(number,)) for number in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    index = Index.open(place, embedder=HashEmbedder())
+    assert not faults
+    assert index.info().passages == 3 * 30 + 30
+    assert index.check() == []  # type: ignore[attr-defined]
+
+
+def test_the_commands_work_on_an_index_in_a_database(
+    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    place = address()
+    Path("docs").mkdir()
+    Path("docs/a.txt").write_text("The lighthouse was designed by Ada.")
+    Path("docs/b.txt").write_text("The mayor denied the flood.")
+    assert run(capsys, "ingest", "docs", "--index", place, "--embedder", "none").code == 0
+    found = run(capsys, "search", "lighthouse", "--index", place, "--json")
+    assert json.loads(found.out)[0]["passage"]["text"] == "The lighthouse was designed by Ada."
+    assert "documents  2\n" in run(capsys, "index", "info", "--index", place).out
+    assert run(capsys, "index", "check", "--index", place).out == "nothing is damaged\n"
+    execute("DELETE FROM postings", schema=schema_of(place))
+    assert run(capsys, "index", "check", "--index", place).code == 1
+    told = run(capsys, "index", "export", "out.jsonl", "--index", place)
+    assert (told.code, Path("out.jsonl").exists()) == (2, False)
+    told = run(capsys, "calibrate", "--index", place, "--model", "none")
+    assert told.code == 2
+    assert run(capsys, "config", "--index", "postgresql://a:s3cret@h/d", "--json").out.count("s3cret") == 0
