@@ -20,7 +20,11 @@ GROUND = (
 )
 _BELOW = frozenset({"ground", "kit"})
 _STRATEGY = _BELOW | {"agents", "attribution", "reliability"}  # what a strategy is made of
-_ALL = _STRATEGY | {"llm", "store", "strategies", "pipeline", "described", "calibration", "config", "parts"}
+_ALL = (
+    _STRATEGY
+    | {"llm", "store", "strategies", "pipeline", "described", "calibration", "config", "parts"}
+    | {"workers"}
+)
 # Room -> the rooms it may import, its own apart. A new top-level module needs a row here.
 MAY_IMPORT: dict[str, frozenset[str]] = {
     "ground": frozenset(),
@@ -28,7 +32,8 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "rendering": frozenset({"ground", "attribution"}),  # nothing that decides an answer imports it
     "kit": frozenset({"ground"}),
     "llm": frozenset({"ground"}),
-    "store": frozenset({"ground"}),
+    "workers": frozenset({"ground"}),
+    "store": frozenset({"ground", "workers"}),
     "encoder": frozenset({"ground"}),
     "reliability": _BELOW,
     "attribution": _BELOW | {"reliability"},

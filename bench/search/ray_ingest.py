@@ -31,7 +31,8 @@ from numpy.typing import NDArray
 
 from disputatio.store.embed import OnnxEmbedder
 from disputatio.store.index import Index
-from disputatio.store.ingesting.ray_ingest import _cluster, ingest_with_ray
+from disputatio.store.ingesting.ray_ingest import ingest_with_ray
+from disputatio.workers.cluster import cluster
 
 _COLUMNS = {
     "passages": [
@@ -129,7 +130,7 @@ def measure(arguments: argparse.Namespace, work: Path) -> dict[str, Any]:
     alone = time.perf_counter() - start
     rounds: list[dict[str, Any]] = []
     checked: list[dict[str, Any]] = []
-    with _cluster("local", 2):
+    with cluster("local", 2):
         for workers in (1, 2):
             index = Index.open(work / f"warm-{workers}", embedder=embedder)
             ingest_with_ray(index, [tiny], address="local", workers=workers, embedder=make)

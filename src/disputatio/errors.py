@@ -10,9 +10,12 @@ DisputatioError
 ├── InputError             a file, a row or a value that the user gave is wrong (exit 2)
 │   └── IngestError        a document could not be read
 ├── StoreError             the index is damaged or cannot be read or written (exit 2)
+│   ├── BucketFault        a bucket cannot be reached, is full, or fails (exit 3)
+│   │   └── LeaseHeld      another writer has it, and until when (exit 3)
 │   ├── IndexBusy          another process is writing to it
 │   ├── IndexServerFault   the server that keeps it cannot be reached, or refuses (exit 3)
 │   └── IndexVersion       it is of a version that this program does not read
+├── ClusterFault           a cluster cannot be reached, or its workers cannot do their work (exit 3)
 ├── ReplyError             an agent's reply does not keep its contract; carries the raw text
 ├── LLMError               a fault of a model or of the way to it (exit 3); see `.retryable`
 │   ├── Unreachable        no connection
@@ -25,6 +28,7 @@ DisputatioError
 │   ├── ContextTooLong     the prompt does not fit the model
 │   ├── NoLogprobs         log-probabilities are needed and not to be had
 │   │   └── NotRecorded    an answer that is decided again lacks them
+│   ├── WorkerLost         a question was asked on workers that died each time
 │   ├── NotJournalled      replay was asked for and the call is not in the journal
 │   └── BatchFault         some calls of a batch failed; carries those that did not
 ├── DownloadError          a model could not be fetched or failed its checksum (exit 3)
@@ -100,6 +104,16 @@ class StoreError(DisputatioError):
     """The index is damaged, or cannot be read or written."""
 
 
+class BucketFault(StoreError):
+    """A bucket cannot be reached, is full, or fails."""
+
+    exit_code = 3
+
+
+class LeaseHeld(BucketFault):
+    """Another writer has the lease of a bucket; the message says who, and until when."""
+
+
 class IndexBusy(StoreError):
     """Another process is writing to the index; the same call works once that is done."""
 
@@ -112,6 +126,12 @@ class IndexServerFault(StoreError):
 
 class IndexVersion(StoreError):
     """The index is of a version that this program does not read."""
+
+
+class ClusterFault(DisputatioError):
+    """A cluster cannot be reached, or its workers cannot do their work."""
+
+    exit_code = 3
 
 
 class ReplyError(DisputatioError):
@@ -194,6 +214,10 @@ class NoLogprobs(LLMError):
 
 class NotRecorded(NoLogprobs):
     """An answer is decided again, and the model was not asked this when it was given."""
+
+
+class WorkerLost(LLMError):
+    """A question was asked on several workers, and each of them died."""
 
 
 class NotJournalled(LLMError):

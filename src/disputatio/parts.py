@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from disputatio.llm.stream import Deadlines
 
 KINDS = ("local", "openai", "scripted", "none")
+_SHARED: dict[str, Any] = {}  # journals that another process keeps for this one, by the name in the settings
 
 
 def build_kit(
@@ -43,7 +44,7 @@ def build_kit(
     hears what a user should know while waiting, `progress` how far a download is. Nothing is loaded. Raises
     `ConfigError` for a model that cannot be, `UnknownName` with the nearest one.
     """
-    journal = _open_journal(settings)
+    journal = open_journal(settings)
     named = partial(_journalled, settings=settings, journal=journal, say=say, progress=progress)
     objects = {role: own_model(part, settings, journal) for role, part in (roles or {}).items()}
     names = {role: named(name) for role, name in settings.role.items() if role not in objects}
@@ -167,7 +168,7 @@ def embedder_for(
     if settings.replay and note is not None and made_with:
         from disputatio.llm.cached_embedder import CachedEmbedder
 
-        journal, size = partial(_open_journal, settings), int(note.get("dimension") or 0)
+        journal, size = partial(open_journal, settings), int(note.get("dimension") or 0)
         return CachedEmbedder(None, journal, name=made_with, dimension=size)
     if named is None:
         name = _reopened(made_with or "") or name
@@ -187,7 +188,7 @@ def embedder_for(
         return part
     from disputatio.llm.cached_embedder import CachedEmbedder
 
-    return CachedEmbedder(part, partial(_open_journal, settings))
+    return CachedEmbedder(part, partial(open_journal, settings))
 
 
 def _reopened(made_with: str) -> str:
@@ -254,8 +255,15 @@ def _encoder_parts(settings: Settings) -> dict[str, Any]:
     }
 
 
-def _open_journal(settings: Settings) -> Any:
+def share_journal(name: str, journal: Any) -> None:
+    """Let an object, which has the methods of a `CallCache`, stand for the journal that settings so name."""
+    _SHARED[name] = journal
+
+
+def open_journal(settings: Settings) -> Any:
     """The journal of calls, None for none; on replay it must be there and is only read."""
+    if settings.journal in _SHARED:
+        return _SHARED[settings.journal]
     if settings.journal == "none":
         if settings.replay:
             raise ConfigError("--replay needs a journal: give --journal FILE")

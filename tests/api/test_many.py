@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import disputatio as d
+from disputatio.llm.call_cache import CallCache
 from disputatio.llm.scripted import Scripted
 
 PASSAGES = [
@@ -132,6 +134,8 @@ def test_a_cancel_ends_what_is_left_and_every_question_has_a_result() -> None:
         ({"trace": d.Trace()}, "takes no trace"),
         ({"strategy": "concatt"}, "did you mean 'concat'"),
         ({"rounds": 3}, "unknown option 'rounds'"),
+        ({"workers": 2}, "workers, at least 1, are those of a cluster"),
+        ({"ray": "local", "passages": None, "index": object()}, "workers open an index by its folder"),
     ],
 )
 def test_what_is_wrong_is_raised_before_anything_is_asked(how: dict[str, Any], message: str) -> None:
@@ -142,3 +146,71 @@ def test_what_is_wrong_is_raised_before_anything_is_asked(how: dict[str, Any], m
     with pytest.raises(d.InputError, match="a list of questions"):
         d.ask_many("a", passages=PASSAGES)
     assert model.calls == []
+
+
+def test_results_can_come_as_they_are_there() -> None:
+    last = threading.Event()
+
+    def late(prompt: str) -> str:
+        if prompt == "q0":
+            assert last.wait(30)
+        return prompt
+
+    results = d.ask_many(
+        [f"q{n}" for n in range(3)],
+        in_flight=3,
+        ordered=False,
+        passages=PASSAGES,
+        strategy=first,
+        verify=False,
+        model=d.FunctionModel(late),
+    )
+    assert {next(results).question, next(results).question} == {"q1", "q2"}
+    last.set()
+    assert next(results).question == "q0"
+
+
+def test_what_is_kept_is_not_asked_again(tmp_path: Path) -> None:
+    file, asked_of = tmp_path / "answers.sqlite", []
+
+    def once(prompt: str) -> str:
+        asked_of.append(prompt)
+        if prompt == "bug" and len(asked_of) < 4:
+            raise ZeroDivisionError("one by nought")
+        return prompt.upper()
+
+    model = d.FunctionModel(once)
+    before = asked(["a", "bug", "b"], model, keep=file, in_flight=1)
+    after = asked(["b", "bug", "a", "c"], model, keep=file, in_flight=1)
+    assert [result.error is None for result in before] == [True, False, True]
+    assert sorted(asked_of) == ["a", "b", "bug", "bug", "c"]
+    assert after[0].get() == before[2].get()
+    assert [result.get().answers for result in after] == [("B",), ("BUG",), ("A",), ("C",)]
+    with pytest.raises(d.InputError, match="another checks; keep these in another file"):
+        asked(["a"], model, keep=file, verify=True)
+    with pytest.raises(d.InputError, match="another index or passages"):
+        asked(["a"], model, keep=file, passages=PASSAGES[:2])
+    (tmp_path / "text").write_text("no database " * 100)
+    with pytest.raises(d.DisputatioError, match="cannot keep answers"):
+        asked(["a"], model, keep=tmp_path / "text")
+
+
+@pytest.mark.slow
+def test_workers_answer_as_this_process_does(tmp_path: Path) -> None:
+    script = tmp_path / "script.json"
+    script.write_text(json.dumps({"": "seen"}))
+    how: dict[str, Any] = {"model": f"scripted:{script}", "passages": PASSAGES, "strategy": first}
+    settings = {"journal": str(tmp_path / "calls.sqlite")}
+    questions = [f"q{n}" for n in range(6)] + [" "]
+    here = list(d.ask_many(questions, **how))
+    there = list(
+        d.ask_many(questions, ray="local", workers=1, keep=tmp_path / "kept", settings=settings, **how)
+    )
+    assert [one.question for one in there] == questions
+    assert [one.answer and one.answer.answers for one in there] == [
+        one.answer and one.answer.answers for one in here
+    ]
+    assert str(there[-1].error) == str(here[-1].error)
+    assert type(there[-1].error) is d.InputError
+    with CallCache(tmp_path / "calls.sqlite") as calls:
+        assert calls.stats().kept == 6

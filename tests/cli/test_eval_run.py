@@ -53,7 +53,7 @@ def settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[list[S
         seen.append(settings)
         return build_kit(settings, **parts)
 
-    monkeypatch.setattr("disputatio.eval.evaluate.build_kit", noting)
+    monkeypatch.setattr("disputatio.eval.running.preparing.build_kit", noting)
     monkeypatch.setenv("DISPUTATIO_MODEL", "scripted:")
     monkeypatch.setenv("DISPUTATIO_CACHE", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)

@@ -221,7 +221,7 @@ def test_a_cluster_that_is_not_there_is_one_line(workspace: Path, capsys: Captur
     done = run(
         capsys, "ingest", "rows.jsonl", "--index", "y.index", "--embedder", "none", "--ray", "127.0.0.1:1"
     )
-    assert (done.code, done.err.count("\n")) == (2, 1)
+    assert (done.code, done.err.count("\n")) == (3, 1)
     assert "127.0.0.1:1: no Ray cluster could be had" in done.err
 
 

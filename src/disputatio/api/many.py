@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sized
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 from disputatio.api.asking import Prepared, prepared_for, until_cancelled
+from disputatio.api.kept_answers import KeptAnswers, way_to_ask
+from disputatio.api.ray_asking import asked_by_workers, travelling
 from disputatio.calling import Cancel
 from disputatio.errors import Cancelled, ConfigError, InputError
 from disputatio.presenting import Serialisable
@@ -51,17 +56,28 @@ def ask_many(
     questions: Iterable[str],
     *,
     in_flight: int = 8,
+    ordered: bool = True,
+    keep: str | Path | None = None,
+    ray: str | None = None,
+    workers: int | None = None,
     progress: OnResult | None = None,
     cancel: Cancel | None = None,
     **arguments: Any,
 ) -> Generator[AskResult, None, None]:
     """Answer many questions, `in_flight` at a time over one engine; the results come in the questions' order.
 
+    `questions` may be endless: some more than are in flight are taken, and no more than those are held. With
+    `ordered=False` results come as they are there. `keep` is a file of the answers, each on the disk before
+    it is given: the same call with it asks only what it lacks (a question that failed is asked again). `ray`
+    is the address of a cluster, or `local`: then `workers` (by default one a core) have `in_flight` questions
+    each, with an engine each or a shared endpoint; one journal, here, keeps the calls of all.
+
     It takes what `ask` takes, but for `trace`. An error is the result of its question and ends no other; a
-    question that is cancelled has `Cancelled`. `progress(done, total, result)` is called for each question
-    when it is finished, by one thread at a time (`total` is None where the questions cannot be counted).
-    Dropping the iterator ends what is not finished. Raises what is wrong with the arguments before anything
-    is asked.
+    question that is cancelled has `Cancelled`, one that three workers died at `WorkerLost`.
+    `progress(done, total, result)` is called for each question when it is finished, by one thread at a time
+    (`total` is None where the questions cannot be counted). Dropping the iterator ends what is not finished.
+    Raises what is wrong with the arguments before anything is asked; the first result raises `ClusterFault`
+    where workers cannot be had.
     """
     if in_flight < 1:
         raise InputError("in_flight is at least 1")
@@ -69,27 +85,50 @@ def ask_many(
         raise InputError("questions is a list of questions, not one: use ask, or write [question]")
     if "trace" in arguments:
         raise ConfigError("ask_many takes no trace: several questions cannot share one")
+    if ray == "" or (workers is not None and (ray is None or workers < 1)):
+        raise InputError("workers, at least 1, are those of a cluster: give ray its address, or local")
     total = len(questions) if isinstance(questions, Sized) else None
-    many = _Many(prepared_for(arguments), progress, total)
-    return many.results(iter(questions), in_flight, cancel)
+    arguments = travelling(arguments) if ray is not None else arguments
+    prepared = prepared_for(arguments)
+    kept = None if keep is None else KeptAnswers(Path(keep), way_to_ask(prepared))
+    count = workers or os.cpu_count() or 1
+    sender = None if ray is None else partial(asked_by_workers, arguments, ray, count, in_flight)
+    hands = in_flight if ray is None else in_flight * count
+    many = _Many(prepared, progress, total, kept=kept, sender=sender, ordered=ordered)
+    return many.results(iter(questions), hands, cancel)
 
 
 class _Many:
     """The walk over many questions: who answers, and who hears of it."""
 
-    def __init__(self, prepared: Prepared, progress: OnResult | None, total: int | None) -> None:
+    def __init__(
+        self,
+        prepared: Prepared,
+        progress: OnResult | None,
+        total: int | None,
+        *,
+        kept: KeptAnswers | None,
+        sender: Callable[[], AbstractContextManager[Callable[[str], Answer]]] | None,
+        ordered: bool,
+    ) -> None:
         self._prepared, self._progress, self._total = prepared, progress, total
+        self._kept, self._sender, self._ordered = kept, sender, ordered
+        self._send: Callable[[str], Answer] | None = None
         self._done = 0
         self._lock = threading.Lock()
 
     def results(
         self, questions: Iterator[str], in_flight: int, cancel: Cancel | None
     ) -> Generator[AskResult, None, None]:
-        """The results in order, with as many questions in flight and some more ahead."""
+        """The results, with as many questions in flight and some more ahead."""
         ends = Cancel()
         waiting: deque[Future[AskResult]] = deque()
-        pool = ThreadPoolExecutor(in_flight, thread_name_prefix="disputatio ask_many")
         with ExitStack() as stack:
+            if self._kept is not None:
+                stack.callback(self._kept.close)
+            if self._sender is not None:
+                self._send = stack.enter_context(self._sender())
+            pool = ThreadPoolExecutor(in_flight, thread_name_prefix="disputatio ask_many")
             if cancel is not None:
                 stack.enter_context(cancel.calling(ends.cancel))
             try:
@@ -98,15 +137,24 @@ class _Many:
                         waiting.append(pool.submit(self._result, question, ends))
                     if not waiting:
                         return
+                    if not self._ordered:
+                        first = next(iter(wait(waiting, return_when=FIRST_COMPLETED).done))
+                        waiting.remove(first)
+                        waiting.appendleft(first)
                     yield waiting.popleft().result()
             finally:
                 ends.cancel()
-                pool.shutdown(wait=False, cancel_futures=True)
+                # What is kept, and who is asked, is let go of only when nobody is at it.
+                pool.shutdown(wait=self._kept is not None or self._send is not None, cancel_futures=True)
 
     def _result(self, question: str, ends: Cancel) -> AskResult:
         try:
             ends.check()
-            answer = until_cancelled(lambda cancel: self._prepared.answer(question, Trace(), cancel), ends)
+            answer = self._kept.get(question) if self._kept is not None else None
+            if answer is None:
+                answer = until_cancelled(lambda cancel: self._asked(question, cancel), ends)
+                if self._kept is not None:
+                    self._kept.keep(question, answer)
             result = AskResult(question=question, answer=answer)
         except Exception as error:  # noqa: BLE001 (it is the result of its question)
             result = AskResult(question=question, error=error)
@@ -115,3 +163,8 @@ class _Many:
             if self._progress is not None:
                 self._progress(self._done, self._total, result)
         return result
+
+    def _asked(self, question: str, cancel: Cancel) -> Answer:
+        if self._send is not None:
+            return self._send(question)
+        return self._prepared.answer(question, Trace(), cancel)

@@ -96,10 +96,16 @@ def run_command(
     ] = None,
     in_flight: Annotated[
         int,
-        typer.Option(
-            "--in-flight", "--workers", metavar="N", min=1, help="Questions asked at the same time."
-        ),
+        typer.Option("--in-flight", metavar="N", min=1, help="Questions at the same time, of each worker."),
     ] = 1,
+    ray: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="Ask on the workers of a Ray cluster: its address, or local."),
+    ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="Workers of --ray; without it the same as --in-flight."),
+    ] = None,
     budget_calls: Annotated[
         int | None,
         typer.Option(metavar="N", min=0, help="Stop before all runs in --out exceed N model calls."),
@@ -153,7 +159,9 @@ def run_command(
         verify=verify,
         judge=judge,
         rubric=_rubric(rubric),
-        in_flight=in_flight,
+        in_flight=in_flight if ray is not None else workers or in_flight,
+        ray=ray,
+        workers=None if ray is None else workers,
         budget=budget,
         journal=journal,
         replay=replay,

@@ -114,6 +114,8 @@ def sync(
         return
     files = count(copied.files, "file")
     write(f"{_shown(target)}: at commit {copied.commit}; {files}, {copied.bytes:,} bytes copied\n")
+    if copied.lease == "advisory":
+        typer.echo("this bucket's writes have no conditions here: let one machine sync to it", err=True)
 
 
 @app.command()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -14,8 +16,7 @@ from disputatio.errors import InputError
 from disputatio.eval.data.datasets import Identity, check, identify, load, row_numbers
 from disputatio.eval.data.in_memory import as_dataset
 from disputatio.eval.estimating import Estimates, Estimator, estimated, split
-from disputatio.eval.judge import ROLE, judge_with, signature
-from disputatio.eval.release_judge import release_judge_with
+from disputatio.eval.judge import ROLE, signature
 from disputatio.eval.release_judge import signature as release_signature
 from disputatio.eval.results import Results, read_results
 from disputatio.eval.running.budget import Budget, Meter
@@ -24,19 +25,21 @@ from disputatio.eval.running.preparing import (
     ask_with,
     described,
     engine_modules,
+    folder_of,
     installed_versions,
+    kit_for,
     load_models,
+    retriever_for,
     run_manifest,
 )
+from disputatio.eval.running.ray_run import JUDGES, Recipe, questions_sent, sent_later
 from disputatio.eval.running.run_log import Entry
 from disputatio.eval.running.run_log_file import disk_faults_told
 from disputatio.eval.running.runner import Progress, run
-from disputatio.kit import Kit
-from disputatio.parts import build_kit, embedder_for
 from disputatio.pipeline import DEFAULT_STRATEGY
 from disputatio.protocols import MinimalLLM, Retriever
 from disputatio.store.index import Index
-from disputatio.store.own_passages import RetrieverLike, as_retriever
+from disputatio.store.own_passages import RetrieverLike
 from disputatio.types import Example
 
 Rubric = Literal["menu", "release"]
@@ -60,6 +63,8 @@ def evaluate(
     judge: bool | str | MinimalLLM = False,
     rubric: Rubric = "menu",
     in_flight: int = 1,
+    ray: str | None = None,
+    workers: int | None = None,
     budget: Budget | None = None,
     journal: str | Path | None = None,
     replay: bool = False,
@@ -82,6 +87,8 @@ def evaluate(
     the first is also that of the bootstrap. `verify` has citations judged, `judge` has answers graded, by
     the model given here or by that of the role `judge`: by a `menu` of words and their log-probabilities, or
     by RAGentA's `release` rubric, a number after reasoning. `in_flight` questions are worked on at a time.
+    `ray` is the address of a cluster, or `local`: then so many `workers` (by default one a core) have as many
+    questions in hand each, every one with models of its own; the results are those of a local run.
     `journal` is a file of model calls to repeat free; `replay` uses nothing else.
 
     For `ra_rag` on the multi-source benchmark the sources are first estimated, on the set's own questions to
@@ -91,11 +98,15 @@ def evaluate(
     the network's fault is counted in the results, and raises nothing; nor does an interrupt (Ctrl-C) or a
     spent budget: `Results.outcome` says why the run stopped. Raises `UnknownName`, `ConfigError` or
     `InputError` for what the caller can mend, `StoreError` where the disk is full or fails, with what was
-    recorded kept.
+    recorded kept, `ClusterFault` for a cluster that cannot do the work.
     """
     every_seed = [seeds] if isinstance(seeds, int) else list(seeds)
     if not every_seed or len(set(every_seed)) < len(every_seed):
         raise InputError(f"seeds {every_seed}: name one or more, each once")
+    if workers is not None and ray is None:
+        raise InputError("workers are those of a cluster: give ray, or in_flight for work on this machine")
+    if ray == "" or (workers is not None and workers < 1):
+        raise InputError("ray needs the address of a cluster, or local; workers are at least 1")
     meter = Meter(budget)
     roles = {**(role or {}), **({} if isinstance(judge, bool) else {ROLE: judge})}
     settings = _settings(model, roles, journal=journal, replay=replay, index=index)
@@ -111,9 +122,9 @@ def evaluate(
     for name, lines in notes.items():
         for line in lines:
             say(f"{name}: {line}")
-    plain = _kit(settings, model, roles, say=say)
+    plain = kit_for(settings, model, roles, say=say)
     kit = meter.watch(plain)
-    retriever = _retriever(index, settings, say)
+    retriever = retriever_for(index, settings, say)
     manifest = run_manifest(
         kit,
         [identity for identity, _ in data],
@@ -135,30 +146,56 @@ def evaluate(
                 folder=None if out is None else Path(out),
                 say=say,
             )
-        outcome = run(
-            [example for _, examples in data for example in examples],
-            chosen,
-            ask=ask_with(
-                kit, verify=verify, retriever=retriever, functions=functions_of(strategies), known=known.of
-            ),
-            out=Path(folder_path),
-            manifest=manifest,
-            judge=None if not judge else judge_with(kit) if rubric == "menu" else release_judge_with(kit),
-            meter=meter,
-            workers=in_flight,
-            prepare=None if settings.replay else lambda: load_models(plain),
-            progress=progress,
-            on_record=on_record,
-            about={
-                "versions": installed_versions(),
-                "notes": notes,
-                "limit": limit,
-                "seeds": every_seed,
-                "workers": in_flight,
-                "journal": settings.journal != "none",
-                "estimates": known.about or _of_index(retriever),
-            },
-        )
+        with ExitStack() as held:
+            asking: dict[str, Any]
+            hands = in_flight * ((workers or os.cpu_count() or 1) if ray else 1)
+            if ray is None:
+                asking = {
+                    "ask": ask_with(
+                        kit,
+                        verify=verify,
+                        retriever=retriever,
+                        functions=functions_of(strategies),
+                        known=known.of,
+                    ),
+                    "judge": None if not judge else JUDGES[rubric](kit),
+                    "prepare": None if settings.replay else lambda: load_models(plain),
+                }
+            else:
+                recipe = Recipe(
+                    settings=settings,
+                    model=model,
+                    roles=roles,
+                    index=folder_of(index),
+                    verify=verify,
+                    judge=rubric if judge else "",
+                    functions=functions_of(strategies),
+                    known=known,
+                    budget=meter.budget,
+                )
+                asking = sent_later(
+                    held, partial(questions_sent, recipe, meter, ray, hands // in_flight, in_flight)
+                )
+            outcome = run(
+                [example for _, examples in data for example in examples],
+                chosen,
+                **asking,
+                out=Path(folder_path),
+                manifest=manifest,
+                meter=meter,
+                workers=hands,
+                progress=progress,
+                on_record=on_record,
+                about={
+                    "versions": installed_versions(),
+                    "notes": notes,
+                    "limit": limit,
+                    "seeds": every_seed,
+                    "workers": hands,
+                    "journal": settings.journal != "none",
+                    "estimates": known.about or _of_index(retriever),
+                },
+            )
         results = read_results(Path(folder_path))
     return replace(
         results,
@@ -236,14 +273,6 @@ def _settings(
     )
 
 
-def _kit(
-    settings: Settings, model: str | MinimalLLM | None, roles: Mapping[str, str | MinimalLLM], *, say: Say
-) -> Kit:
-    """The kit of the settings, with the models that were given as objects in their places."""
-    objects = {name: part for name, part in roles.items() if not isinstance(part, str)}
-    return build_kit(settings, model=None if isinstance(model, str) else model, roles=objects, say=say)
-
-
 def _model_names(
     settings: Settings, model: str | MinimalLLM | None, roles: Mapping[str, str | MinimalLLM]
 ) -> list[str]:
@@ -251,11 +280,3 @@ def _model_names(
     objects = [part for part in (model, *roles.values()) if part is not None and not isinstance(part, str)]
     by_name = [settings.model] if model is None or isinstance(model, str) else []
     return [*by_name, *settings.role.values(), *(str(getattr(part, "name", "")) for part in objects)]
-
-
-def _retriever(index: str | Path | RetrieverLike | None, settings: Settings, say: Say) -> Retriever | None:
-    """What is searched in place of the rows' own passages; raises as `Index.open` does."""
-    if not isinstance(index, str | Path):
-        return None if index is None else as_retriever(index)
-    embedder = embedder_for(settings, Path(index), say=say)
-    return Index.open(Path(index), embedder=embedder, create=False)

@@ -163,7 +163,9 @@ class CachedLLM:
     def _ask_capabilities(self) -> Capabilities:
         if self._replay:
             raise NotJournalled(f"the journal {self._journal.path} holds no calls of {self._name}")
-        return self._model().capabilities()
+        known = self._model().capabilities()
+        # As the journal will know it, so that a run that goes on finds the engine that it was begun with.
+        return known if self._engine is None else replace(known, engine=self._engine)
 
     def _note(self) -> None:
         """At the first call that was made, record what is needed to replay without the model."""

@@ -33,6 +33,15 @@ class Filtered:
         self._sources = None if sources is None else frozenset(sources)
         self._after, self._before = after, before
 
+    @property
+    def inner(self) -> Retriever:
+        """The retriever that is limited."""
+        return self._retriever
+
+    def limits(self) -> tuple[list[str] | None, str | None, str | None]:
+        """The sources, and the first and the last date."""
+        return (None if self._sources is None else sorted(self._sources), self._after, self._before)
+
     def search(self, query: str, **options: Unpack[SearchOptions]) -> list[Hit]:
         """The hits of the other retriever within both its own limits and these."""
         sources = options.get("sources")

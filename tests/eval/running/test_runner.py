@@ -19,10 +19,11 @@ import pytest
 
 from disputatio.errors import ContextTooLong, MissingPart, ReplyError, ServerFault
 from disputatio.eval.reporting.report import report
+from disputatio.eval.running.answering import Ask
 from disputatio.eval.running.budget import Budget, Meter
 from disputatio.eval.running.run_log import Entrant, read_journal, read_spending, read_trace
 from disputatio.eval.running.run_log_file import FILE
-from disputatio.eval.running.runner import PATIENCE, Ask, Progress, RunOutcome, run
+from disputatio.eval.running.runner import PATIENCE, Progress, RunOutcome, run
 from disputatio.kit import Kit, chat
 from disputatio.llm.scripted import Scripted
 from disputatio.trace import Trace

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from disputatio.errors import InputError, StoreError
+from disputatio.errors import ClusterFault, InputError
 from disputatio.store.index import Index
 from disputatio.store.ingesting import ray_ingest
 from disputatio.store.ingesting.documents import Document
@@ -24,6 +24,7 @@ from disputatio.store.ingesting.options import ReadOptions
 from disputatio.store.ingesting.prepare import prepare
 from disputatio.store.ingesting.ray_ingest import ingest_with_ray
 from disputatio.store.ingesting.ray_worker import prepared_of, row_of
+from disputatio.workers.cluster import cluster as cluster_of
 from tests.store.hashing import HashEmbedder
 
 slow = pytest.mark.slow
@@ -46,7 +47,7 @@ class Mortal(HashEmbedder):
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[str]:
-    with ray_ingest._cluster("local", 2):
+    with cluster_of("local", 2):
         yield "local"
 
 
@@ -180,7 +181,7 @@ def test_a_fault_that_persists_is_reported_and_nothing_is_half_written(
 ) -> None:
     (documents / "zoo" / "a06.md").write_text("# Poison\n\nThe poison of a snake.")
     index = Index.open(tmp_path / "ray", embedder=HashEmbedder())
-    with pytest.raises(StoreError, match=r"3 workers died at it") as caught:
+    with pytest.raises(ClusterFault, match=r"3 workers died at it") as caught:
         ingest_with_ray(index, [documents / "zoo"], address=cluster, workers=2, embedder=Mortal)
     assert "\n" not in str(caught.value)
     assert index.search("zebra poison") == []
@@ -191,7 +192,7 @@ def test_a_fault_that_persists_is_reported_and_nothing_is_half_written(
 @slow
 def test_a_worker_with_another_embedder_is_refused(cluster: str, documents: Path, tmp_path: Path) -> None:
     index = Index.open(tmp_path / "ray", embedder=HashEmbedder())
-    with pytest.raises(StoreError, match="a worker has the embedder other, the index hash-32"):
+    with pytest.raises(ClusterFault, match="a worker has the embedder other, the index hash-32"):
         ingest_with_ray(
             index, [documents], address=cluster, workers=1, embedder=partial(HashEmbedder, "other")
         )
@@ -213,7 +214,7 @@ def test_what_workers_cannot_do_is_told_before_a_cluster_is_started(
 
 
 def test_nothing_to_read_starts_no_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ray_ingest, "_cluster", None)
+    monkeypatch.setattr(ray_ingest, "cluster", None)
     folder = tmp_path / "none"
     folder.mkdir()
     assert ingest_with_ray(Index.open(tmp_path / "ray"), [folder], address="local").added == 0

@@ -19,7 +19,7 @@ from bench.lib.hostile import hostile
 from disputatio.errors import StoreError
 from disputatio.store.index import Index
 from disputatio.store.record import manifest as manifests
-from disputatio.store.record import replicate
+from disputatio.store.record import places
 from disputatio.store.record.check import check
 from disputatio.store.record.checksums import Entry, _line
 from disputatio.store.record.manifest import Manifest
@@ -205,9 +205,9 @@ def test_a_sync_copies_nothing_through_a_link_of_a_bucket(place: Path, tmp_path:
 def test_a_key_of_a_bucket_that_leaves_the_target_is_refused(
     place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    names = replicate._Folder.names
+    names = places.Folder.names
     monkeypatch.setattr(
-        replicate._Folder,
+        places.Folder,
         "names",
         lambda self, folder: names(self, folder) | ({"../../../own/x": 3} if folder.endswith("data") else {}),
     )

@@ -11,7 +11,7 @@ import pytest
 from disputatio.errors import StoreError
 from disputatio.store.index import Index
 from disputatio.store.record import manifest as manifests
-from disputatio.store.record import replicate
+from disputatio.store.record import places, replicate
 from disputatio.store.record.replicate import sync
 from disputatio.types import Passage
 from tests.store.hashing import HashEmbedder
@@ -101,7 +101,7 @@ def test_a_sync_cut_short_anywhere_leaves_a_whole_state_and_is_taken_up_again(
     sync(source.path, target, tables=False)
     fill(source, 30, 40)
     source.compact(keep=1)
-    kind = replicate._Folder if whole == "folder" else replicate._Bucket
+    kind = places.Folder if whole == "folder" else places.Bucket
     # A bucket's switch is a put and a move: cut at any of them.
     put: Callable[..., int] = kind.put
     switch: Callable[..., None] = kind.switch
@@ -167,16 +167,16 @@ def test_segments_merged_away_meanwhile_are_no_fault(
     source: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fill(source, 30, 31)
-    read = replicate._Folder.read
+    read = places.Folder.read
     merged: list[str] = []
 
-    def late(self: replicate._Folder, name: str) -> object:
+    def late(self: places.Folder, name: str) -> object:
         if name.startswith("segments/") and not merged:
             merged.append(name)
             source.compact(keep=1)
         return read(self, name)
 
-    monkeypatch.setattr(replicate._Folder, "read", late)
+    monkeypatch.setattr(places.Folder, "read", late)
     sync(source.path, tmp_path / "copy", tables=False)
     assert merged
     assert found(tmp_path / "copy") == names(0, 31)

@@ -55,6 +55,9 @@ class Amount(NamedTuple):
         return Amount(*(max(a, b) for a, b in zip(self, other, strict=True)))
 
 
+_NOTHING = Amount()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
     """The most that all runs of one journal may take together; None is no bound. Money needs `prices`."""
@@ -97,24 +100,74 @@ class _Question:
     took: Amount = field(default_factory=Amount)
 
 
+class Allowance:
+    """What is left of a budget, claimed before a call and settled after it. Threads share it.
+
+    `holder` says for whom a claim is, so that all of his can be given up at once.
+    """
+
+    def __init__(self, budget: Budget, spent: Amount = _NOTHING) -> None:
+        self.budget, self.spent = budget, spent
+        self._held: dict[int, Amount] = defaultdict(Amount)
+        self._changed = threading.Condition()
+
+    def claim(self, worst: Amount, holder: int = 0, *, wait: bool = True) -> bool:
+        """Set an amount aside; raises `BudgetSpent` where it does not fit beside what is spent.
+
+        What others have set aside may be more than they will need: then it waits for them, or is False.
+        """
+        with self._changed:
+            while self.budget.exceeded(self._reserved().plus(self.spent).plus(worst)):
+                if over := self.budget.exceeded(self.spent.plus(worst)):
+                    raise BudgetSpent(over)
+                if not wait:
+                    return False
+                self._changed.wait()
+            self._held[holder] = self._held[holder].plus(worst)
+            return True
+
+    def settle(self, worst: Amount, amount: Amount, holder: int = 0) -> None:
+        """Count what was taken in place of what was set aside."""
+        with self._changed:
+            self._held[holder] = self._held[holder].plus(worst, -1)
+            self.spent = self.spent.plus(amount)
+            self._changed.notify_all()
+
+    def forfeit(self, holder: int) -> None:
+        """Count all that a holder set aside as spent: nobody knows what became of his calls."""
+        with self._changed:
+            self.spent = self.spent.plus(self._held.pop(holder, Amount()))
+            self._changed.notify_all()
+
+    def _reserved(self) -> Amount:
+        total = Amount()
+        for amount in self._held.values():
+            total = total.plus(amount)
+        return total
+
+
 class Meter:
     """Counts what all models of an evaluation take, and holds it to a budget. Threads share it.
 
     `begin` tells what earlier runs took and where each call is to be kept.
     """
 
-    def __init__(self, budget: Budget | None = None) -> None:
+    def __init__(self, budget: Budget | None = None, allowance: Allowance | None = None) -> None:
         self.budget = budget or Budget()
-        self.spent = Amount()
+        self._allowance = allowance or Allowance(self.budget)
         self.stopped = ""
         self._keep: Keep = lambda *_: None
-        self._changed = threading.Condition()
-        self._reserved = Amount()
+        self._changed = threading.Lock()
         self._at = threading.local()
         self._hand: list[_Question] = []
         self._most: dict[str, Amount] = {}
         self._sums: dict[str, tuple[int, Amount]] = defaultdict(lambda: (0, Amount()))
         self._density: dict[str, float] = {}
+
+    @property
+    def spent(self) -> Amount:
+        """What was taken so far, by earlier runs and this one."""
+        return self._allowance.spent
 
     def begin(self, before: Iterable[Spent], keep: Keep) -> None:
         """Count what was spent before, and keep every call from now on by `keep`."""
@@ -122,7 +175,7 @@ class Meter:
         questions: dict[tuple[str, str], Amount] = defaultdict(Amount)
         for example, entrant, model, usage in before:
             amount = self.budget.amount(model, usage)
-            self.spent = self.spent.plus(amount)
+            self._allowance.settle(Amount(), amount)
             questions[example, entrant] = questions[example, entrant].plus(amount)
         for (_, entrant), took in questions.items():
             self._note(entrant, took)
@@ -183,18 +236,17 @@ class Meter:
         """
         with self._changed:
             density = self._density.get(model, _BYTES_A_TOKEN / _MARGIN) * _MARGIN
-            read = sum(_bytes(prompt) / density + _TEMPLATE for prompt in prompts)
-            usage = Usage(
-                calls=len(prompts), prompt_tokens=round(read), completion_tokens=new_tokens * len(prompts)
-            )
-            worst = self.budget.amount(model, usage)
-            while over := self.budget.exceeded(self.spent.plus(self._reserved).plus(worst)):
-                if self.budget.exceeded(self.spent.plus(worst)):
-                    self.stopped = self.stopped or over
-                    raise BudgetSpent(over)
-                self._changed.wait()
-            self._reserved = self._reserved.plus(worst)
-            return worst
+        read = sum(_bytes(prompt) / density + _TEMPLATE for prompt in prompts)
+        usage = Usage(
+            calls=len(prompts), prompt_tokens=round(read), completion_tokens=new_tokens * len(prompts)
+        )
+        worst = self.budget.amount(model, usage)
+        try:
+            self._allowance.claim(worst)
+        except BudgetSpent as error:
+            self.stopped = self.stopped or str(error)
+            raise
+        return worst
 
     def current(self) -> _Question:
         """The question of this thread."""
@@ -217,18 +269,21 @@ class Meter:
         ]
         usage = total_usage(used for used, _ in events)
         usage = replace(usage, calls=usage.calls + sum(reply is None for reply in replies))
-        if usage.calls:
-            self._keep(question.example, question.entrant, model, usage)
+        self.count(question, model, usage, worst)
         with self._changed:
-            amount = self.budget.amount(model, usage)
-            self._reserved = self._reserved.plus(worst, -1)
-            self.spent = self.spent.plus(amount)
-            question.took = question.took.plus(amount)
             for used, prompt in events:
                 if used.prompt_tokens:
                     density = _bytes(prompt) / used.prompt_tokens
                     self._density[model] = min(density, self._density.get(model, density))
-            self._changed.notify_all()
+
+    def count(self, question: _Question, model: str, usage: Usage, worst: Amount = _NOTHING) -> None:
+        """Keep what calls of a question took, and count it in place of what was set aside for them."""
+        if usage.calls:
+            self._keep(question.example, question.entrant, model, usage)
+        amount = self.budget.amount(model, usage)
+        self._allowance.settle(worst, amount)
+        with self._changed:
+            question.took = question.took.plus(amount)
 
     def _note(self, entrant: str, took: Amount) -> None:
         seen, total = self._sums[entrant]

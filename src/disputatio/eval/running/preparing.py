@@ -6,20 +6,23 @@ import platform
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from importlib import metadata
+from pathlib import Path
 from typing import Any
 
-from disputatio.errors import InputError
+from disputatio.config import Say, Settings
+from disputatio.errors import ConfigError, InputError
 from disputatio.eval.data.datasets import Identity
 from disputatio.eval.metrics import VERSION
+from disputatio.eval.running.answering import Ask
 from disputatio.eval.running.budget import bound
 from disputatio.eval.running.run_log import RunManifest
-from disputatio.eval.running.runner import Ask
 from disputatio.kit import Kit
-from disputatio.parts import with_retriever
+from disputatio.parts import build_kit, embedder_for, with_retriever
 from disputatio.pipeline import Strategy, ask
-from disputatio.protocols import Retriever
+from disputatio.protocols import MinimalLLM, Retriever
 from disputatio.store.in_memory import InMemory
 from disputatio.store.index import Index
+from disputatio.store.own_passages import RetrieverLike, as_retriever
 from disputatio.trace import Trace
 from disputatio.types import Answer, Message, Passage, Prompt, Sampling, Source
 
@@ -126,3 +129,34 @@ def installed_versions() -> dict[str, str]:
         except metadata.PackageNotFoundError:
             continue
     return versions
+
+
+def kit_for(
+    settings: Settings,
+    model: str | MinimalLLM | None,
+    roles: Mapping[str, str | MinimalLLM],
+    *,
+    say: Say = lambda _: None,
+) -> Kit:
+    """The kit of the settings, with the models that were given as objects in their places."""
+    objects = {name: part for name, part in roles.items() if not isinstance(part, str)}
+    return build_kit(settings, model=None if isinstance(model, str) else model, roles=objects, say=say)
+
+
+def retriever_for(
+    index: str | Path | RetrieverLike | None, settings: Settings, say: Say = lambda _: None
+) -> Retriever | None:
+    """What is searched in place of the rows' own passages; raises as `Index.open` does."""
+    if not isinstance(index, str | Path):
+        return None if index is None else as_retriever(index)
+    embedder = embedder_for(settings, Path(index), say=say)
+    return Index.open(Path(index), embedder=embedder, create=False)
+
+
+def folder_of(index: str | Path | RetrieverLike | None) -> Path | None:
+    """The folder by which workers open an index; raises `ConfigError` for a retriever that has none."""
+    if index is None or isinstance(index, str | Path):
+        return None if index is None else Path(index)  # seen from the folder that workers go to
+    if isinstance(index, Index):
+        return index.path.absolute()
+    raise ConfigError("workers open an index by its folder: another retriever cannot be sent to them")

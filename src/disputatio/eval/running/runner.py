@@ -24,27 +24,24 @@ from typing import Any, NamedTuple
 from disputatio.errors import (
     ContextTooLong,
     DisputatioError,
-    LLMError,
     NoLogprobs,
     NotJournalled,
     QuotaExceeded,
     Refused,
-    ReplyError,
+    WorkerLost,
 )
 from disputatio.eval.judge import Grade, Judge, as_record
 from disputatio.eval.metrics import score_answer
 from disputatio.eval.record import Record
+from disputatio.eval.running.answering import Ask, Work, is_of_the_question, worked_here
 from disputatio.eval.running.budget import BudgetSpent, Meter
-from disputatio.eval.running.entrants import options_for
 from disputatio.eval.running.pace import Left, Pace
 from disputatio.eval.running.run_log import Entrant, Entry, RunLog, RunManifest, State, open_run_log
 from disputatio.trace import Trace
-from disputatio.types import Answer, Example, Passage
+from disputatio.types import Answer, Example
 
-Ask = Callable[[str, Sequence[Passage], str, Mapping[str, Any], Trace], Answer]
-"""(question, passages, strategy, options, trace) -> answer; raises `LLMError` or `ReplyError` for a fault."""
 PATIENCE = 10  # faults in a row after which going on is pointless
-_FINAL = (ContextTooLong, NoLogprobs, NotJournalled, QuotaExceeded, Refused)  # come back the same
+_FINAL = (ContextTooLong, NoLogprobs, NotJournalled, QuotaExceeded, Refused, WorkerLost)  # come back the same
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +103,8 @@ def run(
     examples: Sequence[Example],
     entrants: Sequence[Entrant],
     *,
-    ask: Ask,
+    ask: Ask | None = None,
+    work: Work | None = None,
     out: Path,
     manifest: RunManifest,
     workers: int = 1,
@@ -128,6 +126,7 @@ def run(
     `progress` and `on_record` are called in this thread after every record. `workers` questions are in hand
     at a time; `about` is kept beside the manifest. `prepare` is called before the first question, if any, so
     that loading a model is not on its bill. `judge` grades each answer, off its bill; its fault is a fault.
+    `work` answers and grades in place of `ask` and `judge`, wherever it does so.
 
     Raises `InputError` as `open_run_log` does.
     """
@@ -145,10 +144,9 @@ def run(
         if tasks and prepare is not None:
             prepare()
         with _interruptible() as interrupted:
-            work = _Work(
+            under_way = _Work(
                 journal=journal,
-                ask=ask,
-                judge=judge,
+                work=work or worked_here(_given(ask), judge),
                 manifest=manifest,
                 meter=meter,
                 progress=progress,
@@ -158,17 +156,17 @@ def run(
                 total=len(tasks),
                 waiting=Counter(task.entrant.label for task in tasks),
             )
-            work.go(tasks)
-    waiting = {label: count for label, count in work.waiting.items() if count}
-    failed = Counter(work.failed.values())
+            under_way.go(tasks)
+    waiting = {label: count for label, count in under_way.waiting.items() if count}
+    failed = Counter(under_way.failed.values())
     return RunOutcome(
         done=len(tasks) - sum(waiting.values()) - failed.total(),
         kept=resumed,
         faults=failed["fault"],
         bugs=failed["bug"],
         left=sum(waiting.values()),
-        stopped=work.why_stopped() if waiting else "",
-        retried=work.retried,
+        stopped=under_way.why_stopped() if waiting else "",
+        retried=under_way.retried,
         waiting=waiting,
     )
 
@@ -178,8 +176,7 @@ class _Work:
     """A run under way: `waiting` counts pairs without a record, `failed` those that ended in a fault."""
 
     journal: RunLog
-    ask: Ask
-    judge: Judge | None
+    work: Work
     manifest: RunManifest
     meter: Meter | None
     progress: Callable[[Progress], None] | None
@@ -237,24 +234,18 @@ class _Work:
                 self._settle(future, pending, list(hand.values()))
 
     def _answer(self, task: _Task, trace: Trace) -> _Answered:
-        example, entrant = task
         start = time.perf_counter()
         with _metered(self.meter, task):
-            strategy, options = entrant.strategy, options_for(entrant, example)
-            answer = self.ask(example.question, example.passages, strategy, options, trace)
-            wall = time.perf_counter() - start
-            grades: Mapping[str, Grade] = {}
-            if self.judge is not None and answer.abstained != "fault":
-                grades = self.judge(example, answer)
+            answer, seconds, grades = self.work(task.example, task.entrant, trace)
         # A call that came from the journal of calls counts for what it took when it was made.
-        return _Answered(answer, max(wall, answer.usage.seconds), time.perf_counter() - start, grades)
+        return _Answered(answer, max(seconds, answer.usage.seconds), time.perf_counter() - start, grades)
 
     def _settle(self, future: Future[_Answered], pending: _InHand, rest: Sequence[_InHand]) -> None:
         """Record what came of one question, and tell of it; an error that is not its own ends the run."""
         error = future.exception()
         if isinstance(error, BudgetSpent):
             return
-        if error is not None and not _is_of_the_question(error):
+        if error is not None and not is_of_the_question(error):
             self.error = self.error or error
             return
         record, state = self._write(future, pending)
@@ -330,11 +321,10 @@ def _metered(meter: Meter | None, task: _Task) -> Iterator[None]:
         yield
 
 
-def _is_of_the_question(error: BaseException) -> bool:
-    """Whether an error is recorded with its question: a fault, or a bug of the strategy."""
-    if isinstance(error, DisputatioError):
-        return isinstance(error, LLMError | ReplyError)
-    return isinstance(error, Exception | SystemExit)
+def _given(ask: Ask | None) -> Ask:
+    if ask is None:
+        raise TypeError("run needs ask or work")
+    return ask
 
 
 def _record(

@@ -7,25 +7,17 @@ fault leaves nothing half-written. Files are to be found at the same path on eve
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import json
 import logging
 import os
-import re
-import secrets
-import socket
-import sys
-import tempfile
 import time
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from disputatio.errors import IngestError, InputError, MissingDependency, StoreError
+from disputatio.errors import IngestError, InputError
 from disputatio.protocols import Embedder
 from disputatio.store.ingesting import ray_worker
 from disputatio.store.ingesting.fingerprint import look
@@ -33,6 +25,7 @@ from disputatio.store.ingesting.ingest import IngestSummary, Progress, Run, file
 from disputatio.store.ingesting.options import DEFAULT, ReadOptions, check_options, settings_of
 from disputatio.store.ingesting.prepare import Prepared
 from disputatio.store.ingesting.source import STDIN
+from disputatio.workers.cluster import cluster, reported_faults
 
 if TYPE_CHECKING:
     from disputatio.store.index import Index
@@ -42,9 +35,6 @@ if TYPE_CHECKING:
 _FILES = 64  # files in a task of reading, or
 _BYTES = 4_000_000  # so many bytes of them
 _BLOCK = 65_536  # bytes of rows, about, that go from worker to worker at a time: some 64 passages
-_RAISED = re.compile(r"^(?!ray\.)([A-Za-z_][\w.]*): (\S.*)$", re.MULTILINE)  # as a traceback ends
-_ANSWERING = 10.0  # seconds that a cluster may take to answer at all
-_STORE = 256_000_000  # bytes of memory for rows under way, on a cluster started here
 
 
 def ingest_with_ray(
@@ -64,7 +54,7 @@ def ingest_with_ray(
     index's embedder on a worker; without it a model in a folder is opened there, at the same path, and
     the vectors of another embedder are asked for by this process.
 
-    A worker that dies has its task done again, thrice at most. Raises `StoreError` when the cluster
+    A worker that dies has its task done again, thrice at most. Raises `ClusterFault` when the cluster
     cannot be reached or a fault persists (batches acknowledged before that stay; run it again), and
     what `Index.ingest` does.
     """
@@ -94,7 +84,10 @@ def ingest_with_ray(
         if changed:
             make = None if own is None else embedder or _maker(own)
             name, dimension = ("", 0) if own is None else (own.name, own.dimension)
-            with _cluster(address, workers) as count, _reported(index.path, "a worker's part of the ingest"):
+            with (
+                cluster(address, workers) as count,
+                reported_faults(index.path, "a worker's part of the ingest"),
+            ):
                 rows = _job(changed, options, count, make, name)
                 _put(writer, changed, rows, dimension, run, lambda: told(writer.counts["passages"]))
         writer.finish()
@@ -222,99 +215,3 @@ def _maker(embedder: Embedder) -> Callable[[], Embedder] | None:
         return None
     cache = None if embedder.cache is None else str(embedder.cache)
     return partial(OnnxEmbedder, str(embedder.folder.resolve()), cache=cache, threads=1)
-
-
-@contextmanager
-def _cluster(address: str, workers: int | None) -> Iterator[int]:
-    """A cluster to work on, left or stopped afterwards; how many workers to use."""
-    # Before the import, which reads them: no statistics of use, no notes on stderr.
-    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
-    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-    if address == "local" and "RAY_AUTH_TOKEN_PATH" not in os.environ:
-        # A cluster's ports are open to all who reach this machine; they are kept out by a key, and
-        # without this one Ray writes its own into the user's home.
-        os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
-        os.environ.setdefault("RAY_AUTH_MODE", "token")  # unset, Ray tells stderr that it chose the same
-    try:
-        import ray
-        import ray.data
-    except ImportError as error:
-        raise MissingDependency(error.name or "ray", "scale") from error
-
-    quiet = {"logging_level": logging.ERROR, "log_to_driver": False, "configure_logging": False}
-    with contextlib.ExitStack() as stack:
-        stack.enter_context(warnings.catch_warnings())
-        # Of Ray about itself; and of lancedb about children that become Ray's programs at once.
-        warnings.filterwarnings("ignore", module=r"ray\.|lancedb\.")
-        count = workers or os.cpu_count() or 1
-        if not ray.is_initialized():
-            settings: dict[str, Any] = {"address": address}
-            if address == "local":
-                folder = tempfile.TemporaryDirectory(prefix="disputatio-ray-", ignore_cleanup_errors=True)
-                settings = {
-                    "num_cpus": count + 1,  # one for the readers: these figures bind nothing
-                    "include_dashboard": False,
-                    "object_store_memory": _STORE,
-                    "_temp_dir": stack.enter_context(folder),
-                    "_node_ip_address": "127.0.0.1",
-                }
-            else:
-                _knock(address)
-            stack.callback(ray.shutdown)
-            try:
-                with _muted():
-                    ray.init(**settings, **quiet)
-            except (RuntimeError, ValueError, OSError) as error:
-                raise StoreError(f"{address}: no Ray cluster could be had: {_reason(error)}") from error
-        yield count if workers or address == "local" else max(1, int(ray.cluster_resources().get("CPU", 1)))
-
-
-def _knock(address: str) -> None:
-    """Raise `StoreError` when nothing answers at HOST:PORT: Ray itself would try for minutes."""
-    match = re.fullmatch(r"(?:ray://)?\[?([^\[\]/\s]+)\]?:(\d{1,5})", address)
-    if match is None:
-        return
-    try:
-        socket.create_connection((match[1], int(match[2])), timeout=_ANSWERING).close()
-    except (OSError, OverflowError, UnicodeError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise StoreError(f"{address}: no Ray cluster could be had: {reason.lower()}") from error
-
-
-@contextmanager
-def _muted() -> Iterator[None]:
-    """A while without stderr: Ray's first line there is written before it knows how quiet to be."""
-    sys.stderr.flush()
-    stderr_copy, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
-    try:
-        os.dup2(nowhere, 2)
-        yield
-    finally:
-        os.dup2(stderr_copy, 2)
-        os.close(stderr_copy)
-        os.close(nowhere)
-
-
-@contextmanager
-def _reported(where: str | Path, doing: str) -> Iterator[None]:
-    """Faults of Ray, or of a worker, as a `StoreError` of one line."""
-    from ray.exceptions import RayError
-
-    try:
-        yield
-    except RayError as error:
-        raise StoreError(f"{where}: {doing} failed: {_reason(error)}") from error
-
-
-def _reason(error: BaseException) -> str:
-    r"""What a fault says at its root, in one line: a worker's own error stands in the text of Ray's.
-
-    >>> _reason(ValueError("ray::Task()\ndisputatio.errors.StoreError: a.md: is bad\nray.exceptions.User: x"))
-    'a.md: is bad'
-    """
-    raised = _RAISED.findall(str(error))
-    ours = [line for kind, line in raised if kind.startswith("disputatio.")]
-    others = [f"{kind}: {line}" for kind, line in raised]
-    lines = [*str(error).strip().splitlines(), type(error).__name__][:1]
-    return (ours[-1:] or others[-1:] or lines)[0][:200]

@@ -9,67 +9,43 @@ after it, whenever the sync is cut short; the next one takes up what is there.
 from __future__ import annotations
 
 import contextlib
-import io
 import json
-import os
-import shutil
-from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from hashlib import blake2b
 from pathlib import Path
-from typing import IO, Any, Protocol, cast
+from typing import IO
 from urllib.parse import unquote, urlsplit
 
-from disputatio.errors import MissingDependency, StoreError
+from disputatio.errors import BucketFault, StoreError
 from disputatio.store.record import manifest as manifests
 from disputatio.store.record.checksums import Entry, parse_checksums
 from disputatio.store.record.layout import LARGEST_CHECKSUMS, LARGEST_NOTE, is_table_file, refuse_links
-from disputatio.store.record.manifest import CHECKSUMS, LOCK, SEGMENTS, Manifest, reported, sync_folder
+from disputatio.store.record.lease import LEASE, Lease, leased, shown
+from disputatio.store.record.manifest import CHECKSUMS, LOCK, SEGMENTS, Manifest, reported
+from disputatio.store.record.places import Place, place_of
 from disputatio.store.record.tables import writing
 from disputatio.store.reliabilities import NAME as RELIABILITIES
 
-_BLOCK = 1 << 20
 _TRIES = 5
 MARK = "replica.json"
 """Lies in a copy, and says of what: an index without it is an original, and nothing is copied over it."""
-_OURS = (CHECKSUMS, LOCK, MARK, RELIABILITIES, SEGMENTS)
+_OURS = (CHECKSUMS, LEASE, LOCK, MARK, RELIABILITIES, SEGMENTS)
 _TABLE_FOLDERS = ("_versions", "_deletions", "_transactions", "_indices", "data")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Synced:
-    """What a sync did: the number of the commit that the target now is at, files and bytes copied."""
+    """What a sync did: the number of the commit that the target now is at, files and bytes copied.
+
+    `lease` says how a bucket kept other writers out: `conditional` by its own means, `advisory` where it has
+    none (two that begin within a second may both go on); empty for a folder, which has a lock.
+    """
 
     commit: int
     files: int
     bytes: int
-
-
-class Place(Protocol):
-    """Where an index lies. Names are relative, with `/`; a missing file is a `FileNotFoundError`."""
-
-    @abstractmethod
-    def read(self, name: str) -> IO[bytes]: ...
-
-    @abstractmethod
-    def put(self, name: str, source: IO[bytes], digest: str = "") -> int:
-        """Write a file and tell its size; raises `StoreError` unless it hashes to `digest`, where given."""
-
-    @abstractmethod
-    def switch(self, name: str, raw: bytes) -> None:
-        """Put bytes in a file's place: whoever reads it has the old ones or the new ones."""
-
-    @abstractmethod
-    def names(self, folder: str) -> dict[str, int]:
-        """The files at any depth below a folder, with their sizes."""
-
-    @abstractmethod
-    def make(self, folder: str) -> None: ...
-
-    @abstractmethod
-    def remove(self, name: str) -> None: ...
+    lease: str = ""
 
 
 def sync(source: str | Path, target: str | Path, *, tables: bool = True) -> Synced:
@@ -80,13 +56,14 @@ def sync(source: str | Path, target: str | Path, *, tables: bool = True) -> Sync
     be listed or exported from such a copy, nor anything added to it). What neither this state nor
     the one before needs is removed from the target. Raises `StoreError` when the source is no index,
     damaged or holds a link, when the target is ahead of it (it is another index then), or cannot be written
-    to.
+    to; `LeaseHeld` when another writer has the bucket, `BucketFault` when a bucket fails, which leaves the
+    state before: the next sync takes up what has been copied.
     """
     for place in (source, target):
         if (folder := _folder_of(place)) is not None:
             refuse_links(folder)
-    here, there = _place(source), _place(target)
-    with reported(Path(str(target)), "copying the index"), _locked(target):
+    here, there = place_of(source), place_of(target)
+    with _told(source, target), _locked(target) as lease:
         before = _manifest(there, target, older=True)
         lost: OSError = FileNotFoundError()
         for _ in range(_TRIES):
@@ -103,13 +80,15 @@ def sync(source: str | Path, target: str | Path, *, tables: bool = True) -> Sync
             if before is None:
                 there.switch(MARK, json.dumps({"of": str(source)}).encode())
             try:
-                return _copied(here, there, now, before, tables=tables)
+                return _copied(here, there, now, before, tables=tables, lease=lease)
             except FileNotFoundError as error:
                 lost = error  # merged away meanwhile: try the newest state
     raise StoreError(f"{source}: lacks a file that its manifest names: {lost.filename or lost}")
 
 
-def _copied(here: Place, there: Place, now: Manifest, before: Manifest | None, *, tables: bool) -> Synced:
+def _copied(
+    here: Place, there: Place, now: Manifest, before: Manifest | None, *, tables: bool, lease: Lease | None
+) -> Synced:
     files = size = 0
     copied = there.names(SEGMENTS)
     # Only what the target's own manifest names is known to be whole: the rest was left by a sync cut short.
@@ -128,13 +107,15 @@ def _copied(here: Place, there: Place, now: Manifest, before: Manifest | None, *
         files, size, unused = files + more[0], size + more[1], more[2]
     with contextlib.suppress(FileNotFoundError), here.read(RELIABILITIES) as estimates:
         there.switch(RELIABILITIES, _bounded(estimates, RELIABILITIES, LARGEST_NOTE))
+    if lease is not None:
+        lease.check()
     for name in (manifests.COPY, manifests.NAME):
         there.switch(name, manifests.written(now))
     used = {segment.name for state in (now, before) if state is not None for segment in state.segments}
     unused += [f"{SEGMENTS}/{folder}" for folder in {name.split("/")[0] for name in copied} - used]
     for name in unused:
         there.remove(name)
-    return Synced(commit=now.number, files=files, bytes=size)
+    return Synced(commit=now.number, files=files, bytes=size, lease="" if lease is None else lease.kind)
 
 
 def _copy_tables(here: Place, there: Place, now: Manifest) -> tuple[int, int, list[str]]:
@@ -225,15 +206,27 @@ def _folder_of(where: str | Path) -> Path | None:
     return Path(unquote(url.path)) if url.scheme == "file" else None
 
 
-def _place(where: str | Path) -> Place:
-    return _Bucket(where) if isinstance(where, str) and "://" in where else _Folder(Path(where))
+@contextmanager
+def _told(source: str | Path, target: str | Path) -> Iterator[None]:
+    """Faults of either side in one line; where one of them is a bucket, as faults from outside."""
+    bucket = next((str(place) for place in (target, source) if "://" in str(place)), "")
+    try:
+        with reported(Path(str(target)), "copying the index"):
+            yield
+    except StoreError as error:
+        cause = error.__cause__
+        if not bucket or not isinstance(cause, OSError) or isinstance(cause, FileNotFoundError):
+            raise
+        reason = " ".join(str(cause).split())[:300]
+        raise BucketFault(f"{shown(bucket)}: copying the index failed: {reason}") from error
 
 
 @contextmanager
-def _locked(target: str | Path) -> Iterator[None]:
-    """Hold the lock of a folder, so that nothing else writes to it; a bucket has none."""
+def _locked(target: str | Path) -> Iterator[Lease | None]:
+    """Hold the lock of a folder, or the lease of a bucket, so that nothing else writes to it."""
     if isinstance(target, str) and "://" in target:
-        yield
+        with leased(target) as lease:
+            yield lease
         return
     folder = Path(target)
     folder.mkdir(parents=True, exist_ok=True)
@@ -245,127 +238,4 @@ def _locked(target: str | Path) -> Iterator[None]:
                 f"{target}: holds {strange[0]}, which is no part of an index; choose an empty folder"
             )
     with writing(Path(target)):
-        yield
-
-
-class _Hashed(io.RawIOBase):
-    """What a stream gives, hashed as it is read."""
-
-    def __init__(self, stream: IO[bytes]) -> None:
-        self._stream, self._hash = stream, blake2b(digest_size=16)
-
-    def readable(self) -> bool:
-        return True
-
-    def read(self, size: int = -1) -> bytes:
-        block = self._stream.read(size)
-        self._hash.update(block)
-        return block
-
-    def check(self, name: str, digest: str) -> None:
-        """Raise `StoreError` unless what was read hashes to `digest`, where one is given."""
-        if digest and self._hash.hexdigest() != digest:
-            raise StoreError(f"{name}: is damaged at the source; repair it with: disputatio index check")
-
-
-class _Folder:
-    """A folder of this machine: what is put there is on its disk when that returns."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def read(self, name: str) -> IO[bytes]:
-        return (self._path / name).open("rb")
-
-    def put(self, name: str, source: IO[bytes], digest: str = "") -> int:
-        file = self._path / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        hashed = _Hashed(source)
-        with file.open("wb") as out:
-            shutil.copyfileobj(hashed, out, _BLOCK)
-            out.flush()
-            os.fsync(out.fileno())
-            size = out.tell()
-        hashed.check(name, digest)
-        for folder in (file.parent, file.parent.parent):
-            sync_folder(folder)
-        return size
-
-    def switch(self, name: str, raw: bytes) -> None:
-        manifests.replace_file(self._path / name, raw)
-
-    def names(self, folder: str) -> dict[str, int]:
-        root = self._path / folder
-        return {
-            str(file.relative_to(root)): file.stat().st_size
-            for file in sorted(root.rglob("*"))
-            if file.is_file() and file.suffix != ".part"
-        }
-
-    def make(self, folder: str) -> None:
-        (self._path / folder).mkdir(exist_ok=True)
-
-    def remove(self, name: str) -> None:
-        place = self._path / name
-        if place.is_dir():
-            shutil.rmtree(place, ignore_errors=True)
-        else:
-            place.unlink(missing_ok=True)
-
-
-class _Bucket:
-    """An object store, as Arrow opens it."""
-
-    def __init__(self, url: str) -> None:
-        try:
-            from pyarrow import ArrowInvalid, fs
-        except ImportError as error:
-            raise MissingDependency("pyarrow", "store") from error
-        try:
-            self._files, root = fs.FileSystem.from_uri(url)
-        except (ArrowInvalid, OSError) as error:
-            raise StoreError(f"{url}: cannot be opened: {str(error).splitlines()[0][:200]}") from error
-        self._root = root.rstrip("/")
-
-    def read(self, name: str) -> IO[bytes]:
-        stream: Any = self._files.open_input_stream(f"{self._root}/{name}")
-        return cast("IO[bytes]", stream)
-
-    def put(self, name: str, source: IO[bytes], digest: str = "") -> int:
-        path = f"{self._root}/{name}"
-        self._files.create_dir(path.rpartition("/")[0], recursive=True)
-        hashed = _Hashed(source)
-        size = 0
-        with self._files.open_output_stream(path) as out:
-            while block := hashed.read(_BLOCK):
-                size += out.write(block)
-        hashed.check(name, digest)
-        return size
-
-    def switch(self, name: str, raw: bytes) -> None:
-        # Some stores show a file while it is written; none of them shows a move half done.
-        self.put(f"{name}.part", io.BytesIO(raw))
-        self._files.move(f"{self._root}/{name}.part", f"{self._root}/{name}")
-
-    def names(self, folder: str) -> dict[str, int]:
-        from pyarrow import fs
-
-        base = f"{self._root}/{folder}"
-        chosen = fs.FileSelector(base, allow_not_found=True, recursive=True)
-        files = [file for file in self._files.get_file_info(chosen) if file.is_file]
-        return {
-            file.path.removeprefix(f"{base}/"): file.size
-            for file in sorted(files, key=lambda file: str(file.path))
-            if not file.path.endswith(".part")
-        }
-
-    def make(self, folder: str) -> None:
-        self._files.create_dir(f"{self._root}/{folder}", recursive=True)
-
-    def remove(self, name: str) -> None:
-        place = f"{self._root}/{name}"
-        with contextlib.suppress(FileNotFoundError):
-            if self._files.get_file_info(place).is_file:
-                self._files.delete_file(place)
-            else:
-                self._files.delete_dir(place)
+        yield None

@@ -1,0 +1,142 @@
+"""Answers of a long list of questions, kept in a file as they come: what was answered is not asked again."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from disputatio.api.asking import Prepared
+from disputatio.errors import InputError, StoreError
+from disputatio.pipeline import strategy_name
+from disputatio.store.filtered import Filtered
+from disputatio.store.in_memory import InMemory
+from disputatio.store.index import Index
+from disputatio.text import content_id
+from disputatio.types import Answer
+
+_APPLICATION = 0x4450414B  # in the header of the file
+_TABLES = (
+    "CREATE TABLE settings (one INTEGER PRIMARY KEY CHECK (one = 1), body TEXT NOT NULL)",
+    "CREATE TABLE answers (question TEXT PRIMARY KEY, answer TEXT NOT NULL, digest TEXT NOT NULL)",
+)
+
+
+class KeptAnswers:
+    """The answers of one file, made by one way to ask; threads may share it.
+
+    An answer is on the disk when `keep` returns; an error is not kept. Raises `StoreError` where the file
+    cannot be used, `InputError` where it holds the answers of another way to ask.
+    """
+
+    def __init__(self, path: Path, settings: Mapping[str, Any]) -> None:
+        self._path, self._lock = path, threading.Lock()
+        with self._reported():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+            self._db = sqlite3.connect(path, timeout=10, isolation_level=None, check_same_thread=False)
+        try:
+            with self._reported():
+                before = self._opened(json.dumps(settings, sort_keys=True, default=str))
+            if changed := [name for name in settings if before.get(name) != _plain(settings[name])]:
+                raise InputError(
+                    f"{path}: holds answers that were asked for with another {' and '.join(changed)}; "
+                    "keep these in another file"
+                )
+        except BaseException:
+            self._db.close()
+            raise
+
+    def _opened(self, settings: str) -> dict[str, Any]:
+        self._db.execute("PRAGMA journal_mode = WAL")
+        self._db.execute("PRAGMA synchronous = FULL")
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            [owner] = self._db.execute("PRAGMA application_id").fetchone()
+            [tables] = self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+            if owner != _APPLICATION:
+                if owner or tables:
+                    raise StoreError(f"{self._path}: is a database of another program")
+                for table in _TABLES:
+                    self._db.execute(table)
+                self._db.execute(f"PRAGMA application_id = {_APPLICATION}")
+                self._db.execute("INSERT INTO settings VALUES (1, ?)", (settings,))
+            [body] = self._db.execute("SELECT body FROM settings").fetchone()
+            self._db.execute("COMMIT")
+        except BaseException:
+            with contextlib.suppress(sqlite3.Error):
+                self._db.execute("ROLLBACK")
+            raise
+        before: dict[str, Any] = json.loads(body)
+        return before
+
+    def get(self, question: str) -> Answer | None:
+        """The answer that is kept of a question; raises `StoreError` where it is not what was written."""
+        with self._lock, self._reported():
+            row = self._db.execute(
+                "SELECT answer, digest FROM answers WHERE question = ?", (question,)
+            ).fetchone()
+        if row is None:
+            return None
+        if _digest(row[0]) != row[1]:
+            raise StoreError(f"{self._path}: is damaged at the question {question[:60]!r}")
+        return Answer.from_dict(json.loads(row[0]))
+
+    def keep(self, question: str, answer: Answer) -> None:
+        """Keep an answer; the first of a question stays."""
+        body = answer.to_json()
+        with self._lock, self._reported():
+            self._db.execute(
+                "INSERT OR IGNORE INTO answers VALUES (?, ?, ?)", (question, body, _digest(body))
+            )
+
+    def close(self) -> None:
+        """Let go of the file."""
+        with self._lock:
+            self._db.close()
+
+    @contextmanager
+    def _reported(self) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.Error, OSError) as error:
+            raise StoreError(f"{self._path}: cannot keep answers: {error}") from error
+
+
+def way_to_ask(prepared: Prepared) -> dict[str, Any]:
+    """What makes an answer another one, beside the question, as JSON values."""
+    strategy = prepared.strategy if isinstance(prepared.strategy, str) else strategy_name(prepared.strategy)
+    kit, limits = prepared.kit, None
+    retriever: Any = kit.retriever
+    if isinstance(retriever, Filtered):
+        limits = retriever.limits()
+        retriever = retriever.inner
+    searched = None if retriever is None else type(retriever).__name__
+    if isinstance(retriever, Index):
+        searched = str(retriever.path.absolute())
+    elif isinstance(retriever, InMemory):
+        searched = content_id("m", *(f"{p.id} {p.text}" for p in retriever.passages))
+    return {
+        "strategy": strategy,
+        "options": {name: _plain(value) for name, value in prepared.options.items()},
+        "model": kit.model.name,
+        "roles": {role: model.name for role, model in sorted(kit.roles.items())},
+        "index or passages": searched,
+        "limits": _plain(limits),
+        "checks": [prepared.verify, prepared.strict, prepared.min_confidence],
+    }
+
+
+def _plain(value: Any) -> Any:
+    return json.loads(json.dumps(value, sort_keys=True, default=str))
+
+
+def _digest(body: str) -> str:
+    return blake2b(body.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()

@@ -1,0 +1,204 @@
+"""An evaluation's questions on the workers of a Ray cluster, each with a kit of its own.
+
+The driver keeps what a local run keeps: records, spending, and the journal of calls. A worker makes its calls
+within what the driver's budget still allows, and what they took travels back with the answer.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from disputatio.config import Settings
+from disputatio.eval.estimating import Estimates
+from disputatio.eval.judge import judge_with
+from disputatio.eval.release_judge import release_judge_with
+from disputatio.eval.running.answering import Work, Worked, worked_here
+from disputatio.eval.running.budget import Allowance, Amount, Budget, BudgetSpent, Meter
+from disputatio.eval.running.preparing import ask_with, kit_for, load_models, retriever_for
+from disputatio.eval.running.run_log import Entrant
+from disputatio.parts import open_journal, share_journal
+from disputatio.pipeline import Strategy
+from disputatio.protocols import MinimalLLM
+from disputatio.trace import Trace
+from disputatio.types import Example, Usage
+from disputatio.workers.carried import Carried, carried
+from disputatio.workers.cluster import cluster
+from disputatio.workers.desk import Shared, SharedJournal, open_desk
+from disputatio.workers.pool import open_pool
+
+JUDGES = {"menu": judge_with, "release": release_judge_with}
+"""Who grades answers, by the rubric."""
+_ASKING = 0.05  # seconds between two claims of what others have set aside
+_AT_DESK = 16  # calls at a time
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recipe:
+    """What a worker makes its kit of; all of it travels."""
+
+    settings: Settings
+    model: str | MinimalLLM | None = None
+    roles: Mapping[str, str | MinimalLLM] = field(default_factory=dict)
+    index: Path | None = None
+    verify: bool = False
+    judge: str = ""  # the rubric, where answers are graded
+    functions: Mapping[str, Strategy] = field(default_factory=dict)
+    known: Estimates | None = None
+    budget: Budget = field(default_factory=Budget)
+
+
+class _Asked(NamedTuple):
+    """A question on its way to a worker."""
+
+    example: Example
+    entrant: Entrant
+
+
+class _Came(NamedTuple):
+    """What came of it: `over` is the budget that stopped it."""
+
+    worked: Carried[Worked]
+    events: Sequence[Mapping[str, Any]]
+    usages: Sequence[Usage]
+    spent: Sequence[tuple[str, Usage]]
+    over: str
+
+
+class _SharedAllowance(Shared):
+    """An `Allowance` at the desk; claims that must wait are made again, so that none fills the desk."""
+
+    def __init__(self, desk: Any, holder: int) -> None:
+        super().__init__(desk, "allowance")
+        self._holder = holder
+        self.spent = Amount()  # what all have spent the driver knows
+
+    def claim(self, worst: Amount) -> None:
+        """Set an amount aside; raises `BudgetSpent`."""
+        while True:
+            granted, over = self.call("try_claim", worst, self._holder)
+            if over:
+                raise BudgetSpent(over)
+            if granted:
+                return
+            time.sleep(_ASKING)
+
+    def settle(self, worst: Amount, amount: Amount) -> None:
+        """Count what was taken in place of what was set aside."""
+        if worst.calls or amount.calls:
+            self.tell("settle", worst, amount, self._holder)
+
+
+class _Worker:
+    """Answers questions with a kit of its own."""
+
+    def __init__(self, recipe: Recipe, desk: Any, number: int, path: str) -> None:
+        if path:
+            share_journal(recipe.settings.journal, SharedJournal(desk, path))
+        self._spent: dict[tuple[str, str], list[tuple[str, Usage]]] = defaultdict(list)
+        allowance: Any = _SharedAllowance(desk, number) if _is_bound(recipe.budget) else None
+        self._meter = Meter(recipe.budget, allowance)
+        self._meter.begin([], self._keep)
+        plain = kit_for(recipe.settings, recipe.model, recipe.roles)
+        kit = self._meter.watch(plain)
+        if not recipe.settings.replay:
+            load_models(plain)
+        self._work = worked_here(
+            ask_with(
+                kit,
+                verify=recipe.verify,
+                retriever=retriever_for(recipe.index, recipe.settings),
+                functions=recipe.functions,
+                known=None if recipe.known is None else recipe.known.of,
+            ),
+            JUDGES[recipe.judge](kit) if recipe.judge else None,
+        )
+
+    def __call__(self, asked: _Asked) -> _Came:
+        """What came of a question, whatever it was."""
+        example, entrant = asked
+        trace, over = Trace(), ""
+        worked: Carried[Worked] = Carried()
+        with contextlib.suppress(BudgetSpent), self._meter.question(example.id, entrant.label):
+            try:
+                worked = carried(lambda: self._work(example, entrant, trace))
+            except BudgetSpent as error:
+                over = str(error)
+        spent = self._spent.pop((example.id, entrant.label), [])
+        return _Came(worked, trace.events, trace.usages, spent, over)
+
+    def _keep(self, example: str, entrant: str, model: str, usage: Usage) -> None:
+        self._spent[example, entrant].append((model, usage))
+
+
+class _ClaimedInTurn(Allowance):
+    """An allowance that answers at once, for workers that ask again."""
+
+    def try_claim(self, worst: Amount, holder: int) -> tuple[bool, str]:
+        """Whether the amount was set aside, or the bound that it can never be within."""
+        try:
+            return self.claim(worst, holder, wait=False), ""
+        except BudgetSpent as error:
+            return False, str(error)
+
+
+@contextmanager
+def questions_sent(recipe: Recipe, meter: Meter, address: str, workers: int, each: int) -> Iterator[Work]:
+    """A `Work` that sends questions to so many workers, each with so many in hand at a time.
+
+    Raises `ClusterFault` where the cluster cannot be reached or a worker cannot be made ready.
+    """
+    journal = open_journal(recipe.settings)
+    path = "" if journal is None else str(journal.path)
+    parts: dict[str, Callable[[], Any]] = {}
+    if journal is not None:
+        at_desk = recipe.settings.model_copy(update={"journal": str(journal.path.absolute())})
+        parts["journal"] = partial(open_journal, at_desk)
+    if _is_bound(recipe.budget):
+        parts["allowance"] = partial(_ClaimedInTurn, recipe.budget, meter.spent)
+    with cluster(address, workers) as count:
+        desk = open_desk(parts, _AT_DESK) if parts else None
+        shared = None if desk is None or "allowance" not in parts else Shared(desk, "allowance")
+
+        def make(number: int) -> partial[_Worker]:
+            return partial(_Worker, recipe, desk, number, path)
+
+        def forfeit(number: int) -> None:
+            if shared is not None:
+                shared.tell("forfeit", number)
+
+        with open_pool(make, count, each=each, on_death=forfeit) as pool:
+
+            def work(example: Example, entrant: Entrant, trace: Trace) -> Worked:
+                came: _Came = pool.do(_Asked(example, entrant))
+                trace.events += [dict(event) for event in came.events]
+                trace.spend(came.usages)
+                for model, usage in came.spent:
+                    meter.count(meter.current(), model, usage)
+                if came.over:
+                    meter.stopped = meter.stopped or came.over
+                    raise BudgetSpent(came.over)
+                return came.worked.get()
+
+            yield work
+
+
+def _is_bound(budget: Budget) -> bool:
+    return (budget.calls, budget.tokens, budget.money) != (None, None, None)
+
+
+def sent_later(held: contextlib.ExitStack, opened: Callable[[], Any]) -> dict[str, Any]:
+    """The arguments of `run` that send questions; workers begin before the first, and `held` ends them."""
+    begun: list[Work] = []
+
+    def work(example: Example, entrant: Entrant, trace: Trace) -> Worked:
+        return begun[0](example, entrant, trace)
+
+    return {"work": work, "prepare": lambda: begun.append(held.enter_context(opened()))}

@@ -1,0 +1,77 @@
+"""What a function came to, as data that travels: its value, or its error in words of our own.
+
+An exception of ours may not survive being sent from process to process (its parts are not its message), and
+one of another package may not be there on the other side. So an error travels as its kind, its message
+and its traceback, and is raised again as its own class where that is one of `disputatio.errors`.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from disputatio import errors
+
+_Value = TypeVar("_Value")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Carried(Generic[_Value]):
+    """A value, or an error: `kind` is its class, `ours` whether that stands in `disputatio.errors`."""
+
+    value: _Value | None = None
+    kind: str = ""
+    message: str = ""
+    ours: bool = False
+    traceback: str = ""
+
+    def get(self) -> _Value:
+        """The value; raises the error where there was one."""
+        if self.kind:
+            raise error_of(self)
+        return self.value  # type: ignore[return-value]  # None is a value like others
+
+
+class _Elsewhere(Exception):
+    """The traceback of an error as its worker saw it."""
+
+    def __str__(self) -> str:
+        return f"\n{self.args[0]}"
+
+
+def carried(work: Callable[[], _Value]) -> Carried[_Value]:
+    """What some work came to; a `SystemExit` of a strategy is an error like others.
+
+    >>> carried(lambda: 1 // 0).kind
+    'ZeroDivisionError'
+    """
+    try:
+        return Carried(value=work())
+    except (Exception, SystemExit) as error:  # noqa: BLE001 (it travels, and is raised again)
+        return failure(error)
+
+
+def failure(error: BaseException) -> Carried[Any]:
+    """An error as data."""
+    kind = next((one for one in type(error).__mro__ if vars(errors).get(one.__name__) is one), None)
+    return Carried(
+        kind=type(error).__name__ if kind is None else kind.__name__,
+        message=str(error),
+        ours=kind is not None,
+        traceback="".join(traceback.format_exception(error)),
+    )
+
+
+def error_of(one: Carried[Any]) -> Exception:
+    """The error again: of its own class where that is ours, else of a class of the same name.
+
+    >>> str(error_of(failure(errors.ServerFault("it failed", 503))))
+    'it failed'
+    """
+    kind: Any = getattr(errors, one.kind) if one.ours else type(one.kind, (Exception,), {})
+    error: Exception = kind.__new__(kind)
+    error.args = (one.message,)
+    error.__cause__ = _Elsewhere(one.traceback)
+    return error
