@@ -77,7 +77,7 @@ def reading_of(answer: Answer, found_ids: Iterable[str], *, faults: int = 0) -> 
     >>> broken, good = Reply(passages=("a",), fault="cut off"), Reply(passages=("b",), answer="7")
     >>> passages = (Passage(id="a", text="A"), Passage(id="b", text="B"))
     >>> reading_of(Answer(question="?", passages=passages, replies=(broken, good)), ["a", "b", "c"])
-    Reading(found=3, read=1, failed=1, set_aside=1, faults=1)
+    Reading(found=3, read=1, failed=1, set_aside=1, faults=1, unsearched=())
     """
     named = {passage.id for passage in answer.passages}
     failed = unread(answer.replies)
