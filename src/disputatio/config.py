@@ -65,6 +65,7 @@ class Settings(BaseSettings):
     journal: str = Field("default", description="file of the calls made, default, or none")
     replay: bool = Field(False, description="answer from the journal alone")
     cache: Path | None = Field(None, description="where models and the journal are kept")
+    merge_gb: float = Field(1, ge=0.1, le=1024, description="memory that merging parts of an index may take")
     kv_cache_gb: int = Field(2, ge=1, le=1024, description="memory for the embedded engine's prefixes")
     context_tokens: int = Field(32_768, ge=512, description="the embedded model's context")
     in_flight: int = Field(8, ge=1, le=1024, description="calls to an endpoint at a time")

@@ -24,16 +24,20 @@ class Index(store.Index):
         embedder: Embedder | str | None = None,
         create: bool = True,
         language: str | None = None,
+        merge_gb: float | None = None,
     ) -> Index:
         """Open or make an index; `embedder` is a model's name, a part of your own, or "none".
 
         Without one an index that exists is opened with the embedder it was made with. `language` is
-        that of stemming, for a new index (English when not said; "none" for no stemming). Raises
-        `StoreError` or `ConfigError` when the path holds something else or needs another embedder.
+        that of stemming, for a new index (English when not said; "none" for no stemming). `merge_gb` bounds
+        the memory of merges, by default as the setting does. Raises `StoreError` or `ConfigError` when the
+        path holds something else or needs another embedder.
         """
         if embedder is None or isinstance(embedder, str):
-            embedder = embedder_for(read_settings(), Path(path), named=embedder, create=create)
-        return super().open(path, embedder=embedder, create=create, language=language)
+            settings = read_settings()
+            embedder = embedder_for(settings, Path(path), named=embedder, create=create)
+            merge_gb = settings.merge_gb if merge_gb is None else merge_gb
+        return super().open(path, embedder=embedder, create=create, language=language, merge_gb=merge_gb)
 
     def to_dict(self) -> dict[str, Any]:
         """The index in figures, and its sources, as JSON values."""

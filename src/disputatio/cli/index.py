@@ -14,6 +14,7 @@ from disputatio.errors import InputError
 
 if TYPE_CHECKING:
     from disputatio.store.index import Index
+    from disputatio.store.record.compacting import CompactionPlan
 
 app = typer.Typer(help="Show, check, compact, copy, export and change an index.", no_args_is_help=True)
 
@@ -38,12 +39,15 @@ def info(index: Indexes = None, as_json: Json = False) -> None:
 
 @app.command()
 def compact(index: IndexFolder = None) -> None:
-    """Merge segments, and drop what was replaced or deleted."""
+    """Merge segments, and drop what was replaced or deleted.
+
+    It says first how much of the disk that takes, and does nothing where there is less.
+    """
     from disputatio.cli.screen import write
     from disputatio.rendering.wording import count
 
     opened = open_one(index)
-    opened.compact()
+    opened.compact(planned=lambda plan: say(_planned(plan)))
     figures = opened.info()
     segments = count(figures.segments, "segment")
     write(f"{_shown(figures.path)}: {count(figures.passages, 'passage')} in {segments}\n")
@@ -190,6 +194,17 @@ def migrate(index: IndexFolder = None) -> None:
     folder = index_folder(index)
     steps = migrate_index(folder)
     write(f"{_shown(folder)}: {'; '.join(steps) or 'has the present format already'}\n")
+
+
+def _planned(plan: CompactionPlan) -> str:
+    """What a compaction takes, in one sentence."""
+    from disputatio.store.record.compacting import gigabytes
+
+    needed, free = gigabytes(plan.disk), gigabytes(plan.free)
+    return (
+        f"compacting needs up to {needed} of the disk while it runs ({free} are free), and "
+        f"{gigabytes(plan.memory)} of memory"
+    )
 
 
 def open_one(index: Path | None) -> Index:

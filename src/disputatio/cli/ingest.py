@@ -99,7 +99,7 @@ def ingest(
             say=waiting.say,
             progress=waiting.show_download,
         )
-    opened = Index.open(settings.index, embedder=part, language=language)
+    opened = Index.open(settings.index, embedder=part, language=language, merge_gb=settings.merge_gb)
     if watch:
         _watch(opened, files, options, settings.index, as_json=as_json)
         return

@@ -36,7 +36,8 @@ def open_index(index: Path | None) -> Index:
     from disputatio.config import read_settings
     from disputatio.store.index import Index
 
-    return Index.open(read_settings(index=index).index, create=False)
+    settings = read_settings(index=index)
+    return Index.open(settings.index, create=False, merge_gb=settings.merge_gb)
 
 
 def is_there(settings: Settings) -> bool:

@@ -23,6 +23,8 @@ from disputatio.store.ingesting.options import ReadOptions, check_options
 from disputatio.store.ingesting.prepare import prepare_item
 from disputatio.store.options import check_search, search_of
 from disputatio.store.record import manifest as manifests
+from disputatio.store.record.compacting import Planned, compact
+from disputatio.store.record.layout import MERGE_MEMORY
 from disputatio.store.record.tables import quoted, read_note
 from disputatio.store.record.writer import Writer
 from disputatio.store.reliabilities import reliable, write_estimates
@@ -77,12 +79,18 @@ class Index:
     Reading is open to any number of threads and processes; one process writes at a time.
     """
 
-    def __init__(self, path: Path, embedder: Embedder | None, language: str | None = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        embedder: Embedder | None,
+        language: str | None = None,
+        merge_memory: int = MERGE_MEMORY,
+    ) -> None:
         """Use `Index.open`."""
         self.path = path
         self._embedder = embedder
         self._language = language
-        self._folders = Folders(path)
+        self._folders, self._merge_memory = Folders(path), merge_memory
 
     @classmethod
     def open(
@@ -92,6 +100,7 @@ class Index:
         embedder: Embedder | None = None,
         create: bool = True,
         language: str | None = None,
+        merge_gb: float | None = None,
     ) -> Self:
         """Open an index, or promise a new one that the first ingest makes.
 
@@ -99,9 +108,9 @@ class Index:
         `postgresql://user:password@host/database` is an index in a database (`store.remote.postgres`).
         Without an embedder a new index is searched by keyword alone, and one that has vectors can
         be read (by keyword) but not added to. `language` is that of stemming for a new index:
-        english (when None), another that PyStemmer knows, or none. Raises `StoreError` when the path
-        holds something else, an index of another version, embedder or language, or nothing and not
-        `create`; `InputError` for an unknown language.
+        english (when None), another that PyStemmer knows, or none. `merge_gb` bounds the memory of merges
+        (1 when None). Raises `StoreError` when the path holds something else, an index of another version,
+        embedder or language, or nothing and not `create`; `InputError` for an unknown language.
         """
         if language not in (None, "none"):
             stemmer(language or "")
@@ -110,7 +119,8 @@ class Index:
 
             served = PostgresIndex.open(path, embedder=embedder, create=create, language=language)
             return cast("Self", served)
-        index = cls(Path(path), embedder, language)
+        memory = MERGE_MEMORY if merge_gb is None else int(merge_gb * 2**30)
+        index = cls(Path(path), embedder, language, memory)
         note = noted(path)
         if note is None and not create:
             raise StoreError(f"{path}: there is no index here; make one with: disputatio ingest PATH")
@@ -230,20 +240,19 @@ class Index:
         self._embedder = embedder
         return count
 
-    def compact(self, *, keep: float = 300.0) -> None:
+    def compact(self, *, keep: float = 300.0, planned: Planned = lambda _: None) -> None:
         """Merge all segments into one, and drop what was replaced more than `keep` seconds ago.
 
-        Raises `StoreError` when the index cannot be written to.
+        `planned` hears first what that takes. Raises `StoreError` where the disk has less, or fails.
         """
-        with self.writer(adding=False) as writer:
-            writer.transaction.compact(timedelta(seconds=max(keep, 1.0)))
+        if noted(only_one(self.path)) is not None:
+            compact(self.path, lambda: self._ensure(False), timedelta(seconds=max(keep, 1.0)), planned)
 
     def writer(self, on_commit: Callable[[int], None] = lambda _: None, *, adding: bool = True) -> Writer:
         """The index's one writer, as a context manager, for documents that were prepared elsewhere.
 
         `on_commit` receives the number of passages committed so far. With `adding` the index's own
-        embedder is needed. Raises `StoreError` on entering, when another process is writing, `InputError` for
-        several indexes.
+        embedder is needed. Raises `StoreError` on entering when another writes, `InputError` for several.
         """
         return Writer(only_one(self.path), self._embedder, lambda: self._ensure(adding), on_commit)
 
@@ -260,6 +269,7 @@ class Index:
                 embedder="" if self._embedder is None else self._embedder.name,
                 dimension=0 if self._embedder is None else self._embedder.dimension,
                 language=self._language or DEFAULT_LANGUAGE,
+                memory=self._merge_memory,
             )
         if self._language is not None and self._language != manifest.language:
             raise StoreError(f"{self.path}: was made for {manifest.language}, not for {self._language}")
@@ -267,7 +277,7 @@ class Index:
             manifests.check_embedder(self.path, manifest, self._embedder.name)
         elif adding and manifest.embedder:
             raise StoreError(f"{self.path}: open it with its embedder {manifest.embedder} to write to it")
-        return Transaction.open(self.path, manifest)
+        return Transaction.open(self.path, manifest, memory=self._merge_memory)
 
     # --- reading ------------------------------------------------------------------------------------
     def search(

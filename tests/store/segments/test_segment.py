@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import itertools
 import shutil
+import tempfile
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,9 +14,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from disputatio.errors import InputError, StoreError
-from disputatio.store.segments import stored
+from disputatio.store.segments import merging, stored
 from disputatio.store.segments.segment import Segment
 from disputatio.types import Passage
 from tests.store.made import passages
@@ -31,31 +34,53 @@ def _same(one: Segment, other: Segment) -> bool:
     ) and all(np.array_equal(one._arrays[name], other._arrays[name]) for name in one._arrays)
 
 
-@given(st.lists(st.integers(1, 60), min_size=1, max_size=5), st.integers(0, 99))
+def _merged(parts: Sequence[Segment], dead: Sequence[NDArray[np.bool_] | None], **how: int) -> Segment:
+    """The segment that some are merged into, in a folder of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        merged = merging.merge(parts, dead, Path(folder) / "merged", **{"memory": 1 << 30, **how})
+        files = sorted(path.name for path in (Path(folder) / "merged").iterdir())
+        assert files == sorted(merged.files)
+        for name, told in merged.files.items():
+            raw = (Path(folder) / "merged" / name).read_bytes()
+            assert hashlib.blake2b(raw, digest_size=16).hexdigest() == told
+        opened = Segment.open(Path(folder) / "merged", merged.files)
+        assert opened.rows == merged.rows
+        return opened
+
+
+@pytest.mark.parametrize("small", [False, True])
+@given(sizes=st.lists(st.integers(1, 60), min_size=1, max_size=5), seed=st.integers(0, 99))
 @settings(max_examples=20, deadline=None)
-def test_merged_segments_are_the_segment_of_what_is_alive(sizes: list[int], seed: int) -> None:
+def test_merged_segments_are_the_segment_of_what_is_alive(sizes: list[int], seed: int, small: bool) -> None:
     made, vectors = passages(sum(sizes), seed)
     dead = np.random.default_rng(seed).random(len(made)) < 0.3
     edges = np.cumsum([0, *sizes])
     spans = [slice(int(low), int(high)) for low, high in itertools.pairwise(edges)]
     parts = [Segment.build(made[span], vectors[span]) for span in spans]
-    merged = Segment.merge(parts, [dead[span] for span in spans])
-    alive = [one for one, gone in zip(made, dead, strict=True) if not gone]
-    assert _same(merged, Segment.build(alive, vectors[~dead]))
+    with pytest.MonkeyPatch.context() as patch:
+        if small:  # so that everything takes many blocks and many ranges
+            for name, value in {"LEAST_MEMORY": 4096, "_ROWS": 7}.items():
+                patch.setattr(merging, name, value)
+            patch.setattr("disputatio.store.segments.merged_vectors.BLOCK", 11)
+            patch.setattr("disputatio.store.segments.quantised.BLOCK", 11)
+            patch.setattr("disputatio.store.segments.postings._BLOCK_ENTRIES", 5)
+        merged = _merged(parts, [dead[span] for span in spans], memory=4096)
+        alive = [one for one, gone in zip(made, dead, strict=True) if not gone]
+        assert _same(merged, Segment.build(alive, vectors[~dead]))
 
 
 def test_merging_without_dead_rows_keeps_all(tmp_path: Path) -> None:
     made, vectors = passages(50)
     parts = [Segment.build(made[:20], vectors[:20]), Segment.build(made[20:], vectors[20:])]
     parts[0].save(tmp_path / "one")
-    merged = Segment.merge([Segment.open(tmp_path / "one"), parts[1]], [None, np.zeros(30, dtype=bool)])
+    merged = _merged([Segment.open(tmp_path / "one"), parts[1]], [None, np.zeros(30, dtype=bool)])
     assert _same(merged, Segment.build(made, vectors))
 
 
 def test_segments_that_do_not_fit_are_not_merged() -> None:
     made, vectors = passages(4)
     with pytest.raises(ValueError, match="one dimension"):
-        Segment.merge([Segment.build(made, vectors), Segment.build(made, None)], [None, None])
+        _merged([Segment.build(made, vectors), Segment.build(made, None)], [None, None])
     with pytest.raises(ValueError, match="need 4 vectors"):
         Segment.build(made, vectors[:3])
 
@@ -79,8 +104,8 @@ def test_a_segment_of_nothing_is_one(tmp_path: Path) -> None:
     assert Segment.open(tmp_path / "s").rows == 0
     made, vectors = passages(3)
     whole = Segment.build(made, vectors)
-    assert Segment.merge([whole], [np.ones(3, dtype=bool)]).rows == 0
-    assert _same(Segment.merge([empty, whole], [None, None]), whole)
+    assert _merged([whole], [np.ones(3, dtype=bool)]).rows == 0
+    assert _same(_merged([empty, whole], [None, None]), whole)
     assert empty.find(["p0"]).tolist() == [-1]
 
 

@@ -18,6 +18,7 @@ from disputatio.errors import StoreError
 
 LARGEST_NOTE = 67_108_864  # bytes of a manifest, a note of a segment, or estimates
 LARGEST_CHECKSUMS = 1_073_741_824
+MERGE_MEMORY = 1 << 30  # bytes that a merge of segments may hold, where nothing else is set
 MOST_ROWS = 2**31 - 1  # a row's number is an int32
 _MOST_SEGMENTS = 65_536
 _MOST_FILES = 256  # of one segment

@@ -195,6 +195,15 @@ class Tables:
             rows: list[dict[str, str]] = self.documents.search().where(where).select(["file", "id"]).to_list()
         return rows
 
+    def in_pieces(self) -> list[str]:
+        """The tables that have more than one small file, by the names of their folders."""
+        with reported(self._path, "reading the index"):
+            return [
+                self.names[name]
+                for name, table in self._each()
+                if table.stats()["fragment_stats"]["num_small_fragments"] > 1
+            ]
+
     def needs_merging(self) -> bool:
         """Whether there are many small files."""
         with reported(self._path, "reading the index"):

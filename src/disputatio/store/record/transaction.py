@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from disputatio.errors import StoreError
 from disputatio.store.record import manifest as manifests
 from disputatio.store.record.checksums import Checksums, hash_file
+from disputatio.store.record.layout import MERGE_MEMORY
 from disputatio.store.record.manifest import SEGMENTS, Manifest, SegmentEntry, after, reported, sync_folder
 from disputatio.store.record.tables import NAMES, Tables, Versions
 
@@ -44,15 +45,18 @@ _HEADER = 4096  # bytes that a file of dead rows may have beside its rows
 class Transaction:
     """New rows and dropped documents of one index, until they are committed; hold the index's lock."""
 
-    def __init__(self, path: Path, manifest: Manifest, tables: Tables) -> None:
-        """`tables` are at the manifest's versions in content, if not in number."""
+    def __init__(self, path: Path, manifest: Manifest, tables: Tables, *, memory: int = MERGE_MEMORY) -> None:
+        """`tables` are at the manifest's versions in content, if not in number; `memory` bounds merges."""
         self.path, self.manifest, self.tables = path, manifest, tables
+        self.memory = memory
         self._checksums = Checksums(path)
         self._segments: dict[str, Segment] = {}
         self._new_entries: list[SegmentEntry] = []
 
     @classmethod
-    def make(cls, path: Path, *, embedder: str, dimension: int, language: str) -> Transaction:
+    def make(
+        cls, path: Path, *, embedder: str, dimension: int, language: str, memory: int = MERGE_MEMORY
+    ) -> Transaction:
         """A new index in an empty folder, or in one where a kill left the beginning of an index."""
         with reported(path, "making the index"):
             (path / SEGMENTS).mkdir(exist_ok=True)
@@ -60,16 +64,16 @@ class Transaction:
         manifest = Manifest(
             number=1, embedder=embedder, dimension=dimension, language=language, **tables.versions()
         )
-        transaction = cls(path, manifest, tables)
+        transaction = cls(path, manifest, tables, memory=memory)
         transaction.put_in_force(manifest)
         transaction.clear()
         return transaction
 
     @classmethod
-    def open(cls, path: Path, manifest: Manifest) -> Transaction:
+    def open(cls, path: Path, manifest: Manifest, *, memory: int = MERGE_MEMORY) -> Transaction:
         """The index at its manifest: what a killed writer had begun is undone and cleared away."""
         manifests.check_whole(path, manifest)
-        transaction = cls(path, manifest, Tables.open(path, manifest))
+        transaction = cls(path, manifest, Tables.open(path, manifest), memory=memory)
         transaction.clear()
         if transaction.tables.versions() != named(manifest):
             transaction.switch()
@@ -93,13 +97,16 @@ class Transaction:
 
     def save(self, segment: Segment) -> SegmentEntry:
         """A segment written to the disk under a new name."""
-        name = f"{self.manifest.number + 1:08d}-{secrets.token_hex(4)}"
+        folder = self._new_folder()
         with reported(self.path, "writing to the index"):
-            folder = self.path / SEGMENTS / name
             files = segment.save(folder)
             sync_folder(folder.parent)
-        self._segments[name] = self._opened(name)
-        return SegmentEntry(name=name, rows=segment.rows, files=files)
+        self._segments[folder.name] = self._opened(folder.name)
+        return SegmentEntry(name=folder.name, rows=segment.rows, files=files)
+
+    def _new_folder(self) -> Path:
+        """Where the next segment goes."""
+        return self.path / SEGMENTS / f"{self.manifest.number + 1:08d}-{secrets.token_hex(4)}"
 
     def segment(self, name: str) -> Segment:
         """A segment of the index."""
@@ -188,12 +195,19 @@ class Transaction:
 
     def joined(self, group: Sequence[SegmentEntry]) -> SegmentEntry:
         """One segment of the live rows of several, written to the disk and not in force."""
-        from disputatio.store.segments.segment import Segment
+        from disputatio.store.segments.merging import merge
 
         segments = [self.segment(entry.name) for entry in group]
+        folder = self._new_folder()
         with reported(self.path, "merging segments"):
-            merged = Segment.merge(segments, [self.dead(entry) for entry in group])
-        return self.save(merged)
+            try:
+                merged = merge(segments, [self.dead(entry) for entry in group], folder, memory=self.memory)
+            except BaseException:
+                self._remove(folder)  # at once, for it may be what has filled the disk
+                raise
+            sync_folder(folder.parent)
+        self._segments[folder.name] = self._opened(folder.name)
+        return SegmentEntry(name=folder.name, rows=merged.rows, files=merged.files)
 
     def discard(self, names: Collection[str]) -> None:
         """Remove segments that were saved and never came in force."""

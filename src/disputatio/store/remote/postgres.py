@@ -61,11 +61,12 @@ class PostgresIndex(Index):
         embedder: Embedder | None = None,
         create: bool = True,
         language: str | None = None,
+        **_: object,
     ) -> Self:
         """Open the index at `postgresql://user:password@host/database?schema=name`, or promise a new one.
 
-        Raises `StoreError` when the server cannot be reached or refuses, is older than PostgreSQL 14, or the
-        index is of another embedder or language, or is not there and not `create`.
+        Raises `StoreError` when the server cannot be reached, refuses or is older than PostgreSQL 14, for an
+        index of another embedder or language, or none and not `create`.
         """
         address = tables.address_of(path)
         if address is None:
@@ -75,9 +76,7 @@ class PostgresIndex(Index):
         index = cls(address, embedder, language)
         settings = index._settings()
         if settings is None and not create:
-            raise StoreError(
-                f"{address.shown}: there is no index here; make one with: disputatio ingest PATH"
-            )
+            raise StoreError(f"{address.shown}: there is no index here; make one by: disputatio ingest PATH")
         if settings is not None:
             if embedder is not None and embedder.name != settings["embedder"]:
                 other = f"the embedder {settings['embedder']}" if settings["embedder"] else "no embedder"
@@ -151,7 +150,7 @@ class PostgresIndex(Index):
             tables.lock(self._connection(), self._address)
             return remove(self._connection(), sources, map(str, paths), documents)
 
-    def compact(self, *, keep: float = 300.0) -> None:  # noqa: ARG002 - the server keeps nothing
+    def compact(self, *, keep: float = 300.0, **_: object) -> None:  # noqa: ARG002 - the server keeps nothing
         """Clear away what was deleted, and count anew what the server plans by."""
         with tables.reported(self._address, "clearing"):
             for table in ("passages", "postings", "documents", "entries"):

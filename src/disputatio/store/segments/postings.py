@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 COMMON = 8  # a term of rows / COMMON rows or more is common
 _BLOCK_ROWS = 16384
-_BLOCK_ENTRIES = 4_000_000
+_BLOCK_ENTRIES = 1_000_000
 MOST = 255
 
 
@@ -87,9 +87,12 @@ def invert(counted: Counted) -> Postings:
 
 
 def merge(
-    parts: Sequence[Postings], maps: Sequence[NDArray[np.int64] | None], firsts: Sequence[int], rows: int
+    parts: Sequence[Postings],
+    maps: Sequence[Callable[[NDArray[np.int64]], NDArray[np.int64]] | None],
+    firsts: Sequence[int],
+    rows: int,
 ) -> Postings:
-    """Inverted indexes one after another: row r of part i becomes `maps[i][r]` (-1: it goes away).
+    """Inverted indexes one after another: the rows of part i become `maps[i](rows)` (-1: they go away).
 
     A map of None adds `firsts[i]` to each row. `rows` is the number of rows in all.
     """
@@ -102,7 +105,7 @@ def merge(
                 if moved is None:
                     yield Entries(numbers[block.terms], block.sizes, block.rows + first, block.counts)
                     continue
-                target = moved[block.rows]
+                target = moved(block.rows)
                 kept = target >= 0
                 owners = np.repeat(block.terms, block.sizes)[kept]
                 order, sizes = _runs(owners)
@@ -148,10 +151,13 @@ def assemble(terms: NDArray[np.uint64], rows: int, entries: Callable[[], Iterabl
 
 
 def _stream(postings: Postings) -> Iterator[Entries]:
-    """All postings in blocks of whole terms; the common terms come one by one."""
+    """All postings in blocks of whole terms; the common terms come one by one, in blocks of rows."""
     for term in np.flatnonzero(postings.slots >= 0).tolist():
-        rows, counts = entries_of(postings, term)
-        yield Entries(np.array([term]), np.array([rows.size]), rows, counts)
+        counts_of_rows = postings.common[int(postings.slots[term])]
+        for begin in range(0, counts_of_rows.size, _BLOCK_ENTRIES):
+            counts = counts_of_rows[begin : begin + _BLOCK_ENTRIES]
+            rows = np.flatnonzero(counts)
+            yield Entries(np.array([term]), np.array([rows.size]), rows + begin, counts[rows])
     starts = np.asarray(postings.starts)
     first, terms = 0, postings.terms.size
     while first < terms:

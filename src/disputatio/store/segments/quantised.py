@@ -10,7 +10,6 @@ a source hold .98 of the true best three, .90 where every sign weighs the same).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -18,7 +17,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_BLOCK = 16384
+BLOCK = 16384
 _LARGEST = 32767
 
 
@@ -40,19 +39,9 @@ def quantise(vectors: NDArray[np.float32], sources: NDArray[np.int32]) -> Quanti
     largest = np.abs(vectors).max(axis=1, initial=0.0)
     scales = (np.where(largest > 0, largest, 1.0) / _LARGEST).astype(np.float32)
     numbers = np.zeros(vectors.shape, dtype=np.int16)
-    for first in range(0, len(vectors), _BLOCK):
-        block = slice(first, first + _BLOCK)
+    for first in range(0, len(vectors), BLOCK):
+        block = slice(first, first + BLOCK)
         numbers[block] = np.rint(vectors[block] / scales[block, None])
-    return _coded(numbers, scales, sources)
-
-
-def merge(
-    parts: Sequence[Quantised], kept: Sequence[NDArray[np.int64] | None], sources: NDArray[np.int32]
-) -> Quantised:
-    """The kept rows of some (None: all of them), one after another, coded about their own centre."""
-    pairs = list(zip(parts, kept, strict=True))
-    numbers = np.concatenate([part.numbers if rows is None else part.numbers[rows] for part, rows in pairs])
-    scales = np.concatenate([part.scales if rows is None else part.scales[rows] for part, rows in pairs])
     return _coded(numbers, scales, sources)
 
 
@@ -63,8 +52,8 @@ def cosines(
     numbers = vectors.numbers if rows is None else vectors.numbers[rows]
     scales = vectors.scales if rows is None else vectors.scales[rows]
     result = np.zeros(len(numbers), dtype=np.float32)
-    for first in range(0, len(numbers), _BLOCK):
-        block = slice(first, first + _BLOCK)
+    for first in range(0, len(numbers), BLOCK):
+        block = slice(first, first + BLOCK)
         # einsum adds each row up in the same order whatever its neighbours are; a matrix product may not
         result[block] = np.einsum("ij,j->i", numbers[block].astype(np.float32), query)
     return np.asarray(result * scales, dtype=np.float32)
@@ -82,13 +71,13 @@ def code_of(centred: NDArray[np.float32]) -> NDArray[np.uint64]:
 def _coded(numbers: NDArray[np.int16], scales: NDArray[np.float32], sources: NDArray[np.int32]) -> Quantised:
     rows, dimension = numbers.shape
     total = np.zeros(dimension, dtype=np.float64)
-    for first in range(0, rows, _BLOCK):
-        block = slice(first, first + _BLOCK)
+    for first in range(0, rows, BLOCK):
+        block = slice(first, first + BLOCK)
         total += scales[block].astype(np.float64) @ numbers[block].astype(np.float64)
     centre = (total / max(rows, 1)).astype(np.float32)
     order = np.argsort(sources, kind="stable").astype(np.int32)
     codes = np.zeros((-(-dimension // 64), rows), dtype=np.uint64)
-    for first in range(0, rows, _BLOCK):
-        some = order[first : first + _BLOCK]
+    for first in range(0, rows, BLOCK):
+        some = order[first : first + BLOCK]
         codes[:, first : first + some.size] = code_of(numbers[some] * scales[some, None] - centre)
     return Quantised(numbers, scales, order, codes, centre)

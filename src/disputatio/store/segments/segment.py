@@ -27,14 +27,13 @@ if TYPE_CHECKING:
 
     from disputatio.types import Passage
 
-    Kept = NDArray[np.int64] | None
 
 FORMAT = 1
 FIELDS = ("owner", "title", "url", "document")
 _LARGEST_NOTE = 67_108_864  # bytes
 _MOST_ROWS, _WIDEST = 2**31 - 1, 65_536
 # File -> type and shape, in rows (R), dimensions (D), words of a code (W); "" is any length.
-_FILES: dict[str, tuple[str, tuple[str, ...]]] = {
+ARRAYS: dict[str, tuple[str, tuple[str, ...]]] = {
     "lengths": ("int32", ("R",)),
     "sources": ("int32", ("R",)),
     "days": ("int32", ("R",)),
@@ -60,12 +59,12 @@ _FILES: dict[str, tuple[str, tuple[str, ...]]] = {
     "vector_codes": ("uint64", ("W", "R")),
     "vector_centre": ("float32", ("D",)),
 }
-_NOTE = "segment.json"
+NOTE = "segment.json"
 NO_HASHES: Mapping[str, str] = MappingProxyType({})
 
 
 class Segment:
-    """Passages as arrays (see the module); make one by `build`, `merge` or `open`.
+    """Passages as arrays (see the module); make one by `build` or `open`.
 
     `rows` is their number, `dimension` that of the vectors (0: none), `sources` the names that
     `source_of` (one number a row) stands for, `tokens` the number of words in all rows; `unverified` has the
@@ -73,7 +72,7 @@ class Segment:
     """
 
     def __init__(self, note: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], where: str) -> None:
-        """Use `build`, `merge` or `open`."""
+        """Use `build` or `open`."""
         self.rows: int = note["rows"]
         self.dimension: int = note["dimension"]
         self.language: str = note["language"]
@@ -131,79 +130,8 @@ class Segment:
             )
         dimension = 0 if vectors is None else int(vectors.shape[1])
         return cls(
-            _note(rows, dimension, language, counted.tokens.size, names), arrays, "a segment in memory"
+            note_of(rows, dimension, language, counted.tokens.size, names), arrays, "a segment in memory"
         )
-
-    @classmethod
-    def merge(cls, segments: Sequence[Segment], dead: Sequence[NDArray[np.bool_] | None]) -> Self:
-        """One segment of all rows that are not dead, in their order.
-
-        Raises `ValueError` when there is no segment, or they differ in dimension or language.
-        """
-        kinds = {(segment.dimension, segment.language) for segment in segments if segment.rows} or {
-            (segment.dimension, segment.language) for segment in segments[:1]
-        }
-        if len(kinds) != 1 or len(segments) != len(dead):
-            raise ValueError(
-                "segments to be merged are of one dimension and one language, each with its dead rows"
-            )
-        [(dimension, language)] = kinds
-        pairs = [(segment, gone) for segment, gone in zip(segments, dead, strict=True) if segment.rows] or [
-            (segments[0], None)
-        ]
-        parts = [segment for segment, _ in pairs]
-        kept = [None if gone is None or not gone.any() else np.flatnonzero(~gone) for _, gone in pairs]
-        sizes = [
-            segment.rows if rows is None else rows.size for segment, rows in zip(parts, kept, strict=True)
-        ]
-        firsts = [0, *np.cumsum(sizes).tolist()]
-        maps: list[Kept] = []
-        for segment, alive, first in zip(parts, kept, firsts, strict=False):
-            moved: Kept = None
-            if alive is not None:
-                moved = np.full(segment.rows, -1, dtype=np.int64)
-                moved[alive] = np.arange(alive.size) + first
-            maps.append(moved)
-        rows = firsts[-1]
-
-        def joined(name: str) -> NDArray[Any]:
-            return np.concatenate(
-                [
-                    segment._arrays[name] if rows is None else segment._arrays[name][rows]
-                    for segment, rows in zip(parts, kept, strict=True)
-                ]
-            )
-
-        names: dict[str, int] = {}
-        numbers = []
-        for segment, alive in zip(parts, kept, strict=True):
-            numbers_in_part = segment.source_of if alive is None else segment.source_of[alive]
-            first_seen = numbers_in_part[np.sort(np.unique(numbers_in_part, return_index=True)[1])]
-            table = np.zeros(len(segment.sources), dtype=np.int32)
-            for number in first_seen.tolist():
-                table[number] = names.setdefault(segment.sources[number], len(names))
-            numbers.append(table[numbers_in_part])
-        ids = np.zeros(rows, dtype=np.uint64)
-        for segment, moved, first in zip(parts, maps, firsts, strict=False):
-            targets = _moved(segment._arrays["id_rows"], moved, first)
-            ids[targets[targets >= 0]] = segment._arrays["ids"][targets >= 0]
-        lengths = joined("lengths")
-        arrays: dict[str, NDArray[Any]] = {
-            "lengths": lengths,
-            "sources": np.concatenate(numbers),
-            "days": joined("days"),
-            "sketches": joined("sketches"),
-            **_by_id(ids),
-            **_merged_fields(parts, maps, firsts),
-            **_named(
-                "term", postings.merge([segment.postings for segment in parts], maps, firsts[:-1], rows)
-            ),
-            **_named("stored", stored.merge([segment.stored for segment in parts], kept)),
-        }
-        if dimension:
-            vectors = [segment.vectors for segment in parts if segment.vectors is not None]
-            arrays |= _named("vector", quantised.merge(vectors, kept, arrays["sources"]))
-        return cls(_note(rows, dimension, language, int(lengths.sum()), names), arrays, "a segment in memory")
 
     def save(self, folder: Path) -> dict[str, str]:
         """Write the arrays into a folder and flush them to disk; each file's name with its BLAKE2b-128.
@@ -216,10 +144,10 @@ class Segment:
             with HashedFile(folder / f"{name}.npy") as file:
                 np.save(file, np.ascontiguousarray(array), allow_pickle=False)
             hashes[f"{name}.npy"] = file.hexdigest
-        note = _note(self.rows, self.dimension, self.language, self.tokens, self.sources)
-        with HashedFile(folder / _NOTE) as file:
+        note = note_of(self.rows, self.dimension, self.language, self.tokens, self.sources)
+        with HashedFile(folder / NOTE) as file:
             file.write(json.dumps(note, ensure_ascii=True).encode())
-        hashes[_NOTE] = file.hexdigest
+        hashes[NOTE] = file.hexdigest
         handle = os.open(folder, os.O_RDONLY)
         try:
             os.fsync(handle)
@@ -234,11 +162,11 @@ class Segment:
         With `hashes`, by name of file, small files are compared with theirs here, and `unverified` has the
         others.
         """
-        note = _read_note(folder / _NOTE, hashes.get(_NOTE, ""))
+        note = _read_note(folder / NOTE, hashes.get(NOTE, ""))
         rows, dimension = note["rows"], note["dimension"]
         sizes = {"R": rows, "D": dimension, "W": -(-dimension // 64), "R+1": rows + 1, "64": 64}
         arrays, unverified = {}, []
-        for name, (kind, shape) in _FILES.items():
+        for name, (kind, shape) in ARRAYS.items():
             if dimension or not name.startswith("vector_"):
                 file = f"{name}.npy"
                 lengths = [sizes.get(size) for size in shape]
@@ -253,6 +181,10 @@ class Segment:
         """Where each source begins when rows are put source by source; one more at the end."""
         sizes = np.bincount(self.source_of, minlength=len(self.sources))
         return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+    def array(self, name: str) -> NDArray[Any]:
+        """An array by the name of its file."""
+        return self._arrays[name]
 
     @property
     def ids(self) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
@@ -303,7 +235,10 @@ def _named(
     return dict(zip(names, parts, strict=True))
 
 
-def _note(rows: int, dimension: int, language: str, tokens: int, sources: Collection[str]) -> dict[str, Any]:
+def note_of(
+    rows: int, dimension: int, language: str, tokens: int, sources: Collection[str]
+) -> dict[str, Any]:
+    """What a segment says of itself."""
     return {
         "format": FORMAT,
         "rows": rows,
@@ -337,22 +272,10 @@ def _by_field(passages: Sequence[Passage]) -> dict[str, NDArray[Any]]:
                 terms.append(numbers.setdefault(pair, len(numbers)))
                 rows.append(row)
     hashes = np.array([hash_of(f"{field}\0{value}") for field, value in numbers], dtype=np.uint64)
-    return _grouped(hashes[np.array(terms, dtype=np.int64)], np.array(rows, dtype=np.int64))
+    return grouped(hashes[np.array(terms, dtype=np.int64)], np.array(rows, dtype=np.int64))
 
 
-def _merged_fields(
-    parts: Sequence[Segment], maps: Sequence[Kept], firsts: Sequence[int]
-) -> dict[str, NDArray[Any]]:
-    terms, rows = [], []
-    for segment, moved, first in zip(parts, maps, firsts, strict=False):
-        target = _moved(segment._arrays["field_rows"], moved, first)
-        owners = np.repeat(segment._arrays["field_terms"], np.diff(segment._arrays["field_starts"]))
-        terms.append(owners[target >= 0])
-        rows.append(target[target >= 0])
-    return _grouped(np.concatenate(terms), np.concatenate(rows))
-
-
-def _grouped(terms: NDArray[np.uint64], rows: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
+def grouped(terms: NDArray[np.uint64], rows: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
     """Pairs of a term and a row, rows rising, as the sorted terms with the rows of each."""
     order = np.argsort(terms, kind="stable")
     unique, starts = np.unique(terms[order], return_index=True)
@@ -361,10 +284,6 @@ def _grouped(terms: NDArray[np.uint64], rows: NDArray[np.int64]) -> dict[str, ND
         "field_starts": np.r_[starts, terms.size].astype(np.int64),
         "field_rows": rows[order].astype(np.int32),
     }
-
-
-def _moved(rows: NDArray[Any], moved: Kept, first: int) -> NDArray[np.int64]:
-    return rows.astype(np.int64) + first if moved is None else moved[rows]
 
 
 def _read_note(file: Path, digest: str) -> dict[str, Any]:

@@ -46,26 +46,6 @@ def store(passages: Sequence[Passage]) -> Stored:
     return Stored(np.frombuffer(b"".join(lines), dtype=np.uint8), starts, sums)
 
 
-def merge(parts: Sequence[Stored], kept: Sequence[NDArray[np.int64] | None]) -> Stored:
-    """The kept rows of some (None: all of them), one after another; checksums go with them."""
-    blobs, sizes, sums = [], [], []
-    for part, rows in zip(parts, kept, strict=True):
-        lengths = np.diff(part.starts)
-        blob = np.asarray(part.bytes)
-        if rows is not None:
-            alive = np.zeros(lengths.size, dtype=np.bool_)
-            alive[rows] = True
-            blob = blob[np.repeat(alive, lengths)]
-        blobs.append(blob)
-        sizes.append(lengths if rows is None else lengths[rows])
-        sums.append(part.sums if rows is None else part.sums[rows])
-    return Stored(
-        np.concatenate(blobs),
-        np.r_[0, np.cumsum(np.concatenate(sizes))].astype(np.int64),
-        np.concatenate(sums),
-    )
-
-
 def fetch(stored: Stored, rows: NDArray[np.int64], where: str) -> list[Passage]:
     """The passages of some rows; raises `StoreError`, naming `where`, when the bytes of one are damaged."""
     content = stored.bytes.data

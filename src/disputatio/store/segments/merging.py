@@ -1,0 +1,346 @@
+"""Segments merged into a new one on disk: read and written in blocks, in bounded memory whatever their size.
+
+Rows keep their order, dead ones go. What is kept by row is copied in blocks; what is kept by term, id or
+value of a field is merged range by range of the hashes. The arrays are those of a segment that is built of
+the same passages at once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import mmap
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from disputatio.store.record.manifest import sync_folder
+from disputatio.store.segments import postings
+from disputatio.store.segments.array_files import HashedFile
+from disputatio.store.segments.array_writer import ArrayFile
+from disputatio.store.segments.merged_vectors import merge_vectors
+from disputatio.store.segments.postings import Postings
+from disputatio.store.segments.segment import ARRAYS, NOTE, Segment, grouped, note_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+LEAST_MEMORY = 64 << 20
+_ROWS = 16_384  # rows that are copied at a time
+_OF_POSTING = 32  # bytes that merging takes for each posting of a range
+_OF_VALUE = 96  # and for each row of an id or of a field's value
+_KEYS = 2**64
+
+
+class Merged(NamedTuple):
+    """A segment that was written: its rows, and the BLAKE2b-128 of each of its files by name."""
+
+    rows: int
+    files: dict[str, str]
+
+
+class _Part:
+    """A segment that is merged: its live rows, and which rows these become."""
+
+    def __init__(self, segment: Segment, dead: NDArray[np.bool_] | None, first: int) -> None:
+        self.segment, self.first = segment, first
+        self._dead = dead if dead is not None and dead.any() else None
+        self.rows = segment.rows
+        if self._dead is not None:
+            alive = np.zeros(-(-segment.rows // 64) * 64, dtype=np.bool_)
+            alive[: segment.rows] = ~self._dead
+            self._words = np.packbits(alive, bitorder="little").view(np.uint64)
+            counts = np.bitwise_count(self._words).astype(np.int64)
+            self._before = np.cumsum(counts) - counts
+            self.rows = int(counts.sum())
+
+    @property
+    def moved(self) -> Callable[[NDArray[np.integer]], NDArray[np.int64]] | None:
+        """What rows become, -1 for dead ones; None where each only moves by `first`."""
+        return None if self._dead is None else self._moved
+
+    def targets(self, rows: NDArray[np.integer]) -> NDArray[np.int64]:
+        """What rows become, -1 for dead ones."""
+        return rows.astype(np.int64) + self.first if self._dead is None else self._moved(rows)
+
+    def _moved(self, rows: NDArray[np.integer]) -> NDArray[np.int64]:
+        wanted = rows.astype(np.int64)
+        words, bits = self._words[wanted >> 6], (wanted & 63).astype(np.uint64)
+        lower = words & ((np.uint64(1) << bits) - np.uint64(1))
+        place = self._before[wanted >> 6] + np.bitwise_count(lower) + self.first
+        return np.where((words >> bits) & np.uint64(1), place, -1)
+
+    def alive(self, begin: int, end: int) -> NDArray[np.bool_] | None:
+        """Which of some rows stay; None for all."""
+        return None if self._dead is None else ~self._dead[begin:end]
+
+    def blocks(self, name: str) -> Iterator[NDArray[Any]]:
+        """The live rows of an array."""
+        array = self.segment.array(name)
+        for begin in range(0, self.segment.rows, _ROWS):
+            end = min(begin + _ROWS, self.segment.rows)
+            kept = self.alive(begin, end)
+            yield array[begin:end] if kept is None else array[begin:end][kept]
+            release(array)
+
+
+def merge(
+    segments: Sequence[Segment],
+    dead: Sequence[NDArray[np.bool_] | None],
+    folder: Path,
+    *,
+    memory: int,
+) -> Merged:
+    """Write one segment of all rows that are not dead, in their order, to a new folder, and flush it to disk.
+
+    `memory` bounds, in bytes, what is held beside the marks of dead rows; the postings of one word and the
+    rows of one value of a field are taken together, whatever it is. Raises `ValueError` when there is no
+    segment, or they differ in dimension or language, `OSError` as the disk does; a folder half written holds
+    no `segment.json`.
+    """
+    kinds = {(segment.dimension, segment.language) for segment in segments if segment.rows} or {
+        (segment.dimension, segment.language) for segment in segments[:1]
+    }
+    if len(kinds) != 1 or len(segments) != len(dead):
+        raise ValueError(
+            "segments to be merged are of one dimension and one language, each with its dead rows"
+        )
+    [(dimension, language)] = kinds
+    parts: list[_Part] = []
+    first = 0
+    for segment, gone in zip(segments, dead, strict=True):
+        part = _Part(segment, gone, first)
+        first += part.rows
+        if segment.rows:
+            parts.append(part)
+    folder.mkdir(parents=True, exist_ok=True)
+    merging = _Merging(parts, folder, rows=first, memory=max(memory, LEAST_MEMORY))
+    names = merging.copy_sources()
+    tokens = merging.copy_rows()
+    merging.merge_ids()
+    merging.merge_fields()
+    merging.merge_postings()
+    if dimension:
+        files = merge_vectors(
+            folder,
+            [part.blocks for part in parts],
+            rows=first,
+            dimension=dimension,
+            sources=len(names),
+            memory=merging.memory // 2,
+        )
+        merging.files |= files
+    with HashedFile(folder / NOTE) as file:
+        note = note_of(first, dimension, language, tokens, names)
+        file.write(json.dumps(note, ensure_ascii=True).encode())
+    merging.files[NOTE] = file.hexdigest
+    sync_folder(folder)
+    return Merged(first, merging.files)
+
+
+def release(array: NDArray[Any]) -> None:
+    """Let go of the pages of a mapped array that were read; they are read again where they are wanted."""
+    part: Any = array
+    while isinstance(part, np.ndarray):
+        mapped = getattr(part, "_mmap", None)
+        if isinstance(mapped, mmap.mmap):
+            mapped.madvise(mmap.MADV_DONTNEED)
+            return
+        part = part.base
+
+
+class _Merging:
+    """One merge: its parts, where it goes, and the hashes of the files that are written."""
+
+    def __init__(self, parts: Sequence[_Part], folder: Path, *, rows: int, memory: int) -> None:
+        self.parts, self.folder, self.rows, self.memory = parts, folder, rows, memory
+        self.files: dict[str, str] = {}
+
+    def copy_sources(self) -> list[str]:
+        """Sources numbered anew, in the order of their first live row; their names."""
+        names: dict[str, int] = {}
+        with self._file("sources", self.rows) as file:
+            for part in self.parts:
+                table = np.full(len(part.segment.sources), -1, dtype=np.int32)
+                for block in part.blocks("sources"):
+                    numbers, firsts = np.unique(block, return_index=True)
+                    for number in numbers[np.argsort(firsts)].tolist():
+                        if table[number] < 0:
+                            table[number] = names.setdefault(part.segment.sources[number], len(names))
+                    file.write(table[block])
+        self._note(file)
+        return list(names)
+
+    def copy_rows(self) -> int:
+        """What is kept by row, the stored bytes among it; how many words all rows have."""
+        tokens = 0
+        for name, shape in (("lengths", ()), ("days", ()), ("sketches", (64,)), ("stored_sums", ())):
+            with self._file(name, self.rows, shape) as file:
+                for part in self.parts:
+                    for block in part.blocks(name):
+                        file.write(block)
+                        tokens += int(block.sum()) if name == "lengths" else 0
+            self._note(file)
+        end = 0
+        with self._file("stored_bytes") as raw, self._file("stored_starts", self.rows + 1) as starts:
+            starts.write(np.zeros(1, dtype=np.int64))
+            for part in self.parts:
+                stored = part.segment.stored
+                for begin in range(0, part.segment.rows, _ROWS):
+                    last = min(begin + _ROWS, part.segment.rows)
+                    places = np.array(stored.starts[begin : last + 1])
+                    blob, lengths = stored.bytes[int(places[0]) : int(places[-1])], np.diff(places)
+                    kept = part.alive(begin, last)
+                    if kept is not None:
+                        blob, lengths = blob[np.repeat(kept, lengths)], lengths[kept]
+                    raw.write(blob)
+                    starts.write(end + np.cumsum(lengths))
+                    end += int(lengths.sum())
+                    release(stored.bytes)
+                release(stored.starts)
+        self._note(raw, starts)
+        return tokens
+
+    def merge_ids(self) -> None:
+        """The hashes of ids, rising, with their rows."""
+        keys = [part.segment.ids[0] for part in self.parts]
+        most = self.memory // _OF_VALUE
+        with self._file("ids", self.rows) as ids, self._file("id_rows", self.rows) as rows:
+            for spans in _ranges(keys, [int] * len(keys), most):
+                hashes, targets = [np.zeros(0, np.uint64)], [np.zeros(0, np.int64)]
+                for part, (begin, end) in zip(self.parts, spans, strict=True):
+                    target = part.targets(part.segment.ids[1][begin:end])
+                    hashes.append(part.segment.ids[0][begin:end][target >= 0])
+                    targets.append(target[target >= 0])
+                    for array in part.segment.ids:
+                        release(array)
+                both = np.concatenate(hashes)
+                order = np.argsort(both, kind="stable")
+                ids.write(both[order])
+                rows.write(np.concatenate(targets)[order])
+        self._note(ids, rows)
+
+    def merge_fields(self) -> None:
+        """The rows of each value of each field."""
+        names = ("field_terms", "field_starts", "field_rows")
+        arrays = [[part.segment.array(name) for name in names] for part in self.parts]
+        keys = [terms for terms, _, _ in arrays]
+        weights = [partial(_place, starts) for _, starts, _ in arrays]
+        with self._file(names[0]) as terms, self._file(names[1]) as starts, self._file(names[2]) as rows:
+            for spans in _ranges(keys, weights, self.memory // _OF_VALUE):
+                owners, targets = [np.zeros(0, np.uint64)], [np.zeros(0, np.int64)]
+                for part, (begin, end), (own, edges, own_rows) in zip(self.parts, spans, arrays, strict=True):
+                    places = np.array(edges[begin : end + 1])
+                    target = part.targets(own_rows[int(places[0]) : int(places[-1])])
+                    owners.append(np.repeat(own[begin:end], np.diff(places))[target >= 0])
+                    targets.append(target[target >= 0])
+                    for array in (own, edges, own_rows):
+                        release(array)
+                some = grouped(np.concatenate(owners), np.concatenate(targets))
+                starts.write(some["field_starts"][:-1] + rows.rows)
+                terms.write(some["field_terms"])
+                rows.write(some["field_rows"])
+            starts.write(np.array([rows.rows]))
+        self._note(terms, starts, rows)
+
+    def merge_postings(self) -> None:
+        """The inverted index: each range of terms is merged as a whole small one would be."""
+        whole = [part.segment.postings for part in self.parts]
+        weights = [_weight_of(each, part.segment.rows) for each, part in zip(whole, self.parts, strict=True)]
+        maps, firsts = [part.moved for part in self.parts], [part.first for part in self.parts]
+        with contextlib.ExitStack() as stack:
+            columns = ("terms", "term_frequencies", "term_starts", "term_slots", "term_rows", "term_counts")
+            files = [stack.enter_context(self._file(name)) for name in columns]
+            terms, frequencies, starts, slots, rows, counts = files
+            common = stack.enter_context(self._file("term_common", None, (self.rows,)))
+            for spans in _ranges([each.terms for each in whole], weights, self.memory // 2):
+                some = postings.merge(
+                    [_span(each, *span) for each, span in zip(whole, spans, strict=True)],
+                    maps,
+                    firsts,
+                    self.rows,
+                )
+                terms.write(some.terms)
+                frequencies.write(some.frequencies)
+                starts.write(some.starts[:-1] + rows.rows)
+                slots.write(np.where(some.slots < 0, -1, some.slots + common.rows))
+                rows.write(some.rows)
+                counts.write(some.counts)
+                common.write(some.common)
+                for each in whole:
+                    for array in each:
+                        release(array)
+            starts.write(np.array([rows.rows]))
+        self._note(*files, common)
+
+    def _file(self, name: str, length: int | None = None, shape: tuple[int, ...] = ()) -> ArrayFile:
+        return ArrayFile(self.folder / f"{name}.npy", ARRAYS[name][0], shape, length=length)
+
+    def _note(self, *files: ArrayFile) -> None:
+        self.files |= {file.path.name: file.hexdigest for file in files}
+
+
+def _place(starts: NDArray[np.int64], at: int) -> int:
+    return int(starts[at])
+
+
+def _span(whole: Postings, begin: int, end: int) -> Postings:
+    """The terms of a range with their postings."""
+    return whole._replace(
+        terms=whole.terms[begin:end],
+        frequencies=whole.frequencies[begin:end],
+        starts=whole.starts[begin : end + 1],
+        slots=whole.slots[begin:end],
+    )
+
+
+def _weight_of(whole: Postings, rows: int) -> Callable[[int], int]:
+    """The bytes that merging takes for the terms before a place."""
+    common = np.concatenate(
+        [np.zeros(0, np.int64)]
+        + [
+            np.flatnonzero(whole.slots[begin : begin + 1_000_000] >= 0) + begin
+            for begin in range(0, whole.slots.size, 1_000_000)
+        ]
+    )
+
+    def weight(at: int) -> int:
+        return int(whole.starts[at]) * _OF_POSTING + int(np.searchsorted(common, at)) * rows * 2
+
+    return weight
+
+
+def _ranges(
+    keys: Sequence[NDArray[np.uint64]], weights: Sequence[Callable[[int], int]], most: int
+) -> Iterator[list[tuple[int, int]]]:
+    """Sorted keys divided at the same values: for each range, from where to where it goes in each array.
+
+    A range weighs at most `most`, or has one key; `weights[i](n)` is what the first n keys of array i weigh.
+    """
+    at = [0] * len(keys)
+    while any(begin < array.size for begin, array in zip(at, keys, strict=True)):
+        before = sum(weight(begin) for weight, begin in zip(weights, at, strict=True))
+
+        def ends(limit: int) -> list[int]:
+            """How many keys of each array are below a limit."""
+            if limit >= _KEYS:
+                return [array.size for array in keys]
+            return [int(np.searchsorted(array, np.uint64(limit))) for array in keys]
+
+        least = min(int(array[begin]) for begin, array in zip(at, keys, strict=True) if begin < array.size)
+        low, high = least + 1, _KEYS  # the range of one key is taken whatever it weighs
+        to = ends(high)
+        if sum(weight(end) for weight, end in zip(weights, to, strict=True)) - before > most:
+            while high - low > 1:
+                middle = (low + high) // 2
+                tried = ends(middle)
+                if sum(weight(end) for weight, end in zip(weights, tried, strict=True)) - before > most:
+                    high = middle
+                else:
+                    low = middle
+            to = ends(low)
+        yield list(zip(at, to, strict=True))
+        at = to
