@@ -135,6 +135,8 @@ def main() -> None:
     lines = [
         "# Ordering by the encoder",
         "",
+        "**Made with:** the default hybrid search and the default encoder. Order of passages: as searched. Tuned on: nothing; both scores weigh a half.",
+        "",
         "`python -m bench.search.rerank_quality --data DATA --keep DIR`",
         "",
         f"The best {DEPTH} passages of a hybrid search, as they come and ordered by {reader.name}. Intervals are 95 % by bootstrap over questions.",
