@@ -39,7 +39,7 @@ def built() -> None:
 
 @pytest.fixture(scope="package")
 def browser(built: None) -> Iterator[Browser]:
-    """One Chromium for all tests of the page; it ends with them, and with it the event loop that runs in their thread."""
+    """One Chromium for all tests of the page; with it ends the event loop that runs in their thread."""
     path = next(filter(None, map(shutil.which, _BROWSERS)), None)
     if path is None:
         _missing("no Chromium on the PATH (on Debian: apt install chromium)")
