@@ -157,3 +157,8 @@ def small_model() -> Path:
     from disputatio.llm import catalogue
 
     return Path(catalogue.pull("qwen2.5-coder-0.5b"))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the tests of the page last: their browser keeps an event loop running in this thread until the end."""
+    items.sort(key=lambda item: "tests/page/" in item.nodeid)

@@ -37,9 +37,9 @@ def built() -> None:
         _missing(f"the page is not built: {error}")
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="session")
 def browser(built: None) -> Iterator[Browser]:
-    """One Chromium for all tests of the page; with it ends the event loop that runs in their thread."""
+    """One Chromium for all tests of the page."""
     path = next(filter(None, map(shutil.which, _BROWSERS)), None)
     if path is None:
         _missing("no Chromium on the PATH (on Debian: apt install chromium)")
