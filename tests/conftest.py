@@ -160,5 +160,5 @@ def small_model() -> Path:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the tests of the page last: their browser keeps an event loop running in this thread until the end."""
+    """Put the tests of the page last: their browser keeps an event loop running in this thread."""
     items.sort(key=lambda item: "tests/page/" in item.nodeid)
