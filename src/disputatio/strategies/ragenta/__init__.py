@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated, Any
 
 from disputatio.agents.options import Deviations, Floor, Logprobs, MaxTokens, PassageCount, Votes
@@ -37,7 +37,7 @@ from disputatio.strategies.ragenta.letter import Documents, final_claims, follow
 from disputatio.strategies.ragenta.revision import LETTER_K, OUR_K, Component, gaps_of, revise, unread
 from disputatio.text import bare_words, content_id, fence, is_unknown, one_line
 from disputatio.types import Answer, Citation, Claim, Conflict, Passage, Sampling
-from disputatio.values import bears, distinct, same_answer, states
+from disputatio.values import bears, distinct, states
 
 LOGPROBS = Logprobs("needed", instead="votes=10")
 
