@@ -111,7 +111,7 @@ class Answers:
                     columns[name] = batch.column(name).cast(pa.string())
                 except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
                     raise InputError(f"column {name}, batch {number}: is not text or numbers") from error
-            held = pc.and_(
+            complete = pc.and_(
                 pc.and_(columns["question"].is_valid(), columns["source"].is_valid()),
                 columns["answer"].is_valid(),
             )
@@ -120,7 +120,7 @@ class Answers:
                 stated = rows.filter(columns["truth"].is_valid())
                 pairs = zip(stated.column(0).to_pylist(), stated.column(1).to_pylist(), strict=True)
                 self.verify({str(question): str(truth) for question, truth in pairs if question is not None})
-            question, source, answer = (columns[name].filter(held) for name in COLUMNS)
+            question, source, answer = (columns[name].filter(complete) for name in COLUMNS)
             self.add(question, source, answer)
             read += len(answer)
         return read
@@ -171,25 +171,25 @@ class Answers:
             if start is not None:
                 start = np.concatenate([start, np.ones(votes.sources - len(start))])
             options = max(2, min(votes.sources, CAP))
-            found: Trust | Estimate = estimate(votes, options=options, start=start)
-            self._published = found if isinstance(found, Estimate) else None
+            estimated: Trust | Estimate = estimate(votes, options=options, start=start)
+            self._published = estimated if isinstance(estimated, Estimate) else None
             group = np.arange(votes.sources, dtype=np.int64)
         else:
             self._last = untangled(votes, known=self.known(), start=None if anew else self._last)
-            found, ties = self._last
-            _, first, back = np.unique(ties.group[found.owner], return_index=True, return_inverse=True)
+            estimated, ties = self._last
+            _, first, back = np.unique(ties.group[estimated.owner], return_index=True, return_inverse=True)
             group = first[back].astype(np.int64)
         return SourceFigures(
             names=self.sources,
-            reliability=found.reliability,
-            low=found.low,
-            high=found.high,
-            answered=found.answered,
-            agreed=found.agreed,
-            checked=found.checked,
+            reliability=estimated.reliability,
+            low=estimated.low,
+            high=estimated.high,
+            answered=estimated.answered,
+            agreed=estimated.agreed,
+            checked=estimated.checked,
             group=group,
-            rounds=found.rounds,
-            converged=found.converged,
+            rounds=estimated.rounds,
+            converged=estimated.converged,
         )
 
     def _merge(self) -> None:

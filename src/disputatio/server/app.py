@@ -77,7 +77,7 @@ def _describe_events(app: FastAPI) -> None:
         known.update({name: part for name, part in event_schemas().items() if name not in known})
         return document
 
-    app.openapi = whole  # type: ignore[method-assign]
+    app.openapi = whole  # type: ignore[method-assign]  # FastAPI's documented way to extend the description
 
 
 def _mount_page(app: FastAPI, page: Path) -> None:

@@ -49,9 +49,9 @@ def _shaped(hint: Any) -> Any:
     if origin in (types.UnionType, typing.Union):
         return typing.Union[tuple(_shaped(each) for each in arguments)]  # noqa: UP007 (made of a tuple)
     if origin is tuple:
-        return list[_shaped(arguments[0])]  # type: ignore[misc]
+        return list[_shaped(arguments[0])]  # type: ignore[misc]  # a type made at run time
     if isinstance(origin, type) and issubclass(origin, Mapping):
-        return dict[arguments[0], _shaped(arguments[1])]  # type: ignore[misc,valid-type]
+        return dict[arguments[0], _shaped(arguments[1])]  # type: ignore[misc,valid-type]  # as above
     return hint
 
 
