@@ -16,6 +16,7 @@ from typing import Literal
 
 from bench.robustness.conflict_examples import SETTINGS, conflictnq, example, poisonedrag
 from bench.robustness.realtimeqa_poison import read_rows
+from bench.verdict.invented import invented
 from disputatio.eval.builders.material import bears_any
 from disputatio.eval.data.datasets import load
 from disputatio.types import Example, Passage
@@ -28,6 +29,7 @@ CONFLICTS = (
 )
 WIDE = "realtimeqa-wide"
 RAMDOCS = "ramdocs"
+INVENTED = "invented"
 UNSEEN = 8  # one odd row of RAMDocs in so many / 2 was kept from the encoder: 7, 15, ...
 
 
@@ -115,6 +117,11 @@ def realtimeqa_wide(data: Path) -> Corpus:
     return Corpus(name=WIDE, expect="one", examples=tuple(examples))
 
 
+def made_up(_: Path) -> Corpus:
+    """Invented names, two accounts against one: the control of what a model holds without knowing anything."""
+    return Corpus(name=INVENTED, expect="one", examples=invented())
+
+
 def shuffled(one: Example) -> Example:
     """An example with its passages in an order drawn from its row; what metadata says of passages goes along."""
     places = list(range(len(one.passages)))
@@ -133,5 +140,6 @@ CORPORA: Mapping[str, Callable[[Path], Corpus]] = {
     "nq": nq,
     **{name: partial(conflicts, setting=name) for name in CONFLICTS},
     WIDE: realtimeqa_wide,
+    INVENTED: made_up,
     **{f"realtimeqa-{count}f": partial(realtimeqa, fabricated=count) for count in (0, 1, 3, 5)},
 }

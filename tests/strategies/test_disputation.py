@@ -14,6 +14,7 @@ from disputatio.kit import Kit
 from disputatio.llm.scripted import Line
 from disputatio.pipeline import ask
 from disputatio.store.in_memory import InMemory
+from disputatio.strategies.disputation.asking import BELIEF, SHARPNESS
 from disputatio.trace import Trace
 from disputatio.types import DateOrigin, Passage
 from tests.strategies.court import (
@@ -292,13 +293,15 @@ def test_where_one_answer_is_wanted_the_likelier_of_two_is_given_and_both_are_sh
     assert first.probability == answer.confidence and first.probability > second.probability
 
 
-def test_a_belief_without_preference_moves_nothing() -> None:
+def test_a_slight_belief_leaves_equals_open_and_says_which_is_likelier() -> None:
     trace = Trace()
-    answer = answered(Court(believed={TRUE: 0.52, LIE: 0.48}), [GUILD, HARBOUR], debate=0, trace=trace)
+    answer = answered(Court(believed={TRUE: 0.51, LIE: 0.49}), [GUILD, HARBOUR], debate=0, trace=trace)
     without = answered(Court(), [GUILD, HARBOUR], debate=0, belief=False)
     (note,) = notes(trace, "belief")
-    assert 0 < note["nats"][TRUE] < 0.1
-    assert answer.confidence == without.confidence
+    assert 0 < note["nats"][TRUE] < 0.05
+    assert set(verdicts(answer).values()) == {"unresolved"}
+    assert answer.confidence is not None and without.confidence is not None
+    assert answer.confidence > without.confidence
 
 
 def test_a_belief_is_not_asked_where_one_answer_stands() -> None:
@@ -410,11 +413,13 @@ def test_the_trace_has_votes_as_votes_and_apart_from_them_the_features() -> None
 
 def test_the_trace_has_by_how_much_belief_and_debate_moved_a_side() -> None:
     trace = Trace()
-    court = Court(believed={TRUE: 0.53, LIE: 0.47}, kept={TRUE: 0.49, LIE: 0.51})
+    court = Court(believed={TRUE: 0.51, LIE: 0.49}, kept={TRUE: 0.49, LIE: 0.51})
     answered(court, EQUALS, order=False, debate=2, trace=trace)
     first, second = notes(trace, "sides")[0]["sides"]
     assert len(notes(trace, "debate")) == 2
-    assert first["moved"]["belief"] == second["moved"]["belief"] == 0  # within doubt
+    nats = notes(trace, "belief")[0]["nats"][TRUE]
+    assert first["moved"]["belief"] == pytest.approx(BELIEF * math.tanh(SHARPNESS * nats), rel=0.05)
+    assert second["moved"]["belief"] == pytest.approx(-first["moved"]["belief"])
     assert first["moved"]["debate"] == pytest.approx(2 * math.log(0.49 / 0.51))
     assert second["moved"]["debate"] == pytest.approx(2 * math.log(0.51 / 0.49))
 

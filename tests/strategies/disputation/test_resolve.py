@@ -10,11 +10,13 @@ from disputatio.reliability.source_weights import earned
 from disputatio.strategies.disputation.resolve import (
     LEAST,
     MOVED,
+    PLAUSIBLE,
     STANDS,
     Expectation,
     Ruling,
     conflict_of_rulings,
     contested,
+    in_doubt,
     resolve,
     support_of,
 )
@@ -351,11 +353,64 @@ def test_a_side_that_fell_by_belief_or_debate_says_so(moved: dict[str, float], w
     assert kind(good, fallen) == "misinformation"
 
 
-def test_a_side_that_belief_left_standing_is_told_by_its_odds() -> None:
-    rulings = ruled(side("7", evidence=2.0), side("9", evidence=2.0, moved={"belief": -1.0}))
+def test_a_side_that_another_beat_by_belief_is_told_by_its_chance() -> None:
+    rulings = ruled(
+        side("7", evidence=2.0, moved={"belief": 1.0}), side("9", evidence=2.0, moved={"belief": 0.0})
+    )
     assert rulings["9"].verdict == "rejected"
     assert rulings["9"].cause.kind == "less_likely"
-    assert "less likely right (73% against 88%)" in reason_of(rulings["9"])
+    assert "less likely right (24% against 64%)" in reason_of(rulings["9"])
+
+
+def test_a_lead_of_one_account_yields_to_belief_and_one_of_two_does_not() -> None:
+    doubted = {"7": side("7", votes=2, moved={"belief": -1.5}), "9": side("9", moved={"belief": 1.5})}
+    assert ruled(*doubted.values())["9"].verdict == "accepted"
+    assert ruled(*doubted.values())["7"].cause.kind == "disbelieved"
+    settled_one = side("7", votes=3, moved={"belief": -1.5})
+    assert ruled(settled_one, doubted["9"])["7"].verdict == "accepted"
+
+
+def test_belief_yields_to_known_sources_and_to_dates() -> None:
+    believed, reliable = side("9", moved={"belief": 1.9}), side("7", votes=0.9, moved={"belief": -1.9})
+    believed.voters, reliable.voters = [("b", 0.4)], [("a", 0.9)]
+    assert ruled(believed, reliable)["7"].verdict == "accepted"
+    older, newer = (
+        side("9", date="2001", moved={"belief": 1.9}),
+        side("7", date="2020", moved={"belief": -1.9}),
+    )
+    assert ruled(older, newer)["7"].verdict == "accepted"
+
+
+def test_what_reads_too_badly_to_stand_is_in_doubt_where_one_answer_is_expected() -> None:
+    stands, mumbles, noise = (
+        side("7", evidence=3),
+        side("9", evidence=-3),
+        side("5", evidence=PLAUSIBLE - 0.1),
+    )
+    for expect, doubted in {"one": ["7", "9"], "auto": ["7", "9"], "several": []}.items():
+        rulings = resolve(QUESTION, [stands, mumbles, noise], expect=expect)  # type: ignore[arg-type]  # the three of them
+        assert rulings[1].verdict == "rejected"
+        assert [each.answer for each in in_doubt(QUESTION, rulings, expect)] == doubted  # type: ignore[arg-type]
+    elsewhere = side("9", evidence=-3, title="Tarnwick, Vell")
+    here = side("7", evidence=3, title="Tarnwick, Sorrel")
+    assert in_doubt(QUESTION, resolve(QUESTION, [here, elsewhere]), "auto") == []
+
+
+def test_nothing_is_in_doubt_where_accounts_sources_or_dates_decide() -> None:
+    mumbles = side("9", evidence=-3)
+    known = side("7", votes=1.2)
+    known.voters = [("a", 0.9), ("b", 0.3)]
+    for leader in (side("7", votes=3, evidence=-1), side("7", votes=2), known, side("7", date="2020")):
+        assert in_doubt(QUESTION, resolve(QUESTION, [leader, mumbles]), "one") == []
+    assert len(in_doubt(QUESTION, resolve(QUESTION, [side("7", votes=2), side("9")]), "one")) == 2
+
+
+def test_the_chances_of_sides_in_doubt_share_what_the_best_of_them_answers() -> None:
+    rulings = ruled(
+        side("7", evidence=2.0, moved={"belief": -1.0}), side("9", evidence=-3.0, moved={"belief": 1.0})
+    )
+    assert rulings["9"].verdict == "accepted"
+    assert sum(one.probability for one in rulings.values()) == pytest.approx(rulings["7"].side.probability)
 
 
 def test_clearly_better_odds_decide_and_the_reason_says_how_likely_each_was() -> None:
@@ -363,10 +418,10 @@ def test_clearly_better_odds_decide_and_the_reason_says_how_likely_each_was() ->
     assert rulings["7"].verdict == "accepted"
     assert rulings["7"].cause.kind == "likeliest"
     assert reason_of(rulings["7"]) == (
-        "stated in 1 passage, against 1 passage for 9; it is more likely right (88% against 73%)"
+        "stated in 1 passage, against 1 passage for 9; it is more likely right (53% against 20%)"
     )
     assert reason_of(rulings["9"]) == (
-        "stated in 1 passage, as well supported as 7 but less likely right (73% against 88%)"
+        "stated in 1 passage, as well supported as 7 but less likely right (20% against 53%)"
     )
 
 

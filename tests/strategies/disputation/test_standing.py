@@ -279,13 +279,14 @@ def test_reliability_one_half_stands_as_an_unknown_source_does() -> None:
     assert known.log_odds == pytest.approx(weighed(told)["Ingrid Vasmer"].log_odds)
 
 
-def test_log_odds_are_the_evidence_and_what_was_asked_afterwards() -> None:
+def test_what_is_asked_afterwards_moves_the_merit_and_not_how_well_passages_answer() -> None:
     side = weighed(word("Ingrid Vasmer", VASMER))["Ingrid Vasmer"]
     assert side.moved == {}
     assert side.log_odds == side.evidence == log_odds(side.features)
+    before = side.merit
     side.moved.update(belief=-3.0, debate=0.5)
-    assert side.log_odds == pytest.approx(side.evidence - 2.5)
-    assert side.evidence == log_odds(side.features)
+    assert side.merit == pytest.approx(before - 2.5)
+    assert side.log_odds == side.evidence == log_odds(side.features)
 
 
 @given(st.floats(-1e6, 1e6))

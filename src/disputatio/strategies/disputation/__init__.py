@@ -224,7 +224,7 @@ def _ruled(question: str, testimonies: Sequence[Testimony], kit: Kit, plan: Opti
 def _asked(question: str, rulings: list[Ruling], kit: Kit, plan: Options) -> list[Ruling]:
     """The rulings after the model's belief and the advocates were asked of what is open."""
     sides, expect = [ruling.side for ruling in rulings], expected(question, plan.expect)
-    if plan.belief and believed(question, rulings, kit):
+    if plan.belief and believed(question, rulings, kit, expect):
         rulings = resolve(question, sides, expect=expect)
     for turn in range(plan.debate):
         if not debated(question, rulings, kit, turn):

@@ -1,7 +1,6 @@
 """Asking on: what the model itself holds of sides that contradict each other, and their advocates.
 
-Both are asked only of contradictions that independent accounts and dates leave open, so neither ever
-overrules a lead.
+Both are asked only where neither a lead of two independent accounts, nor known sources, nor dates decide, and overrule none.
 """
 
 from __future__ import annotations
@@ -11,21 +10,20 @@ from collections.abc import Sequence
 
 from disputatio.errors import NoLogprobs
 from disputatio.kit import Kit
-from disputatio.strategies.disputation.hearing import believe, plead
-from disputatio.strategies.disputation.resolve import Ruling, contested
+from disputatio.strategies.disputation.hearing import LETTERS, believe, plead
+from disputatio.strategies.disputation.resolve import Expectation, Ruling, contested, in_doubt
 
-# What belief weighs: on questions that it was fitted on it prefers the right answer in three of four, on news and on obscure
-# names in one of two, and nothing that it says of itself tells these apart. Hence a weak vote, beyond a doubt.
-BELIEF = 15.0  # of merit a nat by which the model prefers an answer,
-DOUBT = 0.08  # beyond so many a rival: where it knows nothing of the matter, it prefers by as much as that
+# What belief weighs, chosen across corpora (decision 023): a lead of two accounts is never put to it, and to outweigh a lead of
+# one it takes about an eighth of a nat for one answer and against the other; of what it knows nothing a model prefers by less.
+BELIEF = 2.0  # of merit at most
+SHARPNESS = 5.0  # a nat and a rival: among more answers it strays further from their mean by chance
 
 
-def believed(question: str, rulings: Sequence[Ruling], kit: Kit) -> bool:
+def believed(question: str, rulings: Sequence[Ruling], kit: Kit, expect: Expectation) -> bool:
     """Whether sides that contradict each other were moved by which of them the model itself prefers."""
-    sides = [ruling.side for ruling in contested(rulings)]
+    sides = in_doubt(question, rulings, expect)
     if len(sides) < 2:
         return False
-    sides.sort(key=lambda side: side.log_odds, reverse=True)
     try:
         preferences = believe(question, [side.answer for side in sides], kit)
     except NoLogprobs as error:
@@ -35,9 +33,9 @@ def believed(question: str, rulings: Sequence[Ruling], kit: Kit) -> bool:
             return False
         mean = sum(known[side.answer] for side in sides) / len(sides)
         preferences = [known[side.answer] - mean for side in sides]  # as if the others did not matter
-    doubt = DOUBT * (len(sides) - 1)  # among more answers it strays further from their mean by chance
+    sharpness = SHARPNESS / (min(len(sides), len(LETTERS)) - 1)
     for side, nats in zip(sides, preferences, strict=True):
-        side.moved["belief"] = BELIEF * math.copysign(max(abs(nats) - doubt, 0.0), nats)
+        side.moved["belief"] = BELIEF * math.tanh(sharpness * nats)
     kit.trace.note(
         "belief",
         question=question,

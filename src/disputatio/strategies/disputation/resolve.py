@@ -3,6 +3,9 @@
 No model decides here. A side stands by its own log-odds (`standing`). Of two that stand and are
 about the same thing with different answers, the one with more independent sources stays (near copies of a text
 are one; Dong et al. 2009), then the newer, then the one that stands better; different things keep their own.
+
+What is planted reads better than what is true, so a short lead is open to doubt (`in_doubt`): the sides that it is about, those
+that read too badly to stand among them, are put to the model's belief, and the merit of all decides.
 """
 
 from __future__ import annotations
@@ -31,9 +34,13 @@ ALIKE = 0.8  # kinship from which two passages are taken to be about the same th
 
 TIED = 1e-9  # log-odds apart: what floating point leaves of a tie
 
-CLOSE = 0.5  # of merit apart: closer sides are equally likely
+CLOSE = 0.5  # of merit apart: closer sides are left open, the likelier first
 
 STANDS = 0.0  # log-odds from which a side stands: even odds
+
+PLAUSIBLE = -5.0  # log-odds from which a side may be the right one where a lead is open to doubt
+
+LEAD = 2  # independent accounts by which a side must lead for its contradiction to be settled
 
 LEAST = -2.2  # log-odds below which not even the best side is an answer: one in ten
 
@@ -71,9 +78,19 @@ class Ruling:
     @property
     def probability(self) -> float:
         """How likely the answer is right: that it is what is asked for, times its share among its rivals."""
-        best = max(side.merit for side in (self.side, *self.rivals))
-        shares = [math.exp(side.merit - best) for side in (self.side, *self.rivals)]
-        return self.side.probability * shares[0] / sum(shares)
+        return chance(self.side, self.rivals)
+
+
+def chance(side: Side, rivals: Sequence[Side]) -> float:
+    """How likely a side is the right one among those that contradict it.
+
+    Its passages answer as likely as they read; where belief was asked, one of all answers as likely as the best reads.
+    """
+    among = (side, *rivals)
+    best = max(each.merit for each in among)
+    shares = [math.exp(each.merit - best) for each in among]
+    answered = max(each.probability for each in among) if side.is_doubted else side.probability
+    return answered * shares[0] / sum(shares)
 
 
 def resolve(question: str, sides: Sequence[Side], *, expect: Expectation = "auto") -> list[Ruling]:
@@ -83,7 +100,7 @@ def resolve(question: str, sides: Sequence[Side], *, expect: Expectation = "auto
     many answers the question has: `one`, `several` where things of one name have their own, or `auto`.
     """
     rulings = {id(side): Ruling(side) for side in sides}
-    standing = [side for side in sides if side.log_odds >= STANDS]
+    standing = [side for side in sides if side.log_odds >= STANDS or side.is_doubted]
     if sides and not standing:
         best = max(side.log_odds for side in sides)
         standing = [side for side in sides if best >= LEAST and best - side.log_odds < TIED]
@@ -114,6 +131,29 @@ def resolve(question: str, sides: Sequence[Side], *, expect: Expectation = "auto
 
 def _not_rejected(sides: Sequence[Side], rulings: Mapping[int, Ruling]) -> list[Side]:
     return [side for side in sides if rulings[id(side)].verdict != "rejected"]
+
+
+def in_doubt(question: str, rulings: Sequence[Ruling], expect: Expectation) -> list[Side]:
+    """The sides of contradictions whose lead is short, the strongest first: those that belief may decide.
+
+    How well passages read settles no contradiction, so that sides which read too badly to stand are among them where
+    one answer is expected and no side that stands has more accounts. None is there that another leads by two
+    independent accounts, by sources of known reliability, or by its date.
+    """
+    if expect == "several":
+        return [ruling.side for ruling in contested(rulings)]
+    sides = [ruling.side for ruling in rulings if ruling.side.log_odds >= PLAUSIBLE]
+    if not any(ruling.verdict != "rejected" for ruling in rulings):
+        return []
+    rivals = {
+        id(side): [
+            other for other in sides if other is not side and same_thing(question, other, side, expect)
+        ]
+        for side in sides
+    }
+    left = [side for side in sides if not any(_shuts_out(rival, side) for rival in rivals[id(side)])]
+    doubted = [side for side in left if any(rival is other for rival in rivals[id(side)] for other in left)]
+    return sorted(doubted, key=lambda side: (side.merit, side.log_odds), reverse=True)
 
 
 def contested(rulings: Sequence[Ruling]) -> list[Ruling]:
@@ -208,15 +248,15 @@ def newest(side: Side) -> str:
     return max(map(stated_day, side.passages), default="")
 
 
-def support_of(side: Side) -> Support:
-    """What speaks for a side: its passages and sources, how many of them count, their weight, date and odds."""
+def support_of(side: Side, rivals: Sequence[Side] = ()) -> Support:
+    """What speaks for a side: its passages and sources, how many of them count, their weight, date and chance among rivals."""
     return Support(
         passages=len(side.passages),
         sources=len({passage.source for passage in side.passages if passage.source}),
         groups=side.groups,
         weight=round(side.accounts, 4),
         date=newest(side),
-        probability=round(side.probability, 4),
+        probability=round(chance(side, rivals), 4),
     )
 
 
@@ -256,20 +296,34 @@ def _has(side: Side, testimony: Testimony) -> bool:
 
 def _beats(side: Side, rival: Side) -> bool:
     """Whether the weights settle for a side: more accounts, newer, or clearly more merit."""
-    (accounts, date, merit), (rival_accounts, rival_date, rival_merit) = strength(side), strength(rival)
-    if accounts != rival_accounts:
+    settled = _settled(side, rival)
+    if settled:
+        return settled > 0
+    accounts, rival_accounts = round(side.accounts, 2), round(rival.accounts, 2)
+    if accounts != rival_accounts and not (side.is_doubted and rival.is_doubted):
         return accounts > rival_accounts
-    if is_later(date, rival_date) or is_later(rival_date, date):
-        return is_later(date, rival_date)
-    return merit - rival_merit >= CLOSE
+    return side.merit - rival.merit >= CLOSE
+
+
+def _shuts_out(rival: Side, side: Side) -> bool:
+    """Whether belief is not to be asked of a side, because of a rival that is settled to be better or reads better."""
+    reads_better = rival.log_odds >= STANDS > side.log_odds
+    return _settled(rival, side) > 0 or (reads_better and round(rival.accounts - side.accounts, 2) > 0)
+
+
+def _settled(side: Side, rival: Side) -> int:
+    """1 or -1 where accounts or dates decide between two sides, whatever the model believes; 0 where they leave a doubt."""
+    (accounts, date, _), (rival_accounts, rival_date, _) = strength(side), strength(rival)
+    newer = is_later(date, rival_date) - is_later(rival_date, date)
+    lead = accounts - rival_accounts
+    if lead and (newer or abs(lead) >= LEAD or side.is_weighed or rival.is_weighed):
+        return 1 if lead > 0 else -1
+    return 0 if lead else newer
 
 
 def _weakness(side: Side) -> Cause:
-    """Why a side does not stand: what moved it, or the feature that lowers its log-odds most."""
+    """Why a side does not stand: the feature that lowers its log-odds most."""
     support = support_of(side)
-    moved_by = min(side.moved, key=lambda name: side.moved[name], default="")
-    if moved_by and side.moved[moved_by] < 0:  # only sides that stood were moved
-        return Cause(kind=MOVED[moved_by], support=support)
     feature = weakest(side.features)
     if feature in KINDRED and side.kin is not None:
         return Cause(kind="altered_copy", support=support, rivals=(Rival(answer=side.kin.answer),))
@@ -283,24 +337,28 @@ def _is_beaten(ruling: Ruling) -> bool:
 
 def _cause(ruling: Ruling, standing: Sequence[Side], *, alone: bool) -> Cause:
     """Why a side that stood has its verdict; `standing` are the rivals that are not rejected."""
-    side, support = ruling.side, support_of(ruling.side)
+    side, rivals = ruling.side, ruling.rivals
+    support = support_of(side, rivals)
     if ruling.verdict == "unresolved":
         equals = [rival for rival in standing if not _beats(side, rival)]
-        return Cause(kind="unresolved", support=support, rivals=_rivals(equals))
+        return Cause(kind="unresolved", support=support, rivals=_rivals(equals, ruling))
     if ruling.verdict == "accepted":
         kind: CauseKind = "unanimous" if alone else "unopposed"
-        strongest = max(ruling.rivals, key=strength, default=None)
+        strongest = max(rivals, key=strength, default=None)
         if strongest is not None and _beats(side, strongest):
             kind = _won(side, strongest)
-        return Cause(kind=kind, support=support, rivals=_rivals(ruling.rivals))
+        return Cause(kind=kind, support=support, rivals=_rivals(rivals, ruling))
     winner = max(standing, key=strength)
-    return Cause(kind=_lost(side, winner), support=support, rivals=_rivals([winner]))
+    return Cause(kind=_lost(side, winner), support=support, rivals=_rivals([winner], ruling))
 
 
-def _rivals(sides: Sequence[Side]) -> tuple[Rival, ...]:
-    """Sides as what a position was compared with, the strongest first."""
-    ordered = sorted(sides, key=strength, reverse=True)
-    return tuple(Rival(answer=side.answer, support=support_of(side)) for side in ordered)
+def _rivals(sides: Sequence[Side], ruling: Ruling) -> tuple[Rival, ...]:
+    """Sides as what the position of a ruling was compared with, the strongest first."""
+    among = (ruling.side, *ruling.rivals)
+    return tuple(
+        Rival(answer=side.answer, support=support_of(side, [other for other in among if other is not side]))
+        for side in sorted(sides, key=strength, reverse=True)
+    )
 
 
 def _won(side: Side, rival: Side) -> CauseKind:
@@ -311,10 +369,13 @@ def _won(side: Side, rival: Side) -> CauseKind:
 
 
 def _lost(side: Side, winner: Side) -> CauseKind:
-    """By what a side lost to the strongest that stands: votes, then age, then odds."""
+    """By what a side lost to the strongest that stands: votes, then age, then what moved it, then odds."""
     if round(winner.accounts, 2) > round(side.accounts, 2):
         return lost_vote(support_of(side), support_of(winner))
-    return "older" if is_later(newest(winner), newest(side)) else "less_likely"
+    if is_later(newest(winner), newest(side)):
+        return "older"
+    moved_by = min(side.moved, key=lambda name: side.moved[name], default="")
+    return MOVED[moved_by] if moved_by and side.moved[moved_by] < 0 else "less_likely"
 
 
 def _kind(rulings: Sequence[Ruling]) -> ConflictKind:

@@ -40,9 +40,9 @@ WEIGHTS: Mapping[Feature, tuple[float, float]] = MappingProxyType(
         "resemblance": (-2.1, 0.37),  # with any passage of another answer, where ranks are not trusted
     }
 )
-# What speaks for one of two answers that contradict each other. The number of lies in a benchmark is its maker's choice, so
-# what accounts weigh is set and not fitted: as a source that is right in three cases of four, beside one in four.
-ACCOUNTS, RETELLINGS = 1.5, 0.5
+# What speaks for one of two answers that contradict each other: a second account as much as a clear belief (asking.py).
+ACCOUNTS = 2.5
+READING = 0.2  # of each of the log-odds below even ones that its passages answer at all
 
 
 @dataclass(slots=True, kw_only=True)
@@ -65,8 +65,18 @@ class Side:
 
     @property
     def log_odds(self) -> float:
-        """The log-odds of the evidence, and by how much belief and debate moved them."""
-        return self.evidence + sum(self.moved.values())
+        """The log-odds that its passages answer the question."""
+        return self.evidence
+
+    @property
+    def is_doubted(self) -> bool:
+        """Whether the model was asked what it holds of it, since the lead in its contradiction is short."""
+        return "belief" in self.moved
+
+    @property
+    def is_weighed(self) -> bool:
+        """Whether the reliability of a source of it is known, so that its accounts are more than a count."""
+        return any(weight != 1.0 for _, weight in self.voters)
 
     @property
     def accounts(self) -> float:
@@ -80,12 +90,13 @@ class Side:
 
     @property
     def merit(self) -> float:
-        """What speaks for it against answers that contradict it: accounts, their retellings, belief and debate.
+        """What speaks for it against answers that contradict it: independent accounts, belief and debate.
 
-        How well its passages read is no part of it: what is written to deceive reads well.
+        How well its passages read is no part of it, for what is written to deceive reads well; that they read too
+        badly to stand speaks a little against it. How often one story is told again is no part either.
         """
-        accounts, retold = max(self.accounts, 0.05), max(self.votes / max(self.accounts, 0.05), 1.0)
-        return ACCOUNTS * math.log(accounts) + RETELLINGS * math.log(retold) + sum(self.moved.values())
+        accounts = ACCOUNTS * math.log(max(self.accounts, 0.05))
+        return accounts + READING * min(self.log_odds, 0.0) + sum(self.moved.values())
 
     @property
     def passages(self) -> list[Passage]:
