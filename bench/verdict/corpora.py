@@ -8,6 +8,7 @@ only the odd rows that the trained encoder has not seen serve for fitting.
 from __future__ import annotations
 
 import random
+import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -17,8 +18,12 @@ from typing import Literal
 from bench.robustness.conflict_examples import SETTINGS, conflictnq, example, poisonedrag
 from bench.robustness.realtimeqa_poison import read_rows
 from bench.verdict.invented import invented
+from disputatio.eval.builders.ambiguity import pool, read_ambiguous
 from disputatio.eval.builders.material import bears_any
+from disputatio.eval.builders.mixture import mix
+from disputatio.eval.builders.row_file import write_lines
 from disputatio.eval.data.datasets import load
+from disputatio.store.in_memory import InMemory
 from disputatio.types import Example, Passage
 
 SEED = 0
@@ -30,6 +35,7 @@ CONFLICTS = (
 WIDE = "realtimeqa-wide"
 RAMDOCS = "ramdocs"
 INVENTED = "invented"
+AMBIGNQ = "ambignq"
 UNSEEN = 8  # one odd row of RAMDocs in so many / 2 was kept from the encoder: 7, 15, ...
 
 
@@ -117,6 +123,18 @@ def realtimeqa_wide(data: Path) -> Corpus:
     return Corpus(name=WIDE, expect="one", examples=tuple(examples))
 
 
+def ambignq(data: Path) -> Corpus:
+    """A set of RAMDocs' kind from AmbigNQ's questions and NQ's passages of Wikipedia: several readings, lies and noise."""
+    ambiguous = read_ambiguous(f"ambignq:{data / 'ambignq' / 'dev_light.json'}")
+    whole = InMemory(pool([f"nq_with_passages:{data / 'nq_with_passages' / 'nq.jsonl'}"]))
+    built = mix(ambiguous, lambda _: whole, seed=SEED)
+    with tempfile.TemporaryDirectory() as folder:
+        rows = Path(folder) / "ambignq.jsonl"
+        write_lines(rows, built.rows)
+        examples = load(f"ramdocs:{rows}")
+    return Corpus(name=AMBIGNQ, expect="several", examples=tuple(map(shuffled, examples)))
+
+
 def made_up(_: Path) -> Corpus:
     """Invented names, two accounts against one: the control of what a model holds without knowing anything."""
     return Corpus(name=INVENTED, expect="one", examples=invented())
@@ -141,5 +159,6 @@ CORPORA: Mapping[str, Callable[[Path], Corpus]] = {
     **{name: partial(conflicts, setting=name) for name in CONFLICTS},
     WIDE: realtimeqa_wide,
     INVENTED: made_up,
+    AMBIGNQ: ambignq,
     **{f"realtimeqa-{count}f": partial(realtimeqa, fabricated=count) for count in (0, 1, 3, 5)},
 }

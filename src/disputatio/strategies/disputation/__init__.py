@@ -9,8 +9,9 @@
 4. Looked wider: where a contradiction is open or its lead short, passages not read yet are searched for with the question
    and with every answer alike; what no side answers is looked for with an explanation as query (AC-RAG, Zhang et al. 2025):
    `looking`.
-5. Asked: what is open still goes to the model's own belief, a weak vote, and to the sides' advocates, who plead with verified
-   quotes: `asking`.
+5. Asked: where the lead is short, the model's own belief is a weak vote, also on sides that read too badly to stand (what is
+   planted reads better than what is true); what is open then goes to the sides' advocates, who plead with verified quotes:
+   `asking`.
 6. Answered: cited claims, one an accepted side, named by its subject; what was rejected, and why; how many liars it
    survives: `answering`.
 
@@ -103,7 +104,10 @@ def disputation(
     expect: Annotated[
         Expectation, "how many answers are right: one, several (of namesakes, of a list), or what shows"
     ] = "auto",
-    belief: Annotated[bool, "where several answers stand, weigh which the model itself holds likely"] = True,
+    belief: Annotated[
+        bool,
+        "where answers contradict each other and none clearly leads, weigh which the model itself holds likely",
+    ] = True,
     debate: Annotated[int, "maximum rounds of debate over answers that the weights leave open"] = 1,
     complete: Annotated[int, "maximum rounds of looking for what is missing in passages not read yet"] = 1,
     wider: Annotated[
@@ -118,8 +122,8 @@ def disputation(
     only where the encoder is not sure; `auto` is `encoder` where there is no language model, else `llm`.
     `copies` reads likeness to passages with other answers as a sign of alteration, `order` takes the better-ranked of
     two for the original; `standing` weighs how passages read, `certainty` how sure their readers
-    were; `expect` says whether one answer is right or several may be, `auto` goes by what shows; `belief` asks the model's own where several answers
-    stand. `debate` is the most rounds of pleading, `complete` of looking further (0 also leaves a question of several
+    were; `expect` says whether one answer is right or several may be, `auto` goes by what shows; `belief` asks the model's own where answers
+    contradict each other and neither a lead of two accounts, nor known sources, nor dates decide. `debate` is the most rounds of pleading, `complete` of looking further (0 also leaves a question of several
     parts undivided), `wider` the most passages to read beyond the first where answers contradict each other and none
     leads by two independent accounts; `precheck` answers without retrieval what the model is sure to know. Without a language
     model these steps, belief and debate are left out. Raises `LLMError` for
