@@ -100,7 +100,7 @@ def page(file: Path) -> str:
     lines = [
         "# LIAR: speakers as sources, claims as yes or no",
         "",
-        f"{machine()}; 2026-11-21; `python -m bench.papers.liar_sources`. No model was used and no evidence was read.",
+        f"{machine()}; 2026-11-23; `python -m bench.papers.liar_sources`. No model was used and no evidence was read.",
         "",
         f"{len(claims):,} claims (lines of train.tsv), {votes.shape[0]:,} distinct statements, {votes.shape[1]:,} speakers. A claim holds when its "
         f"verdict is true, mostly-true or half-true: {100 * np.mean([c[2] for c in claims]):.1f} % do.",

@@ -82,7 +82,7 @@ def main() -> None:
     lines = [
         "# Copiers found by the false values that they share",
         "",
-        f"{machine()}; 2026-11-21; `python -m bench.robustness.dependence`. Seconds are of the processor, while other work ran.",
+        f"{machine()}; 2026-11-23; `python -m bench.robustness.dependence`. Seconds are of the processor, while other work ran.",
         "",
         "A tenth of the sources copy (two from each origin) and take the given share of what their origin said; accuracies from "
         f"0.5 to 0.95; nine wrong answers. Pairs in one group, over {TRIALS} trials (one of 1,000 sources).",
