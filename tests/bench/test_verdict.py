@@ -10,6 +10,7 @@ import pytest
 
 from bench.lib.asking import Asked
 from bench.verdict import corpora, figures, weights
+from bench.verdict.invented import invented
 from disputatio.errors import InputError
 from disputatio.kit import Kit
 from disputatio.llm.scripted import Scripted
@@ -126,3 +127,18 @@ def test_weights_of_others_are_used_for_a_while_only() -> None:
 def test_the_examples_in_the_docstrings_hold() -> None:
     done = doctest.testmod(weights)
     assert (done.failed, done.attempted > 0) == (0, True)
+
+
+def test_invented_questions_have_two_accounts_of_the_right_answer_and_one_of_another() -> None:
+    rows = invented(24)
+    assert rows == invented(24) != invented(24, seed=1)
+    assert len({row.question for row in rows}) > 20
+    for row in rows:
+        (right,), (wrong,) = row.gold, row.wrong
+        assert right != wrong
+        assert sorted((right in passage.text) - (wrong in passage.text) for passage in row.passages) == [
+            -1,
+            1,
+            1,
+        ]
+        assert len({passage.text for passage in row.passages}) == 3
