@@ -4,7 +4,7 @@
 
 The rows are those that nothing is fitted or chosen on (`Corpus.to_report`), passages shuffled. Each is asked with the
 expectation that its task declares, with `auto`, and with the declared one by weights that never saw the corpus
-(bench/results/verdict/weights.md); where one answer is right also of `concat`, one prompt over all passages.
+(bench/results/verdict/weights.md); but for RAMDocs also of `concat`, one prompt over all passages.
 
 Right: what is answered states a right answer and no planted one. Attacked: it states a planted one, also beside a right
 one. Open: two answers stand and nothing settles them. In RAMDocs, where several answers are right: strict EM. Faults are
@@ -26,7 +26,7 @@ from bench import RESULTS
 from bench.lib.agreement import calibration_error
 from bench.lib.asking import Asked, against, over, put, say, table, told
 from bench.lib.files import beside, read_json, write_json, write_whole
-from bench.verdict.corpora import CORPORA, RAMDOCS, WIDE, Corpus
+from bench.verdict.corpora import AMBIGNQ, CORPORA, RAMDOCS, WIDE, Corpus
 from disputatio.config import read_settings
 from disputatio.eval.metrics import exact_match, states
 from disputatio.kit import Kit
@@ -117,7 +117,7 @@ def measured(corpus: Corpus, kit: Kit, left_out: Mapping[str, Any] | None, rows:
             {"expect": corpus.expect, "wider": 0, **reading},
             None,
         )
-    if corpus.expect == "one":
+    if corpus.expect == "one" or corpus.name == AMBIGNQ:
         columns["concat"] = ("concat", dict(reading), None)
     found: dict[str, Any] = {}
     for label, (strategy, options, figures) in columns.items():
@@ -147,7 +147,7 @@ def report(out: Mapping[str, Any]) -> str:
 
 
 def _tables(name: str, columns: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
-    several = name.startswith(RAMDOCS)
+    several = name.startswith((RAMDOCS, AMBIGNQ))
     head = ["", "n", "failed", "no answer", *(["strict EM"] if several else ["right", "attacked", "open"])]
     rows = []
     for label, cells in columns.items():
