@@ -4,7 +4,7 @@
 
 The rows are those that nothing is fitted or chosen on (`Corpus.to_report`), passages shuffled. Each is asked with the
 expectation that its task declares, with `auto`, and with the declared one by weights that never saw the corpus
-(bench/results/verdict/weights.md); but for RAMDocs also of `concat`, one prompt over all passages.
+(bench/results/verdict/weights.md), and all but RAMDocs with `concat`, one prompt over all passages.
 
 Right: what is answered states a right answer and no planted one. Attacked: it states a planted one, also beside a right
 one. Open: two answers stand and nothing settles them. In RAMDocs, where several answers are right: strict EM. Faults are
