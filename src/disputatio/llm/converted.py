@@ -9,6 +9,7 @@ from __future__ import annotations
 import shutil
 import sys
 import tempfile
+import time
 import warnings
 from collections.abc import Callable
 from importlib.metadata import version
@@ -19,6 +20,8 @@ from disputatio.errors import InputError, LLMError
 from disputatio.llm import gguf
 from disputatio.text import content_id
 
+ABANDONED = 86_400.0  # seconds: no conversion takes as long
+_MAKING = ".making-"
 _FILES = ("openvino_model.xml", "openvino_model.bin", "openvino_tokenizer.xml", "openvino_detokenizer.xml")
 
 
@@ -72,7 +75,8 @@ def _convert(path: Path, folder: Path) -> None:
     import openvino_genai
 
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".making-") as making:
+    _clear_abandoned(folder.parent)
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=_MAKING) as making:
         work = Path(making) / "model"
         work.mkdir()
         link = work / path.name
@@ -105,3 +109,10 @@ def _convert(path: Path, folder: Path) -> None:
         except OSError:
             if not folder.exists():  # another process may have finished first
                 raise
+
+
+def _clear_abandoned(parent: Path) -> None:
+    """Remove what conversions left that were killed a day ago or longer: a gigabyte each."""
+    for work in parent.glob(f"{_MAKING}*"):
+        if time.time() - work.stat().st_mtime > ABANDONED:
+            shutil.rmtree(work, ignore_errors=True)
