@@ -338,7 +338,8 @@ def test_the_paired_documents_are_disagreed_over() -> None:
 
 def test_the_winner_of_a_contradiction_may_be_named_as_a_reason_of_ours() -> None:
     """What once turned misinformation into none: the winner's text stands in the loser's reason."""
-    from disputatio.strategies.disputation.resolve import conflict_of_rulings, resolve
+    from disputatio.strategies.disputation.positions import conflict_of_rulings
+    from disputatio.strategies.disputation.resolve import resolve
     from tests.strategies.disputation.witnesses import side
 
     winner = side(f"{TRUE}, which does not speak to the question", votes=2, passages=2)

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from disputatio.reliability.source_weights import earned
+from disputatio.strategies.disputation.positions import conflict_of_rulings
 from disputatio.strategies.disputation.resolve import (
     LEAST,
     MOVED,
@@ -14,7 +15,6 @@ from disputatio.strategies.disputation.resolve import (
     STANDS,
     Expectation,
     Ruling,
-    conflict_of_rulings,
     contested,
     in_doubt,
     resolve,
@@ -394,6 +394,17 @@ def test_what_reads_too_badly_to_stand_is_in_doubt_where_one_answer_is_expected(
     elsewhere = side("9", evidence=-3, title="Tarnwick, Vell")
     here = side("7", evidence=3, title="Tarnwick, Sorrel")
     assert in_doubt(QUESTION, resolve(QUESTION, [here, elsewhere]), "auto") == []
+
+
+def test_what_reads_badly_and_is_not_believed_contradicts_nothing() -> None:
+    stands, noise = (
+        side("7", evidence=3, moved={"belief": 1.0}),
+        side("9", evidence=-3, moved={"belief": -1.0}),
+    )
+    assert ruled(stands, noise)["9"].cause.kind == "off_topic"
+    assert kind(stands, noise, expect="one") == "none"
+    believed = side("9", evidence=-3, moved={"belief": 1.9})
+    assert ruled(side("7", evidence=3, moved={"belief": -1.9}), believed)["7"].cause.kind == "disbelieved"
 
 
 def test_nothing_is_in_doubt_where_accounts_sources_or_dates_decide() -> None:

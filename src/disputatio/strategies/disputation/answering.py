@@ -10,10 +10,9 @@ from disputatio.attribution.alignment import statement, turned
 from disputatio.attribution.citations import cite
 from disputatio.counts import Certificate, Looked
 from disputatio.reliability.certificate import certify
+from disputatio.strategies.disputation.positions import conflict_of_rulings, joined_conflict
 from disputatio.strategies.disputation.resolve import (
     Ruling,
-    conflict_of_rulings,
-    joined_conflict,
     subject_of,
 )
 from disputatio.strategies.disputation.standing import Side, voices

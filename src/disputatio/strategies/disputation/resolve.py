@@ -23,7 +23,7 @@ from disputatio.dates import is_later, stated_day
 from disputatio.strategies.disputation.standing import Side, weakest
 from disputatio.strategies.disputation.testimony import Testimony
 from disputatio.text import bare_words
-from disputatio.types import Conflict, ConflictKind, Position, PositionVerdict
+from disputatio.types import PositionVerdict
 
 # What moved a side after it was weighed, and the cause where that made it fall.
 MOVED: Mapping[str, CauseKind] = MappingProxyType({"belief": "disbelieved", "debate": "yielded"})
@@ -43,17 +43,6 @@ PLAUSIBLE = -5.0  # log-odds from which a side may be the right one where a lead
 LEAD = 2  # independent accounts by which a side must lead for its contradiction to be settled
 
 LEAST = -2.2  # log-odds below which not even the best side is an answer: one in ten
-
-_ORDER = ("accepted", "unresolved", "rejected")
-
-_GRAVEST: tuple[ConflictKind, ...] = (
-    "unresolved",
-    "misinformation",
-    "outdated",
-    "opinion",
-    "ambiguity",
-    "none",
-)
 
 Expectation = Literal["auto", "one", "several"]
 
@@ -125,8 +114,15 @@ def resolve(question: str, sides: Sequence[Side], *, expect: Expectation = "auto
             ruling.verdict = "accepted"  # what it could not beat was beaten by another
     for side in standing:
         ruling = rulings[id(side)]
-        ruling.cause = _cause(ruling, _not_rejected(ruling.rivals, rulings), alone=len(sides) == 1)
+        if ruling.verdict == "rejected" and side.log_odds < min(STANDS, max(map(_log_odds, standing))):
+            ruling.cause = _weakness(side)  # belief did not make up for how badly it reads
+        else:
+            ruling.cause = _cause(ruling, _not_rejected(ruling.rivals, rulings), alone=len(sides) == 1)
     return [rulings[id(side)] for side in sides]
+
+
+def _log_odds(side: Side) -> float:
+    return side.log_odds
 
 
 def _not_rejected(sides: Sequence[Side], rulings: Mapping[int, Ruling]) -> list[Side]:
@@ -159,45 +155,6 @@ def in_doubt(question: str, rulings: Sequence[Ruling], expect: Expectation) -> l
 def contested(rulings: Sequence[Ruling]) -> list[Ruling]:
     """The rulings that the weights did not settle."""
     return [ruling for ruling in rulings if ruling.verdict == "unresolved"]
-
-
-def joined_conflict(parts: Sequence[Conflict]) -> Conflict:
-    """The conflicts over several things that are asked for as one: all positions, and the gravest kind.
-
-    >>> joined_conflict([Conflict(kind="none"), Conflict(kind="outdated")]).kind
-    'outdated'
-    """
-    positions = [position for part in parts for position in part.positions]
-    positions.sort(key=_by_verdict)
-    return Conflict(kind=min((part.kind for part in parts), key=_GRAVEST.index), positions=tuple(positions))
-
-
-def _by_verdict(position: Position) -> tuple[int, float]:
-    """Accepted positions first, then open ones, each the likelier first."""
-    return _ORDER.index(position.verdict), -(position.probability or 0.0)
-
-
-def conflict_of_rulings(rulings: Sequence[Ruling]) -> Conflict:
-    """The kind of conflict, and every side as a position: accepted, unresolved, rejected."""
-    positions = [
-        Position(
-            answer=ruling.side.answer,
-            subject=subject_of(ruling.side),
-            aliases=ruling.side.aliases,
-            verdict=ruling.verdict,
-            cause=ruling.cause,
-            probability=round(ruling.probability, 4),
-            passages=tuple(passage.id for passage in ruling.side.passages),
-            sources=tuple(
-                dict.fromkeys(passage.source for passage in ruling.side.passages if passage.source)
-            ),
-            weight=round(ruling.side.accounts, 4),
-            moved={step: round(log_odds, 4) for step, log_odds in ruling.side.moved.items()},
-        )
-        for ruling in rulings
-    ]
-    positions.sort(key=_by_verdict)
-    return Conflict(kind=_kind(rulings), positions=tuple(positions))
 
 
 def subject_of(side: Side) -> str:
@@ -330,11 +287,6 @@ def _weakness(side: Side) -> Cause:
     return Cause(kind="off_topic", support=support, feature=feature)
 
 
-def _is_beaten(ruling: Ruling) -> bool:
-    """Whether a side was rejected for a better one, and not as off topic."""
-    return ruling.verdict == "rejected" and ruling.cause.kind != "off_topic"
-
-
 def _cause(ruling: Ruling, standing: Sequence[Side], *, alone: bool) -> Cause:
     """Why a side that stood has its verdict; `standing` are the rivals that are not rejected."""
     side, rivals = ruling.side, ruling.rivals
@@ -376,20 +328,3 @@ def _lost(side: Side, winner: Side) -> CauseKind:
         return "older"
     moved_by = min(side.moved, key=lambda name: side.moved[name], default="")
     return MOVED[moved_by] if moved_by and side.moved[moved_by] < 0 else "less_likely"
-
-
-def _kind(rulings: Sequence[Ruling]) -> ConflictKind:
-    if any(ruling.verdict == "unresolved" for ruling in rulings):
-        return "unresolved"
-    beaten = [ruling for ruling in rulings if _is_beaten(ruling)]
-    if beaten:
-        older = all(
-            newest(ruling.side)
-            and any(
-                is_later(newest(rival), newest(ruling.side)) and rival.accounts <= ruling.side.accounts
-                for rival in ruling.rivals
-            )
-            for ruling in beaten
-        )
-        return "outdated" if older else "misinformation"
-    return "ambiguity" if sum(ruling.verdict == "accepted" for ruling in rulings) > 1 else "none"
