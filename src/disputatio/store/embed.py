@@ -139,6 +139,8 @@ class OnnxEmbedder:
         settings: dict[str, Any] = {"PERFORMANCE_HINT": "THROUGHPUT", "INFERENCE_PRECISION_HINT": "f32"}
         if self._threads:
             settings["INFERENCE_NUM_THREADS"] = self._threads
+            # Else the engine binds them to the first cores, those of every other process beside them too.
+            settings["ENABLE_CPU_PINNING"] = False
         if self.cache is not None:
             core.set_property({"CACHE_DIR": str(self.cache)})
         try:
