@@ -42,7 +42,6 @@ def cluster(address: str, workers: int | None) -> Iterator[int]:
         os.environ.setdefault("RAY_AUTH_MODE", "token")  # unset, Ray tells stderr that it chose the same
     try:
         import ray
-        import ray.data
     except ImportError as error:
         raise MissingDependency(error.name or "ray", "scale") from error
 

@@ -1,15 +1,15 @@
-"""Ingest as a Ray Data job: workers read, divide and embed; the index's one writer commits.
+"""Ingest on Ray: workers read, divide and embed; the index's one writer commits what comes, block by block.
 
 The result is that of `Index.ingest`, row for row: files are put in the same order, through the same
 writer, with ids, offsets and texts made by the same functions. What a batch acknowledged stays; a
-fault leaves nothing half-written. Files are to be found at the same path on every worker.
+fault leaves nothing half-written, and running it again embeds only what had not been committed. Files are
+to be found at the same path on every worker.
 """
 
 from __future__ import annotations
 
 import itertools
 import json
-import logging
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -24,17 +24,23 @@ from disputatio.store.ingesting.fingerprint import look
 from disputatio.store.ingesting.ingest import IngestSummary, Progress, Run, file_key, find_all, summary_of
 from disputatio.store.ingesting.options import DEFAULT, ReadOptions, check_options, settings_of
 from disputatio.store.ingesting.prepare import Prepared
+from disputatio.store.ingesting.ray_stream import Block, open_stream
 from disputatio.store.ingesting.source import STDIN
 from disputatio.workers.cluster import cluster, reported_faults
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from disputatio.store.index import Index
     from disputatio.store.ingesting.ray_worker import Row
     from disputatio.store.record.writer import Writer
 
-_FILES = 64  # files in a task of reading, or
+_FILES = 256  # files in a task of reading, or
 _BYTES = 4_000_000  # so many bytes of them
-_BLOCK = 65_536  # bytes of rows, about, that go from worker to worker at a time: some 64 passages
+
+Came = tuple["Row", "NDArray[np.float32] | None"]
+"""A row with the vectors of its passages, where they were embedded."""
 
 
 def ingest_with_ray(
@@ -44,23 +50,26 @@ def ingest_with_ray(
     address: str,
     options: ReadOptions = DEFAULT,
     workers: int | None = None,
+    threads: int = 1,
     progress: Progress | None = None,
+    on_ready: Callable[[int], None] = lambda _: None,
     embedder: Callable[[], Embedder] | None = None,
 ) -> IngestSummary:
     """Read files and folders and put their documents in, as `Index.ingest` does, by Ray workers.
 
     `address` is that of a cluster; `local` starts one in this process for as long as the ingest takes.
-    `workers` embed, one core each (by default as many as the cluster has cores). `embedder` makes the
-    index's embedder on a worker; without it a model in a folder is opened there, at the same path, and
-    the vectors of another embedder are asked for by this process.
+    `workers` embed on `threads` cores each (by default as many workers as the cluster has cores for).
+    `embedder` makes the index's embedder on a worker; without it a model in a folder is opened there, at the
+    same path, and the vectors of another embedder are asked for by this process. `on_ready` hears, from
+    another thread, how many workers are ready.
 
-    A worker that dies has its task done again, thrice at most. Raises `ClusterFault` when the cluster
-    cannot be reached or a fault persists (batches acknowledged before that stay; run it again), and
+    What a worker had in hand when it died is done again, thrice at most. Raises `ClusterFault` when the
+    cluster cannot be reached or a fault persists (batches acknowledged before that stay; run it again), and
     what `Index.ingest` does.
     """
     check_options(options)
-    if workers is not None and workers < 1:
-        raise InputError("workers are at least 1")
+    if (workers is not None and workers < 1) or threads < 1:
+        raise InputError("workers are at least 1, and so are their threads")
     if any(str(path) == STDIN for path in paths):
         raise InputError("standard input is not read by workers: give a file")
     start = time.perf_counter()
@@ -82,14 +91,28 @@ def ingest_with_ray(
                 changed.append((path, folder))
         told(0)
         if changed:
-            make = None if own is None else embedder or _maker(own)
-            name, dimension = ("", 0) if own is None else (own.name, own.dimension)
+            make = None if own is None else embedder or _maker(own, threads)
+            recipe = ray_worker.Recipe(
+                options=options,
+                folder=str(Path.cwd()),
+                make=make,
+                name="" if own is None else own.name,
+                threads=threads,
+            )
+            tasks = list(_tasks(changed))
             with (
-                cluster(address, workers) as count,
+                cluster(address, None if workers is None else workers * threads) as cores,
                 reported_faults(index.path, "a worker's part of the ingest"),
             ):
-                rows = _job(changed, options, count, make, name)
-                _put(writer, changed, rows, dimension, run, lambda: told(writer.counts["passages"]))
+                count = workers or max(1, cores // threads)
+                count = min(count, len(tasks)) if make is None else count
+
+                def is_wanted(document: str) -> bool:
+                    return not writer.holds(document)
+
+                with open_stream(tasks, recipe, count, wanted=is_wanted, on_ready=on_ready) as stream:
+                    rows = itertools.chain.from_iterable(map(_rows_of, stream))
+                    _put(writer, changed, rows, run, lambda: told(writer.counts["passages"]))
         writer.finish()
     return summary_of(writer.counts, start, run)
 
@@ -106,20 +129,30 @@ def _is_unchanged(writer: Writer, path: Path, folder: str, options: ReadOptions)
     return True
 
 
+def _rows_of(block: Block) -> Iterator[Came]:
+    """The rows of a block, each with its part of the vectors."""
+    at = 0
+    for number, row in enumerate(ray_worker.rows_of(block.table)):
+        vectors = None
+        if block.vectors is not None and block.wanted is not None and block.wanted[number]:
+            vectors = block.vectors[at : at + len(row.ids)]
+            at += len(row.ids)
+        yield row, vectors
+
+
 def _put(
     writer: Writer,
     files: Sequence[tuple[Path, str]],
-    rows: Iterable[Row],
-    dimension: int,
+    rows: Iterable[Came],
     run: Run,
     told: Callable[[], None],
 ) -> None:
     """Put what came of each file, in their order; `told` is called after each."""
-    for number, own_rows in itertools.groupby(rows, key=lambda row: row.number):
+    for number, own_rows in itertools.groupby(rows, key=lambda came: came[0].number):
         file = file_key(files[number][0])
         end: list[Any] = []
         try:
-            documents = writer.put(file, _documents(own_rows, file, dimension, run, end))
+            documents = writer.put(file, _documents(own_rows, file, run, end))
             if end and end[0] is not None:
                 writer.remember(ray_worker.fingerprint_of(end[0], documents))
         except IngestError as error:
@@ -128,13 +161,11 @@ def _put(
         told()
 
 
-def _documents(
-    rows: Iterator[Row], file: str, dimension: int, run: Run, end: list[Any]
-) -> Iterator[Prepared]:
+def _documents(rows: Iterator[Came], file: str, run: Run, end: list[Any]) -> Iterator[Prepared]:
     """The documents of one file; raises `IngestError` where the worker could not read on."""
-    for row in rows:
+    for row, vectors in rows:
         if row.kind == ray_worker.DOCUMENT:
-            yield ray_worker.prepared_of(row, file, dimension)
+            yield ray_worker.prepared_of(row, file, vectors)
             continue
         body = json.loads(row.body)
         if row.kind == ray_worker.REFUSED:
@@ -145,48 +176,6 @@ def _documents(
         if row.kind == ray_worker.BROKEN:
             raise IngestError(*body[:2])
         end += body
-
-
-def _job(
-    files: Sequence[tuple[Path, str]],
-    options: ReadOptions,
-    workers: int,
-    make: Callable[[], Embedder] | None,
-    name: str,
-) -> Iterator[Row]:
-    """The rows of all files, in order, as they come from the workers; `name` is the embedder's."""
-    import pyarrow as pa
-    import ray
-    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
-
-    logging.getLogger("ray.data").setLevel(logging.CRITICAL)  # its faults are raised as well
-    context = ray.data.DataContext.get_current()
-    context.enable_progress_bars = False
-    context.execution_options.preserve_order = True
-    context.target_max_block_size, context.target_min_block_size = _BLOCK, 1
-    tasks = [pa.Table.from_pylist(task_rows) for task_rows in _tasks(files)]
-    readers = workers if make is None else max(1, workers // 8)
-    this_node = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
-    attempts = ray.remote(num_cpus=0, scheduling_strategy=this_node)(ray_worker.Attempts).remote()
-    rows = ray.data.from_arrow(tasks).map_batches(
-        ray_worker.ReadFiles,
-        fn_constructor_args=(attempts, options, str(Path.cwd())),
-        compute=ray.data.ActorPoolStrategy(size=min(readers, len(tasks))),
-        num_cpus=1 if make is None else 0.01,
-        batch_size=None,
-        batch_format="pyarrow",
-    )
-    if make is not None:
-        rows = rows.map_batches(
-            ray_worker.EmbedPassages,
-            fn_constructor_args=(attempts, make, name),
-            compute=ray.data.ActorPoolStrategy(size=workers),
-            num_cpus=1,
-            batch_size=None,
-            batch_format="pyarrow",
-        )
-    for table in rows.iter_batches(batch_size=None, batch_format="pyarrow", prefetch_batches=1):
-        yield from ray_worker.rows_of(table)
 
 
 def _tasks(files: Sequence[tuple[Path, str]]) -> Iterator[list[dict[str, Any]]]:
@@ -207,11 +196,11 @@ def _tasks(files: Sequence[tuple[Path, str]]) -> Iterator[list[dict[str, Any]]]:
         yield task
 
 
-def _maker(embedder: Embedder) -> Callable[[], Embedder] | None:
-    """What opens an embedder on a worker, with one thread; None for one that only this process has."""
+def _maker(embedder: Embedder, threads: int) -> Callable[[], Embedder] | None:
+    """What opens an embedder on a worker, on so many threads; None for one that only this process has."""
     from disputatio.store.embed import OnnxEmbedder
 
     if not isinstance(embedder, OnnxEmbedder):
         return None
     cache = None if embedder.cache is None else str(embedder.cache)
-    return partial(OnnxEmbedder, str(embedder.folder.resolve()), cache=cache, threads=1)
+    return partial(OnnxEmbedder, str(embedder.folder.resolve()), cache=cache, threads=threads)

@@ -1,7 +1,7 @@
-"""What a Ray worker does in an ingest: read files, divide their documents, embed the passages.
+"""What a Ray worker does in an ingest: read files, divide their documents, embed passages.
 
-Rows go from stage to stage as Arrow tables of one schema. A file's rows stand together and in order:
-its documents, the rows that were refused, and one that ends it.
+What was read travels in blocks, Arrow tables of one schema. A file's rows stand together and in order:
+its documents, the rows that were refused, and one that ends it. The vectors of a block travel apart.
 """
 
 from __future__ import annotations
@@ -9,66 +9,77 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from disputatio.errors import ConfigError, IngestError, StoreError
+from disputatio.errors import ConfigError, IngestError
 from disputatio.protocols import Embedder
 from disputatio.store.ingesting.documents import Document
-from disputatio.store.ingesting.files import shown
 from disputatio.store.ingesting.fingerprint import Fingerprint, kept, look
 from disputatio.store.ingesting.ingest import Run, file_key
 from disputatio.store.ingesting.options import ReadOptions, settings_of
 from disputatio.store.ingesting.prepare import Prepared, passage_at
 from disputatio.store.ingesting.readers import open_reader
 from disputatio.store.segments.terms import searched_text
+from disputatio.workers.carried import Carried, carried
 
 if TYPE_CHECKING:
+    import numpy as np
     import pyarrow as pa
+    from numpy.typing import NDArray
 
 DOCUMENT, REFUSED, BROKEN, END = "document", "refused", "broken", "end"
-TRIES = 3  # of a task whose worker dies
-_AT_ONCE = 64  # passages, about, that go to an embedding worker at a time: a second's work of one core
+BLOCK_PASSAGES = 128  # of a block, about: fewer leave a worker's threads idle at the end of each
+_BLOCK_ROWS = 1_024
+_BLOCK_CHARACTERS = 4_000_000  # of a block's rows, about
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """A row as it travels: what came of the file of this number. `body` is JSON, as `kind` has it."""
+    """A row as it travels: what came of the file of this number. `body` is JSON, as `kind` has it.
+
+    `document` is the id of a row of that kind, which has its passages as spans.
+    """
 
     number: int
     kind: str
     body: str
+    document: str = ""
     metadata: str = ""
     ids: list[str]
     starts: list[int]
     ends: list[int]
-    vectors: bytes | None = None
 
 
 def schema() -> pa.Schema:
-    """The columns of a table of rows."""
+    """The columns of a block."""
     import pyarrow as pa
 
     fields: list[tuple[str, pa.DataType]] = [
         ("number", pa.int64()),
         ("kind", pa.string()),
         ("body", pa.large_string()),
+        ("document", pa.string()),
         ("metadata", pa.string()),
         ("ids", pa.list_(pa.string())),
         ("starts", pa.list_(pa.int64())),
         ("ends", pa.list_(pa.int64())),
-        ("vectors", pa.large_binary()),
     ]
     return pa.schema(fields)
 
 
-def rows_of(table: pa.Table) -> Iterator[Row]:
-    """The rows of a table."""
-    for batch in table.to_batches(max_chunksize=256):
-        yield from (Row(**row) for row in batch.to_pylist())
+def block_of(rows: Sequence[Row]) -> pa.Table:
+    """Rows as a block."""
+    import pyarrow as pa
+
+    return pa.Table.from_pylist([asdict(row) for row in rows], schema=schema())
+
+
+def rows_of(block: pa.Table) -> Iterator[Row]:
+    """The rows of a block."""
+    yield from (Row(**row) for row in block.to_pylist())
 
 
 def row_of(number: int, prepared: Prepared) -> Row:
@@ -77,6 +88,7 @@ def row_of(number: int, prepared: Prepared) -> Row:
         number=number,
         kind=DOCUMENT,
         body=json.dumps(asdict(prepared.document)),
+        document=prepared.document.id,
         metadata=prepared.metadata,
         ids=[passage.id for passage in prepared.passages],
         starts=[passage.start for passage in prepared.passages],
@@ -84,123 +96,117 @@ def row_of(number: int, prepared: Prepared) -> Row:
     )
 
 
-def prepared_of(row: Row, file: str, dimension: int) -> Prepared:
-    """The document of a row, as `prepare` made it, with the vectors of its passages where it has them."""
-    import numpy as np
-
+def prepared_of(row: Row, file: str, vectors: NDArray[np.float32] | None = None) -> Prepared:
+    """The document of a row, as `prepare` made it, with the vectors of its passages where they are given."""
     document = Document(**json.loads(row.body))
     spans = zip(row.ids, row.starts, row.ends, strict=True)
     passages = tuple(passage_at(document, name, start, end) for name, start, end in spans)
-    vectors = None
-    if row.vectors is not None:
-        vectors = np.frombuffer(row.vectors, dtype=np.float32).reshape(len(passages), dimension)
     return Prepared(document=document, passages=passages, file=file, metadata=row.metadata, vectors=vectors)
 
 
-class Attempts:
-    """Counts how often each task has been begun; one actor for all workers, at the side of the writer."""
-
-    def __init__(self) -> None:
-        self._begun: Counter[str] = Counter()
-
-    def begin(self, task: str) -> int:
-        """How often the task has been begun, this time included."""
-        self._begun[task] += 1
-        return self._begun[task]
-
-
-def _begin(attempts: Any, task: str, path: str) -> None:
-    """Count a task; raises `StoreError` for one that has cost too many workers already."""
-    import ray
-
-    if ray.get(attempts.begin.remote(f"{task} {path}")) > TRIES:
-        raise StoreError(f"{path}: {TRIES} workers died at it; is their memory too small?")
+def texts_of(block: pa.Table) -> list[str]:
+    """What is embedded for the passages of a block, in their order."""
+    texts: list[str] = []
+    for row in rows_of(block):
+        if row.kind == DOCUMENT:
+            fields = json.loads(row.body)
+            spans = zip(row.starts, row.ends, strict=True)
+            texts += [searched_text(fields["title"], fields["text"][start:end]) for start, end in spans]
+    return texts
 
 
-class ReadFiles:
-    """Reads the files of a table (number, path, folder) and divides their documents; one an actor."""
+def blocks_of(rows: Iterable[Row]) -> Iterator[list[Row]]:
+    """Rows in runs of bounded size; the same rows are always divided at the same places."""
+    waiting: list[Row] = []
+    passages = characters = 0
+    for row in rows:
+        waiting.append(row)
+        passages += len(row.ids)
+        characters += len(row.body)
+        if passages >= BLOCK_PASSAGES or characters >= _BLOCK_CHARACTERS or len(waiting) >= _BLOCK_ROWS:
+            yield waiting
+            waiting, passages, characters = [], 0, 0
+    if waiting:
+        yield waiting
 
-    def __init__(self, attempts: Any, options: ReadOptions, folder: str) -> None:
-        """Work in `folder`, since paths may be relative to where the ingest was started."""
-        with contextlib.suppress(OSError):  # only absolute paths are found then
-            os.chdir(folder)
-        self._attempts, self._options = attempts, options
-        self._held = contextlib.ExitStack()
-        self._read = self._held.enter_context(open_reader(options))
 
-    def __call__(self, files: pa.Table) -> Iterator[pa.Table]:
-        """The rows of the files, some at a time."""
-        import pyarrow as pa
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recipe:
+    """What a worker works with: `make` opens its embedder, which is to have that `name`, on `threads` cores.
 
-        _begin(self._attempts, "read", shown(os.fsdecode(files["path"][0].as_py())))
-        waiting: list[dict[str, Any]] = []
-        passages = 0
-        for file in files.to_pylist():
-            for row in self._rows(file):
-                waiting.append(asdict(row))
-                passages += len(row.ids) or 1
-                if passages >= _AT_ONCE:
-                    yield pa.Table.from_pylist(waiting, schema=schema())
-                    waiting, passages = [], 0
-        if waiting:
-            yield pa.Table.from_pylist(waiting, schema=schema())
+    Without `make` a worker only reads.
+    """
+
+    options: ReadOptions
+    folder: str
+    make: Callable[[], Embedder] | None = None
+    name: str = ""
+    threads: int = 1
+
+
+class IngestWorker:
+    """Reads and embeds, one of each at a time and both at once; an actor of Ray."""
+
+    def __init__(self, recipe: Recipe) -> None:
+        """Nothing is opened before `ready`, whose error can be told."""
+        self._recipe = recipe
+        self._open = contextlib.ExitStack()
+        self._embedder: Embedder | None = None
+        self._read: Any = None
+
+    def ready(self) -> Carried[None]:
+        """Open what reading and embedding need; an error is a `ConfigError` when the embedder is another."""
+        return carried(self._get_ready)
+
+    def _get_ready(self) -> None:
+        recipe = self._recipe
+        # Paths may be relative to where the ingest was started.
+        with contextlib.suppress(OSError):
+            os.chdir(recipe.folder)
+        # Tokenizers would take a thread a core in each of the workers of a machine.
+        os.environ.setdefault("RAYON_NUM_THREADS", str(recipe.threads))
+        self._read = self._open.enter_context(open_reader(recipe.options))
+        if recipe.make is not None:
+            self._embedder = recipe.make()
+            if self._embedder.name != recipe.name:
+                raise ConfigError(f"a worker has the embedder {self._embedder.name}, the index {recipe.name}")
+            self._embedder.embed(["ready"])  # the model is loaded now, and not with the first block
+
+    def read(self, files: Sequence[Mapping[str, Any]], skipped: int) -> Iterator[pa.Table]:
+        """The blocks of some files (number, path, folder) but for the first, which were had before."""
+        rows = (row for file in files for row in self._rows(file))
+        for number, block in enumerate(blocks_of(rows)):
+            if number >= skipped:
+                yield block_of(block)
+
+    def embed(self, block: pa.Table) -> Carried[NDArray[np.float32]]:
+        """The vectors of the passages of a block."""
+        embedder = self._embedder
+        assert embedder is not None  # a worker without one is sent no blocks
+        return carried(lambda: embedder.embed(texts_of(block)))
 
     def _rows(self, file: Mapping[str, Any]) -> Iterator[Row]:
+        options = self._recipe.options
         number, path, folder = file["number"], Path(os.fsdecode(file["path"])), file["folder"]
-        run, seen = Run(unverified=self._options.unverified), look(path, settings_of(self._options, folder))
+        run, seen = Run(unverified=options.unverified), look(path, settings_of(options, folder))
         broken: IngestError | None = None
         try:
             reading = self._read(path, folder)
             try:
-                for prepared in run.prepared(reading.documents, file_key(path), self._options.source_by):
+                for prepared in run.prepared(reading.documents, file_key(path), options.source_by):
                     yield row_of(number, prepared)
             finally:
                 run.note(reading)
         except IngestError as error:
             broken = error
         for refused in run.refused:
-            yield _told(number, REFUSED, [refused.path, refused.reason])
+            yield _note(number, REFUSED, [refused.path, refused.reason])
         if broken is not None:
-            yield _told(number, BROKEN, [broken.path, broken.reason, run.hidden, run.left_out])
+            yield _note(number, BROKEN, [broken.path, broken.reason, run.hidden, run.left_out])
             return
         # Rows that were refused are to be named again, so their file is read again.
         known = seen.now if seen.now is not None and not run.refused and kept(path, seen.now) else None
-        yield _told(number, END, [None if known is None else asdict(known), run.hidden, run.left_out])
-
-
-class EmbedPassages:
-    """Gives the documents of a table the vectors of their passages; one an actor."""
-
-    def __init__(self, attempts: Any, make: Callable[[], Embedder], name: str) -> None:
-        """Open the embedder; raises `ConfigError` when it is not the one of the index."""
-        self._attempts, self._embedder = attempts, make()
-        if self._embedder.name != name:
-            raise ConfigError(f"a worker has the embedder {self._embedder.name}, the index {name}")
-
-    def __call__(self, table: pa.Table) -> pa.Table:
-        """The same rows with their vectors."""
-        import pyarrow as pa
-
-        rows = list(rows_of(table))
-        texts: list[str] = []
-        for row in rows:
-            if row.kind == DOCUMENT:
-                fields = json.loads(row.body)
-                if not texts:
-                    _begin(self._attempts, f"embed {fields['row']}", fields["path"])
-                spans = zip(row.starts, row.ends, strict=True)
-                texts += [searched_text(fields["title"], fields["text"][start:end]) for start, end in spans]
-        if not texts:
-            return table
-        vectors, at, done = self._embedder.embed(texts), 0, []
-        for row in rows:
-            if row.kind == DOCUMENT:
-                row_vectors = vectors[at : at + len(row.ids)]
-                at += len(row.ids)
-                done.append(asdict(replace(row, vectors=row_vectors.tobytes())))
-            else:
-                done.append(asdict(row))
-        return pa.Table.from_pylist(done, schema=schema())
+        yield _note(number, END, [None if known is None else asdict(known), run.hidden, run.left_out])
 
 
 def fingerprint_of(fields: Mapping[str, Any], documents: int) -> Fingerprint:
@@ -208,5 +214,5 @@ def fingerprint_of(fields: Mapping[str, Any], documents: int) -> Fingerprint:
     return Fingerprint(**{**fields, "documents": documents})
 
 
-def _told(number: int, kind: str, body: list[Any]) -> Row:
+def _note(number: int, kind: str, body: list[Any]) -> Row:
     return Row(number=number, kind=kind, body=json.dumps(body), ids=[], starts=[], ends=[])

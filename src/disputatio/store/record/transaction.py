@@ -92,8 +92,11 @@ class Transaction:
 
         self.tables.add(documents, passages, metadata, vectors)
         if passages:
-            segment = Segment.build(passages, vectors, language=stemming(self.manifest.language))
-            self._new_entries.append(self.save(segment))
+            self.stage(Segment.build(passages, vectors, language=stemming(self.manifest.language)))
+
+    def stage(self, segment: Segment) -> None:
+        """Save a segment, for the next switch to put in force."""
+        self._new_entries.append(self.save(segment))
 
     def save(self, segment: Segment) -> SegmentEntry:
         """A segment written to the disk under a new name."""

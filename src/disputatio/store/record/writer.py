@@ -56,6 +56,7 @@ class Writer:
         self._passages: list[Passage] = []
         self._metadata: list[str] = []
         self._vectors: list[NDArray[np.float32] | None] = []
+        self._unembedded = 0  # queued passages without a vector
         self._uncommitted = 0  # passages that wait for a switch
         self._dropped_entries: dict[str, None] = {}
         self._dropped: dict[str, None] = {}  # documents that nothing stands for any longer
@@ -87,6 +88,10 @@ class Writer:
         self._held.close()
 
     # --- what callers do ----------------------------------------------------------------------------
+    def holds(self, document: str) -> bool:
+        """Whether the passages of a document, by its id, are in the index or in the queue."""
+        return self._holders[document] > 0
+
     def put(self, file: str, prepared: Iterable[Prepared]) -> int:
         """Make the documents all that the index holds of `file`, and say how many they are.
 
@@ -226,9 +231,11 @@ class Writer:
             self._queued[identity] = True
             self._passages += prepared.passages
             self._metadata += (metadata_of(passage, prepared) for passage in prepared.passages)
-            self._vectors += (
-                [None] * len(prepared.passages) if prepared.vectors is None else list(prepared.vectors)
-            )
+            if prepared.vectors is None:
+                self._vectors += [None] * len(prepared.passages)
+                self._unembedded += len(prepared.passages)
+            else:
+                self._vectors += list(prepared.vectors)
 
     def _drop(self, file: str, identity: str) -> None:
         if not self._unnote(file, identity):
@@ -247,8 +254,15 @@ class Writer:
             self._unknown[file] = None
 
     def _flush_if_full(self) -> None:
-        late = self._passages and time.perf_counter() - self._since > _SECONDS
-        if len(self._passages) < self._batch and not (late and self._embedder is None):
+        count = len(self._passages)
+        late = count > 0 and time.perf_counter() - self._since > _SECONDS
+        if self._embedder is None:
+            full = late or count >= self._batch
+        elif self._unembedded:
+            full = count >= self._batch
+        else:  # they came with their vectors: a commit costs more than they do
+            full = count >= _LARGEST or (late and count >= _BATCH)
+        if not full:
             return
         if self._replacing:
             self._write_queued()
@@ -271,7 +285,7 @@ class Writer:
         self._uncommitted += len(self._passages)
         self._pending = True
         self._documents, self._passages, self._metadata, self._vectors = [], [], [], []
-        self._queued = {}
+        self._queued, self._unembedded = {}, 0
 
     def _check_ids(self) -> None:
         """Raise `InputError` when a passage came with an id that stands for another passage already."""

@@ -20,7 +20,7 @@ from disputatio.errors import StoreError
 from disputatio.store.segments import minhash, postings, quantised, stored
 from disputatio.store.segments.array_files import Hashed, HashedFile, read_array, read_whole
 from disputatio.store.segments.days import first_day
-from disputatio.store.segments.terms import count, hash_of
+from disputatio.store.segments.terms import Counted, count, hash_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -96,11 +96,17 @@ class Segment:
 
     @classmethod
     def build(
-        cls, passages: Sequence[Passage], vectors: NDArray[np.float32] | None, *, language: str = "english"
+        cls,
+        passages: Sequence[Passage],
+        vectors: NDArray[np.float32] | None,
+        *,
+        language: str = "english",
+        counted: Counted | None = None,
     ) -> Self:
         """The segment of some passages, in their order; `vectors` (rows, dimension) has unit rows.
 
-        `language` names the stemmer, "" for none. Raises `InputError` for a language without one,
+        `language` names the stemmer, "" for none; `counted` has the passages' terms where they were counted
+        already. Raises `InputError` for a language without one,
         `MissingDependency` without PyStemmer, `ValueError` when vectors and passages do not match.
         """
         rows = len(passages)
@@ -108,9 +114,9 @@ class Segment:
             raise ValueError(f"{rows} passages need {rows} vectors, not an array {vectors.shape}")
         if vectors is not None and not np.isfinite(vectors).all():
             raise ValueError("a vector has a number that is not finite")
-        counted = count(
-            [passage.title for passage in passages], [passage.text for passage in passages], language
-        )
+        if counted is None:
+            titles, texts = [passage.title for passage in passages], [passage.text for passage in passages]
+            counted = count(titles, texts, language)
         names: dict[str, int] = {}
         arrays: dict[str, NDArray[Any]] = {
             "lengths": np.diff(counted.ends, prepend=0).astype(np.int32),
