@@ -1,7 +1,7 @@
 """Measure an ingest on Ray beside a local one: rate and start-up by workers, their threads, and simulated nodes.
 
-    python -m bench.scale.ray_ingest real --model FOLDER --texts nfcorpus/corpus.jsonl --documents 900
-    python -m bench.scale.ray_ingest nodes --nodes 8 --wait 20 --each 1536
+    python -m bench.scale.ray_ingest real --model FOLDER --texts nfcorpus/corpus.jsonl --documents 1100
+    python -m bench.scale.ray_ingest nodes --nodes 8 --wait 20 --each 1280
     python -m bench.scale.ray_ingest check --documents 200 --model FOLDER --texts nfcorpus/corpus.jsonl
 
 `real` embeds with a model: a local ingest on all cores, one worker with as many threads as cores, one worker of one thread, and two.
@@ -172,7 +172,9 @@ def nodes_of(count: int) -> Iterator[str]:
     from ray.cluster_utils import Cluster
 
     memory = {"object_store_memory": 100_000_000}
-    simulated = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, **memory})
+    simulated = Cluster(
+        initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False, **memory}
+    )
     try:
         for _ in range(count):
             simulated.add_node(num_cpus=1, **memory)
@@ -254,7 +256,7 @@ def page(results: dict[str, Any]) -> str:
     ]
     if "real" in results:
         lines += [
-            "    python -m bench.scale.ray_ingest real --model FOLDER --texts nfcorpus/corpus.jsonl --documents 900",
+            "    python -m bench.scale.ray_ingest real --model FOLDER --texts nfcorpus/corpus.jsonl --documents 1100",
             "",
             "Abstracts of NFCorpus, all-MiniLM-L6-v2 in int8.",
             "",
@@ -279,7 +281,7 @@ def page(results: dict[str, Any]) -> str:
     )
     if simulated:
         lines += [
-            "    python -m bench.scale.ray_ingest nodes --nodes N --wait 20 --each 1536",
+            "    python -m bench.scale.ray_ingest nodes --nodes N --wait 20 --each 1280",
             "",
             f"Nodes simulated on this machine by `ray.cluster_utils.Cluster`, each with a worker whose embedder waits {simulated[0]['wait_ms']:g} ms for each passage; one file of rows.",
             "`cluster`: seconds until all nodes were there.",

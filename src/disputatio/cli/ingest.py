@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -60,6 +60,11 @@ def ingest(
         str | None,
         typer.Option(help="Read and embed on a Ray cluster: its address, or local.", metavar="ADDRESS"),
     ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="Workers of --ray; without it as many as there are cores for."),
+    ] = None,
+    threads: Annotated[int, typer.Option(metavar="N", min=1, help="Cores of each worker of --ray.")] = 1,
     as_json: Json = False,
 ) -> None:
     """Read documents into an index.
@@ -90,6 +95,8 @@ def ingest(
     addresses = [path for path in paths if path.lower().startswith(("http://", "https://"))]
     files = [path for path in paths if path not in addresses]
     _check(addresses, files, urls=urls, watch=watch, ray=ray)
+    if ray is None and (workers is not None or threads != 1):
+        raise InputError("--workers and --threads are those of a cluster: add --ray")
     with Waiting() as waiting:
         part = embedder_for(
             settings,
@@ -103,7 +110,8 @@ def ingest(
     if watch:
         _watch(opened, files, options, settings.index, as_json=as_json)
         return
-    summary = _ingest(opened, files, addresses, options, ray)
+    cluster = None if ray is None else Cluster(ray, workers, threads)
+    summary = _ingest(opened, files, addresses, options, cluster)
     show_summary(summary, opened.path, as_json=as_json)
     raise typer.Exit(_judged(summary, strict=strict))
 
@@ -137,8 +145,16 @@ def _check(addresses: list[str], files: list[str], *, urls: bool, watch: bool, r
             raise InputError(f"{path}: no such file or folder")
 
 
+class Cluster(NamedTuple):
+    """Who reads and embeds: the address, how many workers, on how many cores each."""
+
+    address: str
+    workers: int | None
+    threads: int
+
+
 def _ingest(
-    opened: Index, files: list[str], addresses: list[str], options: ReadOptions, ray: str | None
+    opened: Index, files: list[str], addresses: list[str], options: ReadOptions, cluster: Cluster | None
 ) -> IngestSummary:
     from disputatio.cli.screen import Meter
 
@@ -147,10 +163,18 @@ def _ingest(
         def show_progress(done: int, total: int, passages: int = 0) -> None:
             meter.update(done, total, f"reading, {passages:,} passages" if passages else "reading")
 
-        if ray:
+        if cluster is not None:
             from disputatio.store.ingesting.ray_ingest import ingest_with_ray
 
-            return ingest_with_ray(opened, files, address=ray, options=options, progress=show_progress)
+            return ingest_with_ray(
+                opened,
+                files,
+                address=cluster.address,
+                workers=cluster.workers,
+                threads=cluster.threads,
+                options=options,
+                progress=show_progress,
+            )
         read = (
             opened.ingest(
                 *files,

@@ -17,10 +17,10 @@ from disputatio.counts import Unsearched
 from disputatio.errors import InputError, StoreError
 from disputatio.protocols import Embedder, Reranker, Search, SearchOptions
 from disputatio.store.folders import Folders, Found, is_address, noted, only_one
+from disputatio.store.ingesting.document_writer import put_items
 from disputatio.store.ingesting.documents import Document
 from disputatio.store.ingesting.ingest import IngestSummary, Progress, Run, find_all, put_files, summary_of
 from disputatio.store.ingesting.options import ReadOptions, check_options
-from disputatio.store.ingesting.prepare import prepare_item
 from disputatio.store.options import check_search, search_of
 from disputatio.store.record import manifest as manifests
 from disputatio.store.record.compacting import Planned, compact
@@ -191,10 +191,7 @@ class Index:
         """
         start = time.perf_counter()
         with self.writer() as writer:
-            for number, item in enumerate(items, start=1):
-                prepared = prepare_item(item, number)
-                writer.put(prepared.file, (prepared,))
-            writer.finish()
+            put_items(writer, items)
         return summary_of(writer.counts, start, Run())
 
     def delete(

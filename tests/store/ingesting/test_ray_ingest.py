@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,7 +26,7 @@ from disputatio.store.ingesting.documents import Document
 from disputatio.store.ingesting.options import ReadOptions
 from disputatio.store.ingesting.prepare import prepare
 from disputatio.store.ingesting.ray_ingest import ingest_with_ray
-from disputatio.store.ingesting.ray_worker import prepared_of, row_of
+from disputatio.store.ingesting.ray_worker import blocks_of, prepared_of, row_of
 from disputatio.workers.cluster import cluster as cluster_of
 from tests.store.hashing import HashEmbedder
 
@@ -42,6 +45,19 @@ class Mortal(HashEmbedder):
             if self._died:
                 self._died.touch()
             os._exit(1)
+        return super().embed(texts, query=query)
+
+
+class Noting(HashEmbedder):
+    """An embedder that writes every text down in a file."""
+
+    def __init__(self, noted: str) -> None:
+        super().__init__()
+        self._noted = Path(noted)
+
+    def embed(self, texts: Sequence[str], *, query: bool = False) -> NDArray[np.float32]:
+        with self._noted.open("a") as out:
+            out.writelines(f"{text}\n" for text in texts if text != "ready")
         return super().embed(texts, query=query)
 
 
@@ -203,6 +219,7 @@ def test_a_worker_with_another_embedder_is_refused(cluster: str, documents: Path
     [
         (["-"], {}, "standard input is not read by workers"),
         (["x"], {"workers": 0}, "workers are at least 1"),
+        (["x"], {"threads": 0}, "workers are at least 1, and so are their threads"),
         (["x"], {"options": ReadOptions(source_by="mood")}, "sources are told by"),
     ],
 )
@@ -211,6 +228,50 @@ def test_what_workers_cannot_do_is_told_before_a_cluster_is_started(
 ) -> None:
     with pytest.raises(InputError, match=complaint):
         ingest_with_ray(Index.open(tmp_path / "ray"), paths, address="local", **options)
+
+
+@slow
+def test_what_is_in_already_is_not_embedded_again(cluster: str, tmp_path: Path) -> None:
+    rows = [json.dumps({"text": f"row {n} says so", "source": "s"}) + "\n" for n in range(60)]
+    (tmp_path / "rows.jsonl").write_text("".join(rows[:40]))
+    index = Index.open(tmp_path / "ray", embedder=HashEmbedder())
+    make = partial(Noting, str(tmp_path / "embedded"))
+    ingest_with_ray(index, [tmp_path / "rows.jsonl"], address=cluster, workers=1, embedder=make)
+    (tmp_path / "rows.jsonl").write_text("".join(rows))
+    (tmp_path / "embedded").unlink()
+    again = ingest_with_ray(index, [tmp_path / "rows.jsonl"], address=cluster, workers=1, embedder=make)
+    assert (again.added, again.unchanged) == (20, 40)
+    numbers = sorted(int(line.split()[1]) for line in (tmp_path / "embedded").read_text().splitlines())
+    assert numbers == list(range(40, 60))
+    assert len(index.search("row says", k=60)) == 60
+
+
+@slow
+def test_a_node_that_is_lost_costs_its_blocks_only(tmp_path: Path) -> None:
+    """In a process of its own: a driver has one cluster."""
+    script = Path(__file__).with_name("lost_node.py")
+    done = subprocess.run(
+        [sys.executable, "-m", f"tests.store.ingesting.{script.stem}", str(tmp_path)],
+        capture_output=True,
+        text=True,
+        timeout=170,
+        check=False,
+        cwd=script.parents[3],
+    )
+    assert done.returncode == 0, done.stderr
+    figures: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    assert figures["same"] and figures["lost"], figures
+    # A node has two blocks at a time: what it had in hand is embedded again, and no more.
+    assert 0 <= figures["again"] <= 2 * 128, figures
+
+
+def test_a_block_is_bounded_by_its_passages_and_by_its_rows() -> None:
+    one = row_of(0, prepare(Document(text="A zebra.", source="zoo")))
+    assert [len(block) for block in blocks_of([one] * 300)] == [128, 128, 44]
+    note = replace(one, kind="end", ids=[], starts=[], ends=[])
+    assert [len(block) for block in blocks_of([note] * 1500)] == [1024, 476]
+    large = replace(one, body="x" * 3_000_000)
+    assert [len(block) for block in blocks_of([large] * 3)] == [2, 1]
 
 
 def test_nothing_to_read_starts_no_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from disputatio.errors import IngestError
+from disputatio.store.ingesting.document_writer import DocumentWriter
 from disputatio.store.ingesting.documents import Document, Reading
 from disputatio.store.ingesting.files import shown
 from disputatio.store.ingesting.fingerprint import Look, kept, look
@@ -16,7 +17,6 @@ from disputatio.store.ingesting.options import DEFAULT, ReadOptions, settings_of
 from disputatio.store.ingesting.prepare import Prepared, prepare
 from disputatio.store.ingesting.readers import find_files, open_reader, with_source
 from disputatio.store.ingesting.source import STDIN, unverified
-from disputatio.store.record.writer import Writer
 
 Progress = Callable[[int, int, int], None]
 """Called with (files done, files in all, passages committed)."""
@@ -92,7 +92,7 @@ def file_key(path: Path) -> str:
 
 
 def put_files(
-    writer: Writer,
+    writer: DocumentWriter,
     files: Sequence[tuple[Path, str]],
     run: Run,
     options: ReadOptions,

@@ -22,10 +22,10 @@ from typing import Any, NoReturn, Self, Unpack
 from disputatio.errors import InputError, StoreError
 from disputatio.protocols import Embedder, Reranker, Search, SearchOptions
 from disputatio.store.index import DEFAULT_LANGUAGE, Index, IndexInfo, SourceCount
+from disputatio.store.ingesting.document_writer import put_items
 from disputatio.store.ingesting.documents import Document
 from disputatio.store.ingesting.ingest import IngestSummary, Run, find_all, put_files, summary_of
 from disputatio.store.ingesting.options import ReadOptions, check_options
-from disputatio.store.ingesting.prepare import prepare_item
 from disputatio.store.options import DEFAULT_K, check_search, search_of
 from disputatio.store.reliabilities import reliable
 from disputatio.store.remote import postgres_rows as rows
@@ -120,8 +120,7 @@ class PostgresIndex(Index):
                 progress(run.done, run.total, passages)
 
         writer = self._writer(report)
-        # The writer does what `put_files` asks of one.
-        put_files(writer, files, run, options, lambda: report(writer.counts["passages"]))  # type: ignore[arg-type]
+        put_files(writer, files, run, options, lambda: report(writer.counts["passages"]))
         writer.finish()
         self._grow()
         return summary_of(writer.counts, start, run)
@@ -129,10 +128,7 @@ class PostgresIndex(Index):
     def add(self, items: Iterable[Document | Passage]) -> IngestSummary:
         """Put documents or passages in that the caller holds, as `Index.add` does."""
         start, writer = time.perf_counter(), self._writer()
-        for number, item in enumerate(items, start=1):
-            prepared = prepare_item(item, number)
-            writer.put(prepared.file, (prepared,))
-        writer.finish()
+        put_items(writer, items)
         self._grow()
         return summary_of(writer.counts, start, Run())
 

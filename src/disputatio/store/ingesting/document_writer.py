@@ -1,0 +1,43 @@
+"""What documents are put in, wherever they are kept, and how a caller's own are put there."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Protocol
+
+from disputatio.store.ingesting.documents import Document
+from disputatio.store.ingesting.fingerprint import Fingerprint
+from disputatio.store.ingesting.prepare import Prepared, prepare_item
+from disputatio.types import Passage
+
+
+class DocumentWriter(Protocol):
+    """What documents are put in: the writer of an index in a folder, or of one in a database.
+
+    `counts` has added, unchanged, replaced and removed documents, and passages; `fingerprints` how known
+    files looked, by path.
+    """
+
+    counts: Counter[str]
+    fingerprints: dict[str, Fingerprint]
+
+    def put(self, file: str, prepared: Iterable[Prepared]) -> int:
+        """Make the documents all that is kept of a file, and say how many they are."""
+
+    def keep(self, print_of: Fingerprint) -> None:
+        """Count a file as unchanged."""
+
+    def remember(self, print_of: Fingerprint) -> None:
+        """Know a file whose documents have been put by how it looked."""
+
+    def finish(self) -> None:
+        """Commit what is queued."""
+
+
+def put_items(writer: DocumentWriter, items: Iterable[Document | Passage]) -> None:
+    """Put documents or passages in that the caller holds, and finish; raises what `prepare_item` does."""
+    for number, item in enumerate(items, start=1):
+        prepared = prepare_item(item, number)
+        writer.put(prepared.file, (prepared,))
+    writer.finish()
