@@ -5,7 +5,7 @@
 The endpoint is a process of its own on this machine: it takes every call at once, waits so many seconds and gives one and the same reply, so that what the
 plumbing costs shows. Questions are made; the strategy is `closed_book`, one call each; each setting asks `--rounds` times as many questions as are in
 flight, with a journal of calls and records on disk. `most` is what the endpoint allows: workers times in flight over the wait. The rate is of the
-questions between the first record and the last, so that starting the workers and the first wait are apart (`start`).
+questions after the first wave (as many as are in flight), so that starting the workers and opening connections are apart (`start`: until the first record).
 """
 
 from __future__ import annotations
@@ -106,15 +106,16 @@ def measured(workers: int, in_flight: int, wait: float, rounds: int) -> dict[str
             on_record=lambda _: recorded.append(time.perf_counter()),
         )
         failed = sum(entry.state != "done" for entry in results.records)
-    seconds = recorded[-1] - recorded[0]
-    rate = (len(recorded) - in_flight * max(workers, 1)) / seconds  # the first wave ends at once
+    wave = in_flight * max(workers, 1)  # the first one ends when workers and connections are there
+    seconds = recorded[-1] - recorded[wave - 1]
+    rate = (len(recorded) - wave) / seconds
     return {
         "workers": workers,
         "in_flight": in_flight,
         "wait": wait,
         "questions": len(recorded),
         "failed": failed,
-        "start": round(recorded[0] - begun - wait, 1),
+        "start": round(recorded[0] - begun, 1),
         "seconds": round(seconds, 1),
         "an_hour": round(3600 * rate),
         "most_an_hour": round(3600 * max(workers, 1) * in_flight / wait),
@@ -130,7 +131,7 @@ def main() -> None:
     parser.add_argument("--workers", default="1,2", help="0 asks in the driver's process, without Ray")
     parser.add_argument("--in-flight", default="64,256")
     parser.add_argument("--wait", type=float, default=6.0)
-    parser.add_argument("--rounds", type=int, default=4)
+    parser.add_argument("--rounds", type=int, default=5)
     arguments = parser.parse_args()
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(max(soft, 8192), hard), hard))
@@ -164,8 +165,8 @@ def page(results: dict[str, Any]) -> str:
         "# Questions an hour on Ray",
         "",
         f"Machine: {machine()}, {rows[-1]['date']}; nothing else ran. The endpoint is on the same two cores: it takes every call at once and waits; what it",
-        "allows is `most`. Made questions, `closed_book`, one call each, a journal of calls. `start`: seconds until the workers asked. The rate is of the questions",
-        "after the first wave. `driver`: processor time of the driver's process for each question, starting included.",
+        "allows is `most`. Made questions, `closed_book`, one call each, a journal of calls. `start`: seconds until the first answer. The rate is of the questions",
+        "after the first wave (as many as are in flight). `driver`: processor time of the driver's process for each question, starting included.",
         "",
         "    python -m bench.scale.ray_questions --workers 1,2 --in-flight 64,256 --wait 6",
         "",

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 BLOCK = 16384  # rows that are scored at a time
 CHUNK = 64
+AHEAD = 12  # rows that are asked for before they are scored
+LINE = 64  # bytes
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
@@ -45,6 +47,23 @@ def ones(_context: Any, _word: Any) -> Any:
         return builder.ctpop(arguments[0])
 
     return types.uint64(types.uint64), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]  # as above
+def _fetch(_context: Any, _address: Any) -> Any:
+    """Ask for the memory at an address, which need not be one, before it is read."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        from llvmlite import ir
+
+        pointer, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [pointer, number, number, number])
+        prefetch = builder.module.declare_intrinsic("llvm.prefetch", (pointer,), kind)
+        how = [ir.Constant(number, value) for value in (0, 3, 1)]  # to read; into all caches; data
+        builder.call(prefetch, [builder.inttoptr(arguments[0], pointer), *how])
+        return None
+
+    return types.void(types.uintp), generate
 
 
 @compiled()
@@ -209,7 +228,13 @@ def keep_best_by_cosine(
     """Score some rows, rising, by their cosines and keep the best of each group."""
     groups = row_filter.groups
     one_group = groups.size == 0
-    for row in rows:
+    begin, width = vectors.numbers.ctypes.data, 2 * query.size
+    for place in range(rows.size):
+        row = rows[place]
+        if place + AHEAD < rows.size:  # rows lie far apart: else each is waited for
+            following = begin + np.uint64(rows[place + AHEAD] * width)
+            for line in range(0, width, LINE):
+                _fetch(following + np.uint64(line))
         score = _product(vectors.numbers[row], query) * vectors.scales[row]
         group = 0 if one_group else groups[row]
         if score > heaps.limits[group]:
