@@ -471,3 +471,50 @@ def test_what_was_finished_before_a_cancel_is_kept(tmp_path: Path) -> None:
             model.complete_as_done([ask("a"), ask("b")], PLAIN, lambda *_: cancel.cancel(), cancel)
         assert len(script.calls) == 1
         assert model.complete([ask("a")], PLAIN)[0].journalled
+
+
+def test_what_threads_bring_while_one_writes_goes_to_the_disk_together(tmp_path: Path) -> None:
+    with CallCache(tmp_path / "calls.sqlite") as cache:
+        writes: list[int] = []
+        put_waiting = cache._put_waiting
+
+        def noted() -> None:
+            writes.append(len(cache._waiting))
+            put_waiting()
+
+        cache._put_waiting = noted  # type: ignore[method-assign]  # to count the transactions
+        threads = [
+            threading.Thread(target=cache.put, args=("completion", "m", {f"k{n}": f"v{n}"})) for n in range(8)
+        ]
+        with cache._lock:  # somebody writes
+            for thread in threads:
+                thread.start()
+            while len(cache._waiting) < len(threads):
+                time.sleep(0.001)
+        for thread in threads:
+            thread.join()
+        assert writes == [8]
+        assert cache.get([f"k{n}" for n in range(8)]) == {f"k{n}": f"v{n}" for n in range(8)}
+
+
+def test_a_disk_that_fails_is_told_to_every_thread_that_waited_for_it(tmp_path: Path) -> None:
+    cache = CallCache(tmp_path / "calls.sqlite")
+    errors: list[StoreError] = []
+
+    def put(number: int) -> None:
+        try:
+            cache.put("completion", "m", {f"k{number}": "v"})
+        except StoreError as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=put, args=(number,)) for number in range(4)]
+    with cache._lock:
+        for thread in threads:
+            thread.start()
+        while len(cache._waiting) < len(threads):
+            time.sleep(0.001)
+        cache._db.execute("DROP TABLE calls")
+    for thread in threads:
+        thread.join()
+    assert len(errors) == 4 and all("calls.sqlite" in str(error) for error in errors)
+    cache.close()

@@ -55,6 +55,15 @@ _MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (_create,)
 """Each brings the file from the version of its index to the next."""
 
 
+@dataclass(slots=True)
+class _Put:
+    """Calls that a thread waits to have kept, and what came of it."""
+
+    rows: list[tuple[str, str, str, str, str, float]]
+    tried: bool = False
+    error: StoreError | None = None
+
+
 class CallCache:
     """The calls kept in one SQLite file; made when it is not there. Threads and processes may share it.
 
@@ -65,6 +74,8 @@ class CallCache:
     def __init__(self, path: Path | str, *, readonly: bool = False) -> None:
         self.path = Path(path)
         self._lock = threading.Lock()
+        self._waiting_lock = threading.Lock()
+        self._waiting: list[_Put] = []
         self._hits = self._misses = 0
         with self._faults():
             if readonly:
@@ -174,11 +185,35 @@ class CallCache:
         return recorded
 
     def put(self, kind: str, model: str, values: Mapping[str, str]) -> None:
-        """Keep calls, all or none; a call that is kept already stays as it is."""
+        """Keep calls, all or none; a call that is kept already stays as it is.
+
+        They are on the disk when this returns. What other threads bring meanwhile goes there with them, in
+        one transaction: the disk is waited for once for all of them.
+        """
         now = time.time()
-        rows = [(key, kind, model, value, _digest(value), now) for key, value in values.items()]
-        with self._lock, self._faults(), self._transaction():
-            self._db.executemany("INSERT OR IGNORE INTO calls VALUES (?, ?, ?, ?, ?, ?)", rows)
+        own = _Put([(key, kind, model, value, _digest(value), now) for key, value in values.items()])
+        with self._waiting_lock:
+            self._waiting.append(own)
+        with self._lock:
+            if not own.tried:
+                self._put_waiting()
+        if own.error is not None:
+            raise StoreError(str(own.error)) from own.error
+
+    def _put_waiting(self) -> None:
+        """Commit what all threads have brought; the caller holds the lock."""
+        with self._waiting_lock:
+            together, self._waiting = self._waiting, []
+        try:
+            with self._faults(), self._transaction():
+                for one in together:
+                    self._db.executemany("INSERT OR IGNORE INTO calls VALUES (?, ?, ?, ?, ?, ?)", one.rows)
+        except StoreError as error:
+            for one in together:
+                one.error = error
+        finally:
+            for one in together:
+                one.tried = True
 
     def count(self, *, hits: int, misses: int) -> None:
         """Add to the figures of this session."""
