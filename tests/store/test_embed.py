@@ -119,6 +119,13 @@ def test_a_compiled_model_is_kept_in_the_cache(folder: Path, tmp_path: Path) -> 
     assert list((tmp_path / "cache").iterdir())
 
 
+def test_few_threads_are_not_tied_to_the_cores_that_every_other_process_takes(folder: Path) -> None:
+    embedder = OnnxEmbedder(folder, threads=1)
+    model = embedder._load().request.get_compiled_model()
+    assert model.get_property("INFERENCE_NUM_THREADS") == 1
+    assert model.get_property("ENABLE_CPU_PINNING") is False
+
+
 def test_a_folder_without_a_model_is_a_config_error(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="this has 0"):
         OnnxEmbedder(tmp_path)

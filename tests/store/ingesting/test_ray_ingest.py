@@ -9,6 +9,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -20,13 +21,15 @@ import pytest
 from numpy.typing import NDArray
 
 from disputatio.errors import ClusterFault, InputError
+from disputatio.store.embed import OnnxEmbedder
 from disputatio.store.index import Index
 from disputatio.store.ingesting import ray_ingest
 from disputatio.store.ingesting.documents import Document
 from disputatio.store.ingesting.options import ReadOptions
 from disputatio.store.ingesting.prepare import prepare
 from disputatio.store.ingesting.ray_ingest import ingest_with_ray
-from disputatio.store.ingesting.ray_worker import blocks_of, prepared_of, row_of
+from disputatio.store.ingesting.ray_stream import Stream, _Hand
+from disputatio.store.ingesting.ray_worker import IngestWorker, Recipe, blocks_of, prepared_of, row_of
 from disputatio.workers.cluster import cluster as cluster_of
 from tests.store.hashing import HashEmbedder
 
@@ -263,6 +266,30 @@ def test_a_node_that_is_lost_costs_its_blocks_only(tmp_path: Path) -> None:
     assert figures["same"] and figures["lost"], figures
     # A node has two blocks at a time: what it had in hand is embedded again, and no more.
     assert 0 <= figures["again"] <= 2 * 128, figures
+
+
+def test_a_worker_without_the_model_is_a_fault_of_one_line(tmp_path: Path) -> None:
+    make = partial(OnnxEmbedder, tmp_path / "no-model")
+    came = IngestWorker(Recipe(options=ReadOptions(), folder=str(tmp_path), make=make, name="m")).ready()
+    stream = Stream([], [], lambda: pytest.fail("begun anew"), None, lambda _: None)
+    with pytest.raises(ClusterFault, match=r"a worker cannot do its work: .*no-model") as caught:
+        stream._take_ready(_Hand(None, None, 0.0), came)
+    assert "\n" not in str(caught.value)
+    assert caught.value.exit_code == 3
+
+
+def test_what_comes_with_its_vectors_is_committed_seldom(tmp_path: Path) -> None:
+    commits: list[int] = []
+    embedder = HashEmbedder()
+    index = Index.open(tmp_path / "index", embedder=embedder)
+    with index.writer(commits.append) as writer:
+        writer._since = time.perf_counter() + 3600  # however slow the machine is
+        for number in range(600):
+            one = prepare(Document(text=f"row {number}", source="s"))
+            vectors = embedder.embed([f"row {number}"])
+            writer.put("", [replace(one, vectors=vectors)])
+        writer.finish()
+    assert commits == [600]
 
 
 def test_a_block_is_bounded_by_its_passages_and_by_its_rows() -> None:
