@@ -1,6 +1,7 @@
 """Questions an hour of `eval run --ray` with an endpoint that waits, by workers and questions in flight.
 
-    python -m bench.scale.ray_questions --workers 1,2 --in-flight 64,256 --wait 6
+    python -m bench.scale.ray_questions --workers 1,2 --in-flight 64 --wait 6 --rounds 5
+    python -m bench.scale.ray_questions --workers 1,2 --in-flight 256 --wait 6 --rounds 4
 
 The endpoint is a process of its own on this machine: it takes every call at once, waits so many seconds and gives one and the same reply, so that what the
 plumbing costs shows. Questions are made; the strategy is `closed_book`, one call each; each setting asks `--rounds` times as many questions as are in
@@ -168,7 +169,8 @@ def page(results: dict[str, Any]) -> str:
         "allows is `most`. Made questions, `closed_book`, one call each, a journal of calls. `start`: seconds until the first answer. The rate is of the questions",
         "after the first wave (as many as are in flight). `driver`: processor time of the driver's process for each question, starting included.",
         "",
-        "    python -m bench.scale.ray_questions --workers 1,2 --in-flight 64,256 --wait 6",
+        "    python -m bench.scale.ray_questions --workers 1,2 --in-flight 64 --wait 6 --rounds 5",
+        "    python -m bench.scale.ray_questions --workers 1,2 --in-flight 256 --wait 6 --rounds 4",
         "",
         "| in flight, each worker | wait, s | workers | questions | failed | start | an hour | most | over one | driver, ms |",
         "|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|",
