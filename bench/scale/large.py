@@ -76,7 +76,7 @@ def page(results: dict[str, Any]) -> str:
     lines = [
         "# Millions of passages in one index",
         "",
-        f"Machine: {machine()}, {results['date']}; searches and the merge ran alone, building ran below other programs. Passages of 125 words, 384 dimensions,",
+        f"Machine: {machine()}, {results['date']}; searches and the merge ran alone (but the two smallest, beside a test), building ran below other programs. Passages of 125 words, 384 dimensions,",
         "1,000 skewed sources, as in bench/search/corpus.py. The index has segments alone (a replica without tables), made, committed and merged by the writer's code;",
         "splitting texts into words was left out ([the script](../../scale/build_large.py) says how). Ten million were begun, and cut off when the time was over.",
         "",
