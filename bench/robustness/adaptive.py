@@ -32,7 +32,7 @@ from typing import Any
 
 from bench import RESULTS
 from bench.lib.asking import against, over, put, say, table, told
-from bench.lib.files import beside, write_json, write_whole
+from bench.lib.files import beside, read_json, write_json, write_whole
 from bench.robustness.realtimeqa_poison import read_rows
 from bench.verdict.figures import Outcome, outcome
 from disputatio.config import read_settings
@@ -222,6 +222,9 @@ def main(words: Sequence[str] | None = None, kit: Kit | None = None) -> None:
     options.add_argument("--journal", default="none")
     options.add_argument("--rows", type=int, default=100)
     options.add_argument(
+        "--attacks", nargs="*", choices=sorted(ATTACKS), help="these alone, beside those of the file"
+    )
+    options.add_argument(
         "--out", type=Path, default=_OUT, help="a .json or .json.gz file; the .md stands beside it"
     )
     arguments = options.parse_args(words)
@@ -230,9 +233,12 @@ def main(words: Sequence[str] | None = None, kit: Kit | None = None) -> None:
     out: dict[str, Any] = {
         "model": kit.model.name,
         "encoder": "none" if kit.reader is None else kit.reader.name,
-        "attacks": {},
+        "attacks": read_json(arguments.out)["attacks"]
+        if arguments.attacks and arguments.out.exists()
+        else {},
     }
-    for name, attack in ATTACKS.items():
+    for name in arguments.attacks or ATTACKS:
+        attack = ATTACKS[name]
         out["attacks"][name] = {
             label: [
                 asdict(each)
