@@ -105,8 +105,7 @@ def disputation(
         Expectation, "how many answers are right: one, several (of namesakes, of a list), or what shows"
     ] = "auto",
     belief: Annotated[
-        bool,
-        "where answers contradict each other and none clearly leads, weigh which the model itself holds likely",
+        bool, "where no answer clearly leads, weigh which the model itself holds likely"
     ] = True,
     debate: Annotated[int, "maximum rounds of debate over answers that the weights leave open"] = 1,
     complete: Annotated[int, "maximum rounds of looking for what is missing in passages not read yet"] = 1,
