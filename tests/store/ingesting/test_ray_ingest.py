@@ -268,7 +268,11 @@ def test_a_node_that_is_lost_costs_its_blocks_only(tmp_path: Path) -> None:
     assert 0 <= figures["again"] <= 2 * 128, figures
 
 
-def test_a_worker_without_the_model_is_a_fault_of_one_line(tmp_path: Path) -> None:
+def test_a_worker_without_the_model_is_a_fault_of_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # and back: a worker goes there for good, in a process of its own
+    monkeypatch.setenv("RAYON_NUM_THREADS", "1")
     make = partial(OnnxEmbedder, tmp_path / "no-model")
     came = IngestWorker(Recipe(options=ReadOptions(), folder=str(tmp_path), make=make, name="m")).ready()
     stream = Stream([], [], lambda: pytest.fail("begun anew"), None, lambda _: None)
