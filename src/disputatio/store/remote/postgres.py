@@ -30,13 +30,14 @@ from disputatio.store.options import DEFAULT_K, check_search, search_of
 from disputatio.store.reliabilities import reliable
 from disputatio.store.remote import postgres_rows as rows
 from disputatio.store.remote import postgres_tables as tables
-from disputatio.store.remote.postgres_search import candidates_of, condition_of, weighed
+from disputatio.store.remote.postgres_search import candidates_by_source, candidates_of, condition_of, weighed
 from disputatio.store.remote.postgres_writer import PostgresWriter, remove, vector_text
-from disputatio.store.remote.served import best_reranked, ranked, with_duplicates_marked
+from disputatio.store.remote.served import best_reranked, ranked_rows, with_duplicates_marked
 from disputatio.store.segments.terms import query_terms, stemmer
 from disputatio.types import Hit, Passage, Source
 
 GRAPH = 20_000  # passages from which the vectors have a graph; fewer are compared one by one
+MOST_MB = 4096  # of the server's memory to build it in
 _NOT_KEPT = ("name", "stale")
 
 
@@ -209,25 +210,29 @@ class PostgresIndex(Index):
         if self._embedder is not None and settings["dimension"]:
             vector = vector_text(self._embedder.embed([query], query=True)[0])
         connection = self._connection()
-        with tables.reported(self._address, "searching"), self._snapshot(connection):
-            most = max(pool.k or k, CANDIDATES)
-            if vector is not None:
-                connection.execute(f"SET LOCAL hnsw.ef_search = {min(max(2 * most, 100), 1000)}")
+        most = max(pool.k or k, CANDIDATES)
+        collect = candidates_of if pool.per_source is None else candidates_by_source
+        with tables.reported(self._address, "searching"), self._snapshot(connection, most):
             terms = weighed(connection, sought, search) if sought else None
-            found = candidates_of(connection, terms, vector, condition, most, pool.per_source)
-            winners = ranked(found, pool, dense=vector is not None)
-            passages = rows.passages_of(connection, "p.row = ANY(%s)", [int(each.id) for each in winners])
-        hits = [Hit(passage=passages[int(each.id)], score=each.score, scores=each.scores) for each in winners]
+            found = collect(connection, terms, vector, condition, most)
+            winners = ranked_rows(found.sources, found.bm25, found.cosine, pool)
+            rows_of = [int(found.rows[place]) for place, _, _ in winners]
+            held = rows.passages_of(connection, "p.row = ANY(%s)", rows_of)
+        hits = [
+            Hit(passage=held[row].passage, score=score, scores=scores)
+            for row, (_, score, scores) in zip(rows_of, winners, strict=True)
+        ]
         if reranker is not None and hits:
             hits = best_reranked(reranker, query, hits, replace(search, k=k))
-        return with_duplicates_marked(hits, language)
+        sketches = {each.passage.id: each.sketch for each in held.values()}
+        return with_duplicates_marked(hits, language, sketches)
 
     def passage(self, passage_id: str) -> Passage:
         """The passage of an id; raises `InputError` when there is none."""
         if self._settings() is not None:
             with tables.reported(self._address, "reading"):
-                for passage in rows.passages_of(self._connection(), "p.id = %s", passage_id).values():
-                    return passage
+                for found in rows.passages_of(self._connection(), "p.id = %s", passage_id).values():
+                    return found.passage
         raise InputError(f"{self._address.shown}: there is no passage {passage_id!r}")
 
     def documents(self, *, text: bool = True) -> list[Document]:
@@ -326,10 +331,13 @@ class PostgresIndex(Index):
             return list(self._connection().execute(sql))
 
     @contextmanager
-    def _snapshot(self, connection: Any) -> Iterator[None]:
-        """One state of the database for several queries."""
+    def _snapshot(self, connection: Any, most: int) -> Iterator[None]:
+        """One state of the database for several queries, with room for a search of `most` candidates."""
         with connection.transaction():
-            connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+            connection.execute(
+                "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY; SET LOCAL work_mem = '64MB'; "
+                f"SET LOCAL hnsw.ef_search = {min(max(2 * most, 100), 1000)}"
+            )
             yield
 
     def _states(self) -> dict[str, str]:
@@ -365,14 +373,18 @@ class PostgresIndex(Index):
         """Give the vectors a graph once there are many, and the server new counts to plan by."""
         connection = self._connection()
         with tables.reported(self._address, "making the graph of vectors"):
-            many = connection.execute("SELECT count(*) FROM passages").fetchone()[0]
+            many = connection.execute("SELECT passages FROM disputatio_index").fetchone()[0]
             if self._embedder is not None and many >= GRAPH:
-                connection.execute(
-                    "CREATE INDEX IF NOT EXISTS passages_by_vector ON passages "
-                    "USING hnsw (vector vector_ip_ops)"
-                )
-            connection.execute("ANALYZE passages")
-            connection.execute("ANALYZE postings")
+                # A graph that outgrows the memory for it is built many times slower.
+                room = min(64 + many * 3 * self._embedder.dimension * 4 // 2**20, MOST_MB)
+                with connection.transaction():
+                    connection.execute(
+                        f"SET LOCAL maintenance_work_mem = '{room}MB'; SET LOCAL statement_timeout = 0; "
+                        "CREATE INDEX IF NOT EXISTS passages_by_vector ON passages "
+                        "USING hnsw (vector vector_ip_ops)"
+                    )
+            # Also notes which pages all readers see: words are then read from their index alone.
+            connection.execute("VACUUM (ANALYZE, SKIP_LOCKED) passages, postings")
 
 
 def _closed(connections: list[Any]) -> None:
