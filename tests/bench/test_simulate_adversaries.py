@@ -10,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from bench.papers import simulate_adversaries
+from disputatio.reliability.weighted_vote import estimate
 
 
 def _pcc(page: str) -> float:
@@ -20,10 +21,9 @@ def _pcc(page: str) -> float:
 
 def test_estimates_follow_the_reliability_that_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
     assert _pcc(simulate_adversaries.correlations(2, 1)) > 0.95
-    honest = simulate_adversaries.estimate
 
     def backwards(votes: NDArray[np.int32], *, options: int) -> object:
-        estimates = honest(votes, options=options)
+        estimates = estimate(votes, options=options)
         return dataclasses.replace(estimates, reliability=1 - estimates.reliability)
 
     monkeypatch.setattr(simulate_adversaries, "estimate", backwards)
