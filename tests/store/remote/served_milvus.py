@@ -30,3 +30,10 @@ def server() -> str:
 def address() -> str:
     """The address of an index that is not there yet."""
     return f"milvus://{server()}/c{next(_NUMBERS)}"
+
+
+def let_go(path: Path) -> None:
+    """Close a file of Milvus Lite, as the end of the process does."""
+    from milvus_lite.server_manager import server_manager_instance
+
+    server_manager_instance.release_server(str(path))

@@ -65,13 +65,14 @@ class Milvus:
         self._lock = threading.Lock()
         self._client: Any = None
         self._settings: dict[str, Any] = {}
+        self._loaded = False
         self._total = 0  # passages when the words were counted
         self._counts: dict[int, int] = {}  # passages that have a word
 
     def close(self) -> None:
         """Close the connection; the next call opens one anew."""
         with self._lock:
-            client, self._client = self._client, None
+            client, self._client, self._loaded = self._client, None, False
         if client is not None:
             client.close()
 
@@ -85,13 +86,15 @@ class Milvus:
             with self._reported("opening the index"):
                 client = self._connected()
                 there = [name for name in self._names.values() if client.has_collection(name)]
+                for name in there if not self._loaded else ():
+                    client.load_collection(name)  # Lite opens its file with none in memory
             if not there:
                 return None
             body = (
                 self.fetch(DOCUMENTS, [_SETTINGS]).get(_SETTINGS) if len(there) > 1 and self._ours() else None
             )
             if body is not None:
-                self._settings = json.loads(body)
+                self._settings, self._loaded = json.loads(body), True
                 return dict(self._settings)
             time.sleep(_PAUSE)  # another writer may be making them
         raise StoreError(
