@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any, NamedTuple
+from typing import Any
 
 from disputatio.store.ingesting.documents import Document
 from disputatio.types import Passage
@@ -16,9 +16,8 @@ _OF_A_DOCUMENT = (
     "id", "path", "row", "title", "url", "date", "date_origin", "source", "owner", "metadata", "text",
 )  # fmt: skip
 _PASSAGES = (
-    "SELECT p.row, p.sketch, p.text, p.id, p.source, d.owner, d.title, d.url, d.date, d.date_origin, "
-    "p.document, p.first, p.past, coalesce(p.metadata, d.metadata) "
-    "FROM passages p JOIN documents d ON d.id = p.document"
+    "SELECT p.row, p.text, p.id, p.source, d.owner, d.title, d.url, d.date, d.date_origin, p.document, "
+    "p.first, p.past, coalesce(p.metadata, d.metadata) FROM passages p JOIN documents d ON d.id = p.document"
 )
 SOURCES = (
     "SELECT p.source, max(d.owner), count(DISTINCT p.document), count(*) FROM passages p "
@@ -38,20 +37,12 @@ _MISFITS = {
 }
 
 
-class Found(NamedTuple):
-    """A passage, and its sketch by `minhash` unless an older version put it in."""
-
-    passage: Passage
-    sketch: bytes | None
-
-
-def passages_of(connection: Any, where: str, value: Any) -> dict[int, Found]:
+def passages_of(connection: Any, where: str, value: Any) -> dict[int, Passage]:
     """The passages that meet a condition, by their row."""
-    found = {}
-    for row, sketch, *fields in connection.execute(f"{_PASSAGES} WHERE {where}", (value,)):
-        named = dict(zip(_OF_A_PASSAGE, fields, strict=True))
-        found[row] = Found(Passage(**{**named, "metadata": json.loads(fields[-1])}), sketch)
-    return found
+    return {
+        row: Passage(**{**dict(zip(_OF_A_PASSAGE, fields, strict=True)), "metadata": json.loads(fields[-1])})
+        for row, *fields in connection.execute(f"{_PASSAGES} WHERE {where}", (value,))
+    }
 
 
 def documents_of(connection: Any, *, text: bool) -> list[Document]:

@@ -11,8 +11,7 @@ import numpy as np
 from disputatio.protocols import Search
 from disputatio.store.options import K1, B
 from disputatio.store.remote.postgres_copy import fetched
-from disputatio.store.remote.qdrant_points import fact
-from disputatio.store.remote.served import Candidate, numbers_of
+from disputatio.store.remote.served import Candidate, fact, numbers_of
 from disputatio.store.segments.days import bounds
 
 if TYPE_CHECKING:

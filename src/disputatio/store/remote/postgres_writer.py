@@ -10,30 +10,23 @@ from typing import TYPE_CHECKING, Any
 from disputatio.errors import InputError
 from disputatio.protocols import Embedder
 from disputatio.store.ingesting.prepare import Prepared, metadata_json
+from disputatio.store.remote.batched_writer import BatchedWriter, dropped
 from disputatio.store.remote.postgres_copy import numbers as copied
 from disputatio.store.remote.postgres_copy import put, row, text, texts, vector, whole
 from disputatio.store.remote.postgres_tables import Address, lock, reported
-from disputatio.store.remote.qdrant_points import fact
+from disputatio.store.remote.served import facts_of
 from disputatio.store.segments.days import NO_DAY, first_day
+from disputatio.types import Passage
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from disputatio.store.ingesting.fingerprint import Fingerprint
     from disputatio.store.segments.terms import Counted
-    from disputatio.types import Passage
-
-_BATCH = 512  # passages in a transaction, the last document's whole
-_FIELDS = ("owner", "title", "url", "document")
 
 
-class PostgresWriter:
-    """What `put_files` writes to; several may write to one index at a time, in turns.
-
-    A file is put whole in one transaction, several small ones together. `counts` has added, unchanged,
-    replaced and removed documents, and passages put in.
-    """
+class PostgresWriter(BatchedWriter):
+    """Puts each batch in by one transaction; several may write to one index at a time, in turns."""
 
     def __init__(
         self,
@@ -43,43 +36,10 @@ class PostgresWriter:
         language: str,
         on_commit: Callable[[int], None] = lambda _: None,
     ) -> None:
-        self._address, self._connection, self._embedder = address, connection, embedder
-        self._language, self._on_commit = language, on_commit
-        self.counts: Counter[str] = Counter()
-        self.fingerprints: dict[str, Fingerprint] = {}
-        self._waiting: dict[str, list[Prepared]] = {}  # by file
-        self._passages = 0
+        super().__init__(embedder, language, on_commit)
+        self._address, self._connection = address, connection
 
-    def put(self, file: str, prepared: Iterable[Prepared]) -> int:
-        """Make the documents all that the index holds of `file`, and say how many they are.
-
-        An empty name replaces nothing. Raises `InputError` of the iterable before anything changes.
-        """
-        documents = {each.document.id: each for each in prepared}
-        if file and file in self._waiting:
-            self.commit()
-        self._waiting.setdefault(file, []).extend(documents.values())
-        self._passages += sum(len(each.passages) for each in documents.values())
-        if self._passages >= _BATCH:
-            self.commit()
-        return len(documents)
-
-    def keep(self, print_of: Fingerprint) -> None:
-        """Count a file as unchanged."""
-        self.counts["unchanged"] += print_of.documents
-
-    def remember(self, print_of: Fingerprint) -> None:
-        """Nothing: files are read again, and documents that are in already are left alone."""
-
-    def finish(self) -> None:
-        """Commit what waits."""
-        self.commit()
-
-    def commit(self) -> None:
-        """Put in what waits, in one transaction; raises `InputError`, `StoreError`."""
-        waiting, self._waiting, self._passages = self._waiting, {}, 0
-        if not waiting:
-            return
+    def _commit(self, waiting: dict[str, list[Prepared]]) -> Counter[str]:
         every = {each.document.id: each for documents in waiting.values() for each in documents}
         with reported(self._address, "reading"):
             known = self._held(list(every))
@@ -101,8 +61,7 @@ class PostgresWriter:
                 drop_unheld(self._connection, list(gone))
         except UnicodeEncodeError as error:
             raise InputError("a document holds half a character, which PostgreSQL cannot keep") from error
-        self.counts.update(counts)
-        self._on_commit(self.counts["passages"])
+        return counts
 
     # --- how it is done -----------------------------------------------------------------------------
     def _held(self, documents: list[str]) -> set[str]:
@@ -116,18 +75,12 @@ class PostgresWriter:
             name
             for (name,) in self._connection.execute("SELECT document FROM entries WHERE file = %s", (file,))
         }
-        fresh = len(set(names) - old)
-        gone = list(old - set(names)) if file else []
+        gone = dropped(file, old, names, counts)
         if gone:
             self._connection.execute(
-                "DELETE FROM entries WHERE file = %s AND document = ANY(%s)", (file, gone)
+                "DELETE FROM entries WHERE file = %s AND document = ANY(%s)", (file, list(gone))
             )
-        replaced = min(len(gone), fresh)
-        counts["replaced"] += replaced
-        counts["added"] += fresh - replaced
-        counts["removed"] += len(gone) - replaced
-        counts["unchanged"] += len(names) - fresh
-        return set(gone)
+        return gone
 
     def _enter(self, waiting: dict[str, list[Prepared]]) -> None:
         """Note which documents stand in which file."""
@@ -246,7 +199,7 @@ class _Rows:
             text(passage.text),
             None if day == NO_DAY else whole(int(day)),
             whole(int(self.lengths[at])),
-            texts(_facts(passage)),
+            texts(facts_of(passage)),
             self._sketches[at].tobytes(),
         ]
         if self._vectors is not None:
@@ -332,8 +285,3 @@ def _document_row(prepared: Prepared) -> bytes:
     about = prepared.document
     fields = (about.id, about.title, about.url, about.date, about.date_origin, about.source, about.owner)
     return row(*map(text, (*fields, prepared.metadata, about.text)))
-
-
-def _facts(passage: Passage) -> list[str]:
-    fields = [(name, getattr(passage, name)) for name in _FIELDS] + list(passage.metadata.items())
-    return [fact(str(name), str(value)) for name, value in fields if value]
