@@ -255,6 +255,7 @@ def ill_named(path: Path, tree: ast.Module) -> list[str]:
     return wrong
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("path", FILES, ids=module_of)
 def test_a_module_keeps_the_rules_of_the_house(path: Path) -> None:
     tree, module = tree_of(path), module_of(path)

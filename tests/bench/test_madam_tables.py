@@ -86,6 +86,7 @@ def test_the_options_of_the_commands_are_options_of_the_strategies() -> None:
                 assert (made["bare_2"].options["aggregator"], made["bare_2"].options["rounds"]) == (False, 2)
 
 
+@pytest.mark.long
 def test_running_goes_on_past_failed_questions_and_ends_where_a_run_was_stopped(tmp_path: Path) -> None:
     calls = tmp_path / "said.jsonl"
     program = [

@@ -19,6 +19,7 @@ def _pcc(page: str) -> float:
     return float(found[1])
 
 
+@pytest.mark.long
 def test_estimates_follow_the_reliability_that_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
     assert _pcc(simulate_adversaries.correlations(2, 1)) > 0.95
 
