@@ -72,6 +72,7 @@ class VectorIndex(ServedIndex):
         """Use `Index.open`."""
         super().__init__(address.shown, embedder, language)
         self._engine = engine
+        self._known: dict[str, Any] | None = None
 
     @classmethod
     def at(cls, path: str | Path, embedder: Embedder | None = None, language: str | None = None) -> Self:
@@ -81,6 +82,7 @@ class VectorIndex(ServedIndex):
 
     def close(self) -> None:
         """Close the connection; the next call opens one anew."""
+        self._known = None
         self._engine.close()
 
     # --- writing ------------------------------------------------------------------------------------
@@ -154,7 +156,10 @@ class VectorIndex(ServedIndex):
 
     # --- what this engine does ----------------------------------------------------------------------
     def _settings(self) -> dict[str, Any] | None:
-        settings = self._engine.settings()
+        """As any index's; they never change, so that a search need not ask for them."""
+        if self._known is not None:
+            return self._known
+        settings = self._known = self._engine.settings()
         if settings is not None and settings["version"] > FORMAT:
             raise StoreError(
                 f"{self.shown}: is of version {settings['version']}, this program reads version {FORMAT}"
@@ -162,6 +167,7 @@ class VectorIndex(ServedIndex):
         return settings
 
     def _writer(self, on_commit: Callable[[int], None] = lambda _: None) -> VectorWriter:
+        self._known = None
         settings = self._settings()
         if settings is not None:
             self._check_writing(settings)
