@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from disputatio.errors import InputError
-from disputatio.reliability.weighted_vote import FlatVotes
+from disputatio.reliability.weighted_vote import FlatVotes, sorted_by
 
 Floats: TypeAlias = NDArray[np.float64]
 SHARE = 0.5  # sources are tied by text when more than this share of one's passages are in the other
@@ -101,19 +101,25 @@ def united_list(votes: FlatVotes, group: ArrayLike) -> FlatVotes:
     groups = int(numbers.max()) + 1 if numbers.size else 0
     if groups == flat.sources and np.array_equal(numbers, np.arange(groups)):
         return flat  # each source is a group of its own
-    keys, count = np.unique(flat.slot * groups + numbers[flat.source], return_counts=True)
+    together = (np.bincount(numbers, minlength=groups) > 1)[numbers][flat.source]
+    alone_rows, rows = np.flatnonzero(~together), np.flatnonzero(together)
+    keys, count = np.unique(flat.slot[rows] * groups + numbers[flat.source[rows]], return_counts=True)
     slot, number = keys // max(groups, 1), keys % max(groups, 1)
-    del keys
     question = np.searchsorted(flat.start, slot, side="right") - 1
     # The last of a group on a question is kept: the most frequent, of equals the first met.
     order = np.lexsort((-slot, count, number, question))
     question, number = question[order], number[order]
     last = np.ones(len(order), dtype=np.bool_)
     last[:-1] = (np.diff(question) != 0) | (np.diff(number) != 0)
+    question = np.concatenate([flat.question[alone_rows], question[last]])
+    number = np.concatenate([numbers[flat.source[alone_rows]], number[last]])
+    united_last = np.arange(len(question)) >= len(alone_rows)
+    by_group = sorted_by(question * groups + number, united_last)
+    slot = np.concatenate([flat.slot[alone_rows], slot[order[last]]])
     return FlatVotes(
-        question=question[last],
-        source=number[last],
-        slot=slot[order[last]],
+        question=question[by_group],
+        source=number[by_group],
+        slot=slot[by_group],
         start=flat.start,
         sources=groups,
     )

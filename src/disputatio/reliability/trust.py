@@ -249,6 +249,38 @@ def tally(
     not counted if no voter with a weight remains or two clusters tie.
     """
     flat = owner_votes.votes
+    slack = 0.0 if outcome is None else 1e-12 * (1 + float(outcome.powers.max(initial=0.0)))
+    counts = np.zeros((6, flat.sources))
+    for questions, rows in flat.spans():
+        first_slot = int(flat.start[questions.start])
+        counts += _counts(
+            owner_votes.part(questions, rows),
+            truth[questions],
+            seen[questions],
+            weight[questions],
+            None if outcome is None else outcome.part(questions, rows, first_slot),
+            slack,
+        )
+    return Tally(
+        checks_answered=counts[0],
+        checks_agreed=counts[1],
+        live_answered=counts[2],
+        live_agreed=counts[3],
+        crossed_answered=counts[4],
+        crossed_agreed=counts[5],
+    )
+
+
+def _counts(
+    owner_votes: OwnerVotes,
+    truth: NDArray[np.int32],
+    seen: NDArray[np.bool_],
+    weight: Floats,
+    outcome: VoteOutcome | None,
+    slack: float,
+) -> Floats:
+    """The fields of a `Tally`, in their order; leads of no more than `slack` are ties."""
+    flat = owner_votes.votes
     question = flat.question
     is_known = truth[question] != UNKNOWN
     even = bool(np.all(weight == 1))
@@ -269,18 +301,10 @@ def tally(
     if outcome is not None:
         first_part, second_part = _own_part(owner_votes, outcome)
         first, second = outcome.scores[question, 0] - first_part, outcome.scores[question, 1] - second_part
-        slack = 1e-12 * (1 + float(outcome.powers.max(initial=0.0)))
         leads = np.where(first > second, outcome.slots[question, 0], outcome.slots[question, 1])
         clear = (np.abs(first - second) > slack) & (np.maximum(first, second) > slack)
         crossed = sums(~is_known & clear, flat.slot == leads)
-    return Tally(
-        checks_answered=checks[0],
-        checks_agreed=checks[1],
-        live_answered=live[0],
-        live_agreed=live[1],
-        crossed_answered=crossed[0],
-        crossed_agreed=crossed[1],
-    )
+    return np.stack([*checks, *live, *crossed])
 
 
 def _own_part(owner_votes: OwnerVotes, outcome: VoteOutcome) -> tuple[Floats, Floats]:
