@@ -111,15 +111,21 @@ def united_list(votes: FlatVotes, group: ArrayLike) -> FlatVotes:
     question, number = question[order], number[order]
     last = np.ones(len(order), dtype=np.bool_)
     last[:-1] = (np.diff(question) != 0) | (np.diff(number) != 0)
-    question = np.concatenate([flat.question[alone_rows], question[last]])
-    number = np.concatenate([numbers[flat.source[alone_rows]], number[last]])
-    united_last = np.arange(len(question)) >= len(alone_rows)
-    by_group = sorted_by(question * groups + number, united_last)
-    slot = np.concatenate([flat.slot[alone_rows], slot[order[last]]])
+    question, number, slot = question[last], number[last], slot[order[last]]
+
+    def in_order(column: NDArray[np.int64], united_column: NDArray[np.int64]) -> NDArray[np.int64]:
+        return np.concatenate([column[alone_rows], united_column])[by_group]
+
+    # One column after the other, so that few copies of a long list are there at the same time.
+    keys = np.concatenate(
+        [flat.question[alone_rows] * groups + numbers[flat.source[alone_rows]], question * groups + number]
+    )
+    by_group = sorted_by(keys, np.arange(len(keys)) >= len(alone_rows))
+    del keys, together
     return FlatVotes(
-        question=question[by_group],
-        source=number[by_group],
-        slot=slot[by_group],
+        question=in_order(flat.question, question),
+        source=in_order(numbers[flat.source], number),
+        slot=in_order(flat.slot, slot),
         start=flat.start,
         sources=groups,
     )

@@ -154,7 +154,8 @@ class OwnerVotes:
 
         def within(places: Ints) -> Ints:
             begin, end = np.searchsorted(places, [rows.start, rows.stop])
-            return places[begin:end] - rows.start
+            inside: Ints = places[begin:end] - rows.start
+            return inside
 
         return OwnerVotes(
             owner=self.owner,

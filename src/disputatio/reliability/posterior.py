@@ -92,7 +92,9 @@ def quantile(share: ArrayLike, a: ArrayLike, b: ArrayLike) -> Floats:
     return np.asarray((1 / (1 + np.exp(-odds)))[back].reshape(arguments[0].shape), dtype=np.float64)
 
 
-def _distinct(first: Floats, second: Floats, third: Floats) -> tuple[Floats, Floats, Floats, NDArray[np.int64]]:
+def _distinct(
+    first: Floats, second: Floats, third: Floats
+) -> tuple[Floats, Floats, Floats, NDArray[np.int64]]:
     """The distinct triples, and for each triple which of them it is."""
     order = np.lexsort((third, second, first))
     columns = [column[order] for column in (first, second, third)]

@@ -290,13 +290,14 @@ def fitting(weights: ArrayLike, sources: int) -> Floats:
 
 
 def sorted_by(key: Ints, moved: NDArray[np.bool_]) -> Ints:
-    """The order that sorts keys which rise, but for those that have `moved`; none of these equals another's."""
-    still = np.flatnonzero(~moved)
-    rows = np.flatnonzero(moved)
-    if len(still) > 1 and not np.all(key[still[1:]] >= key[still[:-1]]):
+    """The order that sorts keys which rise but for those that have `moved`; no key of these is another's."""
+    still, rows = key[~moved], np.flatnonzero(moved)
+    if not np.all(still[1:] >= still[:-1]):
         return np.argsort(key, kind="stable")
     rows = rows[np.argsort(key[rows], kind="stable")]
-    return np.insert(still, np.searchsorted(key[still], key[rows]), rows)
+    places = np.searchsorted(still, key[rows])
+    del still
+    return np.insert(np.flatnonzero(~moved), places, rows)
 
 
 def distinct(votes: ArrayLike | FlatVotes, cap: int = CAP) -> int:
