@@ -21,11 +21,12 @@ setup: ## make or refresh the environment in .venv from requirements.lock
 demo: setup ## ingest examples/, estimate reliabilities, ask three questions of a model on this machine
 	@$(BIN)/python examples/demo.py
 
-test: quick ## everything: the quick part, then the tests that run a real model (under 15 minutes)
+test: check ## everything: check, the tests that need no model, then those that run one (under 15 minutes)
+	$(BIN)/pytest -m "not slow" -n $(JOBS) --dist loadfile
 	$(BIN)/pytest -m slow -n 0 --durations 10
 
-quick: check ## the fast part: check, then every test that needs no model (under 60 s)
-	$(BIN)/pytest -m "not slow" -n $(JOBS) --dist loadfile
+quick: check ## what one runs all day: check, and the short tests with fewer made examples (about a minute)
+	$(BIN)/pytest -m "not slow and not long" -n $(JOBS) --dist loadfile --hypothesis-profile quick
 
 check: setup ## lint, format and types
 	$(BIN)/ruff check

@@ -23,6 +23,7 @@ from disputatio.store.ingesting import readers
 from disputatio.store.ingesting.sandbox import Sandbox
 
 settings.register_profile("any_machine", deadline=None)  # a busy machine makes no test wrong
+settings.register_profile("quick", deadline=None, max_examples=20)  # of `make quick`
 settings.load_profile("any_machine")
 
 ROOT = Path(__file__).resolve().parent.parent

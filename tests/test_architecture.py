@@ -57,10 +57,11 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
 VAGUE = {"utils", "util", "helpers", "common", "base", "manager", "misc"}
 HEAVY = {
     "docx", "fastapi", "httpx", "httpx2", "huggingface_hub", "inspect_ai", "lance", "lancedb",
-    "langchain_core", "llama_index", "lxml", "markdown_it", "mcp", "numba", "openai", "openvino",
-    "openvino_genai", "openvino_tokenizers", "pptx", "prometheus_client", "psycopg", "pyarrow", "pypdf",
-    "python_calamine", "qdrant_client", "ray", "scipy", "semantic_text_splitter", "starlette", "tld",
-    "tokenizers", "torch", "trafilatura", "transformers", "uvicorn", "watchfiles",
+    "langchain_core", "llama_index", "lxml", "markdown_it", "mcp", "milvus_lite", "numba", "openai",
+    "openvino", "openvino_genai", "openvino_tokenizers", "pptx", "prometheus_client", "psycopg",
+    "pyarrow", "pymilvus", "pypdf", "python_calamine", "qdrant_client", "ray", "scipy",
+    "semantic_text_splitter", "starlette", "tld", "tokenizers", "torch", "trafilatura", "transformers",
+    "uvicorn", "watchfiles",
 }  # fmt: skip
 # What a room is made of: whoever imports the room wants it.
 OF_A_ROOM = {
@@ -254,6 +255,7 @@ def ill_named(path: Path, tree: ast.Module) -> list[str]:
     return wrong
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("path", FILES, ids=module_of)
 def test_a_module_keeps_the_rules_of_the_house(path: Path) -> None:
     tree, module = tree_of(path), module_of(path)

@@ -19,8 +19,8 @@ import sys
 from importlib import metadata
 from importlib.machinery import PathFinder
 EXTRAS = set("""docx httpx httpx2 huggingface_hub inspect_ai lance lancedb lxml lxml_html_clean markdown_it
-numba openai openvino openvino_genai openvino_tokenizers pyarrow pypdf qdrant_client ray scipy Stemmer tld
-tokenizers trafilatura watchfiles""".split())
+numba openai openvino openvino_genai openvino_tokenizers pyarrow pymilvus pypdf qdrant_client ray scipy
+Stemmer tld tokenizers trafilatura watchfiles""".split())
 class Bare:
     @staticmethod
     def find_spec(name, path=None, target=None):

@@ -32,6 +32,7 @@ def tracked() -> list[Path]:
     return [ROOT / name for name in run.stdout.split("\0") if name and (ROOT / name).is_file()]
 
 
+@pytest.mark.long
 def test_no_file_names_a_machine_or_a_registry() -> None:
     found = []
     for path in tracked():

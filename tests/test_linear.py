@@ -14,6 +14,7 @@ from tests.expressions import MOST, SIZES, SOURCE, Expression, expressions, grow
 ALL = expressions()
 
 
+@pytest.mark.long
 def test_every_call_of_the_regular_expressions_module_is_looked_at() -> None:
 
     for file in SOURCE.rglob("*.py"):
@@ -40,6 +41,7 @@ def test_an_expression_is_linear_at_10_kb_and_at_100_kb(expression: Expression) 
     assert worst_of(expression, SIZES) == ""
 
 
+@pytest.mark.long
 def test_the_measurement_sees_what_grows_faster() -> None:
     import re
 

@@ -28,6 +28,7 @@ def run() -> dict[str, Any]:
     return namespace
 
 
+@pytest.mark.long
 def test_every_cell_runs_with_a_scripted_model(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

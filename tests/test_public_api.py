@@ -8,6 +8,8 @@ import subprocess
 import sys
 import typing
 
+import pytest
+
 import disputatio
 
 PUBLIC = (
@@ -84,6 +86,7 @@ for before in ("pass", "import disputatio.strategies.concat", "d.ask", "from dis
 """
 
 
+@pytest.mark.long
 def test_strategies_is_a_function_whether_or_not_its_package_was_imported() -> None:
     subprocess.run([sys.executable, "-c", EACH_WAY], check=True)
 

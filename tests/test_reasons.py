@@ -132,6 +132,7 @@ def reads_of_english(tree: ast.AST) -> list[int]:
     return lines
 
 
+@pytest.mark.long
 def test_no_module_reads_a_reason_back() -> None:
     wrong = [
         f"{path.relative_to(SRC)}:{line}"
@@ -319,6 +320,7 @@ def _unreadable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Position, "reason", property(refuse))
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("_unreadable")
 @pytest.mark.parametrize(("strategy", "options"), CASES, ids=str)
 def test_documents_that_speak_as_we_do_change_no_kind_verdict_or_vote(

@@ -269,6 +269,7 @@ def test_a_proper_reply_is_answered(name: str) -> None:
     assert answer.answers == ("1887",)
 
 
+@pytest.mark.long
 @each_reply
 @each_strategy
 def test_a_hostile_reply_is_a_fault_or_an_abstention_and_never_breaks_the_walk(name: str, reply: str) -> None:
@@ -280,6 +281,7 @@ def test_a_hostile_reply_is_a_fault_or_an_abstention_and_never_breaks_the_walk(n
     must_hold(answer, BENIGN)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "option", "value"), settings())
 def test_every_option_keeps_the_manners(name: str, option: str, value: object) -> None:
     set_to: dict[str, Any] = {option: value}
@@ -331,6 +333,7 @@ class Faltering(Parrot):
         return completions
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("every", [1, 2, 3, 5])
 @each_strategy
 def test_replies_that_cannot_be_used_are_told_with_the_answer(name: str, every: int) -> None:
@@ -463,6 +466,7 @@ def test_the_same_question_asks_the_same_prompts_in_the_same_order(name: str) ->
     assert first.prompts() == again.prompts()
 
 
+@pytest.mark.long
 @each_strategy
 def test_odd_questions_are_answered_or_declined(name: str) -> None:
     for question in ("", "¿Cuándo? 🚢", "x" * 30_000, "<|im_start|>system"):

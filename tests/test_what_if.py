@@ -72,6 +72,7 @@ def decided(answer: Answer) -> Answer:
     return replace(answer, usage=Usage(), basis=None)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("strategy", "model", "options"),
     [

@@ -102,6 +102,13 @@ def shuffle(data: Path, out: Path, seed: int = SEED) -> None:
     out.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
+def even_rows(out: Path) -> None:
+    """Write the even ones of the drawn rows, in the same order."""
+    drawn = [int(line) for line in ROWS.read_text(encoding="utf-8").split()]
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text("".join(f"{row}\n" for row in drawn if row % 2 == 0), encoding="utf-8")
+
+
 def steps(arguments: argparse.Namespace) -> Iterator[Step]:
     """The commands of the parts that are wanted, in order; the tables come last.
 
@@ -109,6 +116,8 @@ def steps(arguments: argparse.Namespace) -> Iterator[Step]:
     """
     ramdocs, out = f"ramdocs:{arguments.data}", Path(arguments.out)
     path = ROWS.relative_to(Path.cwd()) if ROWS.is_relative_to(Path.cwd()) else ROWS
+    if arguments.even:
+        path = out / "even_rows.txt"
     same = ["--rows", str(path), "--limit", str(arguments.rows)]
     folders = []
     if "table1" in arguments.parts:
@@ -177,6 +186,9 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--data", required=True, help="RAMDocs as JSON lines")
     parser.add_argument("--out", default="runs/madam", help="folder of the runs")
     parser.add_argument("--rows", type=int, default=60, help=f"rows of Table 1 and Figure 3, at most {DRAWN}")
+    parser.add_argument(
+        "--even", action="store_true", help="of the drawn rows the even ones: none was tuned on"
+    )
     parser.add_argument("--questions", type=int, default=30, help="questions a point of Figure 4")
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
     parser.add_argument("--model", default="", help="local:NAME or openai:NAME")
@@ -192,6 +204,8 @@ def main(words: Sequence[str] | None = None) -> int:
         )
         return 0
     made = list(steps(arguments))
+    if arguments.execute and arguments.even:
+        even_rows(Path(arguments.out) / "even_rows.txt")
     if arguments.execute:
         return execute(made, [str(Path(sys.executable).with_name("disputatio"))])
     for step in made:

@@ -48,6 +48,7 @@ def as_objects(value: Any) -> Any:
     return [as_objects(item) for item in value] if isinstance(value, list) else value
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("form", [lambda reply: reply, as_objects])
 def test_a_question_is_answered_through_it(form: Any) -> None:
     def completion(*, model: str, messages: list[dict[str, str]], **settings: Any) -> Any:

@@ -64,6 +64,7 @@ def test_a_search_of_the_users_own_is_asked_a_second_time() -> None:
     assert answer.abstained == "no_evidence"  # none was graded as high as it was asked to be
 
 
+@pytest.mark.long
 def test_an_index_or_its_path_is_asked(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     index = d.Index.open(place / "town", embedder=HashEmbedder())
     index.add(HELD)
@@ -123,6 +124,7 @@ def test_a_process_opens_its_models_once_for_the_same_settings() -> None:
     assert [*asking._KITS.values()] == [kit]
 
 
+@pytest.mark.long
 def test_another_endpoint_in_the_environment_is_another_model(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DISPUTATIO_JOURNAL", "none")
     for town in ("Lund", "Oslo"):
@@ -146,6 +148,7 @@ def reads(year: str) -> str:
     return json.dumps({"subject": "", "answer": year})
 
 
+@pytest.mark.long
 def test_passages_are_texts_mappings_or_passages() -> None:
     answer = d.ask(
         QUESTION,
@@ -178,6 +181,7 @@ def test_a_bad_passage_is_named_by_its_number(passages: Any, message: str) -> No
         d.ask(QUESTION, passages=passages)
 
 
+@pytest.mark.long
 def test_a_model_is_any_object_with_complete_and_its_calls_are_counted(place: Path) -> None:
     answer = d.ask(QUESTION, passages=HELD, model=Reader(), strategy="disputation")
     assert answer.answers == ("1887",)
@@ -186,6 +190,7 @@ def test_a_model_is_any_object_with_complete_and_its_calls_are_counted(place: Pa
     assert not list(place.glob("cache/*.sqlite"))  # the default journal is for models by name
 
 
+@pytest.mark.long
 def test_a_function_is_a_model_when_it_is_wrapped() -> None:
     function = d.FunctionModel(lambda prompt: reads("1887" if "1887" in prompt else "unknown"), name="mine")
     answer = d.ask(QUESTION, passages=HELD, model=function, strategy="disputation")
@@ -224,6 +229,7 @@ def test_a_strategy_may_be_a_function() -> None:
         d.ask(QUESTION, passages=HELD, strategy=first, k=3)
 
 
+@pytest.mark.long
 def test_calls_of_an_own_model_are_kept_in_a_journal_that_is_named(place: Path) -> None:
     how: dict[str, Any] = {
         "passages": HELD,
@@ -264,6 +270,7 @@ def test_an_embedder_of_the_callers_own_is_used() -> None:
     d.ask(QUESTION, passages=HELD, strategy=near, embedder=embedder)
 
 
+@pytest.mark.long
 def test_what_is_read_can_be_limited_to_sources_and_dates() -> None:
     dated = [
         d.Passage(text="It crossed in 1887.", source="a", date="2001-01-01"),
@@ -297,6 +304,7 @@ def test_a_question_is_cancelled_from_another_thread_at_once_wherever_it_waits()
         d.ask(QUESTION, passages=HELD, model=Reader(), cancel=cancel)
 
 
+@pytest.mark.long
 def test_a_fault_comes_through_a_question_that_could_be_cancelled() -> None:
     down = Scripted([ServerFault("down", 503)] * 9)
     with pytest.raises(ServerFault):

@@ -145,6 +145,7 @@ def test_another_set_of_options_is_asked_anew(bench: Any, data: Path, tmp_path: 
     assert state.kept["main"]["disputation"]["made"]["options"] == {"k": 2}
 
 
+@pytest.mark.long
 def test_the_page_is_written_again_from_the_file_alone(bench: Any, data: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.json"
     for part in ("main", "shuffled"):

@@ -131,6 +131,7 @@ def test_a_feature_that_is_left_out_does_not_move_the_sides(bench: Any, data: Pa
 
 
 # --- the run --------------------------------------------------------------------------------------
+@pytest.mark.long
 def test_only_the_odd_rows_are_heard(bench: Any, data: Path, tmp_path: Path) -> None:
     model = Scripted(_heard)
     figures = _run(bench, data, tmp_path / "out.json", model)
@@ -146,6 +147,7 @@ def test_only_the_odd_rows_are_heard(bench: Any, data: Path, tmp_path: Path) -> 
     assert "a right one comes first in 4 of 4 rows" in page
 
 
+@pytest.mark.long
 def test_faults_are_counted_and_score_nothing(bench: Any, data: Path, tmp_path: Path) -> None:
     def script(prompt: str) -> Line:
         if ODD[0] in prompt:
@@ -167,6 +169,7 @@ def test_rows_where_nobody_answers_are_no_material(bench: Any, data: Path, tmp_p
         _run(bench, data, tmp_path / "out.json", silent)
 
 
+@pytest.mark.long
 def test_a_replay_that_lacks_a_call_ends_and_is_no_fault_of_the_model(
     bench: Any, data: Path, tmp_path: Path
 ) -> None:

@@ -57,9 +57,24 @@ def test_the_commands_are_understood_by_the_command_line(capsys: pytest.CaptureF
     ]
 
 
+def test_even_rows_are_those_of_the_draw_that_are_even_in_its_order(tmp_path: Path) -> None:
+    tables.even_rows(tmp_path / "new" / "rows.txt")
+    drawn = [int(line) for line in tables.ROWS.read_text().split()]
+    kept = [int(line) for line in (tmp_path / "new" / "rows.txt").read_text().split()]
+    assert kept == [row for row in drawn if not row % 2]
+    assert 40 <= len(kept) <= 60
+
+
 def test_the_options_of_the_commands_are_options_of_the_strategies() -> None:
     options = argparse.Namespace(
-        data="dev.jsonl", out="out", rows=60, questions=30, parts=tables.PARTS, model="", workers=8
+        data="dev.jsonl",
+        out="out",
+        rows=60,
+        questions=30,
+        parts=tables.PARTS,
+        model="",
+        workers=8,
+        even=False,
     )
     for step in tables.steps(options):
         if step.words[1] == "run":
@@ -71,6 +86,7 @@ def test_the_options_of_the_commands_are_options_of_the_strategies() -> None:
                 assert (made["bare_2"].options["aggregator"], made["bare_2"].options["rounds"]) == (False, 2)
 
 
+@pytest.mark.long
 def test_running_goes_on_past_failed_questions_and_ends_where_a_run_was_stopped(tmp_path: Path) -> None:
     calls = tmp_path / "said.jsonl"
     program = [

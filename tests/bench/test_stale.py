@@ -14,6 +14,7 @@ RECORD = stale.read()
 LATER = {"encoder_weights.md"}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", sorted(RECORD))
 def test_a_page_is_marked_when_what_it_rests_on_has_changed(name: str) -> None:
     page = RESULTS / name

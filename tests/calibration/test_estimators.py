@@ -68,6 +68,7 @@ def record_of(rows: Sequence[Mapping[str, int]]) -> Outcomes:
     return Outcomes(outcomes=outcomes, estimator="paper")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(30))
 def test_the_papers_estimator_is_its_equations(seed: int) -> None:
     rows = world(seed)

@@ -104,6 +104,7 @@ def test_a_question_of_a_calibration_is_not_learned_again(tmp_path: Path) -> Non
     assert read_outcomes(index.path) == before
 
 
+@pytest.mark.long
 def test_a_removed_source_leaves_the_estimates_there_would_be_without_it(tmp_path: Path) -> None:
     lies = {"archive": 0, "museum": 0, "parish": 0, "almanac": 0, "buzz": 3}
     index = index_of(tmp_path / "with", lies)

@@ -262,6 +262,7 @@ def test_the_version_is_printed(capsys: Capture) -> None:
 
 
 # --- an index -----------------------------------------------------------------------------------
+@pytest.mark.long
 def test_good_files_are_ingested_and_bad_ones_listed(workspace: Path, capsys: Capture) -> None:
     folder = workspace / "docs"
     folder.mkdir()

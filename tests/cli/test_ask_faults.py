@@ -38,6 +38,7 @@ PARTLY = ("by Bob.", "is red")
 WHOLLY = ("Ann", *PARTLY)
 
 
+@pytest.mark.long
 def test_passages_that_could_not_be_read_are_told_and_never_agree(capsys: Capture, tmp_path: Path) -> None:
     done = ask(capsys, tmp_path, PARTLY)
     assert done.code == 0
@@ -59,6 +60,7 @@ def test_passages_that_could_not_be_read_are_told_and_never_agree(capsys: Captur
     assert json.loads(trace.read_text().splitlines()[-1])["read"] == answer["read"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("words", [(), ("--json",), ("--stream",), ("--stream", "--json")])
 def test_where_no_answer_came_for_faults_the_exit_code_is_3(
     capsys: Capture, tmp_path: Path, words: tuple[str, ...]
@@ -69,6 +71,7 @@ def test_where_no_answer_came_for_faults_the_exit_code_is_3(
         assert "3 of 3 passages could not be read" in " ".join(done.out.split())
 
 
+@pytest.mark.long
 def test_readable_passages_agree_or_contradict_as_they_do(capsys: Capture, tmp_path: Path) -> None:
     answer = ask(capsys, tmp_path, (), "--json").json
     assert answer["read"]["failed"] == 0

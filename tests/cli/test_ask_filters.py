@@ -49,6 +49,7 @@ def sources(done: Run) -> list[str]:
     return sorted(passage["source"].removesuffix(".example") for passage in done.json["passages"])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("words", "read"),
     [
@@ -73,6 +74,7 @@ def test_only_what_passes_the_filters_is_read(
 REMEMBER = {"ac_rag", "astute_rag", "closed_book", "self_rag"}  # answer from the model's memory, too
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("strategy", sorted(set(strategy_names()) - REMEMBER))
 def test_a_question_about_nothing_that_is_there_finds_nothing(
     strategy: str, index: Path, capsys: Capture

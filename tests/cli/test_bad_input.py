@@ -51,6 +51,7 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 # --- wrong words --------------------------------------------------------------------------------
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("line", "message"),
     [
@@ -221,6 +222,7 @@ def endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
 HTML = Wire(kind="text/html", pieces=["<html><body>Sign in</body></html>"])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("script", "message"),
     [

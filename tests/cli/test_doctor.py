@@ -110,6 +110,7 @@ def test_an_index_that_was_named_and_is_not_here_or_is_none_is_broken(
     assert (done.code, checks["index"]["state"]) == (1, "broken")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("package", "broken"), [("openai", True), ("ray", False)])
 def test_a_package_that_is_lacking_is_broken_where_it_is_needed(
     package: str, broken: bool, capsys: Capture, monkeypatch: pytest.MonkeyPatch
@@ -136,6 +137,7 @@ def test_a_model_of_the_endpoint_needs_a_key_or_an_address(capsys: Capture) -> N
     assert "OPENAI_API_KEY" in checks["model m"]["detail"]
 
 
+@pytest.mark.long
 def test_a_name_that_is_no_model_says_what_to_write(capsys: Capture) -> None:
     _, checks = doctor(capsys, "--model", "ollama:llama3")
     assert checks["model ollama:llama3"]["state"] == "broken"
@@ -144,6 +146,7 @@ def test_a_name_that_is_no_model_says_what_to_write(capsys: Capture) -> None:
     assert checks["model nope"]["state"] == "broken"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("status", "state", "words"),
     [
@@ -167,6 +170,7 @@ def test_the_endpoint_is_asked_for_its_models(
     assert "hidden" not in done.out + done.err
 
 
+@pytest.mark.long
 def test_an_endpoint_that_cannot_be_reached_is_broken_only_where_it_is_needed(
     capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -182,6 +186,7 @@ def test_an_endpoint_that_cannot_be_reached_is_broken_only_where_it_is_needed(
     assert doctor(capsys, "--model", "openai:m")[1]["endpoint"]["state"] == "broken"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("code", "state", "words"),
     [("pass", "ok", "loads"), ("raise ImportError('libopenvino.so: cannot open')", "broken", "cannot open")],

@@ -65,6 +65,7 @@ def test_json_is_one_object_that_names_file_and_seed(capsys: pytest.CaptureFixtu
     assert (built.json["kind"], built.json["out"], built.json["seed"]) == (kind, "out", 3)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", [kind for kind in COMMANDS if kind != "multisource"])
 def test_the_same_seed_gives_the_same_bytes(capsys: pytest.CaptureFixture[str], kind: str) -> None:
     _build(capsys, f"{COMMANDS[kind]} --seed 5")

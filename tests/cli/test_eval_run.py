@@ -119,6 +119,7 @@ def test_options_roles_and_the_seed_reach_kit_and_strategy(
     )
 
 
+@pytest.mark.long
 def test_calls_are_not_taken_from_a_journal_unless_asked(
     settings: list[Settings], data: str, tmp_path: Path
 ) -> None:
@@ -129,6 +130,7 @@ def test_calls_are_not_taken_from_a_journal_unless_asked(
     assert [chosen.journal for chosen in settings] == ["none", str(tmp_path / "calls.sqlite")]
 
 
+@pytest.mark.long
 def test_every_shipped_strategy_runs_through_the_pipeline(
     settings: list[Settings], data: str, tmp_path: Path
 ) -> None:
@@ -142,6 +144,7 @@ def test_every_shipped_strategy_runs_through_the_pipeline(
     assert all(line["precision"] is None for line in lines)
 
 
+@pytest.mark.long
 def test_running_again_asks_only_what_is_missing_and_reports_the_same(
     settings: list[Settings], data: str, tmp_path: Path
 ) -> None:
@@ -153,6 +156,7 @@ def test_running_again_asks_only_what_is_missing_and_reports_the_same(
     assert once.stdout == twice.stdout
 
 
+@pytest.mark.long
 def test_failed_questions_exit_3_and_are_tried_again(
     settings: list[Settings], data: str, tmp_path: Path
 ) -> None:
@@ -172,6 +176,7 @@ def test_failed_questions_exit_3_and_are_tried_again(
     assert (json.loads(result.stdout)["n"], json.loads(result.stdout)["failed"]) == (6, 0)
 
 
+@pytest.mark.long
 def test_a_run_on_other_data_prompts_or_options_is_refused(
     settings: list[Settings], data: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -205,6 +210,7 @@ def test_a_strategy_with_a_seed_runs_with_each_and_more_may_join(
     assert names == ["first", "every"]  # a question's figures are means over its seeds
 
 
+@pytest.mark.long
 def test_a_budget_stops_the_run_says_what_is_left_and_a_larger_one_goes_on(
     settings: list[Settings], data: str, tmp_path: Path
 ) -> None:
@@ -300,6 +306,7 @@ def test_notes_on_the_rows_are_said_on_stderr_and_kept_in_the_report(
     assert "both gold and wrong" in _call("report", tmp_path / "out").stdout
 
 
+@pytest.mark.long
 def test_a_report_is_printed_for_people_or_as_json(
     settings: list[Settings], data: str, tmp_path: Path
 ) -> None:
@@ -368,6 +375,7 @@ def test_a_data_set_that_only_a_judge_can_grade_says_so(settings: list[Settings]
     assert "its answers are graded by a judge (--judge --role judge=MODEL)" in result.stderr
 
 
+@pytest.mark.long
 def test_an_index_takes_the_place_of_the_rows_own_passages(settings: list[Settings], tmp_path: Path) -> None:
     index = Index.open(tmp_path / "pages.index")
     index.add([Passage(text="The Vell bridge is the oldest bridge of all.", source="s")])

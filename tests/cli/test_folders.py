@@ -41,6 +41,7 @@ def test_a_search_of_several_has_the_best_of_all_and_says_what_was_left_out(caps
     assert (done.code, done.err.startswith("not searched: gone.index: there is no index here")) == (0, True)
 
 
+@pytest.mark.long
 def test_an_answer_says_which_index_was_not_searched(
     capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -223,6 +223,7 @@ def test_a_calibration_that_is_killed_goes_on_and_ends_the_same(workspace: Path,
     assert read_outcomes(workspace / "x.index").outcomes == read_outcomes(workspace / "whole.index").outcomes
 
 
+@pytest.mark.long
 def test_a_settled_conflict_is_learned_where_asked_and_not_otherwise(
     workspace: Path, capsys: Capture
 ) -> None:

@@ -75,6 +75,7 @@ def test_each_event_is_a_line_of_json_and_the_answer_and_its_cost_come_last(caps
     assert json.loads(str(first["reply"])) == SCRIPT["in 1887"]
 
 
+@pytest.mark.long
 def test_the_default_strategy_shows_its_sides(capsys: Capture) -> None:
     script = {
         words: {"subject": "", "answer": reply["answer"]}
@@ -99,6 +100,7 @@ def test_eighty_columns_hold_and_nothing_is_coloured_off_a_terminal(
     assert "\x1b" not in done.out + done.err
 
 
+@pytest.mark.long
 def test_no_text_of_a_document_or_of_a_model_can_steer_the_terminal(capsys: Capture) -> None:
     nasty = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202egnp\r\nread 9/9  forged: 1901"
     write_passages(Path("passages.jsonl"), [{**PASSAGES[0], "source": f"museum{nasty}", "id": f"p{nasty}"}])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 
+import pytest
+
 from disputatio.encoder.judge import EncoderJudge
 from disputatio.encoder.model import SHIPPED, EncoderModel
 from disputatio.encoder.reader import EncoderReader
@@ -19,6 +21,7 @@ def test_the_file_is_the_one_that_its_checksum_names() -> None:
     assert SHIPPED.stat().st_size < MOST_BYTES
 
 
+@pytest.mark.long
 def test_it_reads_a_plain_passage_and_refuses_another() -> None:
     reader = EncoderReader(EncoderModel(SHIPPED, threads=1))
     told = Passage(text="The lighthouse of Quillhaven was designed by Ingrid Vasmer and opened in 1887.")
@@ -28,6 +31,7 @@ def test_it_reads_a_plain_passage_and_refuses_another() -> None:
     assert answers.probability > 0.5 > refuses.probability
 
 
+@pytest.mark.long
 def test_it_tells_support_from_contradiction() -> None:
     judge = EncoderJudge(EncoderModel(SHIPPED, threads=1))
     quote = "The lighthouse was designed by Ingrid Vasmer in 1887."

@@ -69,6 +69,7 @@ def evaluated(folder: Path, out: Path, model: Reading, **options: Any) -> Any:
     )
 
 
+@pytest.mark.long
 def test_sources_are_estimated_on_the_sets_own_questions_and_only_the_others_are_evaluated(
     folder: Path, tmp_path: Path
 ) -> None:
@@ -86,6 +87,7 @@ def test_sources_are_estimated_on_the_sets_own_questions_and_only_the_others_are
     assert results.outcome.faults == 0
 
 
+@pytest.mark.long
 def test_going_on_asks_nothing_to_estimate_again(folder: Path, tmp_path: Path) -> None:
     evaluated(folder, tmp_path / "out", Reading(words()), limit=2)
     kept = (tmp_path / "out" / FILE).read_bytes()
@@ -95,6 +97,7 @@ def test_going_on_asks_nothing_to_estimate_again(folder: Path, tmp_path: Path) -
     assert (tmp_path / "out" / FILE).read_bytes() == kept
 
 
+@pytest.mark.long
 def test_both_estimators_can_be_had_and_a_damaged_file_is_named(folder: Path, tmp_path: Path) -> None:
     evaluated(folder, tmp_path / "ours", Reading(words()), limit=1, estimator="ours")
     assert read_journal(tmp_path / "ours").runs[-1]["estimates"]["estimator"] == "ours"
@@ -109,6 +112,7 @@ def test_two_multisource_sets_in_one_run_are_refused(folder: Path) -> None:
         evaluate([spec, f"multisource:{folder / 'estimate.jsonl'}"], "ra_rag", model=Reading(words()))
 
 
+@pytest.mark.long
 def test_the_papers_tables_take_ra_rag_with_estimates_and_refuse_it_without(
     folder: Path, tmp_path: Path
 ) -> None:

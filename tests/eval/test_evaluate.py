@@ -86,6 +86,7 @@ def test_a_function_is_a_strategy_as_good_as_a_name() -> None:
     assert (record.strategy, dict(record.options)) == ("tests.eval.test_evaluate:always_oslo", {"k": 1})
 
 
+@pytest.mark.long
 def test_functions_that_cannot_be_imported_take_part_under_the_labels_they_are_given() -> None:
     def answering(text: str) -> Any:
         return lambda question, kit: Answer(question=question, answers=(text,))
@@ -111,6 +112,7 @@ def test_a_model_may_be_an_object_and_is_named_in_the_report() -> None:
     assert results.of("concat").scores["em"].mean == 1.0
 
 
+@pytest.mark.long
 def test_a_path_is_a_file_of_the_plain_format_and_rows_and_limit_keep_some(tmp_path: Path) -> None:
     path = rows_file(tmp_path)
     results = evaluate(path, GOLD, rows=[3, 1], limit=1)
@@ -132,6 +134,7 @@ def test_examples_of_a_loader_keep_their_data_set_and_its_metrics(tmp_path: Path
     assert (results.scores[0].dataset, results.scores[0].n) == ("jsonl:rows.jsonl", 2)
 
 
+@pytest.mark.long
 def test_what_was_recorded_in_a_folder_is_not_asked_again_and_is_read_from_there(tmp_path: Path) -> None:
     out = tmp_path / "run"
     first = evaluate(examples(), GOLD, out=out)
@@ -157,12 +160,14 @@ def test_a_failure_is_counted_and_is_no_score() -> None:
     assert [entry.state for entry in seen] == ["done", "done", "fault", "done", "fault"]  # tried once more
 
 
+@pytest.mark.long
 def test_progress_is_told_after_every_record() -> None:
     done: list[tuple[int, int]] = []
     evaluate(examples(3), GOLD, progress=lambda state: done.append((state.done, state.total)))
     assert done == [(1, 3), (2, 3), (3, 3)]
 
 
+@pytest.mark.long
 def test_paired_differences_name_the_test_and_correct_for_the_pairs() -> None:
     results = evaluate(examples(6), [GOLD, BOTH])
     (pair,) = [pair for pair in results.differences if pair.metric == "em"]
@@ -170,6 +175,7 @@ def test_paired_differences_name_the_test_and_correct_for_the_pairs() -> None:
     assert (pair.test, pair.p) == ("McNemar, exact", 0.03125)
 
 
+@pytest.mark.long
 def test_a_budget_stops_the_run_and_says_what_is_left() -> None:
     results = evaluate(examples(), "closed_book,concat", budget=Budget(calls=5))
     assert results.outcome is not None

@@ -403,6 +403,7 @@ for n in range(100000):
 """
 
 
+@pytest.mark.long
 def test_what_was_acknowledged_survives_a_kill_at_any_moment(file: Path) -> None:
     chance = random.Random(7)
     acknowledged: list[str] = []
@@ -422,6 +423,7 @@ def test_what_was_acknowledged_survives_a_kill_at_any_moment(file: Path) -> None
         assert journal.stats().kept % 3 == 0
 
 
+@pytest.mark.long
 def test_processes_may_make_and_fill_one_journal_at_once(file: Path) -> None:
     code = WRITER.replace("100000", "20")
     running = [

@@ -347,6 +347,7 @@ def test_when_one_client_fails_the_next_is_asked_and_stays_first(
         catalogue.pull("again")
 
 
+@pytest.mark.long
 def test_a_changed_part_is_refused_and_only_that_part_is_fetched_again(
     shop: Shop, know: Callable[..., None], cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -366,6 +367,7 @@ def test_a_changed_part_is_refused_and_only_that_part_is_fetched_again(
     assert "toy-part1==1.0" not in shop.asked
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("content", [b"x" * (CHUNK - 1), b"x" * (CHUNK + 1), b""])
 def test_a_part_of_another_length_is_refused(shop: Shop, know: Callable[..., None], content: bytes) -> None:
     know(entry(PARTS))
@@ -422,6 +424,7 @@ def test_a_pull_killed_in_the_middle_goes_on_with_the_missing_parts(
     assert not list((cache / "models" / "toy").glob("*part*"))
 
 
+@pytest.mark.long
 def test_a_download_killed_in_the_middle_goes_on_from_its_last_byte(
     site: Site, know: Callable[..., None], tmp_path: Path
 ) -> None:

@@ -47,6 +47,7 @@ FLOODS: dict[str, Callable[[], Wire]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", FLOODS)
 def test_a_reply_without_end_is_a_fault_and_takes_little_memory(
     serve: Serve, connect: Connect, name: str
@@ -66,6 +67,7 @@ def test_a_reply_without_end_is_a_fault_and_takes_little_memory(
     assert len(str(caught.value)) < 600
 
 
+@pytest.mark.long
 def test_embeddings_without_end_are_a_fault(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     connection = Connection("m", base_url=serve([bomb(JSON)]).url, api_key="sk-test", retries=0)

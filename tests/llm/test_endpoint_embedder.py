@@ -212,6 +212,7 @@ def test_a_length_that_changes_between_calls_is_a_fault(serve: Serve, make: Make
 NAN = base64.b64encode(struct.pack("<2f", 1.0, float("nan"))).decode()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("wire", "why"),
     [

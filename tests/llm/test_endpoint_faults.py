@@ -267,6 +267,7 @@ NONSENSE = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("wire", NONSENSE.values(), ids=NONSENSE.keys())
 def test_a_reply_that_is_none_is_a_fault_and_no_answer(serve: Serve, connect: Connect, wire: Wire) -> None:
     fault = fault_of(connect(serve([wire])))

@@ -35,6 +35,7 @@ def model(small_model: Path) -> Local:
     return Local("small", lambda: small_model, cache=cache_folder(), cache_gb=1, context_tokens=2_048)
 
 
+@pytest.mark.long
 def test_a_missing_file_is_named_and_nothing_is_loaded(tmp_path: Path) -> None:
     absent = Local("absent", lambda: tmp_path / "absent.gguf", cache=tmp_path)
     assert absent.capabilities().logprobs

@@ -46,6 +46,7 @@ def test_answers_in_batches_and_at_once_are_estimated_alike(estimator: Literal["
     assert one.answered.tolist() == other.answered[at].tolist()
 
 
+@pytest.mark.long
 def test_the_estimates_are_those_of_the_array_of_votes() -> None:
     given = rows(3)
     answers = gathered(given)
@@ -59,6 +60,7 @@ def test_the_estimates_are_those_of_the_array_of_votes() -> None:
     np.testing.assert_allclose(answers.figures("paper").reliability, estimate(votes).reliability)
 
 
+@pytest.mark.long
 def test_later_answers_replace_earlier_ones_and_are_merged() -> None:
     given = rows(5)
     answers = gathered(given)

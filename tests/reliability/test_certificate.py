@@ -52,6 +52,7 @@ voters = st.integers(1, 5).flatmap(
 )
 
 
+@pytest.mark.long
 @settings(max_examples=300, deadline=None)
 @given(voters)
 def test_the_count_equals_that_of_enumeration(case: tuple[list[int], list[int]]) -> None:

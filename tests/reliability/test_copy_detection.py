@@ -63,6 +63,7 @@ def test_copiers_are_found_while_the_truth_is_estimated(seed: int) -> None:
     assert tied_pairs == together(groups_of(20, list(copies.items())))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("questions", [20, 300, 5000])
 @pytest.mark.parametrize("accuracy", [0.9, 0.99, 1.0])
 def test_honest_sources_that_agree_on_the_truth_are_not_tied(accuracy: float, questions: int) -> None:

@@ -39,6 +39,7 @@ def copied_votes(sources: int, questions: int, coverage: float, seed: int) -> ND
     return votes.astype(np.int32)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(3))
 def test_a_list_of_votes_is_estimated_as_the_array_is(seed: int) -> None:
     world = simulate(seed, liars=4, sources=20, questions=120, coverage=0.3)

@@ -36,6 +36,7 @@ def test_an_answer_is_checked_against_what_the_others_say() -> None:
     assert estimated.agreed.tolist() == [20, 0]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(3))
 def test_five_of_nine_with_the_same_lie_win_plainly_and_lose_against_anchors(seed: int) -> None:
     simulated = simulate(seed, liars=5)
@@ -47,6 +48,7 @@ def test_five_of_nine_with_the_same_lie_win_plainly_and_lose_against_anchors(see
     assert len(np.unique(ties.group[simulated.liars])) == 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(3))
 def test_colluders_who_are_mostly_honest_are_tied_by_the_lies_they_share(seed: int) -> None:
     """Five of nine lie together on every second question; reliability does not show it, shared lies do."""
@@ -98,6 +100,7 @@ def test_a_thousand_new_names_without_a_record_change_no_answer_of_the_known() -
     assert after.weights[9:].max() == 0
 
 
+@pytest.mark.long
 @settings(max_examples=20, deadline=None)
 @given(st.permutations(range(9)), st.integers(0, 5))
 def test_the_order_of_sources_changes_no_record(order: list[int], seed: int) -> None:

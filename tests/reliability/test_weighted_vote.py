@@ -149,6 +149,7 @@ def test_reliability_is_found_without_labels(seed: int) -> None:
     assert inside.sum() >= 6
 
 
+@pytest.mark.long
 @settings(max_examples=30, deadline=None)
 @given(st.permutations(range(9)), st.integers(0, 20))
 def test_the_order_of_sources_changes_nothing(order: list[int], seed: int) -> None:
@@ -168,6 +169,7 @@ def test_the_names_of_clusters_change_nothing_where_there_is_no_tie(
     assert named[weighted_vote(votes, powers)].tolist() == weighted_vote(named[votes], powers).tolist()
 
 
+@pytest.mark.long
 @settings(max_examples=20, deadline=None)
 @given(st.permutations(range(40)), st.integers(0, 5))
 def test_the_order_of_questions_changes_nothing(order: list[int], seed: int) -> None:

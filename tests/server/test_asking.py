@@ -31,6 +31,7 @@ def test_the_events_are_those_of_the_library_after_one_that_names_the_question(s
     assert all(data["event"] == name for name, data in events)
 
 
+@pytest.mark.long
 def test_an_answer_has_a_permalink_when_it_is_told(server: Served) -> None:
     events = dict(server.events())
     kept = server.client.get(f"/api/answers/{events['asked']['id']}")
@@ -70,6 +71,7 @@ def test_a_question_is_stopped_and_its_calls_end(tmp_path: Path) -> None:
         assert server.service.kit.model.calls == []  # type: ignore[attr-defined]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("fields", "word"),
     [

@@ -51,6 +51,7 @@ def answered(server: Served) -> list[str]:
     return found
 
 
+@pytest.mark.long
 def test_a_killed_engine_is_one_fault_and_the_next_question_is_answered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -192,6 +192,7 @@ def test_a_client_that_never_ends_its_head_is_cut(impatient: Served) -> None:
     assert raw(impatient, b"GET /api/health HTTP/1.1\r\nHost: loc") == b""
 
 
+@pytest.mark.long
 def test_a_client_that_never_ends_its_body_is_told_so_and_cut(impatient: Served) -> None:
     head = f"POST /api/ask HTTP/1.1\r\nHost: {own(impatient)}\r\nContent-Length: 100\r\n\r\n"
     assert b"408" in raw(impatient, head.encode() + b"{")[:20]

@@ -80,6 +80,7 @@ def test_an_owner_that_passages_state_is_not_overruled(server: Served) -> None:
     assert "city" in refused.json()["error"]["message"]
 
 
+@pytest.mark.long
 def test_uploads_are_put_in_as_a_job_and_refusals_are_said(server: Served) -> None:
     files = [
         ("files", ("notes.txt", b"The ferry was painted red in 1902.")),
@@ -99,6 +100,7 @@ def test_uploads_are_put_in_as_a_job_and_refusals_are_said(server: Served) -> No
     assert hits[0]["passage"]["source"] == "notes"
 
 
+@pytest.mark.long
 def test_uploads_of_others_share_one_owner(tmp_path: Path) -> None:
     access = Access(writing=True, token="t" * 32)
     service = ferry(tmp_path, access=access, keeping=Keeping(uploads=tmp_path / "uploads"))
@@ -110,6 +112,7 @@ def test_uploads_of_others_share_one_owner(tmp_path: Path) -> None:
         assert rows["uploads/red"] == rows["uploads/blue"] == "uploads"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("method", "path", "body"),
     [
@@ -126,6 +129,7 @@ def test_nothing_is_written_where_that_is_not_allowed(
         assert server.client.post("/api/ingest", files=files).status_code == 403
 
 
+@pytest.mark.long
 def test_a_calibration_says_what_it_takes_before_it_asks(server: Served) -> None:
     calls = server.service.kit.model.calls  # type: ignore[attr-defined]
     job = finished(server, server.client.post("/api/calibrate", json={"questions": 2}).json())
@@ -156,6 +160,7 @@ def test_metrics_count_questions_by_their_end(server: Served) -> None:
     assert 'disputatio_questions_total{end="answered",strategy="disputation"} 1.0' in lines
 
 
+@pytest.mark.long
 def test_strategies_have_typed_options(server: Served) -> None:
     strategies = {each["name"]: each for each in server.client.get("/api/strategies").json()}
     assert strategies["disputation"]["default"]

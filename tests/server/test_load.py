@@ -35,6 +35,7 @@ def until(condition: object, seconds: float = 10.0) -> bool:
     return true
 
 
+@pytest.mark.long
 def test_questions_at_once_are_all_answered_and_those_beyond_the_queue_are_told_when_to_return(
     tmp_path: Path,
 ) -> None:
@@ -51,6 +52,7 @@ def test_questions_at_once_are_all_answered_and_those_beyond_the_queue_are_told_
     assert {response.json()["error"]["kind"] for response in refused} == {"Full"}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("fields", "word"),
     [({"calls": 1}, "model calls"), ({"tokens": 5}, "tokens"), ({"seconds": 0.05}, "may take")],
@@ -84,6 +86,7 @@ def test_a_client_that_hangs_up_stops_its_question(tmp_path: Path) -> None:
         assert server.service.kit.model.calls == []  # type: ignore[attr-defined]
 
 
+@pytest.mark.long
 def test_a_follower_returns_and_misses_nothing(tmp_path: Path) -> None:
     with served(ferry(tmp_path, model=script(delay=0.1))) as server:
         name = begun(server)
@@ -96,6 +99,7 @@ def test_a_follower_returns_and_misses_nothing(tmp_path: Path) -> None:
     assert rest == whole[2:]
 
 
+@pytest.mark.long
 def test_a_waiting_question_is_stopped_before_its_turn(tmp_path: Path) -> None:
     limits = Limits(in_flight=1, abandoned=60)
     with served(ferry(tmp_path, model=script(delay=5), limits=limits)) as server:
@@ -139,6 +143,7 @@ def test_a_bug_is_told_without_what_it_was_and_the_next_question_is_answered(tmp
         assert server.ask().status_code == 200
 
 
+@pytest.mark.long
 def test_documents_are_put_in_while_questions_are_answered(tmp_path: Path) -> None:
     service = ferry(
         tmp_path,

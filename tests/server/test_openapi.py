@@ -27,6 +27,7 @@ def test_every_operation_has_a_name_of_its_own_and_says_how_it_fails() -> None:
     assert not any("422" in each["responses"] for each in operations)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("path", "name"),
     [("/api/search?q=ferry", "HitRow"), ("/api/sources", "SourceRow"), ("/api/strategies", "Strategy")],
@@ -39,6 +40,7 @@ def test_a_list_is_of_the_described_shape(tmp_path: Path, path: str, name: str) 
         assert shape(name).is_valid(row)
 
 
+@pytest.mark.long
 def test_an_answer_and_a_passage_are_of_the_described_shape(tmp_path: Path) -> None:
     with served(ferry(tmp_path)) as server:
         answer: dict[str, Any] = server.ask().json()

@@ -81,6 +81,7 @@ OPTIONS: list[dict[str, Any]] = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("keywords", [False, True])
 @pytest.mark.parametrize("options", OPTIONS)
 def test_several_indexes_find_what_one_of_all_passages_finds(

@@ -113,6 +113,7 @@ def test_what_the_second_search_finds_is_graded_like_the_first_and_nothing_comes
     assert graded == [{"a"}, {"b"}]
 
 
+@pytest.mark.long
 def test_a_search_of_the_users_own_takes_the_place_of_the_index() -> None:
     searches: list[tuple[str, int]] = []
 

@@ -16,6 +16,7 @@ from train import compare as comparing
 from train.__main__ import main
 
 
+@pytest.mark.long
 def test_readers_are_scored_on_the_same_passages(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

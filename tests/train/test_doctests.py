@@ -8,6 +8,7 @@ import importlib
 import pytest
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["examples", "export", "features", "plan", "scores"])
 def test_the_examples_in_docstrings_hold(name: str) -> None:
     result = doctest.testmod(importlib.import_module(f"train.{name}"))

@@ -79,6 +79,7 @@ def test_passages_of_conflicting_sets_are_asked_for_what_they_themselves_say(tmp
     assert kinds == ["right", "misinformation", "noise", "right"] * 8
 
 
+@pytest.mark.long
 def test_the_command_measures_a_folder_and_writes_its_scores(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -410,6 +410,7 @@ LONG_TEXTS = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("piece", LONG_TEXTS)
 def test_a_long_text_of_any_make_is_compared(piece: str) -> None:
     text = piece * (LONG // len(piece))

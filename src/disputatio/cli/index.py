@@ -72,9 +72,9 @@ def check(
 
     folder = named_index(index)
     if is_address(folder):
-        from disputatio.store.remote.postgres import PostgresIndex
+        from disputatio.store.remote.opening import engine_of
 
-        opened = PostgresIndex.open(folder, create=False)
+        opened = engine_of(folder).open(folder, create=False)
         wrong = opened.check()
         if as_json:
             write_json({"path": str(opened.path), "damaged": wrong})

@@ -21,13 +21,13 @@ def named_index(index: Path | None) -> Path:
 
 
 def index_folder(index: Path | None) -> Path:
-    """The folder of the one index; raises `InputError` for several, or for one in a database."""
+    """The folder of the one index; raises `InputError` for several, or for one that a server keeps."""
     from disputatio.errors import InputError
     from disputatio.store.folders import is_address, shown
 
     folder = named_index(index)
     if is_address(folder):
-        raise InputError(f"{shown(folder)}: is in a database, and this works on an index in a folder")
+        raise InputError(f"{shown(folder)}: is kept by a server, and this works on an index in a folder")
     return folder
 
 

@@ -120,7 +120,7 @@ def serve(
     if allow_writing:
         only_one(settings.index)
         if is_address(settings.index):
-            raise InputError("--allow-writing needs an index in a folder, not one in a database")
+            raise InputError("--allow-writing needs an index in a folder, not one on a server")
     limits = Limits(
         in_flight=in_flight,
         waiting=waiting,

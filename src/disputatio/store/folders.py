@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+_SERVED = ("postgresql:/", "postgres:/", "qdrant:/", "milvus:")
 _NOTHING = "there is no index here; make one with: disputatio ingest PATH"
 
 
@@ -37,25 +38,25 @@ class Found(list[Hit]):
 
 
 def is_address(path: str | Path) -> bool:
-    """Whether the index is in a database, not in a folder; a path has lost one of the two slashes.
+    """Whether a server keeps the index, not a folder; a path has lost one of the two slashes.
 
     >>> is_address("postgresql://db.example/town"), is_address(Path("town.index"))
     (True, False)
     """
-    return str(path).startswith(("postgresql:/", "postgres:/"))
+    return str(path).startswith(_SERVED)
 
 
 def shown(path: str | Path) -> str:
-    """An index as messages name it: an address in a database without its password.
+    """An index as messages name it: an address without its password or key.
 
     >>> shown("postgresql://ada:secret@db.example/town")
     'postgresql://ada@db.example/town'
     """
     if not is_address(path):
         return str(path)
-    from disputatio.store.remote.postgres_tables import shown_index
+    from disputatio.store.remote.opening import engine_of
 
-    return shown_index(path)
+    return engine_of(path).at(path).shown
 
 
 def divided(path: str | Path) -> tuple[Path, ...]:
@@ -95,9 +96,13 @@ def only_one(path: str | Path) -> Path:
 def noted(path: str | Path) -> dict[str, Any] | None:
     """What `read_note` says of the index, of several the first one that can be read; raises as it does."""
     if is_address(path):
-        from disputatio.store.remote.postgres import note_of
+        from disputatio.store.remote.opening import engine_of
 
-        return note_of(path)
+        index = engine_of(path).at(path)
+        try:
+            return index.note()
+        finally:
+            index.close()
     folders = divided(path)
     if len(folders) == 1:
         return read_note(folders[0])

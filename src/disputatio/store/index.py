@@ -105,7 +105,7 @@ class Index:
         """Open an index, or promise a new one that the first ingest makes.
 
         Several folders, divided by commas, are searched as one (`store.folders`), and none is written to.
-        `postgresql://user:password@host/database` is an index in a database (`store.remote.postgres`).
+        `postgresql://`, `qdrant://` and `milvus:` name one that a server keeps (`store.remote`).
         Without an embedder a new index is searched by keyword alone, and one that has vectors can
         be read (by keyword) but not added to. `language` is that of stemming for a new index:
         english (when None), another that PyStemmer knows, or none. `merge_gb` bounds the memory of merges
@@ -115,9 +115,9 @@ class Index:
         if language not in (None, "none"):
             stemmer(language or "")
         if is_address(path) and cls is Index:
-            from disputatio.store.remote.postgres import PostgresIndex
+            from disputatio.store.remote.opening import engine_of
 
-            served = PostgresIndex.open(path, embedder=embedder, create=create, language=language)
+            served = engine_of(path).open(path, embedder=embedder, create=create, language=language)
             return cast("Self", served)
         memory = MERGE_MEMORY if merge_gb is None else int(merge_gb * 2**30)
         index = cls(Path(path), embedder, language, memory)

@@ -328,6 +328,7 @@ def _start(out: Path, count: int, workers: int) -> subprocess.Popen[str]:
     return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_ends_the_run_after_the_record_in_hand(tmp_path: Path, number: signal.Signals) -> None:
     with _start(tmp_path, 500, 1) as process:

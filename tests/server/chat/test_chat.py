@@ -61,6 +61,7 @@ def test_a_completion_has_the_answer_with_citations_positions_and_cost(server: S
     assert server.client.get(ours["url"]).json()["answers"] == ["1887"]
 
 
+@pytest.mark.long
 def test_every_mark_has_an_annotation_whose_address_shows_the_passage(server: Served) -> None:
     message = chat(server).json()["choices"][0]["message"]
     citations = [each["url_citation"] for each in message["annotations"]]
@@ -264,6 +265,7 @@ def test_an_unknown_model_is_not_found(server: Served) -> None:
     assert "did you mean 'disputatio/concat'" in response.json()["error"]["message"]
 
 
+@pytest.mark.long
 def test_a_full_server_asks_to_come_back(tmp_path: Path) -> None:
     limits = Limits(in_flight=1, waiting=0)
     with chatting(tmp_path, delay=3, limits=limits) as server:
@@ -310,6 +312,7 @@ def test_a_failure_that_nobody_foresaw_is_told_in_a_stream(tmp_path: Path) -> No
     assert "secret" not in json.dumps(streamed)
 
 
+@pytest.mark.long
 def test_a_client_that_leaves_a_stream_ends_the_question(tmp_path: Path) -> None:
     with chatting(tmp_path, delay=5) as server:
         body = request(stream=True)

@@ -87,6 +87,7 @@ def test_openais_client_raises_its_own_errors(client: openai.OpenAI) -> None:
         )
 
 
+@pytest.mark.long
 def test_openais_client_knocks_with_a_token(tmp_path: Path) -> None:
     token = "t" * 43
     with chatting(tmp_path, access=Access(token=token)) as guarded:

@@ -43,6 +43,7 @@ def called(address: Any, tool: str, mode: str = "auto", **arguments: Any) -> Any
     return within(address, lambda client: client.call_tool(tool, arguments), mode)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mode", MODES)
 def test_the_tools_describe_what_they_take_and_give(server: Served, mode: str) -> None:
     listed = within(f"{server.url}/mcp", lambda client: client.list_tools(), mode)
@@ -153,6 +154,7 @@ def test_what_is_wrong_is_an_error_of_the_tool_in_one_line(
     assert "Traceback" not in result.content[0].text
 
 
+@pytest.mark.long
 def test_text_of_documents_cannot_steer_a_client(tmp_path: Path) -> None:
     with chatting(tmp_path, hostile=True) as server:
         address = f"{server.url}/mcp"

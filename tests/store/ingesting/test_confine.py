@@ -124,6 +124,7 @@ def test_a_kernel_without_fences_is_told(monkeypatch: pytest.MonkeyPatch) -> Non
     assert confine.fences() == {"landlock": 0, "seccomp": 0}
 
 
+@pytest.mark.long
 def test_a_large_plain_file_is_read_under_the_limits_of_the_child(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     path.write_text(json.dumps([{"text": f"Row {number}."} for number in range(100_000)]))

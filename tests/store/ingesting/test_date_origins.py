@@ -36,6 +36,7 @@ def _mail(path: Path, *, dated: bool) -> None:
     path.write_bytes(message.as_bytes())
 
 
+@pytest.mark.long
 def test_each_reader_says_where_its_dates_come_from(tmp_path: Path) -> None:
     (tmp_path / "front.md").write_text("---\ndate: 2020-01-01\n---\nWords.")
     (tmp_path / "none.txt").write_text("Words of 2020-01-01.")
@@ -83,6 +84,7 @@ def test_the_origin_is_no_metadata_and_part_of_what_a_document_says() -> None:
     assert prepare(of_file).passages[0].date_origin == "file"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("ending", ["jsonl", "parquet"])
 def test_the_origin_comes_back_from_the_index_and_from_an_export(ending: str, tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("---\ndate: 2020-01-01\n---\nThe zebra walks.")

@@ -406,6 +406,7 @@ def _page(url: str) -> bytes:
     ).encode()
 
 
+@pytest.mark.long
 def test_a_page_becomes_a_document_of_its_site(served: Web) -> None:
     _put(
         served,

@@ -117,6 +117,7 @@ def test_invisible_characters_are_counted_in_every_format(tmp_path: Path) -> Non
     assert [one.metadata["hidden"] for one in documents] == ["3", "8", "3", "3", "3", "3", "3"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "marks", ["<w:vanish/>", '<w:sz w:val="2"/>', '<w:color w:val="FFFFFF"/>', '<w:vanish w:val="true"/>']
 )
@@ -134,6 +135,7 @@ def test_shown_runs_of_a_docx_stay(marks: str, tmp_path: Path) -> None:
     assert _only(tmp_path).text == "Seen.Unseen."
 
 
+@pytest.mark.long
 def test_pdf_text_without_ink_is_removed(tmp_path: Path) -> None:
     page = b"BT /F1 12 Tf 20 200 Td (Seen.) Tj 3 Tr 0 -20 Td (Unseen.) Tj 0 Tr 0 -20 Td (Seen too.) Tj ET"
     (tmp_path / "a.pdf").write_bytes(files.pdf_of(page))

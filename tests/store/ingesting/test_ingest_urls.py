@@ -28,6 +28,7 @@ def _say(served: Web, path: str, body: bytes, kind: str = "text/plain") -> None:
     served.answers = {**served.answers, path: page(body, kind)}
 
 
+@pytest.mark.long
 def test_every_row_of_an_address_is_in_and_replaced_by_the_next_fetch(served: Web, tmp_path: Path) -> None:
     index = Index.open(tmp_path / "index")
     url = "http://www.x.example/a.jsonl"

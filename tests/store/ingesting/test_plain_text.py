@@ -144,6 +144,7 @@ def test_markdown_made_to_be_slow_is_read_or_refused_in_time(tmp_path: Path) -> 
 _MENU = '<div class="site-nav"><a href="/">Home</a> <a href="/a">About</a></div>'
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "menu",
     [
@@ -186,6 +187,7 @@ def test_a_long_page_keeps_paragraphs_lists_and_tables_without_marks(tmp_path: P
     assert not any(mark in "".join(paragraphs) for mark in ("#", "**", "Home", "|--"))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("head", "date"),
     [

@@ -317,6 +317,7 @@ def test_mail_in_html_alone_is_read_and_what_is_no_mail_is_not(tmp_path: Path) -
     assert "is not an e-mail" in refused[0].reason
 
 
+@pytest.mark.long
 def test_parquet_rows_are_documents(tmp_path: Path) -> None:
     rows: list[dict[str, object]] = [
         {"Text": "one", "year": 2010, "when": date(2019, 3, 4), "tags": ["x"]},

@@ -78,6 +78,7 @@ def test_a_child_that_dies_at_a_file_says_how(good: Path, monkeypatch: pytest.Mo
         _parse(box, good)
 
 
+@pytest.mark.long
 def test_the_child_keeps_no_secret_and_writes_no_file(
     good: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -46,6 +46,7 @@ def _only(path: Path) -> Document:
     return document
 
 
+@pytest.mark.long
 def test_slides_are_pages_with_text_tables_groups_and_notes(tmp_path: Path) -> None:
     def fill(deck: Any) -> None:
         first = _slide(deck, "Severin", "The mayor was there.")

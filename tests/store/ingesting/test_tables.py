@@ -210,6 +210,7 @@ def test_a_workbook_in_an_archive_is_read_and_one_that_is_broken_or_locked_says_
         _read(tmp_path / "locked.xlsx")
 
 
+@pytest.mark.long
 def test_a_far_cell_costs_its_own_workbook_only(tmp_path: Path) -> None:
     far = _book(tmp_path / "far.xlsx", lambda book: book.add_worksheet().write(1_048_575, 16_383, "far"))
     _xlsx(tmp_path / "near.xlsx")

@@ -34,6 +34,7 @@ def _passages(index: Index) -> list[Passage]:
     return [hit.passage for fact in (*_FACTS, "Fact 1 of many") for hit in index.search(fact, k=30)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("source_by", [None, "domain", "folder", "file", "field:source"])
 def test_no_stranger_gets_the_name_of_a_source_or_a_second_vote(
     tmp_path: Path, source_by: str | None
@@ -57,6 +58,7 @@ def test_what_a_stranger_states_is_kept_apart(tmp_path: Path) -> None:
     assert by_text[_FACTS[1]]["stated_url"] == "https://www.reuters.com/a"
 
 
+@pytest.mark.long
 def test_files_that_were_trusted_are_read_again_as_strangers(tmp_path: Path) -> None:
     index, folder = Index.open(tmp_path / "i", embedder=None), _spoofed(tmp_path / "in")
     index.ingest(folder)

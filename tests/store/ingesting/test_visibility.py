@@ -85,6 +85,7 @@ def read() -> Iterator[Callable[[Path, str], Reading]]:
         yield reader
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("case", _CASES, ids=lambda case: case.name)
 def test_a_trick_is_found_or_a_stated_limit_and_a_plain_look_is_read(
     case: hidden_text.Case, read: Callable[[Path, str], Reading], tmp_path: Path
@@ -133,6 +134,7 @@ def test_no_style_sheet_breaks_the_reading(words: list[str]) -> None:
 _operand: Any = st.one_of(st.floats(), st.integers(), st.text(max_size=3), st.binary(max_size=3), st.none())
 
 
+@pytest.mark.long
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(_OPERATORS), st.lists(_operand, max_size=7)), max_size=40))
 def test_no_operators_break_the_following_of_a_page(operations: list[tuple[bytes, list[Any]]]) -> None:

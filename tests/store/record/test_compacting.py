@@ -65,6 +65,7 @@ def test_a_disk_that_has_less_refuses_it_and_nothing_changes(
     assert index.info().segments == 5
 
 
+@pytest.mark.long
 def test_the_memory_of_merges_is_what_is_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[int] = []
     merge = merging.merge

@@ -147,6 +147,7 @@ def test_no_generated_manifest_touches_anything_outside_or_ends_in_a_traceback(p
     assert outside(place) == before
 
 
+@pytest.mark.long
 def test_checksums_that_name_a_file_elsewhere_are_damage(place: Path) -> None:
     before = outside(place)
     # The table cannot be read, and a "copy" lies ready to be put in the place of the letter.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -127,41 +126,6 @@ def test_an_index_of_the_first_version_is_brought_to_this_one() -> None:
     index = Index.open(place)
     assert (index.info().format, index.estimates()) == (tables.FORMAT, {})
     assert index.search("bridge")[0].passage.source == "a"
-
-
-def test_a_batch_that_fails_leaves_what_was_there() -> None:
-    place = address()
-    index = Index.open(place)
-    index.add([Passage(text="A red apple.", id="p1", source="s", document="one")])
-    with pytest.raises(InputError):
-        index.add([Passage(text="Fine.", source="t"), Passage(text=" ", source="t")])
-    assert index.info().passages == 1
-    assert [hit.passage.source for hit in index.search("apple fine")] == ["s"]
-
-
-def test_writers_at_the_same_time_take_turns() -> None:
-    place = address()
-    faults: list[Exception] = []
-
-    def write(number: int) -> None:
-        try:
-            own = [Passage(text=f"Bridge {n} of {number}.", source=f"s{number}") for n in range(30)]
-            shared = [Passage(text=f"Shared river {n}.", source="all") for n in range(30)]
-            index = Index.open(place, embedder=HashEmbedder())
-            for passage in (*own, *shared):
-                index.add([passage])
-        except Exception as error:  # noqa: BLE001 - the thread's own
-            faults.append(error)
-
-    threads = [threading.Thread(target=write, args=(number,)) for number in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    index = Index.open(place, embedder=HashEmbedder())
-    assert not faults
-    assert index.info().passages == 3 * 30 + 30
-    assert index.check() == []  # type: ignore[attr-defined]
 
 
 def test_the_commands_work_on_an_index_in_a_database(

@@ -62,6 +62,7 @@ def told(one: Searcher, options: dict[str, Any]) -> list[list[tuple[str, float, 
     ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("options", FILTERS)
 def test_compiled_loops_find_what_numpy_finds(
     options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
@@ -118,6 +119,7 @@ def test_one_pass_finds_the_best_words_of_each_source(
         assert other == {name: pytest.approx(scores, abs=1e-5) for name, scores in one.items()}
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("in_one_pass")
 def test_a_scan_of_signs_finds_nearly_all_that_is_near(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = searcher()
@@ -130,6 +132,7 @@ def test_a_scan_of_signs_finds_nearly_all_that_is_near(monkeypatch: pytest.Monke
         assert len({hit[0] for hit in one} & {hit[0] for hit in other}) >= 18
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("masked", [False, True])
 def test_the_shortlist_holds_the_least_distances_of_each_group(*, masked: bool) -> None:
     from disputatio.store.segments.scan import _signs_of_query, shortlist

@@ -48,6 +48,7 @@ def _merged(parts: Sequence[Segment], dead: Sequence[NDArray[np.bool_] | None], 
         return opened
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("small", [False, True])
 @given(sizes=st.lists(st.integers(1, 60), min_size=1, max_size=5), seed=st.integers(0, 99))
 @settings(max_examples=20, deadline=None)

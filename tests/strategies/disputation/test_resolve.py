@@ -227,33 +227,33 @@ def test_the_order_of_passages_changes_no_verdict_where_ranks_are_not_trusted(or
 
 # --- what stands --------------------------------------------------------------------------------
 def test_a_side_that_hardly_answers_does_not_stand_beside_one_that_does() -> None:
-    rulings = ruled(side("7"), side("9", evidence=STANDS - 0.1))
+    rulings = ruled(side("7"), side("9", log_odds=STANDS - 0.1))
     assert rulings["9"].verdict == "rejected"
     assert rulings["7"].rivals == ()
 
 
 def test_the_best_of_sides_that_do_not_stand_is_the_answer() -> None:
-    rulings = ruled(side("9", evidence=-2.0), side("7", evidence=-1.0))
+    rulings = ruled(side("9", log_odds=-2.0), side("7", log_odds=-1.0))
     assert [rulings[one].verdict for one in "79"] == ["accepted", "rejected"]
 
 
 @pytest.mark.parametrize("order", ["79", "97"])
 def test_ties_at_the_top_below_even_odds_all_stand_whatever_their_order(order: str) -> None:
-    tied = [side(one, evidence=-1.0) for one in order]
-    rulings = ruled(*tied, side("5", evidence=-1.2))
+    tied = [side(one, log_odds=-1.0) for one in order]
+    rulings = ruled(*tied, side("5", log_odds=-1.2))
     assert {name: one.verdict for name, one in rulings.items()} == {
         "7": "unresolved",
         "9": "unresolved",
         "5": "rejected",
     }
-    apart = ruled(*(side(one, evidence=-1.0, title=f"Tarnwick, X{one}") for one in order))
+    apart = ruled(*(side(one, log_odds=-1.0, title=f"Tarnwick, X{one}") for one in order))
     assert {one.verdict for one in apart.values()} == {"accepted"}
 
 
 def test_not_even_the_best_of_hopeless_sides_is_an_answer() -> None:
-    rulings = ruled(side("9", evidence=LEAST - 1), side("7", evidence=LEAST - 0.1))
+    rulings = ruled(side("9", log_odds=LEAST - 1), side("7", log_odds=LEAST - 0.1))
     assert {one.verdict for one in rulings.values()} == {"rejected"}
-    assert kind(side("9", evidence=LEAST - 1), side("7", evidence=LEAST - 0.1)) == "none"
+    assert kind(side("9", log_odds=LEAST - 1), side("7", log_odds=LEAST - 0.1)) == "none"
 
 
 @pytest.mark.parametrize("expect", ["auto", "one", "several"])
@@ -266,7 +266,7 @@ def test_somebody_stands_where_somebody_is_likely(
     expect: Expectation, drawn: list[tuple[float, float, str]]
 ) -> None:
     sides = [
-        side(f"answer{n}", evidence=odds, votes=votes, date=date)
+        side(f"answer{n}", log_odds=odds, votes=votes, date=date)
         for n, (odds, votes, date) in enumerate(drawn)
     ]
     rulings = resolve(QUESTION, sides, expect=expect)
@@ -278,13 +278,13 @@ def test_somebody_stands_where_somebody_is_likely(
 
 # --- contradictions -----------------------------------------------------------------------------
 def test_votes_come_before_age_and_age_before_odds() -> None:
-    assert ruled(side("7", votes=2), side("9", date="2024", evidence=9))["9"].verdict == "rejected"
-    assert ruled(side("7", date="2024"), side("9", date="2023", evidence=9))["9"].verdict == "rejected"
-    assert ruled(side("7", moved={"debate": 1}), side("9", evidence=9))["9"].verdict == "rejected"
+    assert ruled(side("7", votes=2), side("9", date="2024", log_odds=9))["9"].verdict == "rejected"
+    assert ruled(side("7", date="2024"), side("9", date="2023", log_odds=9))["9"].verdict == "rejected"
+    assert ruled(side("7", moved={"debate": 1}), side("9", log_odds=9))["9"].verdict == "rejected"
 
 
 def test_how_well_passages_read_settles_no_contradiction_but_says_which_is_likelier() -> None:
-    rulings = ruled(side("7", evidence=0.2), side("9", evidence=6))
+    rulings = ruled(side("7", log_odds=0.2), side("9", log_odds=6))
     assert [one.verdict for one in rulings.values()] == ["unresolved", "unresolved"]
     assert rulings["9"].probability > rulings["7"].probability
     shown = conflict_of_rulings(list(rulings.values())).positions
@@ -292,15 +292,15 @@ def test_how_well_passages_read_settles_no_contradiction_but_says_which_is_likel
 
 
 def test_the_share_of_a_side_among_those_it_contradicts_is_part_of_its_probability() -> None:
-    alone = ruled(side("7", evidence=2.0))["7"]
-    contested_one = ruled(side("7", evidence=2.0, votes=2), side("9", evidence=2.0))
+    alone = ruled(side("7", log_odds=2.0))["7"]
+    contested_one = ruled(side("7", log_odds=2.0, votes=2), side("9", log_odds=2.0))
     assert alone.probability == alone.side.probability
     shares = [one.probability / one.side.probability for one in contested_one.values()]
     assert sum(shares) == pytest.approx(1.0) and shares[0] > shares[1]
 
 
 def test_equals_are_unresolved_and_each_names_the_other() -> None:
-    rulings = resolve(QUESTION, [side("7"), side("9", evidence=1.4)])
+    rulings = resolve(QUESTION, [side("7"), side("9", log_odds=1.4)])
     assert [one.verdict for one in rulings] == ["unresolved", "unresolved"]
     assert contested(rulings) == rulings
     assert [one.cause.kind for one in rulings] == ["unresolved", "unresolved"]
@@ -311,9 +311,9 @@ def test_equals_are_unresolved_and_each_names_the_other() -> None:
 @pytest.mark.parametrize("order", ["ABC", "CBA", "BAC"])
 def test_a_side_whose_equal_was_beaten_by_another_is_open_no_longer(order: str) -> None:
     sides = {
-        "A": side("A", evidence=2.0, moved={"belief": 1.0}, title="Tarnwick, Vell"),
-        "B": side("B", evidence=2.0, moved={"belief": 0.6}, title="Tarnwick"),
-        "C": side("C", evidence=2.0, moved={"belief": 1.2}, title="Tarnwick, Sorrel"),
+        "A": side("A", log_odds=2.0, moved={"belief": 1.0}, title="Tarnwick, Vell"),
+        "B": side("B", log_odds=2.0, moved={"belief": 0.6}, title="Tarnwick"),
+        "C": side("C", log_odds=2.0, moved={"belief": 1.2}, title="Tarnwick, Sorrel"),
     }
     rulings = resolve(QUESTION, [sides[one] for one in order])
     assert {one.side.answer: one.verdict for one in rulings} == {
@@ -348,14 +348,14 @@ def test_an_open_side_names_those_alone_that_it_does_not_beat() -> None:
     ],
 )
 def test_a_side_that_fell_by_belief_or_debate_says_so(moved: dict[str, float], why: str) -> None:
-    good, fallen = side("7"), side("9", evidence=1.0, moved=moved)
+    good, fallen = side("7"), side("9", log_odds=1.0, moved=moved)
     assert ruled(good, fallen)["9"].cause.kind == MOVED[why]
     assert kind(good, fallen) == "misinformation"
 
 
 def test_a_side_that_another_beat_by_belief_is_told_by_its_chance() -> None:
     rulings = ruled(
-        side("7", evidence=2.0, moved={"belief": 1.0}), side("9", evidence=2.0, moved={"belief": 0.0})
+        side("7", log_odds=2.0, moved={"belief": 1.0}), side("9", log_odds=2.0, moved={"belief": 0.0})
     )
     assert rulings["9"].verdict == "rejected"
     assert rulings["9"].cause.kind == "less_likely"
@@ -383,49 +383,78 @@ def test_belief_yields_to_known_sources_and_to_dates() -> None:
 
 def test_what_reads_too_badly_to_stand_is_in_doubt_where_one_answer_is_expected() -> None:
     stands, mumbles, noise = (
-        side("7", evidence=3),
-        side("9", evidence=-3),
-        side("5", evidence=PLAUSIBLE - 0.1),
+        side("7", log_odds=3),
+        side("9", log_odds=-3),
+        side("5", log_odds=PLAUSIBLE - 0.1),
     )
     for expect, doubted in {"one": ["7", "9"], "auto": ["7", "9"], "several": []}.items():
         rulings = resolve(QUESTION, [stands, mumbles, noise], expect=expect)  # type: ignore[arg-type]  # the three of them
         assert rulings[1].verdict == "rejected"
         assert [each.answer for each in in_doubt(QUESTION, rulings, expect)] == doubted  # type: ignore[arg-type]
-    elsewhere = side("9", evidence=-3, title="Tarnwick, Vell")
-    here = side("7", evidence=3, title="Tarnwick, Sorrel")
+    elsewhere = side("9", log_odds=-3, title="Tarnwick, Vell")
+    here = side("7", log_odds=3, title="Tarnwick, Sorrel")
     assert in_doubt(QUESTION, resolve(QUESTION, [here, elsewhere]), "auto") == []
 
 
 def test_what_reads_badly_and_is_not_believed_contradicts_nothing() -> None:
     stands, noise = (
-        side("7", evidence=3, moved={"belief": 1.0}),
-        side("9", evidence=-3, moved={"belief": -1.0}),
+        side("7", log_odds=3, moved={"belief": 1.0}),
+        side("9", log_odds=-3, moved={"belief": -1.0}),
     )
     assert ruled(stands, noise)["9"].cause.kind == "off_topic"
     assert kind(stands, noise, expect="one") == "none"
-    believed = side("9", evidence=-3, moved={"belief": 1.9})
-    assert ruled(side("7", evidence=3, moved={"belief": -1.9}), believed)["7"].cause.kind == "disbelieved"
+    believed = side("9", log_odds=-3, moved={"belief": 1.9})
+    assert ruled(side("7", log_odds=3, moved={"belief": -1.9}), believed)["7"].cause.kind == "disbelieved"
 
 
 def test_nothing_is_in_doubt_where_accounts_sources_or_dates_decide() -> None:
-    mumbles = side("9", evidence=-3)
+    mumbles = side("9", log_odds=-3)
     known = side("7", votes=1.2)
     known.voters = [("a", 0.9), ("b", 0.3)]
-    for leader in (side("7", votes=3, evidence=-1), side("7", votes=2), known, side("7", date="2020")):
+    for leader in (side("7", votes=3, log_odds=-1), side("7", votes=2), known, side("7", date="2020")):
         assert in_doubt(QUESTION, resolve(QUESTION, [leader, mumbles]), "one") == []
     assert len(in_doubt(QUESTION, resolve(QUESTION, [side("7", votes=2), side("9")]), "one")) == 2
 
 
+def test_a_lead_of_one_account_is_settled_where_the_leader_is_newer_or_either_is_weighed() -> None:
+    newer, older = side("7", votes=2, date="2020"), side("9", date="2001")
+    weighed, counted = side("7", votes=2), side("9")
+    weighed.voters = [("a", 1.2), ("b", 0.9)]
+    few, many = side("9"), side("7", votes=2)
+    few.voters = [("c", 0.4)]
+    for leader, rival in ((newer, older), (weighed, counted), (many, few)):
+        for sides in ([leader, rival], [rival, leader]):
+            assert in_doubt(QUESTION, resolve(QUESTION, sides), "one") == []
+
+
+def test_of_sides_that_all_read_badly_accounts_shut_none_out() -> None:
+    sides = [side("7", votes=2, log_odds=-1), side("9", log_odds=-3)]
+    assert len(in_doubt(QUESTION, resolve(QUESTION, sides), "one")) == 2
+    hopeless = [side("7", log_odds=LEAST - 1), side("9", log_odds=LEAST - 1.5)]
+    assert in_doubt(QUESTION, resolve(QUESTION, hopeless), "one") == []
+
+
+def test_what_loses_among_sides_that_all_read_badly_loses_to_what_beat_it() -> None:
+    older, newer = side("9", log_odds=-1.0, date="2001"), side("7", log_odds=-1.0, date="2020")
+    assert ruled(older, newer)["9"].cause.kind == "older"
+
+
+def test_belief_decides_against_one_account_more_only_where_it_was_asked_of_both() -> None:
+    more, believed = side("7", votes=2), side("9", moved={"belief": 3.0})
+    assert ruled(more, believed)["7"].verdict == "accepted"
+    assert ruled(side("7", votes=2, moved={"belief": -1.0}), believed)["9"].verdict == "accepted"
+
+
 def test_the_chances_of_sides_in_doubt_share_what_the_best_of_them_answers() -> None:
     rulings = ruled(
-        side("7", evidence=2.0, moved={"belief": -1.0}), side("9", evidence=-3.0, moved={"belief": 1.0})
+        side("7", log_odds=2.0, moved={"belief": -1.0}), side("9", log_odds=-3.0, moved={"belief": 1.0})
     )
     assert rulings["9"].verdict == "accepted"
     assert sum(one.probability for one in rulings.values()) == pytest.approx(rulings["7"].side.probability)
 
 
 def test_clearly_better_odds_decide_and_the_reason_says_how_likely_each_was() -> None:
-    rulings = ruled(side("7", evidence=1.0, moved={"belief": 1.0}), side("9", evidence=1.0))
+    rulings = ruled(side("7", log_odds=1.0, moved={"belief": 1.0}), side("9", log_odds=1.0))
     assert rulings["7"].verdict == "accepted"
     assert rulings["7"].cause.kind == "likeliest"
     assert reason_of(rulings["7"]) == (
@@ -437,7 +466,7 @@ def test_clearly_better_odds_decide_and_the_reason_says_how_likely_each_was() ->
 
 
 def test_an_undated_side_falls_to_a_dated_one_and_is_called_undated_not_outdated() -> None:
-    newer, undated = side("7", date="2021"), side("9", evidence=3.0)
+    newer, undated = side("7", date="2021"), side("9", log_odds=3.0)
     assert reason_of(ruled(newer, undated)["9"]) == "stated in 1 passage, undated, while 7 is dated 2021"
     assert kind(newer, undated) == "misinformation"
 

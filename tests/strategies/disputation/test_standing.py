@@ -264,7 +264,7 @@ def test_what_is_left_out_of_a_weighing_counts_as_usual(feature: Feature) -> Non
     weight, usually = WEIGHTS[feature]
     for name, side in whole.items():
         lost = weight * (side.features[feature] - usually)
-        assert less[name].evidence == pytest.approx(side.evidence - lost)
+        assert less[name].log_odds == pytest.approx(side.log_odds - lost)
         assert less[name].features.keys() == side.features.keys() - {feature}
 
 
@@ -282,19 +282,19 @@ def test_reliability_one_half_stands_as_an_unknown_source_does() -> None:
 def test_what_is_asked_afterwards_moves_the_merit_and_not_how_well_passages_answer() -> None:
     side = weighed(word("Ingrid Vasmer", VASMER))["Ingrid Vasmer"]
     assert side.moved == {}
-    assert side.log_odds == side.evidence == log_odds(side.features)
+    assert side.log_odds == log_odds(side.features)
     before = side.merit
     side.moved.update(belief=-3.0, debate=0.5)
     assert side.merit == pytest.approx(before - 2.5)
-    assert side.log_odds == side.evidence == log_odds(side.features)
+    assert side.log_odds == log_odds(side.features)
 
 
 @given(st.floats(-1e6, 1e6))
 def test_a_probability_is_one_and_grows_with_the_log_odds(odds: float) -> None:
-    here = Side(answer="x", testimonies=[], evidence=odds).probability
-    more = Side(answer="x", testimonies=[], evidence=odds + 1).probability
+    here = Side(answer="x", testimonies=[], log_odds=odds).probability
+    more = Side(answer="x", testimonies=[], log_odds=odds + 1).probability
     assert 0 <= here <= more <= 1
-    assert math.isclose(Side(answer="x", testimonies=[], evidence=0).probability, 0.5)
+    assert math.isclose(Side(answer="x", testimonies=[], log_odds=0).probability, 0.5)
 
 
 @pytest.mark.parametrize("feature", WEIGHTS)

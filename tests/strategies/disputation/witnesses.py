@@ -40,7 +40,7 @@ def word(
 def side(
     answer: str,
     *,
-    evidence: float = 1.0,
+    log_odds: float = 1.0,
     moved: Mapping[str, float] | None = None,
     votes: float = 1.0,
     title: str = "Tarnwick",
@@ -67,7 +67,7 @@ def side(
         answer=answer,
         testimonies=list(told),
         votes=votes,
-        evidence=evidence,
+        log_odds=log_odds,
         moved=dict(moved or {}),
         kin=kin,
         features=features,

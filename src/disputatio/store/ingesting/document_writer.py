@@ -13,7 +13,7 @@ from disputatio.types import Passage
 
 
 class DocumentWriter(Protocol):
-    """What documents are put in: the writer of an index in a folder, or of one in a database.
+    """What documents are put in: the writer of an index in a folder, or of one that a server keeps.
 
     `counts` has added, unchanged, replaced and removed documents, and passages; `fingerprints` how known
     files looked, by path.

@@ -9,129 +9,57 @@ alone. Any number of writers take turns.
 
 from __future__ import annotations
 
-import json
 import threading
-import time
 import weakref
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, NoReturn, Self, Unpack
+from typing import Any, ClassVar, Self
 
-from disputatio.errors import InputError, StoreError
-from disputatio.protocols import Embedder, Reranker, Search, SearchOptions
-from disputatio.store.index import DEFAULT_LANGUAGE, Index, IndexInfo, SourceCount
-from disputatio.store.ingesting.document_writer import put_items
+from disputatio.errors import InputError
+from disputatio.protocols import Embedder
+from disputatio.store.index import SourceCount
 from disputatio.store.ingesting.documents import Document
-from disputatio.store.ingesting.ingest import IngestSummary, Run, find_all, put_files, summary_of
-from disputatio.store.ingesting.options import ReadOptions, check_options
-from disputatio.store.options import DEFAULT_K, check_search, search_of
-from disputatio.store.reliabilities import reliable
 from disputatio.store.remote import postgres_rows as rows
 from disputatio.store.remote import postgres_tables as tables
 from disputatio.store.remote.postgres_search import candidates_of, condition_of, weighed
 from disputatio.store.remote.postgres_writer import PostgresWriter, remove, vector_text
-from disputatio.store.remote.served import best_reranked, ranked, with_duplicates_marked
-from disputatio.store.segments.terms import query_terms, stemmer
-from disputatio.types import Hit, Passage, Source
+from disputatio.store.remote.served import ranked
+from disputatio.store.remote.served_index import Asked, ServedIndex, stemming
+from disputatio.types import Hit, Passage
 
 GRAPH = 20_000  # passages from which the vectors have a graph; fewer are compared one by one
-_NOT_KEPT = ("name", "stale")
 
 
-class PostgresIndex(Index):
+class PostgresIndex(ServedIndex):
     """Passages in a schema of a PostgreSQL database (`Retriever`); faults of the server are `StoreError`."""
+
+    kept: ClassVar[str] = "a database"
+    format: ClassVar[int] = tables.FORMAT
 
     def __init__(
         self, address: tables.Address, embedder: Embedder | None, language: str | None = None
     ) -> None:
         """Use `Index.open`."""
-        self.path = Path(address.shown)
-        self._address, self._embedder, self._language = address, embedder, language
+        super().__init__(address.shown, embedder, language)
+        self._address = address
         self._local = threading.local()
         self._open: list[Any] = []
         weakref.finalize(self, _closed, self._open)
 
     @classmethod
-    def open(
-        cls,
-        path: str | Path,
-        *,
-        embedder: Embedder | None = None,
-        create: bool = True,
-        language: str | None = None,
-        **_: object,
-    ) -> Self:
-        """Open the index at `postgresql://user:password@host/database?schema=name`, or promise a new one.
-
-        Raises `StoreError` when the server cannot be reached, refuses or is older than PostgreSQL 14, for an
-        index of another embedder or language, or none and not `create`.
-        """
+    def at(cls, path: str | Path, embedder: Embedder | None = None, language: str | None = None) -> Self:
+        """The index at `postgresql://user:password@host/database?schema=name`; raises `InputError`."""
         address = tables.address_of(path)
         if address is None:
             raise InputError(f"{path}: an index in a database is named postgresql://user@host/database")
-        if language not in (None, "none"):
-            stemmer(language or "")
-        index = cls(address, embedder, language)
-        settings = index._settings()
-        if settings is None and not create:
-            raise StoreError(f"{address.shown}: there is no index here; make one by: disputatio ingest PATH")
-        if settings is not None:
-            if embedder is not None and embedder.name != settings["embedder"]:
-                other = f"the embedder {settings['embedder']}" if settings["embedder"] else "no embedder"
-                raise StoreError(
-                    f"{address.shown}: was made with {other}, not with {embedder.name}; open it with its "
-                    "own, or ingest into a new schema"
-                )
-            if settings["version"] < tables.FORMAT:
-                tables.migrate(address, index._connection())
-        return index
-
-    @property
-    def paths(self) -> tuple[Path, ...]:
-        """The address, without its password."""
-        return (self.path,)
+        return cls(address, embedder, language)
 
     def close(self) -> None:
         """Close the connections; the next call opens one anew."""
         _closed(self._open)
 
     # --- writing ------------------------------------------------------------------------------------
-    def ingest(
-        self,
-        *paths: str | Path,
-        source_by: str | None = None,
-        columns: Mapping[str, str] | None = None,
-        exclude: Sequence[str] = (),
-        unverified: bool = False,
-        progress: Callable[[int, int, int], None] | None = None,
-    ) -> IngestSummary:
-        """Read files and folders and put their documents in, as `Index.ingest` does."""
-        options = ReadOptions(
-            source_by=source_by, columns=columns or {}, exclude=tuple(exclude), unverified=unverified
-        )
-        check_options(options)
-        start, run = time.perf_counter(), Run(unverified=unverified)
-        files = find_all(paths, run, options)
-
-        def report(passages: int) -> None:
-            if progress is not None:
-                progress(run.done, run.total, passages)
-
-        writer = self._writer(report)
-        put_files(writer, files, run, options, lambda: report(writer.counts["passages"]))
-        writer.finish()
-        self._grow()
-        return summary_of(writer.counts, start, run)
-
-    def add(self, items: Iterable[Document | Passage]) -> IngestSummary:
-        """Put documents or passages in that the caller holds, as `Index.add` does."""
-        start, writer = time.perf_counter(), self._writer()
-        put_items(writer, items)
-        self._grow()
-        return summary_of(writer.counts, start, Run())
-
     def delete(
         self,
         *,
@@ -159,77 +87,7 @@ class PostgresIndex(Index):
         with tables.reported(self._address, "checking"):
             return rows.misfits(self._connection())
 
-    def reembed(
-        self, embedder: Embedder | None, *, progress: Callable[[int, int], None] | None = None
-    ) -> int:
-        """Not for an index in a database; raises `InputError`."""
-        del embedder, progress
-        self._refused("give new vectors")
-
-    def writer(self, on_commit: Callable[[int], None] = lambda _: None, *, adding: bool = True) -> NoReturn:
-        """Not for an index in a database; raises `InputError`."""
-        del on_commit, adding
-        self._refused("write from elsewhere")
-
-    def view(self) -> NoReturn:
-        """Not for an index in a database; raises `InputError`."""
-        self._refused("read at length (as calibrate, export and compare do)")
-
-    def _refused(self, doing: str) -> NoReturn:
-        raise InputError(f"{self._address.shown}: an index in a database cannot be used to {doing}")
-
     # --- reading ------------------------------------------------------------------------------------
-    def search(
-        self,
-        query: str,
-        search: Search | None = None,
-        *,
-        reranker: Reranker | None = None,
-        **options: Unpack[SearchOptions],
-    ) -> list[Hit]:
-        """The best `k` passages, or the best `per_source` of every source that matches, as `Index.search`."""
-        from disputatio.store.segments.search import CANDIDATES
-        from disputatio.store.segments.searcher import RERANKED
-
-        search = search_of(search, options)
-        check_search(query, search)
-        settings = self._settings()
-        if search.min_reliability is not None:
-            names = reliable(self.reliabilities(), search.min_reliability, search.sources)
-            search = replace(search, sources=names)
-        if settings is None or (search.sources is not None and not search.sources):
-            return []
-        condition, k = condition_of(search), DEFAULT_K if search.k is None else search.k
-        pool = replace(search, k=k)
-        if reranker is not None:
-            twice = search.per_source and 2 * search.per_source
-            pool = replace(search, k=max(RERANKED, 2 * k), per_source=twice)
-        language = _stemming(settings)
-        sought, vector = query_terms(query, language), None
-        if self._embedder is not None and settings["dimension"]:
-            vector = vector_text(self._embedder.embed([query], query=True)[0])
-        connection = self._connection()
-        with tables.reported(self._address, "searching"), self._snapshot(connection):
-            most = max(pool.k or k, CANDIDATES)
-            if vector is not None:
-                connection.execute(f"SET LOCAL hnsw.ef_search = {min(max(2 * most, 100), 1000)}")
-            terms = weighed(connection, sought, search) if sought else None
-            found = candidates_of(connection, terms, vector, condition, most, pool.per_source)
-            winners = ranked(found, pool, dense=vector is not None)
-            passages = rows.passages_of(connection, "p.row = ANY(%s)", [int(each.id) for each in winners])
-        hits = [Hit(passage=passages[int(each.id)], score=each.score, scores=each.scores) for each in winners]
-        if reranker is not None and hits:
-            hits = best_reranked(reranker, query, hits, replace(search, k=k))
-        return with_duplicates_marked(hits, language)
-
-    def passage(self, passage_id: str) -> Passage:
-        """The passage of an id; raises `InputError` when there is none."""
-        if self._settings() is not None:
-            with tables.reported(self._address, "reading"):
-                for passage in rows.passages_of(self._connection(), "p.id = %s", passage_id).values():
-                    return passage
-        raise InputError(f"{self._address.shown}: there is no passage {passage_id!r}")
-
     def documents(self, *, text: bool = True) -> list[Document]:
         """Every document, by path and row; `text=False` leaves the texts in the database."""
         if self._settings() is None:
@@ -237,77 +95,7 @@ class PostgresIndex(Index):
         with tables.reported(self._address, "reading"):
             return rows.documents_of(self._connection(), text=text)
 
-    def sources(self) -> list[SourceCount]:
-        """Every source with its owner and what it holds, by name."""
-        found = self._query(rows.SOURCES)
-        return [
-            SourceCount(name=name, owner=owner, documents=documents, passages=passages)
-            for name, owner, documents, passages in sorted(found)
-        ]
-
-    def info(self) -> IndexInfo:
-        """The index in figures."""
-        settings = self._settings() or {"version": tables.FORMAT, "embedder": "", "dimension": 0}
-        counted = self._query(
-            "SELECT (SELECT count(*) FROM entries), count(*), count(DISTINCT source) FROM passages"
-        )
-        documents, passages, sources = counted[0] if counted else (0, 0, 0)
-        return IndexInfo(
-            path=self._address.shown,
-            format=settings["version"],
-            embedder=settings["embedder"],
-            dimension=settings["dimension"],
-            language=settings.get("language", self._language or DEFAULT_LANGUAGE),
-            documents=documents,
-            passages=passages,
-            sources=sources,
-            segments=0,
-            dead=0,
-            commit=0,
-        )
-
-    def estimates(self) -> dict[str, Source]:
-        """How reliable each source was found to be, by name; as `Index.estimates`."""
-        kept = self._query("SELECT source, fields, state FROM estimates")
-        if not kept:
-            return {}
-        states = self._states()
-        found = {name: Source(name=name) for name in states}
-        for name, fields, state in kept:
-            source = Source(name=name, **json.loads(fields))
-            found[name] = replace(source, stale=states.get(name) != state)
-        return found
-
-    def set_estimates(
-        self, estimates: Mapping[str, Source], *, states: Mapping[str, str] | None = None
-    ) -> None:
-        """Replace the estimates, whole or not at all; raises `InputError`, `StoreError`."""
-        if self._settings() is None:
-            raise StoreError(
-                f"{self._address.shown}: there is no index here; make one with: disputatio ingest PATH"
-            )
-        states = self._states() if states is None else states
-        new = []
-        for name, source in sorted(estimates.items()):
-            if source.reliability is not None and not 0 <= source.reliability <= 1:
-                raise InputError(f"{name}: a reliability lies between 0 and 1, not at {source.reliability:g}")
-            kept = {key: value for key, value in asdict(source).items() if key not in _NOT_KEPT}
-            new.append((name, json.dumps(kept), states.get(name)))
-        connection = self._connection()
-        with tables.reported(self._address, "writing"), connection.transaction():
-            tables.lock(connection, self._address)
-            connection.execute("DELETE FROM estimates")
-            connection.cursor().executemany("INSERT INTO estimates VALUES (%s, %s, %s)", new)
-
-    def reliabilities(self) -> dict[str, float]:
-        """The probability of being right of each source that has an estimate."""
-        found = {
-            name: json.loads(fields)["reliability"]
-            for name, fields in self._query("SELECT source, fields FROM estimates")
-        }
-        return {name: value for name, value in found.items() if value is not None}
-
-    # --- how it is done -----------------------------------------------------------------------------
+    # --- what this engine does ----------------------------------------------------------------------
     def _connection(self) -> Any:
         """The connection of this thread, opened anew when it was lost."""
         connection = getattr(self._local, "connection", None)
@@ -318,6 +106,51 @@ class PostgresIndex(Index):
 
     def _settings(self) -> dict[str, Any] | None:
         return tables.settings_of(self._address, self._connection())
+
+    def _migrate(self) -> None:
+        tables.migrate(self._address, self._connection())
+
+    def _hits(self, asked: Asked) -> list[Hit]:
+        connection, search = self._connection(), asked.search
+        vector = None if asked.vector is None else vector_text(asked.vector)
+        with tables.reported(self._address, "searching"), self._snapshot(connection):
+            if vector is not None:
+                connection.execute(f"SET LOCAL hnsw.ef_search = {min(max(2 * asked.most, 100), 1000)}")
+            terms = weighed(connection, asked.terms, search) if asked.terms else None
+            found = candidates_of(
+                connection, terms, vector, condition_of(search), asked.most, search.per_source
+            )
+            winners = ranked(found, search, dense=vector is not None)
+            passages = rows.passages_of(connection, "p.row = ANY(%s)", [int(each.id) for each in winners])
+        return [Hit(passage=passages[int(each.id)], score=each.score, scores=each.scores) for each in winners]
+
+    def _passage(self, passage_id: str) -> Passage | None:
+        with tables.reported(self._address, "reading"):
+            found = rows.passages_of(self._connection(), "p.id = %s", passage_id)
+        return next(iter(found.values()), None)
+
+    def _sources(self) -> list[SourceCount]:
+        return [
+            SourceCount(name=name, owner=owner, documents=documents, passages=passages)
+            for name, owner, documents, passages in self._query(rows.SOURCES)
+        ]
+
+    def _counted(self) -> tuple[int, int, int]:
+        counted = self._query(
+            "SELECT (SELECT count(*) FROM entries), count(*), count(DISTINCT source) FROM passages"
+        )
+        documents, passages, sources = counted[0]
+        return documents, passages, sources
+
+    def _estimates(self) -> list[tuple[str, str, str | None]]:
+        return self._query("SELECT source, fields, state FROM estimates")
+
+    def _keep_estimates(self, rows: list[tuple[str, str, str | None]]) -> None:
+        connection = self._connection()
+        with tables.reported(self._address, "writing"), connection.transaction():
+            tables.lock(connection, self._address)
+            connection.execute("DELETE FROM estimates")
+            connection.cursor().executemany("INSERT INTO estimates VALUES (%s, %s, %s)", rows)
 
     def _query(self, sql: str) -> list[Any]:
         if self._settings() is None:
@@ -342,23 +175,13 @@ class PostgresIndex(Index):
     def _writer(self, on_commit: Callable[[int], None] = lambda _: None) -> PostgresWriter:
         settings = self._settings()
         if settings is None:
-            tables.make(
-                self._address,
-                self._connection(),
-                embedder="" if self._embedder is None else self._embedder.name,
-                dimension=0 if self._embedder is None else self._embedder.dimension,
-                language=self._language or DEFAULT_LANGUAGE,
-            )
+            wanted = self._wanted()
+            del wanted["version"]
+            tables.make(self._address, self._connection(), **wanted)
             settings = self._settings() or {}
-        if self._language is not None and self._language != settings["language"]:
-            raise StoreError(
-                f"{self._address.shown}: was made for {settings['language']}, not for {self._language}"
-            )
-        if settings["embedder"] != ("" if self._embedder is None else self._embedder.name):
-            made_with = settings["embedder"] or "none"
-            raise StoreError(f"{self._address.shown}: open it with its embedder {made_with} to write to it")
+        self._check_writing(settings)
         return PostgresWriter(
-            self._address, self._connection(), self._embedder, _stemming(settings), on_commit
+            self._address, self._connection(), self._embedder, stemming(settings), on_commit
         )
 
     def _grow(self) -> None:
@@ -378,18 +201,3 @@ class PostgresIndex(Index):
 def _closed(connections: list[Any]) -> None:
     while connections:
         connections.pop().close()
-
-
-def note_of(path: str | Path) -> dict[str, Any] | None:
-    """Embedder and dimension of the index in a database, None where there is none; raises `StoreError`."""
-    address = tables.address_of(path)
-    if address is None:
-        return None
-    connection = tables.connect(address)
-    with connection:
-        return tables.settings_of(address, connection)
-
-
-def _stemming(settings: Mapping[str, Any]) -> str:
-    """The language as the stemmer takes it, empty for none."""
-    return "" if settings["language"] == "none" else str(settings["language"])

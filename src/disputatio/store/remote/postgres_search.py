@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 from disputatio.protocols import Search
 from disputatio.store.options import K1, B
-from disputatio.store.remote.qdrant_points import fact
-from disputatio.store.remote.served import Candidate
+from disputatio.store.remote.served import Candidate, fact
 from disputatio.store.segments.days import bounds
 
 _SIGN = 1 << 63

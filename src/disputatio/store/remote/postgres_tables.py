@@ -71,12 +71,6 @@ def address_of(path: str | Path) -> Address | None:
     )
 
 
-def shown_index(path: str | Path) -> str:
-    """An index as messages name it: a folder as it is, an address without its password."""
-    found = address_of(path)
-    return str(path) if found is None else found.shown
-
-
 def connect(address: Address) -> Any:
     """A connection; raises `StoreError` in one line without the password, `MissingDependency`."""
     try:

@@ -5,29 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from disputatio.errors import InputError
 from disputatio.protocols import Embedder
 from disputatio.store.ingesting.prepare import Prepared, metadata_json
+from disputatio.store.remote.batched_writer import BatchedWriter, counted_terms, dropped
 from disputatio.store.remote.postgres_tables import Address, lock, reported
-from disputatio.store.remote.qdrant_points import fact
+from disputatio.store.remote.served import facts_of
 from disputatio.store.segments.days import NO_DAY, first_day
-
-if TYPE_CHECKING:
-    from disputatio.store.ingesting.fingerprint import Fingerprint
-    from disputatio.types import Passage
-
-_BATCH = 512  # passages in a transaction, the last document's whole
-_FIELDS = ("owner", "title", "url", "document")
+from disputatio.types import Passage
 
 
-class PostgresWriter:
-    """What `put_files` writes to; several may write to one index at a time, in turns.
-
-    A file is put whole in one transaction, several small ones together. `counts` has added, unchanged,
-    replaced and removed documents, and passages put in.
-    """
+class PostgresWriter(BatchedWriter):
+    """Puts each batch in by one transaction; several may write to one index at a time, in turns."""
 
     def __init__(
         self,
@@ -37,43 +28,10 @@ class PostgresWriter:
         language: str,
         on_commit: Callable[[int], None] = lambda _: None,
     ) -> None:
-        self._address, self._connection, self._embedder = address, connection, embedder
-        self._language, self._on_commit = language, on_commit
-        self.counts: Counter[str] = Counter()
-        self.fingerprints: dict[str, Fingerprint] = {}
-        self._waiting: dict[str, list[Prepared]] = {}  # by file
-        self._passages = 0
+        super().__init__(embedder, language, on_commit)
+        self._address, self._connection = address, connection
 
-    def put(self, file: str, prepared: Iterable[Prepared]) -> int:
-        """Make the documents all that the index holds of `file`, and say how many they are.
-
-        An empty name replaces nothing. Raises `InputError` of the iterable before anything changes.
-        """
-        documents = {each.document.id: each for each in prepared}
-        if file and file in self._waiting:
-            self.commit()
-        self._waiting.setdefault(file, []).extend(documents.values())
-        self._passages += sum(len(each.passages) for each in documents.values())
-        if self._passages >= _BATCH:
-            self.commit()
-        return len(documents)
-
-    def keep(self, print_of: Fingerprint) -> None:
-        """Count a file as unchanged."""
-        self.counts["unchanged"] += print_of.documents
-
-    def remember(self, print_of: Fingerprint) -> None:
-        """Nothing: files are read again, and documents that are in already are left alone."""
-
-    def finish(self) -> None:
-        """Commit what waits."""
-        self.commit()
-
-    def commit(self) -> None:
-        """Put in what waits, in one transaction; raises `InputError`, `StoreError`."""
-        waiting, self._waiting, self._passages = self._waiting, {}, 0
-        if not waiting:
-            return
+    def _commit(self, waiting: dict[str, list[Prepared]]) -> Counter[str]:
         every = {each.document.id: each for documents in waiting.values() for each in documents}
         with reported(self._address, "reading"):
             known = self._held(list(every))
@@ -94,8 +52,7 @@ class PostgresWriter:
                 drop_unheld(self._connection, list(gone))
         except UnicodeEncodeError as error:
             raise InputError("a document holds half a character, which PostgreSQL cannot keep") from error
-        self.counts.update(counts)
-        self._on_commit(self.counts["passages"])
+        return counts
 
     # --- how it is done -----------------------------------------------------------------------------
     def _held(self, documents: list[str]) -> set[str]:
@@ -109,18 +66,12 @@ class PostgresWriter:
             name
             for (name,) in self._connection.execute("SELECT document FROM entries WHERE file = %s", (file,))
         }
-        fresh = len(set(names) - old)
-        gone = list(old - set(names)) if file else []
+        gone = dropped(file, old, names, counts)
         if gone:
             self._connection.execute(
-                "DELETE FROM entries WHERE file = %s AND document = ANY(%s)", (file, gone)
+                "DELETE FROM entries WHERE file = %s AND document = ANY(%s)", (file, list(gone))
             )
-        replaced = min(len(gone), fresh)
-        counts["replaced"] += replaced
-        counts["added"] += fresh - replaced
-        counts["removed"] += len(gone) - replaced
-        counts["unchanged"] += len(names) - fresh
-        return set(gone)
+        return gone
 
     def _enter(
         self,
@@ -177,28 +128,20 @@ class PostgresWriter:
         """For each document: the row of each passage, and its terms with their frequencies."""
         import numpy as np
 
-        from disputatio.store.segments.terms import count, searched_text
-
         passages = [passage for each in documents for passage in each.passages]
         if not passages:
             return {each.document.id: [] for each in documents}
-        titles, texts = [each.title for each in passages], [each.text for each in passages]
-        counted = count(titles, texts, self._language)
-        vectors: list[str | None] = [None] * len(passages)
-        if self._embedder is not None:
-            searched = [searched_text(title, text) for title, text in zip(titles, texts, strict=True)]
-            vectors = [vector_text(row) for row in self._embedder.embed(searched)]
+        found, vectors = counted_terms(passages, self._language, self._embedder)
         result: dict[str, list[tuple[Any, ...]]] = {}
-        at = begin = 0
+        at = 0
         for each in documents:
             result[each.document.id] = []
             for passage in each.passages:
-                tokens = counted.hashes[counted.tokens[begin : int(counted.ends[at])]].view(np.int64)
-                begin = int(counted.ends[at])
-                terms, frequencies = np.unique(tokens, return_counts=True)
-                row = [*_columns(passage, each), tokens.size, _facts(passage)]
-                if self._embedder is not None:
-                    row.append(vectors[at])
+                terms, frequencies = np.unique(found[at].view(np.int64), return_counts=True)
+                facts = [_kept(each) for each in facts_of(passage)]
+                row = [*_columns(passage, each), found[at].size, facts]
+                if vectors is not None:
+                    row.append(vector_text(vectors[at]))
                 pairs = list(zip(terms.tolist(), frequencies.tolist(), strict=True))
                 result[each.document.id].append((row, pairs))
                 at += 1
@@ -268,11 +211,6 @@ def _columns(passage: Passage, prepared: Prepared) -> list[Any]:
         _kept(passage.text),
         None if day == NO_DAY else int(day),
     ]
-
-
-def _facts(passage: Passage) -> list[str]:
-    fields = [(name, getattr(passage, name)) for name in _FIELDS] + list(passage.metadata.items())
-    return [_kept(fact(str(name), str(value))) for name, value in fields if value]
 
 
 def _kept(text: str) -> str:

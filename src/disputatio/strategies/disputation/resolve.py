@@ -114,15 +114,13 @@ def resolve(question: str, sides: Sequence[Side], *, expect: Expectation = "auto
             ruling.verdict = "accepted"  # what it could not beat was beaten by another
     for side in standing:
         ruling = rulings[id(side)]
-        if ruling.verdict == "rejected" and side.log_odds < min(STANDS, max(map(_log_odds, standing))):
+        if ruling.verdict == "rejected" and side.log_odds < min(
+            STANDS, max(other.log_odds for other in standing)
+        ):
             ruling.cause = _weakness(side)  # belief did not make up for how badly it reads
         else:
             ruling.cause = _cause(ruling, _not_rejected(ruling.rivals, rulings), alone=len(sides) == 1)
     return [rulings[id(side)] for side in sides]
-
-
-def _log_odds(side: Side) -> float:
-    return side.log_odds
 
 
 def _not_rejected(sides: Sequence[Side], rulings: Mapping[int, Ruling]) -> list[Side]:
@@ -275,7 +273,7 @@ def _settled(side: Side, rival: Side) -> int:
     lead = accounts - rival_accounts
     if lead and (newer or abs(lead) >= LEAD or side.is_weighed or rival.is_weighed):
         return 1 if lead > 0 else -1
-    return 0 if lead else newer
+    return newer
 
 
 def _weakness(side: Side) -> Cause:

@@ -47,11 +47,11 @@ READING = 0.2  # of each of the log-odds below even ones that its passages answe
 
 @dataclass(slots=True, kw_only=True)
 class Side:
-    """The testimonies that give one answer; `votes` is what they count for, `log_odds` how well they stand.
+    """The testimonies that give one answer; `votes` is what they count for, `log_odds` that its passages answer the question.
 
     `voters` are those that count, by name and weight, where one story told again by unknown sources has one.
-    `kin` is the testimony with another answer that one of its own is most like; `evidence` are the log-odds
-    by features, `moved` by how much what was asked afterwards moved them.
+    `kin` is the testimony with another answer that one of its own is most like; `features` are
+    what its log-odds come from, `moved` by how much what was asked afterwards moved its merit.
     """
 
     answer: str
@@ -59,14 +59,9 @@ class Side:
     votes: float = 0.0
     voters: list[tuple[str, float]] = field(default_factory=list)
     features: dict[Feature, float] = field(default_factory=dict)
-    evidence: float = 0.0
+    log_odds: float = 0.0
     moved: dict[str, float] = field(default_factory=dict)
     kin: Testimony | None = None
-
-    @property
-    def log_odds(self) -> float:
-        """The log-odds that its passages answer the question."""
-        return self.evidence
 
     @property
     def is_doubted(self) -> bool:
@@ -205,7 +200,7 @@ def weigh(
         }
         side.features |= {name: max(values) for name, values in known.items() if values}
         side.features = {name: value for name, value in side.features.items() if name not in without}
-        side.evidence = log_odds(side.features)
+        side.log_odds = log_odds(side.features)
     return sides
 
 

@@ -47,6 +47,7 @@ def _with(found: Any, at: tuple[Any, ...], junk: Any) -> Any:
     return copy
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", [*ROWS, "triviaqa copy"])
 def test_junk_in_a_field_is_read_or_named(name: str) -> None:
     row = TRIVIAQA_COPY if name == "triviaqa copy" else ROWS[name]

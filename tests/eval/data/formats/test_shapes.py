@@ -88,6 +88,7 @@ PUBLISHED = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_a_row_of_every_data_set_given_to_any_other_loader_names_its_own(tmp_path: Path, name: str) -> None:
     path = file_of(tmp_path, [PUBLISHED[name]])

@@ -1,0 +1,106 @@
+"""Documents on their way to a server: gathered file by file, and put in by batches."""
+
+from __future__ import annotations
+
+import itertools
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable
+from typing import TYPE_CHECKING
+
+from disputatio.protocols import Embedder
+from disputatio.store.ingesting.prepare import Prepared
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from disputatio.store.ingesting.fingerprint import Fingerprint
+    from disputatio.types import Passage
+
+BATCH = 512  # passages that are put in at once, the last document's whole
+
+
+class BatchedWriter(ABC):
+    """What `put_files` writes to; a file is put whole in one batch, several small ones together.
+
+    `counts` has added, unchanged, replaced and removed documents, and passages put in.
+    """
+
+    def __init__(
+        self, embedder: Embedder | None, language: str, on_commit: Callable[[int], None] = lambda _: None
+    ) -> None:
+        self._embedder, self._language, self._on_commit = embedder, language, on_commit
+        self.counts: Counter[str] = Counter()
+        self.fingerprints: dict[str, Fingerprint] = {}
+        self._waiting: dict[str, list[Prepared]] = {}  # by file
+        self._passages = 0
+
+    def put(self, file: str, prepared: Iterable[Prepared]) -> int:
+        """Make the documents all that the index holds of `file`, and say how many they are.
+
+        An empty name replaces nothing. Raises `InputError` of the iterable before anything changes.
+        """
+        documents = {each.document.id: each for each in prepared}
+        if file and file in self._waiting:
+            self.commit()
+        self._waiting.setdefault(file, []).extend(documents.values())
+        self._passages += sum(len(each.passages) for each in documents.values())
+        if self._passages >= BATCH:
+            self.commit()
+        return len(documents)
+
+    def keep(self, print_of: Fingerprint) -> None:
+        """Count a file as unchanged."""
+        self.counts["unchanged"] += print_of.documents
+
+    def remember(self, print_of: Fingerprint) -> None:
+        """Forget it: files are read again, and documents that are in already are left alone."""
+        del print_of
+
+    def finish(self) -> None:
+        """Commit what waits."""
+        self.commit()
+
+    def commit(self) -> None:
+        """Put in what waits; raises `InputError`, `StoreError`."""
+        waiting, self._waiting, self._passages = self._waiting, {}, 0
+        if waiting:
+            self.counts.update(self._commit(waiting))
+            self._on_commit(self.counts["passages"])
+
+    @abstractmethod
+    def _commit(self, waiting: dict[str, list[Prepared]]) -> Counter[str]:
+        """Put in what waits, by file, and count."""
+
+
+def dropped(file: str, old: Collection[str], new: Collection[str], counts: Counter[str]) -> set[str]:
+    """The documents that a file no longer holds; the changes are counted.
+
+    >>> counts = Counter()
+    >>> dropped("a.txt", ["d1", "d2"], ["d2", "d3"], counts), sorted(counts.items())
+    ({'d1'}, [('added', 0), ('removed', 0), ('replaced', 1), ('unchanged', 1)])
+    """
+    fresh = len(set(new) - set(old))
+    gone = set(old) - set(new) if file else set()
+    replaced = min(len(gone), fresh)
+    counts.update(
+        added=fresh - replaced, removed=len(gone) - replaced, replaced=replaced, unchanged=len(new) - fresh
+    )
+    return gone
+
+
+def counted_terms(
+    passages: list[Passage], language: str, embedder: Embedder | None
+) -> tuple[list[NDArray[np.uint64]], NDArray[np.float32] | None]:
+    """Of each passage the hashes of its terms, repeated as they are in it, and its vector."""
+    from disputatio.store.segments.terms import count, searched_text
+
+    titles, texts = [each.title for each in passages], [each.text for each in passages]
+    counted = count(titles, texts, language)
+    spans = itertools.pairwise([0, *counted.ends.tolist()])
+    terms = [counted.hashes[counted.tokens[start:end]] for start, end in spans]
+    if embedder is None:
+        return terms, None
+    searched = [searched_text(title, text) for title, text in zip(titles, texts, strict=True)]
+    return terms, embedder.embed(searched)

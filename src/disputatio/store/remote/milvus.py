@@ -1,0 +1,369 @@
+"""Milvus as a vector engine: the tables of an index as two collections of a server, 2.5 or newer, or of Lite.
+
+BM25 is a product of sparse vectors: what depends on the passage is stored, and the query's has the rarity of
+its words. Milvus's own function for that would analyse language in its way, and its Lite edition counts
+rarity in each part of the index, among what a filter leaves; so words are facts, too, and counted.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import logging
+import math
+import os
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from disputatio.errors import InputError, MissingDependency, StoreError
+from disputatio.store.remote.collection_address import CollectionAddress
+from disputatio.store.remote.engine import (
+    DENSE,
+    DOCUMENTS,
+    PASSAGES,
+    SPARSE,
+    Condition,
+    Kept,
+    Query,
+    Row,
+    Scored,
+    Scorer,
+    Table,
+    check_version,
+    query_weights,
+    reported,
+    row_id,
+    term_weights,
+)
+from disputatio.store.remote.served import fact
+
+OLDEST_SERVER = (2, 5)
+_SECONDS = 30
+_TRIES, _PAUSE = 4, 0.25  # in seconds, while another writer makes the collections
+_PAGE = 1_000
+_LONGEST = 65_535  # bytes of a field of text
+_MOST = 16_384  # rows of one search
+_MOST_OF_A_GROUP = 10  # by the server's default settings
+_MOST_GROUPS = 1_000
+_SETTINGS = row_id("settings")
+_NO_TERM = 0xFFFFFFFE  # of a passage without terms, for a sparse vector has one
+
+
+class Milvus:
+    """The collections of a Milvus server, or of a file of Milvus Lite (`Engine`)."""
+
+    longest = _LONGEST
+
+    def __init__(self, address: CollectionAddress) -> None:
+        self._address = address
+        self._names = {"passages": address.collection, "documents": f"{address.collection}_documents"}
+        self._lock = threading.Lock()
+        self._client: Any = None
+        self._settings: dict[str, Any] = {}
+        self._loaded = False
+        self._total = 0  # passages when the words were counted
+        self._counts: dict[int, int] = {}  # passages that have a word
+
+    def close(self) -> None:
+        """Close the connection; the next call opens one anew."""
+        with self._lock:
+            client, self._client, self._loaded = self._client, None, False
+        if client is not None:
+            client.close()
+
+    # --- the tables ---------------------------------------------------------------------------------
+    def settings(self) -> dict[str, Any] | None:
+        """What the index was made with; raises as `Engine.settings`."""
+        if self._address.is_file and not Path(self._address.server).exists():
+            return None
+        there: list[str] = []
+        for _ in range(_TRIES):
+            with self._reported("opening the index"):
+                client = self._connected()
+                there = [name for name in self._names.values() if client.has_collection(name)]
+                for name in there if not self._loaded else ():
+                    client.load_collection(name)  # Lite opens its file with none in memory
+            if not there:
+                return None
+            body = (
+                self.fetch(DOCUMENTS, [_SETTINGS]).get(_SETTINGS) if len(there) > 1 and self._ours() else None
+            )
+            if body is not None:
+                self._settings, self._loaded = json.loads(body), True
+                return dict(self._settings)
+            time.sleep(_PAUSE)  # another writer may be making them
+        raise StoreError(
+            f"{self._address.shown}: {there[0]} is a collection of another program, or was not finished; "
+            "choose another name, or drop it"
+        )
+
+    def _ours(self) -> bool:
+        """Whether the table of documents has the fields that we give it."""
+        with self._reported("opening the index"):
+            found = self._connected().describe_collection(self._names[DOCUMENTS])
+        return {"id", "facts", "body", "stamp"} <= {field["name"] for field in found["fields"]}
+
+    def make(self, settings: Mapping[str, Any]) -> None:
+        """Make the collections, unless another writer has just done so."""
+        client = self._connected()
+        with self._reported("making the index"):
+            self._make(client, self._names[PASSAGES], *_passages(client, settings))
+            self._make(client, self._names[DOCUMENTS], *_documents(client))
+        body = json.dumps(dict(settings))
+        row = Row(id=_SETTINGS, facts=[fact("kind", "settings")], body=body, order=time.time_ns())
+        self.put(DOCUMENTS, [row])
+
+    def _make(self, client: Any, name: str, schema: Any, indexes: Any) -> None:
+        """Make a collection; of two writers at a time one fails, and waits until the other has made it."""
+        from pymilvus import MilvusException
+
+        if "lite" not in client.get_server_version():  # Lite has no index of lists
+            indexes.add_index("facts", index_type="INVERTED")
+        for tried in range(_TRIES):
+            try:
+                client.create_collection(
+                    name, schema=schema, index_params=indexes, consistency_level="Strong"
+                )
+            except MilvusException:
+                if client.has_collection(name):
+                    return
+                if tried == _TRIES - 1:
+                    raise
+                time.sleep(_PAUSE)
+            else:
+                return
+
+    def put(self, table: Table, rows: Sequence[Row]) -> None:
+        """Write rows as entities."""
+        if table == PASSAGES and not self._settings:
+            self.settings()
+        entities = []
+        for row in rows:
+            facts = [_hash(each) for each in row.facts]
+            entity: dict[str, Any] = {"id": row.id, "facts": facts, "body": row.body, "stamp": row.order}
+            if table == PASSAGES:
+                weights = {} if row.terms is None else term_weights(row.terms, self._settings)
+                facts += [_hash(fact("source", row.source)), *map(_word, weights)]
+                entity |= {"source": row.source, "day": row.day, SPARSE: weights or {_NO_TERM: 1.0}}
+                if row.vector is not None:
+                    entity[DENSE] = row.vector
+            else:
+                entity["unused"] = [1.0, 0.0]
+            entities.append(entity)
+        with self._reported("writing"):
+            self._connected().upsert(self._names[table], entities)
+
+    def fetch(self, table: Table, ids: Sequence[str]) -> dict[str, str]:
+        """The bodies of those of the ids that are there."""
+        with self._reported("reading"):
+            found = self._connected().get(self._names[table], ids=list(ids), output_fields=["id", "body"])
+        return {each["id"]: each["body"] for each in found}
+
+    def scan(self, table: Table, facts: Sequence[str] = ()) -> Iterator[Kept]:
+        """The rows that have one of the facts, or all rows."""
+        with self._reported("reading"):
+            pages = self._connected().query_iterator(
+                self._names[table],
+                batch_size=_PAGE,
+                filter=_having(facts) if facts else "",
+                output_fields=["id", "body", "stamp"],
+            )
+            try:
+                while found := pages.next():
+                    for each in found:
+                        yield Kept(each["id"], each["body"], each["stamp"])
+            finally:
+                pages.close()
+
+    def erase(self, table: Table, *, ids: Sequence[str] = (), facts: Sequence[str] = ()) -> None:
+        """Take out rows by their ids, and those that have one of the facts."""
+        with self._reported("deleting"):
+            if ids:
+                self._connected().delete(self._names[table], ids=list(ids))
+            if facts:
+                self._connected().delete(self._names[table], filter=_having(facts))
+
+    def count(self, table: Table) -> int:
+        """How many rows there are."""
+        return self._counted(table, "")
+
+    def tidy(self) -> None:
+        """Let the server merge what was deleted out of its segments."""
+        with self._reported("clearing"):
+            for name in self._names.values():
+                self._connected().compact(name)
+
+    # --- searches -----------------------------------------------------------------------------------
+    def best(
+        self, scorer: Scorer, query: Query, condition: Condition, most: int, among: Sequence[str] = ()
+    ) -> list[Scored]:
+        """The best passages, at most 16,384; few that are `among` some ids the server compares exactly."""
+        return self._searched(scorer, query, _filter(condition, among), limit=min(most, _MOST))
+
+    def best_of_each(
+        self, scorer: Scorer, query: Query, condition: Condition, per_source: int
+    ) -> list[Scored]:
+        """The best passages of every source: all that match, or where these are many the server's groups.
+
+        Raises `InputError` for more than 10 of each source of many.
+        """
+        only = _filter(condition)
+        if self._counted(PASSAGES, only) <= _MOST:
+            return self._searched(scorer, query, only, limit=_MOST)
+        if per_source > _MOST_OF_A_GROUP:
+            raise InputError(
+                f"per_source {per_source}: Milvus gives at most {_MOST_OF_A_GROUP} of each source where more "
+                f"than {_MOST:,} passages match"
+            )
+        groups = {"group_by_field": "source", "group_size": _MOST_OF_A_GROUP}
+        return self._searched(scorer, query, only, limit=_MOST_GROUPS, **groups)
+
+    def _searched(self, scorer: Scorer, query: Query, only: str, **how: Any) -> list[Scored]:
+        asked = query if isinstance(query, list) else self._rare(query_weights(query))
+        if not asked:
+            return []
+        with self._reported("searching"):
+            found = self._connected().search(
+                self._names[PASSAGES],
+                data=[asked],
+                anns_field=scorer,
+                filter=only,
+                output_fields=["source", "stamp"],
+                **how,
+            )[0]
+        return [
+            Scored(each["id"], each["entity"]["source"], each["entity"]["stamp"], each["distance"])
+            for each in found
+        ]
+
+    def _rare(self, weights: Mapping[int, float]) -> dict[int, float]:
+        """The terms of a query that some passage has, weighed by their rarity as in Lucene's BM25.
+
+        A word is counted once, until the number of passages changes.
+        """
+        total = self.count(PASSAGES)
+        with self._lock:
+            if total != self._total:
+                self._total, self._counts = total, {}
+            counts = self._counts
+        for term in weights:
+            if term not in counts:
+                counts[term] = self._counted(PASSAGES, f"ARRAY_CONTAINS(facts, '{_word(term)}')")
+        return {
+            term: times * math.log(1 + (total - counts[term] + 0.5) / (counts[term] + 0.5))
+            for term, times in weights.items()
+            if counts[term]
+        }
+
+    def _counted(self, table: Table, only: str) -> int:
+        with self._reported("counting"):
+            found = self._connected().query(self._names[table], filter=only, output_fields=["count(*)"])
+        return int(found[0]["count(*)"])
+
+    # --- the connection -----------------------------------------------------------------------------
+    def _connected(self) -> Any:
+        with self._lock:
+            if self._client is None:
+                client = _client(self._address)
+                check_version(self._address, client.get_server_version(), OLDEST_SERVER, "Milvus")
+                self._client = client
+            return self._client
+
+    def _reported(self, doing: str) -> AbstractContextManager[None]:
+        try:
+            from pymilvus import MilvusException
+        except ImportError as error:
+            raise MissingDependency("pymilvus", "milvus") from error
+        return reported(self._address, doing, MilvusException)
+
+
+def _client(address: CollectionAddress) -> Any:
+    if address.is_file and importlib.util.find_spec("milvus_lite") is None:
+        raise MissingDependency("milvus-lite", "milvus")
+    os.environ.setdefault("GRPC_VERBOSITY", "ERROR")  # it tells of forks on standard error
+    from pymilvus import MilvusClient
+
+    logging.getLogger("pymilvus").setLevel(logging.CRITICAL)  # it logs each fault that it raises
+    if address.is_file:
+        return MilvusClient(address.server)
+    token = f"{address.user}:{address.secret}" if address.user else address.secret
+    return MilvusClient(uri=address.server, token=token, db_name=address.database, timeout=_SECONDS)
+
+
+def _table(client: Any) -> Any:
+    from pymilvus import DataType
+
+    schema = client.create_schema(auto_id=False, enable_dynamic_field=False)
+    schema.add_field("id", DataType.VARCHAR, max_length=36, is_primary=True)
+    schema.add_field(
+        "facts", DataType.ARRAY, element_type=DataType.VARCHAR, max_length=32, max_capacity=4_096
+    )
+    schema.add_field("body", DataType.VARCHAR, max_length=_LONGEST)
+    schema.add_field("stamp", DataType.INT64)
+    return schema
+
+
+def _documents(client: Any) -> tuple[Any, Any]:
+    """The schema and the indexes of the table of documents, whose vector is only there to have one."""
+    from pymilvus import DataType
+
+    schema, indexes = _table(client), client.prepare_index_params()
+    schema.add_field("unused", DataType.FLOAT_VECTOR, dim=2)
+    indexes.add_index("unused", index_type="FLAT", metric_type="IP")
+    return schema, indexes
+
+
+def _passages(client: Any, settings: Mapping[str, Any]) -> tuple[Any, Any]:
+    """The schema and the indexes of the table of passages."""
+    from pymilvus import DataType
+
+    schema, indexes = _table(client), client.prepare_index_params()
+    schema.add_field("source", DataType.VARCHAR, max_length=_LONGEST)
+    schema.add_field("day", DataType.INT64)
+    schema.add_field(SPARSE, DataType.SPARSE_FLOAT_VECTOR)
+    indexes.add_index(SPARSE, index_type="SPARSE_INVERTED_INDEX", metric_type="IP")
+    if settings["dimension"]:
+        schema.add_field(DENSE, DataType.FLOAT_VECTOR, dim=settings["dimension"])
+        indexes.add_index(DENSE, index_type="AUTOINDEX", metric_type="COSINE")
+    return schema, indexes
+
+
+def _word(term: int) -> str:
+    """A term as a fact.
+
+    >>> _word(255)
+    'w000000ff'
+    """
+    return f"w{term:08x}"
+
+
+def _hash(name: str) -> str:
+    """A fact in a few letters, which need no quoting."""
+    return blake2b(name.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+
+
+def _having(facts: Sequence[str]) -> str:
+    return f"ARRAY_CONTAINS_ANY(facts, {[_hash(each) for each in facts]})"
+
+
+def _filter(condition: Condition, among: Sequence[str] = ()) -> str:
+    """A condition as the server's expression.
+
+    >>> _filter(Condition(days=(1, 9)), ["a"])
+    "day >= 1 and day <= 9 and id in ['a']"
+    """
+    parts = [f"ARRAY_CONTAINS(facts, '{_hash(each)}')" for each in condition.facts]
+    if condition.sources is not None:
+        parts.append(_having([fact("source", name) for name in condition.sources]))
+    if condition.days is not None:
+        parts += [f"day >= {condition.days[0]}", f"day <= {condition.days[1]}"]
+    if condition.exclude:
+        parts.append(f"id not in {list(condition.exclude)}")
+    if among:
+        parts.append(f"id in {list(among)}")
+    return " and ".join(parts)

@@ -1,0 +1,327 @@
+"""An index that a server keeps: what is the same for a database and for a vector engine."""
+
+from __future__ import annotations
+
+import json
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NoReturn, Self, Unpack
+
+from disputatio.errors import InputError, StoreError
+from disputatio.protocols import Embedder, Reranker, Search, SearchOptions
+from disputatio.store.index import DEFAULT_LANGUAGE, Index, IndexInfo, SourceCount
+from disputatio.store.ingesting.document_writer import DocumentWriter, put_items
+from disputatio.store.ingesting.documents import Document
+from disputatio.store.ingesting.ingest import IngestSummary, Run, find_all, put_files, summary_of
+from disputatio.store.ingesting.options import ReadOptions, check_options
+from disputatio.store.options import DEFAULT_K, check_search, search_of
+from disputatio.store.reliabilities import reliable
+from disputatio.store.remote.served import best_reranked, with_duplicates_marked
+from disputatio.store.segments.terms import query_terms, stemmer
+from disputatio.types import Hit, Passage, Source
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+_NOT_KEPT = ("name", "stale")
+
+
+class Asked(NamedTuple):
+    """A search as an engine takes it: the query's terms and vector, the filters, how many to look at."""
+
+    terms: Mapping[int, int]
+    vector: NDArray[np.float32] | None
+    search: Search
+    most: int
+
+
+class ServedIndex(Index, ABC):
+    """Passages kept by a server (`Retriever`); faults of the server are `StoreError`."""
+
+    kept: ClassVar[str]  # where, in words for a message
+    format: ClassVar[int]
+
+    def __init__(self, shown: str, embedder: Embedder | None, language: str | None = None) -> None:
+        """Use `Index.open`; `shown` is the address without its secrets."""
+        self.shown, self.path = shown, Path(shown)
+        self._embedder, self._language = embedder, language
+
+    @classmethod
+    @abstractmethod
+    def at(cls, path: str | Path, embedder: Embedder | None = None, language: str | None = None) -> Self:
+        """The index at an address, not yet asked whether it is there; raises `InputError` for no address."""
+
+    @classmethod
+    def open(
+        cls,
+        path: str | Path,
+        *,
+        embedder: Embedder | None = None,
+        create: bool = True,
+        language: str | None = None,
+        **_: object,
+    ) -> Self:
+        """Open the index at an address, or promise a new one that the first ingest makes.
+
+        Raises `StoreError` when the server cannot be reached, refuses or is too old, for an index of another
+        embedder or language, or none and not `create`; `InputError` for an address that is none.
+        """
+        if language not in (None, "none"):
+            stemmer(language or "")
+        index = cls.at(path, embedder, language)
+        settings = index._settings()
+        if settings is None and not create:
+            raise StoreError(f"{index.shown}: there is no index here; make one by: disputatio ingest PATH")
+        if settings is not None:
+            if embedder is not None and embedder.name != settings["embedder"]:
+                other = f"the embedder {settings['embedder']}" if settings["embedder"] else "no embedder"
+                raise StoreError(
+                    f"{index.shown}: was made with {other}, not with {embedder.name}; open it with its "
+                    "own, or ingest into a new one"
+                )
+            if settings["version"] < cls.format:
+                index._migrate()
+        return index
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """The address, without its secrets."""
+        return (self.path,)
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close the connections; the next call opens one anew."""
+
+    def note(self) -> dict[str, Any] | None:
+        """Embedder and dimension of the index among its settings, None where there is none."""
+        return self._settings()
+
+    # --- writing ------------------------------------------------------------------------------------
+    def ingest(
+        self,
+        *paths: str | Path,
+        source_by: str | None = None,
+        columns: Mapping[str, str] | None = None,
+        exclude: Sequence[str] = (),
+        unverified: bool = False,
+        progress: Callable[[int, int, int], None] | None = None,
+    ) -> IngestSummary:
+        """Read files and folders and put their documents in, as `Index.ingest` does."""
+        options = ReadOptions(
+            source_by=source_by, columns=columns or {}, exclude=tuple(exclude), unverified=unverified
+        )
+        check_options(options)
+        start, run = time.perf_counter(), Run(unverified=unverified)
+        files = find_all(paths, run, options)
+
+        def report(passages: int) -> None:
+            if progress is not None:
+                progress(run.done, run.total, passages)
+
+        writer = self._writer(report)
+        put_files(writer, files, run, options, lambda: report(writer.counts["passages"]))
+        writer.finish()
+        self._grow()
+        return summary_of(writer.counts, start, run)
+
+    def add(self, items: Iterable[Document | Passage]) -> IngestSummary:
+        """Put documents or passages in that the caller holds, as `Index.add` does."""
+        start, writer = time.perf_counter(), self._writer()
+        put_items(writer, items)
+        self._grow()
+        return summary_of(writer.counts, start, Run())
+
+    @abstractmethod
+    def check(self) -> list[str]:
+        """What does not fit together, a line each."""
+
+    def reembed(
+        self, embedder: Embedder | None, *, progress: Callable[[int, int], None] | None = None
+    ) -> int:
+        """Not for an index that a server keeps; raises `InputError`."""
+        del embedder, progress
+        self._refused("give new vectors")
+
+    def writer(self, on_commit: Callable[[int], None] = lambda _: None, *, adding: bool = True) -> NoReturn:
+        """Not for an index that a server keeps; raises `InputError`."""
+        del on_commit, adding
+        self._refused("write from elsewhere")
+
+    def view(self) -> NoReturn:
+        """Not for an index that a server keeps; raises `InputError`."""
+        self._refused("read at length (as calibrate, export and compare do)")
+
+    def _refused(self, doing: str) -> NoReturn:
+        raise InputError(f"{self.shown}: an index in {self.kept} cannot be used to {doing}")
+
+    # --- reading ------------------------------------------------------------------------------------
+    def search(
+        self,
+        query: str,
+        search: Search | None = None,
+        *,
+        reranker: Reranker | None = None,
+        **options: Unpack[SearchOptions],
+    ) -> list[Hit]:
+        """The best `k` passages, or the best `per_source` of every source that matches, as `Index.search`."""
+        from disputatio.store.segments.search import CANDIDATES
+        from disputatio.store.segments.searcher import RERANKED
+
+        search = search_of(search, options)
+        check_search(query, search)
+        settings = self._settings()
+        if search.min_reliability is not None:
+            names = reliable(self.reliabilities(), search.min_reliability, search.sources)
+            search = replace(search, sources=names)
+        if settings is None or (search.sources is not None and not search.sources):
+            return []
+        k = DEFAULT_K if search.k is None else search.k
+        pool = replace(search, k=k)
+        if reranker is not None:
+            twice = search.per_source and 2 * search.per_source
+            pool = replace(search, k=max(RERANKED, 2 * k), per_source=twice)
+        language = stemming(settings)
+        vector = None
+        if self._embedder is not None and settings["dimension"]:
+            vector = self._embedder.embed([query], query=True)[0]
+        hits = self._hits(Asked(query_terms(query, language), vector, pool, max(pool.k or k, CANDIDATES)))
+        if reranker is not None and hits:
+            hits = best_reranked(reranker, query, hits, replace(search, k=k))
+        return with_duplicates_marked(hits, language)
+
+    def passage(self, passage_id: str) -> Passage:
+        """The passage of an id; raises `InputError` when there is none."""
+        found = None if self._settings() is None else self._passage(passage_id)
+        if found is None:
+            raise InputError(f"{self.shown}: there is no passage {passage_id!r}")
+        return found
+
+    def sources(self) -> list[SourceCount]:
+        """Every source with its owner and what it holds, by name."""
+        found = [] if self._settings() is None else self._sources()
+        return sorted(found, key=lambda each: each.name)
+
+    def info(self) -> IndexInfo:
+        """The index in figures."""
+        settings = self._settings()
+        documents, passages, sources = (0, 0, 0) if settings is None else self._counted()
+        settings = settings or {"version": self.format, "embedder": "", "dimension": 0}
+        return IndexInfo(
+            path=self.shown,
+            format=settings["version"],
+            embedder=settings["embedder"],
+            dimension=settings["dimension"],
+            language=settings.get("language", self._language or DEFAULT_LANGUAGE),
+            documents=documents,
+            passages=passages,
+            sources=sources,
+            segments=0,
+            dead=0,
+            commit=0,
+        )
+
+    def estimates(self) -> dict[str, Source]:
+        """How reliable each source was found to be, by name; as `Index.estimates`."""
+        kept = [] if self._settings() is None else self._estimates()
+        if not kept:
+            return {}
+        states = self._states()
+        found = {name: Source(name=name) for name in states}
+        for name, fields, state in kept:
+            source = Source(name=name, **json.loads(fields))
+            found[name] = replace(source, stale=states.get(name) != state)
+        return found
+
+    def set_estimates(
+        self, estimates: Mapping[str, Source], *, states: Mapping[str, str] | None = None
+    ) -> None:
+        """Replace the estimates, whole or not at all; raises `InputError`, `StoreError`."""
+        if self._settings() is None:
+            raise StoreError(f"{self.shown}: there is no index here; make one with: disputatio ingest PATH")
+        states = self._states() if states is None else states
+        new = []
+        for name, source in sorted(estimates.items()):
+            if source.reliability is not None and not 0 <= source.reliability <= 1:
+                raise InputError(f"{name}: a reliability lies between 0 and 1, not at {source.reliability:g}")
+            kept = {key: value for key, value in asdict(source).items() if key not in _NOT_KEPT}
+            new.append((name, json.dumps(kept), states.get(name)))
+        self._keep_estimates(new)
+
+    def reliabilities(self) -> dict[str, float]:
+        """The probability of being right of each source that has an estimate."""
+        kept = [] if self._settings() is None else self._estimates()
+        found = {name: json.loads(fields)["reliability"] for name, fields, _ in kept}
+        return {name: value for name, value in found.items() if value is not None}
+
+    # --- what an engine does ------------------------------------------------------------------------
+    @abstractmethod
+    def _settings(self) -> dict[str, Any] | None:
+        """Version, embedder, dimension and language, None where there is no index; raises `StoreError`."""
+
+    def _migrate(self) -> None:
+        """Bring an older index to this version; raises `StoreError`."""
+        raise StoreError(
+            f"{self.shown}: is of an earlier version; ingest into a new one, or use the program that made it"
+        )
+
+    @abstractmethod
+    def _writer(self, on_commit: Callable[[int], None] = lambda _: None) -> DocumentWriter:
+        """What documents are put in; raises `StoreError` as `_check_writing` does."""
+
+    @abstractmethod
+    def _grow(self) -> None:
+        """What is to be done once documents are in."""
+
+    @abstractmethod
+    def _hits(self, asked: Asked) -> list[Hit]:
+        """The best passages by the fused score."""
+
+    @abstractmethod
+    def _passage(self, passage_id: str) -> Passage | None:
+        """The passage of an id."""
+
+    @abstractmethod
+    def _sources(self) -> list[SourceCount]:
+        """Every source, in any order."""
+
+    @abstractmethod
+    def _counted(self) -> tuple[int, int, int]:
+        """How many documents, passages and sources there are."""
+
+    @abstractmethod
+    def _estimates(self) -> list[tuple[str, str, str | None]]:
+        """Of each source its name, the fields of its estimate as JSON, and what it held then."""
+
+    @abstractmethod
+    def _keep_estimates(self, rows: list[tuple[str, str, str | None]]) -> None:
+        """Replace the estimates, whole or not at all."""
+
+    @abstractmethod
+    def _states(self) -> dict[str, str]:
+        """What each source holds, in a few characters."""
+
+    def _wanted(self) -> dict[str, Any]:
+        """The settings of an index that is to be made."""
+        return {
+            "version": self.format,
+            "embedder": "" if self._embedder is None else self._embedder.name,
+            "dimension": 0 if self._embedder is None else self._embedder.dimension,
+            "language": self._language or DEFAULT_LANGUAGE,
+        }
+
+    def _check_writing(self, settings: Mapping[str, Any]) -> None:
+        """Raise `StoreError` unless the index is opened with the language and the embedder that it has."""
+        if self._language is not None and self._language != settings["language"]:
+            raise StoreError(f"{self.shown}: was made for {settings['language']}, not for {self._language}")
+        if settings["embedder"] != ("" if self._embedder is None else self._embedder.name):
+            made_with = settings["embedder"] or "none"
+            raise StoreError(f"{self.shown}: open it with its embedder {made_with} to write to it")
+
+
+def stemming(settings: Mapping[str, Any]) -> str:
+    """The language as the stemmer takes it, empty for none."""
+    return "" if settings["language"] == "none" else str(settings["language"])

@@ -1,0 +1,312 @@
+"""An index in the collections of a vector engine (Qdrant, Milvus), behind the same calls as one in a folder.
+
+The same as in `Index`: documents, passages and their ids, the terms, BM25's form, the fusion and the choice
+of the best of each source. Different, as such engines require: k1 and b are settled when the collections are
+made; the rarity of words is counted by the server, in its parts; the scorer by meaning is the server's
+approximate index; a batch is not one transaction (`vector_writer`), and a search is several calls.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+import uuid
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import replace
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+from disputatio.errors import InputError, StoreError
+from disputatio.protocols import Embedder
+from disputatio.store.index import SourceCount
+from disputatio.store.ingesting.documents import Document
+from disputatio.store.options import K1, B
+from disputatio.store.remote import vector_rows as rows
+from disputatio.store.remote.collection_address import CollectionAddress, collection_address
+from disputatio.store.remote.engine import (
+    DENSE,
+    DOCUMENTS,
+    PASSAGES,
+    SPARSE,
+    Condition,
+    Engine,
+    Kept,
+    Query,
+    Row,
+    Scored,
+    Scorer,
+    condition_of,
+    row_id,
+)
+from disputatio.store.remote.served import Candidate, fact, ranked
+from disputatio.store.remote.served_index import Asked, ServedIndex, stemming
+from disputatio.store.remote.vector_rows import ENTRY, Entry
+from disputatio.store.remote.vector_writer import (
+    VectorWriter,
+    drop,
+    entries_with,
+    fetched,
+    put,
+    take_out,
+)
+from disputatio.types import Hit, Passage
+
+FORMAT = 2  # 1 held passages alone
+_POINTER = row_id("estimates")
+
+
+class VectorIndex(ServedIndex):
+    """Passages in the collections of a vector engine (`Retriever`); faults of the server are `StoreError`."""
+
+    kept: ClassVar[str] = "a vector engine"
+    format: ClassVar[int] = FORMAT
+
+    def __init__(
+        self,
+        address: CollectionAddress,
+        engine: Engine,
+        embedder: Embedder | None,
+        language: str | None = None,
+    ) -> None:
+        """Use `Index.open`."""
+        super().__init__(address.shown, embedder, language)
+        self._engine = engine
+
+    @classmethod
+    def at(cls, path: str | Path, embedder: Embedder | None = None, language: str | None = None) -> Self:
+        """The index at `qdrant://host/collection`, `milvus://host/collection` or `milvus:FILE.db`."""
+        address = collection_address(path)
+        return cls(address, _engine(address), embedder, language)
+
+    def close(self) -> None:
+        """Close the connection; the next call opens one anew."""
+        self._engine.close()
+
+    # --- writing ------------------------------------------------------------------------------------
+    def delete(
+        self,
+        *,
+        sources: Collection[str] = (),
+        paths: Collection[str | Path] = (),
+        documents: Collection[str] = (),
+    ) -> int:
+        """Take documents out, as `Index.delete` does."""
+        facts = {fact("source", name) for name in sources} | {fact("document", name) for name in documents}
+        for path in map(str, paths):
+            for name in {path, str(Path(path).resolve())}:
+                facts |= {fact("path", name), fact("file", name), fact("under", name.rstrip("/"))}
+        if not facts or self._settings() is None:
+            return 0
+        found = entries_with(self._engine, facts)
+        take_out(self._engine, found)
+        return len(found)
+
+    def compact(self, *, keep: float = 300.0, **_: object) -> None:
+        """Take out what an interrupted writer left `keep` seconds ago, and let the server clear up."""
+        if self._settings() is None:
+            return
+        held = {entry.document.id for entry in self._entries()}
+        before = time.time_ns() - int(keep * 1e9)
+        left = [
+            rows.passage_in(kept.body).document for kept in self._engine.scan(PASSAGES) if kept.order < before
+        ]
+        drop(self._engine, {name for name in left if name not in held})
+        self._engine.tidy()
+
+    def check(self) -> list[str]:
+        """What does not fit together, a line each: what is kept of a document is compared with its marks."""
+        if self._settings() is None:
+            return []
+        expected = {entry.document.id: entry for entry in self._entries()}
+        many: dict[str, int] = {}
+        marks: dict[str, int] = {}
+        for kept in self._engine.scan(PASSAGES):
+            passage = rows.passage_in(kept.body)
+            many[passage.document] = many.get(passage.document, 0) + 1
+            marks[passage.document] = marks.get(passage.document, 0) ^ rows.mark(passage)
+        texts = {json.loads(kept.body)["document"] for kept in self._texts()}
+        wrong = {
+            "passages without their document": sum(
+                count for name, count in many.items() if name not in expected
+            ),
+            "documents without some of their passages": sum(
+                many.get(name, 0) < entry.passages for name, entry in expected.items()
+            ),
+            "documents with passages that have changed": sum(
+                many.get(name, 0) == entry.passages and marks.get(name, 0) != entry.mark
+                for name, entry in expected.items()
+            ),
+            "documents without their text": sum(
+                entry.passages > 0 and name not in texts for name, entry in expected.items()
+            ),
+        }
+        return [f"{count} {what}" for what, count in wrong.items() if count]
+
+    # --- reading ------------------------------------------------------------------------------------
+    def documents(self, *, text: bool = True) -> list[Document]:
+        """Every document, by path and row; `text=False` leaves the texts on the server."""
+        if self._settings() is None:
+            return []
+        texts = rows.texts_in(kept.body for kept in self._texts()) if text else {}
+        found = [replace(entry.document, text=texts.get(entry.document.id, "")) for entry in self._entries()]
+        return sorted(found, key=lambda each: (each.path, each.row, each.id))
+
+    # --- what this engine does ----------------------------------------------------------------------
+    def _settings(self) -> dict[str, Any] | None:
+        settings = self._engine.settings()
+        if settings is not None and settings["version"] > FORMAT:
+            raise StoreError(
+                f"{self.shown}: is of version {settings['version']}, this program reads version {FORMAT}"
+            )
+        return settings
+
+    def _writer(self, on_commit: Callable[[int], None] = lambda _: None) -> VectorWriter:
+        settings = self._settings()
+        if settings is not None:
+            self._check_writing(settings)
+
+        def ready(first: list[Row]) -> None:
+            """Make the tables where they are not there; the first passages settle the mean length."""
+            lengths = [row.terms.size for row in first if row.terms is not None]
+            mean = max(1.0, sum(lengths) / len(lengths)) if lengths else 1.0
+            if self._settings() is None:
+                self._engine.make({**self._wanted(), "k1": K1, "b": B, "mean_length": mean})
+                self._check_writing(self._settings() or self._wanted())
+
+        return VectorWriter(
+            self._engine, self._embedder, stemming(settings or self._wanted()), ready, on_commit
+        )
+
+    def _grow(self) -> None:
+        """Nothing: the server makes its own indexes."""
+
+    def _hits(self, asked: Asked) -> list[Hit]:
+        search = asked.search
+        for name, settled in (("k1", K1), ("b", B)):
+            wanted = getattr(search, name)
+            if wanted is not None and wanted != settled:
+                raise InputError(
+                    f"{name} is {settled:g} in {self.shown}, not {wanted:g}: it is settled in a vector engine"
+                )
+        queries: dict[Scorer, Query] = {}
+        if asked.terms:
+            queries[SPARSE] = asked.terms
+        if asked.vector is not None:
+            queries[DENSE] = asked.vector.tolist()
+        condition = condition_of(search)
+        if not queries or condition.sources == ():
+            return []
+        candidates = self._candidates(queries, condition, asked.most, search.per_source)
+        winners = ranked(candidates, search, dense=DENSE in queries)
+        bodies = fetched(self._engine, [winner.id for winner in winners])
+        return [
+            Hit(passage=rows.passage_in(bodies[winner.id]), score=winner.score, scores=winner.scores)
+            for winner in winners
+            if winner.id in bodies
+        ]
+
+    def _candidates(
+        self, queries: dict[Scorer, Query], condition: Condition, most: int, per_source: int | None
+    ) -> dict[str, Candidate]:
+        """The best passages of each scorer, each with its score by both.
+
+        With `per_source` some of every source that matches: one that has a passage with a term of the query,
+        or one of the `most` best by meaning.
+        """
+        candidates: dict[str, Candidate] = {}
+
+        def keep(scorer: Scorer, found: Iterable[Scored]) -> None:
+            for each in found:
+                new = Candidate(each.source, each.order, {})
+                candidates.setdefault(each.id, new).scores[scorer] = each.score
+
+        for scorer, query in queries.items():
+            if per_source is None or scorer == DENSE:
+                keep(scorer, self._engine.best(scorer, query, condition, most))
+            else:
+                keep(scorer, self._engine.best_of_each(scorer, query, condition, per_source))
+        if per_source is not None and DENSE in queries and candidates:
+            matching = tuple(sorted({candidate.source for candidate in candidates.values()}))
+            of_them = replace(condition, sources=matching)
+            keep(DENSE, self._engine.best_of_each(DENSE, queries[DENSE], of_them, per_source))
+        for scorer, query in queries.items():
+            missing = [name for name, candidate in candidates.items() if scorer not in candidate.scores]
+            if missing:
+                keep(scorer, self._engine.best(scorer, query, Condition(), len(missing), missing))
+        return candidates
+
+    def _passage(self, passage_id: str) -> Passage | None:
+        found = self._engine.fetch(PASSAGES, [row_id(passage_id)])
+        return next((rows.passage_in(body) for body in found.values()), None)
+
+    def _entries(self) -> list[Entry]:
+        return entries_with(self._engine, [ENTRY])
+
+    def _texts(self) -> Iterable[Kept]:
+        return self._engine.scan(DOCUMENTS, [rows.TEXT])
+
+    def _sources(self) -> list[SourceCount]:
+        return [
+            SourceCount(
+                name=name,
+                owner=max(entry.document.owner for entry in entries.values()),
+                documents=len(entries),
+                passages=sum(entry.passages for entry in entries.values()),
+            )
+            for name, entries in self._by_source().items()
+        ]
+
+    def _by_source(self) -> dict[str, dict[str, Entry]]:
+        """The documents of each source, one entry each."""
+        found: dict[str, dict[str, Entry]] = {}
+        for entry in self._entries():
+            if entry.passages:
+                found.setdefault(entry.document.source, {})[entry.document.id] = entry
+        return found
+
+    def _counted(self) -> tuple[int, int, int]:
+        entries = self._entries()
+        sources = {entry.document.source for entry in entries if entry.passages}
+        return len(entries), self._engine.count(PASSAGES), len(sources)
+
+    def _estimates(self) -> list[tuple[str, str, str | None]]:
+        for _ in range(3):  # another writer may replace them meanwhile
+            pointer = self._engine.fetch(DOCUMENTS, [_POINTER]).get(_POINTER)
+            if pointer is None:
+                return []
+            about = json.loads(pointer)
+            kept = list(self._engine.scan(DOCUMENTS, [fact("estimates", about["run"])]))
+            if len(kept) == about["rows"]:
+                return [(name, fields, state) for row in kept for name, fields, state in json.loads(row.body)]
+        raise StoreError(f"{self.shown}: the estimates are damaged; make them anew: disputatio calibrate")
+
+    def _keep_estimates(self, estimates: list[tuple[str, str, str | None]]) -> None:
+        old = self._engine.fetch(DOCUMENTS, [_POINTER]).get(_POINTER)
+        run = uuid.uuid4().hex
+        new = rows.estimate_rows(run, estimates)
+        put(self._engine, DOCUMENTS, new)
+        pointer = json.dumps({"run": run, "rows": len(new)})
+        kind = [fact("kind", "estimates")]
+        put(self._engine, DOCUMENTS, [Row(id=_POINTER, facts=kind, body=pointer, order=time.time_ns())])
+        if old is not None:
+            self._engine.erase(DOCUMENTS, facts=[fact("estimates", json.loads(old)["run"])])
+
+    def _states(self) -> dict[str, str]:
+        states = {}
+        for name, entries in self._by_source().items():
+            mixed = 0
+            for document in entries:
+                mixed ^= int.from_bytes(blake2b(document.encode(), digest_size=8).digest())
+            states[name] = f"{len(entries)}:{mixed:x}"
+        return states
+
+
+def _engine(address: CollectionAddress) -> Engine:
+    if address.engine == "qdrant":
+        from disputatio.store.remote.qdrant import Qdrant
+
+        return Qdrant(address)
+    from disputatio.store.remote.milvus import Milvus
+
+    return Milvus(address)

@@ -1,0 +1,160 @@
+"""Documents as rows of a vector engine's tables: passages, what stands for a file, texts, estimates."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from hashlib import blake2b
+from typing import Any
+
+from disputatio.errors import IngestError
+from disputatio.protocols import Embedder
+from disputatio.store.ingesting.documents import Document, place
+from disputatio.store.ingesting.prepare import Prepared, entry_of
+from disputatio.store.remote.batched_writer import counted_terms
+from disputatio.store.remote.engine import Row, row_id
+from disputatio.store.remote.served import fact, facts_of
+from disputatio.store.segments.days import first_day
+from disputatio.types import Passage
+
+ENTRY = fact("kind", "entry")
+TEXT = fact("kind", "text")
+_PIECE = 10_000  # characters of a text in a row: at most 60,000 bytes as JSON
+_ESTIMATES = 100  # sources whose estimates are in a row
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """That a file holds a document; `passages` and `mark` say what the tables are to hold of it."""
+
+    id: str
+    file: str
+    document: Document
+    passages: int
+    mark: int
+
+
+def entry_row(file: str, prepared: Prepared) -> Row:
+    """That a file holds a document, to be found by the file and the folders above it."""
+    document = prepared.document
+    about = asdict(replace(document, text=""))
+    body = {"file": file, "document": about, "passages": len(prepared.passages), "mark": _mark_of(prepared)}
+    above = [file[:at] for at, letter in enumerate(file) if letter == "/" and at]
+    names = [("document", document.id), ("source", document.source), ("path", document.path), ("file", file)]
+    return Row(
+        id=row_id(entry_of(file, document.id)),
+        facts=[ENTRY, *(fact(*each) for each in names), *(fact("under", folder) for folder in above)],
+        body=_json(body),
+        order=time.time_ns(),
+    )
+
+
+def entry_in(row: str, body: str) -> Entry:
+    """What an entry's row says."""
+    about = json.loads(body)
+    return Entry(
+        id=row,
+        file=about["file"],
+        document=Document(**about["document"]),
+        passages=about["passages"],
+        mark=about["mark"],
+    )
+
+
+def text_rows(document: Document) -> Iterator[Row]:
+    """A document's text, in pieces."""
+    for number, start in enumerate(range(0, len(document.text), _PIECE)):
+        piece = {"document": document.id, "number": number, "text": document.text[start : start + _PIECE]}
+        yield Row(
+            id=row_id("text", document.id, str(number)),
+            facts=[TEXT, fact("text", document.id)],
+            body=_json(piece),
+            order=time.time_ns(),
+        )
+
+
+def texts_in(bodies: Iterable[str]) -> dict[str, str]:
+    """The texts of documents by their ids."""
+    pieces: dict[str, dict[int, str]] = {}
+    for body in bodies:
+        piece = json.loads(body)
+        pieces.setdefault(piece["document"], {})[piece["number"]] = piece["text"]
+    return {name: "".join(text for _, text in sorted(found.items())) for name, found in pieces.items()}
+
+
+def passage_rows(prepared: Sequence[Prepared], embedder: Embedder | None, language: str) -> list[Row]:
+    """The passages of documents, with their terms and their vectors."""
+    passages = [passage for each in prepared for passage in each.passages]
+    if not passages:
+        return []
+    terms, vectors = counted_terms(passages, language, embedder)
+    now = time.time_ns()
+    return [
+        Row(
+            id=row_id(passage.id),
+            facts=facts_of(passage),
+            body=_passage_json(passage),
+            order=now + number,
+            source=passage.source,
+            day=int(first_day(passage.date)),
+            terms=terms[number],
+            vector=None if vectors is None else vectors[number].tolist(),
+        )
+        for number, passage in enumerate(passages)
+    ]
+
+
+def passage_in(body: str) -> Passage:
+    """The passage that a row holds."""
+    return Passage(**json.loads(body))
+
+
+def mark(passage: Passage) -> int:
+    """A number of what a passage says: those of a document are added up by exclusive or."""
+    told = "\x1f".join((passage.id, passage.source, passage.text)).encode("utf-8", "surrogatepass")
+    return int.from_bytes(blake2b(told, digest_size=6).digest())
+
+
+def estimate_rows(run: str, estimates: Sequence[tuple[str, str, str | None]]) -> list[Row]:
+    """The estimates of one run, some sources a row."""
+    return [
+        Row(
+            id=row_id("estimates", run, str(start)),
+            facts=[fact("estimates", run)],
+            body=_json(estimates[start : start + _ESTIMATES]),
+            order=time.time_ns(),
+        )
+        for start in range(0, len(estimates), _ESTIMATES)
+    ]
+
+
+def check_sizes(prepared: Prepared, longest: int) -> None:
+    """Raise `IngestError` for a document that the engine cannot keep: too long fields, half a character."""
+    document = prepared.document
+    try:
+        sizes = [len(_passage_json(each).encode()) for each in prepared.passages]
+        sizes.append(len(entry_row(prepared.file, prepared).body.encode()))
+        document.text.encode()
+    except UnicodeEncodeError as error:
+        where = place(document).encode("utf-8", "replace").decode()
+        raise IngestError(where, "holds half a character, which the server cannot keep") from error
+    if max(sizes) > longest:
+        reason = f"a passage with its metadata has {max(sizes):,} bytes, the server keeps {longest:,}"
+        raise IngestError(place(document), reason)
+
+
+def _mark_of(prepared: Prepared) -> int:
+    mixed = 0
+    for passage in prepared.passages:
+        mixed ^= mark(passage)
+    return mixed
+
+
+def _passage_json(passage: Passage) -> str:
+    return _json({**asdict(replace(passage, metadata={})), "metadata": dict(passage.metadata)})
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
