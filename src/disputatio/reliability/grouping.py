@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from disputatio.errors import InputError
-from disputatio.reliability.weighted_vote import FlatVotes, sorted_by
+from disputatio.reliability.weighted_vote import FlatVotes
 
 Floats: TypeAlias = NDArray[np.float64]
 SHARE = 0.5  # sources are tied by text when more than this share of one's passages are in the other
@@ -129,6 +129,17 @@ def united_list(votes: FlatVotes, group: ArrayLike) -> FlatVotes:
         start=flat.start,
         sources=groups,
     )
+
+
+def sorted_by(key: NDArray[np.int64], moved: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """The order that sorts keys which rise but for those that have `moved`; no key of these is another's."""
+    still, rows = key[~moved], np.flatnonzero(moved)
+    if not np.all(still[1:] >= still[:-1]):
+        return np.argsort(key, kind="stable")
+    rows = rows[np.argsort(key[rows], kind="stable")]
+    places = np.searchsorted(still, key[rows])
+    del still
+    return np.insert(np.flatnonzero(~moved), places, rows)
 
 
 def shared_votes(group: ArrayLike, votes: ArrayLike) -> Floats:

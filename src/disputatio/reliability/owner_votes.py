@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from disputatio.errors import InputError
-from disputatio.reliability.grouping import groups_of, united_list
-from disputatio.reliability.weighted_vote import FlatVotes, distinct, fitting, sorted_by
+from disputatio.reliability.grouping import groups_of, sorted_by, united_list
+from disputatio.reliability.weighted_vote import FlatVotes, distinct, fitting
 
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]

@@ -289,17 +289,6 @@ def fitting(weights: ArrayLike, sources: int) -> Floats:
     return array
 
 
-def sorted_by(key: Ints, moved: NDArray[np.bool_]) -> Ints:
-    """The order that sorts keys which rise but for those that have `moved`; no key of these is another's."""
-    still, rows = key[~moved], np.flatnonzero(moved)
-    if not np.all(still[1:] >= still[:-1]):
-        return np.argsort(key, kind="stable")
-    rows = rows[np.argsort(key[rows], kind="stable")]
-    places = np.searchsorted(still, key[rows])
-    del still
-    return np.insert(np.flatnonzero(~moved), places, rows)
-
-
 def distinct(votes: ArrayLike | FlatVotes, cap: int = CAP) -> int:
     """L, the number of possible answers: the most distinct clusters in a question, from 2 to `cap`."""
     if isinstance(votes, FlatVotes):
