@@ -13,11 +13,13 @@ import pytest
 import disputatio
 
 PUBLIC = (
-    "Answer", "Answered", "AskResult", "Calibration", "Cancel", "Cancelled", "Capabilities", "Choice",
+    "Answer", "Answered", "AskResult", "Budget", "Calibration", "Cancel", "Cancelled", "Capabilities",
+    "Choice",
     "Citation", "Claim", "Claimed", "Completion", "ConfigError", "Conflict", "Cost", "DisputatioError",
     "Embedder", "Entailment", "Event", "Example", "Extraction", "Found", "FunctionModel", "Hit",
     "Index", "InputError",
-    "Kit", "LLM", "LLMError", "Message", "MinimalLLM", "MustAskAgain", "NoLogprobs", "Passage",
+    "Kit", "LLM", "LLMError", "Message", "MinimalLLM", "MustAskAgain", "NoLogprobs", "NotAsked",
+    "Passage",
     "PassageReader", "Position",
     "Prompt", "Read", "ReportingLLM", "Reranker", "Results", "Retriever", "Round", "Sampling", "Search",
     "SideFormed", "Source", "Started", "Stream", "Trace", "Usage", "__version__", "aask", "ask",

@@ -13,6 +13,7 @@ from disputatio.errors import (
     LLMError,
     MustAskAgain,
     NoLogprobs,
+    NotAsked,
 )
 from disputatio.protocols import Search
 from disputatio.types import (
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from disputatio.calling import Cancel
     from disputatio.eval.evaluate import evaluate
     from disputatio.eval.results import Results
+    from disputatio.eval.running.budget import Budget
     from disputatio.events import Answered, Claimed, Cost, Event, Found, Read, Round, SideFormed, Started
     from disputatio.kit import Kit
     from disputatio.llm.own_model import FunctionModel
@@ -78,6 +80,7 @@ _MODULES = {
     "disputatio.calling": ("Cancel",),
     "disputatio.eval.evaluate": ("evaluate",),
     "disputatio.eval.results": ("Results",),
+    "disputatio.eval.running.budget": ("Budget",),
     "disputatio.events": (
         "Answered", "Claimed", "Cost", "Event", "Found", "Read", "Round", "SideFormed", "Started",
     ),
@@ -96,6 +99,7 @@ __all__ = [
     "Answer",
     "Answered",
     "AskResult",
+    "Budget",
     "Calibration",
     "Cancel",
     "Cancelled",
@@ -125,6 +129,7 @@ __all__ = [
     "MinimalLLM",
     "MustAskAgain",
     "NoLogprobs",
+    "NotAsked",
     "Passage",
     "PassageReader",
     "Position",

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import threading
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -195,6 +197,66 @@ def test_what_is_kept_is_not_asked_again(tmp_path: Path) -> None:
         asked(["a"], model, keep=tmp_path / "text")
 
 
+def test_a_budget_is_one_for_all_questions_and_what_is_not_asked_says_so() -> None:
+    model = Scripted(str.upper)
+    results = asked([f"q{n}" for n in range(9)], model, budget=d.Budget(calls=4), in_flight=3)
+    assert len(model.calls) == 4
+    answered = [result for result in results if result.answer is not None]
+    left = [result for result in results if result.answer is None]
+    assert [len(answered), len(left)] == [4, 5]
+    assert {type(result.error) for result in left} == {d.NotAsked}
+    assert left[-1].to_dict()["error"] == {
+        "kind": "NotAsked",
+        "message": "not asked: the budget of 4 calls is spent",
+    }
+    with pytest.raises(d.NotAsked):
+        left[0].get()
+
+
+def test_a_question_is_given_up_where_its_next_call_may_exceed_the_budget() -> None:
+    def asks_twice(question: str, kit: d.Kit) -> d.Answer:
+        """Asks the model twice, and hides every error that it can."""
+        try:
+            for _ in range(2):
+                kit.complete("reader", [d.Prompt(messages=(d.Message(role="user", content=question),))])
+        except Exception:  # noqa: BLE001 (a strategy that would hide it)
+            return d.Answer(question=question, abstained="fault")
+        return d.Answer(question=question, answers=("two",))
+
+    how: dict[str, Any] = {"strategy": asks_twice, "in_flight": 1, "budget": d.Budget(calls=3)}
+    results = asked(["a", "b", "c"], Scripted(str), **how)
+    assert [result.answer is not None for result in results] == [True, False, False]
+    assert {type(result.error) for result in results[1:]} == {d.NotAsked}
+    tokens = asked(["a", "b"], Scripted(str), budget=d.Budget(tokens=1), in_flight=1)
+    assert {str(result.error) for result in tokens} == {
+        "not asked to the end: the budget of 1 tokens is spent",
+        "not asked: the budget of 1 tokens is spent",
+    }
+
+
+def test_a_budget_holds_over_all_that_is_asked_with_one_file(tmp_path: Path) -> None:
+    model, file = Scripted(str.upper), tmp_path / "answers.sqlite"
+    questions = [f"q{n}" for n in range(5)]
+    how: dict[str, Any] = {"keep": file, "in_flight": 2}
+    first = asked(questions, model, budget=d.Budget(calls=2), **how)
+    again = asked(questions, model, budget=d.Budget(calls=2), **how)
+    assert len(model.calls) == 2
+    assert [result.answer for result in again] == [result.answer for result in first]
+    larger = asked(questions, model, budget=d.Budget(calls=5), **how)
+    assert [result.get().answers for result in larger] == [(question.upper(),) for question in questions]
+    assert len(model.calls) == 5
+
+
+def test_a_file_of_before_there_were_budgets_goes_on(tmp_path: Path) -> None:
+    model, file = Scripted(str.upper), tmp_path / "answers.sqlite"
+    asked(["a"], model, keep=file)
+    with closing(sqlite3.connect(file)) as database, database:
+        database.execute("DROP TABLE spending")
+    results = asked(["a", "b", "c"], model, keep=file, budget=d.Budget(calls=1), in_flight=1)
+    assert [result.answer is not None for result in results] == [True, True, False]
+    assert len(model.calls) == 2
+
+
 @pytest.mark.slow
 def test_workers_answer_as_this_process_does(tmp_path: Path) -> None:
     script = tmp_path / "script.json"
@@ -214,3 +276,6 @@ def test_workers_answer_as_this_process_does(tmp_path: Path) -> None:
     assert type(there[-1].error) is d.InputError
     with CallCache(tmp_path / "calls.sqlite") as calls:
         assert calls.stats().kept == 6
+    bound = list(d.ask_many(questions[:6], ray="local", workers=2, budget=d.Budget(calls=3), **how))
+    assert sum(one.answer is not None for one in bound) == 3
+    assert {type(one.error) for one in bound if one.answer is None} == {d.NotAsked}

@@ -119,3 +119,28 @@ def test_an_estimate_goes_on_from_an_earlier_one() -> None:
     further, _ = untangled(world.votes, start=before)
     np.testing.assert_allclose(further.reliability, anew.reliability, rtol=1e-9)
     assert further.winners.tolist() == anew.winners.tolist()
+
+
+@pytest.mark.parametrize("known", [0, 30])
+def test_votes_counted_in_runs_give_what_they_give_at_once(
+    known: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = simulate(4, liars=5, sources=25, questions=200, coverage=0.4)
+    flat, truth = listed(world.votes, 4), world.known(known) if known else None
+    owners = np.random.default_rng(4).integers(0, 18, 25)
+    before, ties = untangled(flat, owners=owners, known=truth)
+    plain = estimate(flat, known=truth)
+    monkeypatch.setattr("disputatio.reliability.weighted_vote.SPAN", 37)
+    assert len(list(flat.spans())) > 10
+    after, later = untangled(flat, owners=owners, known=truth)
+    np.testing.assert_allclose(after.reliability, before.reliability, rtol=1e-12)
+    np.testing.assert_allclose(after.low, before.low, rtol=1e-12)
+    assert after.winners.tolist() == before.winners.tolist()
+    assert later.group.tolist() == ties.group.tolist()
+    assert estimate(flat, known=truth).reliability.tolist() == plain.reliability.tolist()
+
+
+def test_questions_without_votes_belong_to_a_run() -> None:
+    flat = FlatVotes.listed(np.array([1, 4]), np.array([0, 1]), np.array([0, 0]), questions=7, sources=2)
+    assert [(q.start, q.stop, r.start, r.stop) for q, r in flat.spans()] == [(0, 7, 0, 2)]
+    assert flat.winners(np.ones(2)).tolist() == [-1, 0, -1, -1, 0, -1, -1]

@@ -1,4 +1,7 @@
-"""Answers of a long list of questions, kept in a file as they come: what was answered is not asked again."""
+"""Answers of a long list of questions, kept in a file as they come: what was answered is not asked again.
+
+What the calls took is kept with them, so that a budget holds over all that is asked with one file.
+"""
 
 from __future__ import annotations
 
@@ -8,24 +11,31 @@ import os
 import sqlite3
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 from disputatio.api.asking import Prepared
 from disputatio.errors import InputError, StoreError
+from disputatio.eval.running.budget import Spent
+from disputatio.eval.running.run_log_file import unsynced
 from disputatio.pipeline import strategy_name
 from disputatio.store.filtered import Filtered
 from disputatio.store.in_memory import InMemory
 from disputatio.store.index import Index
 from disputatio.text import content_id
-from disputatio.types import Answer
+from disputatio.types import Answer, Usage
 
 _APPLICATION = 0x4450414B  # in the header of the file
 _TABLES = (
     "CREATE TABLE settings (one INTEGER PRIMARY KEY CHECK (one = 1), body TEXT NOT NULL)",
     "CREATE TABLE answers (question TEXT PRIMARY KEY, answer TEXT NOT NULL, digest TEXT NOT NULL)",
+)
+_SPENDING = (
+    "CREATE TABLE IF NOT EXISTS spending (question TEXT NOT NULL, model TEXT NOT NULL, "
+    "calls INTEGER NOT NULL, prompt_tokens INTEGER NOT NULL, cached_tokens INTEGER NOT NULL, "
+    "completion_tokens INTEGER NOT NULL)"
 )
 
 
@@ -37,11 +47,11 @@ class KeptAnswers:
     """
 
     def __init__(self, path: Path, settings: Mapping[str, Any]) -> None:
-        self._path, self._lock = path, threading.Lock()
+        self._path, self._lock, self._closed = path, threading.Lock(), False
         with self._reported():
             path.parent.mkdir(parents=True, exist_ok=True)
             os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
-            self._db = sqlite3.connect(path, timeout=10, isolation_level=None, check_same_thread=False)
+            self._db = self._connected()
         try:
             with self._reported():
                 before = self._opened(json.dumps(settings, sort_keys=True, default=str))
@@ -53,6 +63,9 @@ class KeptAnswers:
         except BaseException:
             self._db.close()
             raise
+
+    def _connected(self) -> sqlite3.Connection:
+        return sqlite3.connect(self._path, timeout=10, isolation_level=None, check_same_thread=False)
 
     def _opened(self, settings: str) -> dict[str, Any]:
         self._db.execute("PRAGMA journal_mode = WAL")
@@ -68,6 +81,7 @@ class KeptAnswers:
                     self._db.execute(table)
                 self._db.execute(f"PRAGMA application_id = {_APPLICATION}")
                 self._db.execute("INSERT INTO settings VALUES (1, ?)", (settings,))
+            self._db.execute(_SPENDING)  # files of before there were budgets lack it
             [body] = self._db.execute("SELECT body FROM settings").fetchone()
             self._db.execute("COMMIT")
         except BaseException:
@@ -97,9 +111,41 @@ class KeptAnswers:
                 "INSERT OR IGNORE INTO answers VALUES (?, ?, ?)", (question, body, _digest(body))
             )
 
+    def spend(self, question: str, _: str, model: str, usage: Usage) -> None:
+        """Keep what calls of a question took; it outlives the process, and is synced with the next answer.
+
+        A call that ends after `close`, because its question was given up, is kept too.
+        """
+        tokens = (usage.prompt_tokens, usage.cached_tokens, usage.completion_tokens)
+        with self._lock, self._reported(), self._for_spending() as database, unsynced(database):
+            database.execute(
+                "INSERT INTO spending VALUES (?, ?, ?, ?, ?, ?)", (question, model, usage.calls, *tokens)
+            )
+
+    def _for_spending(self) -> AbstractContextManager[sqlite3.Connection]:
+        return closing(self._connected()) if self._closed else nullcontext(self._db)
+
+    def spent(self) -> list[Spent]:
+        """What all calls so far took, by question and model."""
+        with self._lock, self._reported():
+            rows = self._db.execute(
+                "SELECT question, model, sum(calls), sum(prompt_tokens), sum(cached_tokens), "
+                "sum(completion_tokens) FROM spending GROUP BY question, model"
+            ).fetchall()
+        return [
+            (
+                question,
+                "",
+                model,
+                Usage(calls=calls, prompt_tokens=read, cached_tokens=cached, completion_tokens=written),
+            )
+            for question, model, calls, read, cached, written in rows
+        ]
+
     def close(self) -> None:
         """Let go of the file."""
         with self._lock:
+            self._closed = True
             self._db.close()
 
     @contextmanager

@@ -7,8 +7,8 @@ import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sized
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -18,7 +18,8 @@ from disputatio.api.asking import Prepared, prepared_for, until_cancelled
 from disputatio.api.kept_answers import KeptAnswers, way_to_ask
 from disputatio.api.ray_asking import asked_by_workers, travelling
 from disputatio.calling import Cancel
-from disputatio.errors import Cancelled, ConfigError, InputError
+from disputatio.errors import Cancelled, ConfigError, InputError, NotAsked
+from disputatio.eval.running.budget import Budget, BudgetSpent, Meter, bound
 from disputatio.presenting import Serialisable
 from disputatio.trace import Trace
 from disputatio.types import Answer
@@ -58,6 +59,7 @@ def ask_many(
     in_flight: int = 8,
     ordered: bool = True,
     keep: str | Path | None = None,
+    budget: Budget | None = None,
     ray: str | None = None,
     workers: int | None = None,
     progress: OnResult | None = None,
@@ -71,6 +73,10 @@ def ask_many(
     it is given: the same call with it asks only what it lacks (a question that failed is asked again). `ray`
     is the address of a cluster, or `local`: then `workers` (by default one a core) have `in_flight` questions
     each, with an engine each or a shared endpoint; one journal, here, keeps the calls of all.
+
+    `budget` is the most that all questions may take together, wherever they are asked; with `keep` also those
+    of earlier calls with that file. A call that may exceed it is not made: the result of its question, and of
+    each that is not begun any more, has the error `NotAsked`. With a larger budget the same call goes on.
 
     It takes what `ask` takes, but for `trace`. An error is the result of its question and ends no other; a
     question that is cancelled has `Cancelled`, one that three workers died at `WorkerLost`.
@@ -92,9 +98,12 @@ def ask_many(
     prepared = prepared_for(arguments)
     kept = None if keep is None else KeptAnswers(Path(keep), way_to_ask(prepared))
     count = workers or os.cpu_count() or 1
-    sender = None if ray is None else partial(asked_by_workers, arguments, ray, count, in_flight)
+    meter = Meter(budget)
+    if kept is not None:
+        meter.begin(kept.spent(), kept.spend)
+    sender = None if ray is None else partial(asked_by_workers, arguments, meter, ray, count, in_flight)
     hands = in_flight if ray is None else in_flight * count
-    many = _Many(prepared, progress, total, kept=kept, sender=sender, ordered=ordered)
+    many = _Many(prepared, progress, total, meter=meter, kept=kept, sender=sender, ordered=ordered)
     return many.results(iter(questions), hands, cancel)
 
 
@@ -107,15 +116,17 @@ class _Many:
         progress: OnResult | None,
         total: int | None,
         *,
+        meter: Meter,
         kept: KeptAnswers | None,
         sender: Callable[[], AbstractContextManager[Callable[[str], Answer]]] | None,
         ordered: bool,
     ) -> None:
-        self._prepared, self._progress, self._total = prepared, progress, total
+        self._prepared = replace(prepared, kit=meter.watch(prepared.kit))
+        self._progress, self._total, self._meter = progress, total, meter
         self._kept, self._sender, self._ordered = kept, sender, ordered
         self._send: Callable[[str], Answer] | None = None
         self._done = 0
-        self._lock = threading.Lock()
+        self._lock, self._begins = threading.Lock(), threading.Lock()
 
     def results(
         self, questions: Iterator[str], in_flight: int, cancel: Cancel | None
@@ -165,6 +176,21 @@ class _Many:
         return result
 
     def _asked(self, question: str, cancel: Cancel) -> Answer:
-        if self._send is not None:
-            return self._send(question)
-        return self._prepared.answer(question, Trace(), cancel)
+        with self._within_budget(question):
+            if self._send is not None:
+                return self._send(question)
+            prepared = replace(self._prepared, kit=bound(self._prepared.kit))
+            return prepared.answer(question, Trace(), cancel)
+
+    @contextmanager
+    def _within_budget(self, question: str) -> Iterator[None]:
+        """The calls of this thread are on the question's bill; raises `NotAsked` where none may be made."""
+        with ExitStack() as stack:
+            with self._begins:  # so that two do not begin with what is left for one
+                if self._meter.stopped or not self._meter.admits(""):
+                    raise NotAsked(f"not asked: {self._meter.stopped} is spent")
+                stack.enter_context(self._meter.question(question, ""))
+            try:
+                yield
+            except BudgetSpent as error:
+                raise NotAsked(f"not asked to the end: {error} is spent") from error

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from functools import partial
+from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from disputatio.api.asking import kit_with, prepared_for
 from disputatio.calling import Cancel
 from disputatio.errors import ConfigError
+from disputatio.eval.running.budget import Budget, BudgetSpent, Meter, bound
+from disputatio.eval.running.shared_budget import at_desk, forfeit_of, worker_meter
 from disputatio.parts import open_journal, share_journal
 from disputatio.store.index import Index
 from disputatio.trace import Trace
-from disputatio.types import Answer
+from disputatio.types import Answer, Usage
+from disputatio.workers.carried import Carried, carried
 from disputatio.workers.cluster import cluster
 from disputatio.workers.desk import SharedJournal, open_desk
 from disputatio.workers.pool import open_pool
@@ -23,39 +29,85 @@ _AT_DESK = 16  # calls at a time
 _OF_THE_KIT = ("model", "role", "embedder", "settings", "strategy")
 
 
+class _Numbered(NamedTuple):
+    """A question on its way to a worker; the same question may be on its way twice."""
+
+    number: int
+    question: str
+
+
+class _Came(NamedTuple):
+    """What came of it, and what its calls took by model; `over` is the budget that stopped it."""
+
+    answer: Carried[Answer]
+    spent: Sequence[tuple[str, Usage]]
+    over: str
+
+
 class _Asker:
     """Answers questions on a worker."""
 
-    def __init__(self, arguments: Mapping[str, Any], desk: Any, journal: str, path: str) -> None:
-        if desk is not None:
+    def __init__(
+        self, arguments: Mapping[str, Any], desk: Any, journal: str, path: str, budget: Budget, number: int
+    ) -> None:
+        if path:
             share_journal(journal, SharedJournal(desk, path))
-        self._prepared = prepared_for(arguments)
+        self._spent: dict[str, list[tuple[str, Usage]]] = defaultdict(list)
+        self._meter = worker_meter(budget, desk, number)
+        self._meter.begin([], self._keep)
+        prepared = prepared_for(arguments)
+        self._prepared = replace(prepared, kit=self._meter.watch(prepared.kit))
 
-    def __call__(self, question: str) -> Answer:
-        """The answer; raises as `ask` does."""
-        return self._prepared.answer(question, Trace(), Cancel())
+    def __call__(self, asked: _Numbered) -> _Came:
+        """What came of a question, whatever it was."""
+        over, number = "", str(asked.number)
+        answer: Carried[Answer] = Carried()
+        with suppress(BudgetSpent), self._meter.question(number, ""):
+            prepared = replace(self._prepared, kit=bound(self._prepared.kit))
+            try:
+                answer = carried(lambda: prepared.answer(asked.question, Trace(), Cancel()))
+            except BudgetSpent as error:
+                over = str(error)
+        return _Came(answer, self._spent.pop(number, []), over)
+
+    def _keep(self, number: str, _: str, model: str, usage: Usage) -> None:
+        self._spent[number].append((model, usage))
 
 
 @contextmanager
 def asked_by_workers(
-    arguments: Mapping[str, Any], address: str, workers: int, each: int
+    arguments: Mapping[str, Any], meter: Meter, address: str, workers: int, each: int
 ) -> Iterator[Callable[[str], Answer]]:
     """What answers a question on one of so many workers, with so many questions each at a time.
 
+    All are within the budget of `meter`, which counts what they took; `BudgetSpent` where they may not be.
     Raises `ConfigError` for arguments that cannot travel, `ClusterFault` where the workers cannot be had.
     """
     sent = travelling(arguments)
     _, settings = kit_with(**{name: sent[name] for name in _OF_THE_KIT if name in sent})
     journal = open_journal(settings)
-    with cluster(address, workers) as count:
-        desk, path = None, ""
-        if journal is not None:
-            path = str(journal.path.absolute())
-            at_desk = settings.model_copy(update={"journal": path})
-            desk = open_desk({"journal": partial(open_journal, at_desk)}, _AT_DESK)
-        make = partial(_Asker, sent, desk, settings.journal, path)
-        with open_pool(lambda _: make, count, each=each) as pool:
-            yield pool.do
+    parts, path, numbers = at_desk(meter), "", count()
+    if journal is not None:
+        path = str(journal.path.absolute())
+        parts["journal"] = partial(open_journal, settings.model_copy(update={"journal": path}))
+    with cluster(address, workers) as there:
+        desk = open_desk(parts, _AT_DESK) if parts else None
+
+        def make(number: int) -> partial[_Asker]:
+            return partial(_Asker, sent, desk, settings.journal, path, meter.budget, number)
+
+        with open_pool(make, there, each=each, on_death=forfeit_of(desk, meter.budget)) as pool:
+
+            def answer(question: str) -> Answer:
+                came: _Came = pool.do(_Numbered(next(numbers), question))
+                for model, usage in came.spent:
+                    meter.count(meter.current(), model, usage)
+                if came.over:
+                    meter.stopped = meter.stopped or came.over
+                    raise BudgetSpent(came.over)
+                return came.answer.get()
+
+            yield answer
 
 
 def travelling(arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from disputatio.errors import InputError
 from disputatio.reliability.grouping import Dependence
 from disputatio.reliability.trust import Trust, untangled
-from disputatio.reliability.weighted_vote import CAP, NOBODY, UNKNOWN, Estimate, FlatVotes, estimate
+from disputatio.reliability.weighted_vote import CAP, NOBODY, SPAN, UNKNOWN, Estimate, FlatVotes, estimate
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -111,16 +112,15 @@ class Answers:
                     columns[name] = batch.column(name).cast(pa.string())
                 except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
                     raise InputError(f"column {name}, batch {number}: is not text or numbers") from error
-            complete = pc.and_(
-                pc.and_(columns["question"].is_valid(), columns["source"].is_valid()),
-                columns["answer"].is_valid(),
-            )
             if "truth" in columns:
                 rows = pa.RecordBatch.from_arrays([columns["question"], columns["truth"]], ["q", "t"])
                 stated = rows.filter(columns["truth"].is_valid())
                 pairs = zip(stated.column(0).to_pylist(), stated.column(1).to_pylist(), strict=True)
                 self.verify({str(question): str(truth) for question, truth in pairs if question is not None})
-            question, source, answer = (columns[name].filter(complete) for name in COLUMNS)
+            question, source, answer = (columns[name] for name in COLUMNS)
+            if question.null_count or source.null_count or answer.null_count:
+                complete = pc.and_(pc.and_(question.is_valid(), source.is_valid()), answer.is_valid())
+                question, source, answer = (column.filter(complete) for column in (question, source, answer))
             self.add(question, source, answer)
             read += len(answer)
         return read
@@ -137,7 +137,7 @@ class Answers:
         return FlatVotes.listed(
             self._key >> 32,
             self._key & 0xFFFFFFFF,
-            self._number.astype(np.int64),
+            self._number,
             questions=len(self._questions),
             sources=len(self._sources),
         )
@@ -199,12 +199,9 @@ class Answers:
         key = np.concatenate([keys for keys, _ in self._coming])
         label = np.concatenate([labels for _, labels in self._coming])
         self._coming = []
-        order = np.argsort(key, kind="stable")
-        key, label = key[order], label[order]
-        last = np.append(key[1:] != key[:-1], True) if len(key) else np.zeros(0, dtype=np.bool_)
-        key, label = key[last], label[last]
-        at = np.searchsorted(self._key, key)
+        key, label = _last_of_each(key, label)
         if len(self._key):
+            at = np.searchsorted(self._key, key)
             held = self._key[np.minimum(at, len(self._key) - 1)] == key
             self._label[at[held]] = label[held]
             touched = np.zeros(len(self._questions), dtype=np.bool_)
@@ -213,10 +210,33 @@ class Answers:
             self._label = np.insert(self._label, at[~held], label[~held])
             self._number = np.insert(self._number, at[~held], 0)
             rows = np.flatnonzero(touched[self._key >> 32])
+            self._number[rows] = _clusters(self._key[rows], self._label[rows])
         else:
-            self._key, self._label, rows = key, label, np.arange(len(key))
-            self._number = np.zeros(len(key), dtype=np.int32)
-        self._number[rows] = _as_met(self._key[rows] >> 32, self._label[rows])
+            self._key, self._label, self._number = key, label, _clusters(key, label)
+
+
+def _last_of_each(key: Ints, label: Ints) -> tuple[Ints, Ints]:
+    """The keys in rising order, each once, with its last label."""
+    order = np.argsort(key)  # in any order of equal keys, which is much faster
+    key = key[order]
+    new = np.ones(len(key), dtype=np.bool_)
+    new[1:] = key[1:] != key[:-1]
+    if not new.all():
+        begins = np.flatnonzero(new)
+        key, order = key[begins], np.maximum.reduceat(order, begins)
+    return key, label[order]
+
+
+def _clusters(key: Ints, label: Ints) -> NDArray[np.int32]:
+    """The cluster of each answer: the number of its label within its question; keys rise."""
+    numbers = np.zeros(len(key), dtype=np.int32)
+    begin = 0
+    while begin < len(key):  # a run of whole questions at a time
+        last = key[min(begin + SPAN, len(key)) - 1] >> 32
+        end = int(np.searchsorted(key, (last + 1) << 32))
+        numbers[begin:end] = _as_met(key[begin:end] >> 32, label[begin:end])
+        begin = end
+    return numbers
 
 
 def _as_met(question: Ints, label: Ints) -> NDArray[np.int32]:
@@ -233,7 +253,9 @@ def _as_met(question: Ints, label: Ints) -> NDArray[np.int32]:
 def _numbered(names: Any, known: dict[str, int]) -> Ints:
     """The number of each name, new ones after those known; of strings or an Arrow array."""
     values, codes = _encoded(names)
-    numbers = np.array([known.setdefault(value, len(known)) for value in values], dtype=np.int64)
+    numbers = np.fromiter(map(known.get, values, repeat(-1)), dtype=np.int64, count=len(values))
+    for at in np.flatnonzero(numbers < 0).tolist():
+        numbers[at] = known.setdefault(values[at], len(known))
     return numbers[codes] if len(codes) else np.zeros(0, dtype=np.int64)
 
 
@@ -248,7 +270,8 @@ def _encoded(texts: Any) -> tuple[list[str], Ints]:
     """The distinct texts and, for each text, which it is."""
     if hasattr(texts, "dictionary_encode"):
         encoded = texts.dictionary_encode()
-        return encoded.dictionary.to_pylist(), encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+        values = encoded.dictionary.to_numpy(zero_copy_only=False).tolist()  # to_pylist is much slower
+        return values, encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
     numbers: dict[str, int] = {}
     codes = [numbers.setdefault(text, len(numbers)) for text in texts]
     return list(numbers), np.array(codes, dtype=np.int64)

@@ -94,14 +94,14 @@ def _listed_candidates(
     is_listed = (values.voters > 1) & (values.voters <= largest)
     mine = np.flatnonzero(values.wrong & is_listed[flat.slot])
     slot, source = flat.slot[mine], flat.source[mine]
-    order = np.lexsort((source, slot))
+    order = np.argsort(slot * flat.sources + source)  # no source votes twice for a value
     slot, source = slot[order], source[order]
     count = values.voters[slot]
     begins = np.flatnonzero(np.diff(slot, prepend=-1))
     position = np.arange(len(slot)) - np.repeat(begins, np.diff(np.append(begins, len(slot))))
     later = count - 1 - position  # the voters of the same value that come after each one
     at = np.arange(len(slot))
-    by_source = np.argsort(source, kind="stable")
+    by_source = np.argsort(source * len(source) + at)
     level, found = values.level_of_slot, []
     for chunk in _chunks(later[by_source], source[by_source]):
         rows = by_source[chunk]
@@ -150,7 +150,9 @@ def _judged(
     other: Ints,
 ) -> tuple[Ints, Floats]:
     """For each pair: how many false values it shares, and its evidence, from all votes of both."""
-    mine = np.flatnonzero(stands != NEITHER)
+    compared = np.zeros(flat.sources, dtype=np.bool_)
+    compared[first] = compared[other] = True
+    mine = np.flatnonzero((stands != NEITHER) & compared[flat.source])
     mine = mine[np.argsort(flat.source[mine], kind="stable")]  # by source, then question
     key = flat.source[mine] * flat.questions + flat.question[mine]
     bounds = np.searchsorted(flat.source[mine], np.arange(flat.sources + 1))

@@ -43,8 +43,11 @@ def standings(flat: FlatVotes, winners: ArrayLike, entails: Relation | None = No
     if won.shape != (flat.questions,):
         raise InputError("winners must be one a question")
     right = np.where(won >= 0, flat.start[:-1] + won, -1)
-    result = np.where(flat.slot == right[flat.question], RIGHT, WRONG).astype(np.int8)
-    result[won[flat.question] < 0] = NEITHER
+    result = np.full(len(flat.slot), WRONG, dtype=np.int8)
+    for _, rows in flat.spans():
+        slot = right[flat.question[rows]]
+        result[rows][flat.slot[rows] == slot] = RIGHT
+        result[rows][slot < 0] = NEITHER
     if entails is not None and len(entails):
         question, general = (column[won[entails[:, 0]] == entails[:, 1]] for column in entails[:, [0, 2]].T)
         held = general < np.diff(flat.start)[question]

@@ -101,22 +101,45 @@ def united_list(votes: FlatVotes, group: ArrayLike) -> FlatVotes:
     groups = int(numbers.max()) + 1 if numbers.size else 0
     if groups == flat.sources and np.array_equal(numbers, np.arange(groups)):
         return flat  # each source is a group of its own
-    keys, count = np.unique(flat.slot * groups + numbers[flat.source], return_counts=True)
+    together = (np.bincount(numbers, minlength=groups) > 1)[numbers][flat.source]
+    alone_rows, rows = np.flatnonzero(~together), np.flatnonzero(together)
+    keys, count = np.unique(flat.slot[rows] * groups + numbers[flat.source[rows]], return_counts=True)
     slot, number = keys // max(groups, 1), keys % max(groups, 1)
-    del keys
     question = np.searchsorted(flat.start, slot, side="right") - 1
     # The last of a group on a question is kept: the most frequent, of equals the first met.
     order = np.lexsort((-slot, count, number, question))
     question, number = question[order], number[order]
     last = np.ones(len(order), dtype=np.bool_)
     last[:-1] = (np.diff(question) != 0) | (np.diff(number) != 0)
+    question, number, slot = question[last], number[last], slot[order[last]]
+
+    def in_order(column: NDArray[np.int64], united_column: NDArray[np.int64]) -> NDArray[np.int64]:
+        return np.concatenate([column[alone_rows], united_column])[by_group]
+
+    # One column after the other, so that few copies of a long list are there at the same time.
+    keys = np.concatenate(
+        [flat.question[alone_rows] * groups + numbers[flat.source[alone_rows]], question * groups + number]
+    )
+    by_group = sorted_by(keys, np.arange(len(keys)) >= len(alone_rows))
+    del keys, together
     return FlatVotes(
-        question=question[last],
-        source=number[last],
-        slot=slot[order[last]],
+        question=in_order(flat.question, question),
+        source=in_order(numbers[flat.source], number),
+        slot=in_order(flat.slot, slot),
         start=flat.start,
         sources=groups,
     )
+
+
+def sorted_by(key: NDArray[np.int64], moved: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """The order that sorts keys which rise but for those that have `moved`; no key of these is another's."""
+    still, rows = key[~moved], np.flatnonzero(moved)
+    if not np.all(still[1:] >= still[:-1]):
+        return np.argsort(key, kind="stable")
+    rows = rows[np.argsort(key[rows], kind="stable")]
+    places = np.searchsorted(still, key[rows])
+    del still
+    return np.insert(np.flatnonzero(~moved), places, rows)
 
 
 def shared_votes(group: ArrayLike, votes: ArrayLike) -> Floats:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from disputatio.errors import InputError
-from disputatio.reliability.grouping import groups_of, united_list
+from disputatio.reliability.grouping import groups_of, sorted_by, united_list
 from disputatio.reliability.weighted_vote import FlatVotes, distinct, fitting
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -38,6 +38,30 @@ class VoteOutcome:
     scores: Floats
     powers: Floats
     took: NDArray[np.bool_]
+
+    @classmethod
+    def empty(cls, votes: FlatVotes) -> VoteOutcome:
+        """Nobody has won, and nobody has voted."""
+        return cls(
+            winners=np.full(votes.questions, -1, dtype=np.int32),
+            earned=np.zeros(votes.questions, dtype=np.bool_),
+            slots=np.full((votes.questions, 2), -1, dtype=np.int64),
+            scores=np.zeros((votes.questions, 2)),
+            powers=np.zeros(len(votes.slot)),
+            took=np.zeros(len(votes.slot), dtype=np.bool_),
+        )
+
+    def part(self, questions: slice, rows: slice, first_slot: int) -> VoteOutcome:
+        """The outcome of some questions, with slots numbered from the first of theirs."""
+        slots = self.slots[questions]
+        return VoteOutcome(
+            winners=self.winners[questions],
+            earned=self.earned[questions],
+            slots=np.where(slots < 0, -1, slots - first_slot),
+            scores=self.scores[questions],
+            powers=self.powers[rows],
+            took=self.took[rows],
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +101,8 @@ class OwnerVotes:
         units = int(unit.max(initial=0)) + 1
         key = flat.question * units + unit[flat.source]
         if len(key) > 1 and not np.all(key[1:] > key[:-1]):
-            order = np.argsort(key * distinct(flat, len(key)) + flat.number, kind="stable")
+            tied_rows = (np.bincount(unit) > 1)[unit][flat.source]
+            order = sorted_by(key * distinct(flat, len(key)) + flat.number, tied_rows)
             key = key[order]
             flat = FlatVotes(
                 question=flat.question[order],
@@ -112,15 +137,37 @@ class OwnerVotes:
         If no owner with a weight answered a question, the next weights decide it, and after the last
         all units count alike. A tie goes to the cluster met first.
         """
-        flat, questions = self.votes, self.votes.questions
-        outcome = VoteOutcome(
-            winners=np.full(questions, -1, dtype=np.int32),
-            earned=np.zeros(questions, dtype=np.bool_),
-            slots=np.full((questions, 2), -1, dtype=np.int64),
-            scores=np.zeros((questions, 2)),
-            powers=np.zeros(len(flat.slot)),
-            took=np.zeros(len(flat.slot), dtype=np.bool_),
+        outcome = VoteOutcome.empty(self.votes)
+        for questions, rows in self.votes.spans():
+            held = self.part(questions, rows)._held(weights)
+            outcome.winners[questions], outcome.earned[questions] = held.winners, held.earned
+            slots = np.where(held.slots < 0, -1, held.slots + self.votes.start[questions.start])
+            outcome.slots[questions], outcome.scores[questions] = slots, held.scores
+            outcome.powers[rows], outcome.took[rows] = held.powers, held.took
+        return outcome
+
+    def part(self, questions: slice, rows: slice) -> OwnerVotes:
+        """The votes of one of `votes.spans()`, with questions and slots numbered from 0."""
+        flat = self.votes.part(questions, rows)
+        if flat is self.votes:
+            return self
+
+        def within(places: Ints) -> Ints:
+            begin, end = np.searchsorted(places, [rows.start, rows.stop])
+            inside: Ints = places[begin:end] - rows.start
+            return inside
+
+        return OwnerVotes(
+            owner=self.owner,
+            unit=self.unit,
+            votes=flat,
+            stance=within(self.stance),
+            pair=within(self.pair),
+            joint=within(self.joint),
         )
+
+    def _held(self, weights: Sequence[Floats]) -> VoteOutcome:
+        flat, outcome = self.votes, VoteOutcome.empty(self.votes)
         if not flat.slot.size:
             return outcome
         answered = np.flatnonzero(np.diff(flat.start))

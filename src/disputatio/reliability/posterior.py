@@ -62,10 +62,8 @@ def quantile(share: ArrayLike, a: ArrayLike, b: ArrayLike) -> Floats:
     0.25
     """
     arguments = np.broadcast_arrays(*(np.asarray(argument, dtype=np.float64) for argument in (share, a, b)))
-    wanted, back = np.unique(
-        np.stack([argument.ravel() for argument in arguments]), axis=1, return_inverse=True
-    )
-    part, first, second = wanted
+    part, first, second, back = _distinct(*(argument.ravel() for argument in arguments))
+    log_beta = _log_beta(first, second)
     # Start from the quantile of a normal distribution of the log-odds.
     deviates = np.array(
         [NormalDist().inv_cdf(min(max(float(level), 1e-12), 1 - 1e-12)) for level in np.unique(part)]
@@ -81,17 +79,32 @@ def quantile(share: ArrayLike, a: ArrayLike, b: ArrayLike) -> Floats:
             break
         p, q, at = first[open_], second[open_], odds[open_]
         x = 1 / (1 + np.exp(-at))
-        error = below(x, p, q) - part[open_]
+        error = _below(x, p, q, log_beta[open_]) - part[open_]
         low[open_] = np.where(error < 0, at, low[open_])
         high[open_] = np.where(error < 0, high[open_], at)
-        slope = np.exp(p * np.log(x) + q * np.log1p(-x) - _log_beta(p, q))  # of the mass, per log-odds
+        slope = np.exp(p * np.log(x) + q * np.log1p(-x) - log_beta[open_])  # of the mass, per log-odds
         step = at - error / np.maximum(slope, _TINY)
         middle = (low[open_] + high[open_]) / 2
         new = np.where((step > low[open_]) & (step < high[open_]), step, middle)
         odds[open_] = new
         moved = (np.abs(new - at) * x * (1 - x) > 1e-11) | (np.abs(error) > 1e-9)
         open_ = open_[moved & (high[open_] - low[open_] > 1e-13)]
-    return np.asarray((1 / (1 + np.exp(-odds)))[back.ravel()].reshape(arguments[0].shape), dtype=np.float64)
+    return np.asarray((1 / (1 + np.exp(-odds)))[back].reshape(arguments[0].shape), dtype=np.float64)
+
+
+def _distinct(
+    first: Floats, second: Floats, third: Floats
+) -> tuple[Floats, Floats, Floats, NDArray[np.int64]]:
+    """The distinct triples, and for each triple which of them it is."""
+    order = np.lexsort((third, second, first))
+    columns = [column[order] for column in (first, second, third)]
+    new = np.ones(len(order), dtype=np.bool_)
+    new[1:] = False
+    for column in columns:
+        new[1:] |= column[1:] != column[:-1]
+    back = np.empty(len(order), dtype=np.int64)
+    back[order] = np.cumsum(new) - 1
+    return columns[0][new], columns[1][new], columns[2][new], back
 
 
 def below(x: ArrayLike, a: ArrayLike, b: ArrayLike) -> Floats:
@@ -103,11 +116,15 @@ def below(x: ArrayLike, a: ArrayLike, b: ArrayLike) -> Floats:
     where, first, second = np.broadcast_arrays(
         np.asarray(x, dtype=np.float64), np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
     )
+    return _below(where, first, second, _log_beta(first, second))
+
+
+def _below(where: Floats, first: Floats, second: Floats, log_beta: Floats) -> Floats:
     turned = where > (first + 1) / (first + second + 2)
     point = np.where(turned, 1 - where, where)
     p, q = np.where(turned, second, first), np.where(turned, first, second)
     inside = np.clip(point, _TINY, 1 - 1e-16)
-    front = np.exp(p * np.log(inside) + q * np.log1p(-inside) - _log_beta(p, q)) / p
+    front = np.exp(p * np.log(inside) + q * np.log1p(-inside) - log_beta) / p
     share = np.where(point <= 0, 0.0, front * _fraction(inside, p, q))
     return np.asarray(np.clip(np.where(turned, 1 - share, share), 0, 1), dtype=np.float64)
 

@@ -19,8 +19,9 @@ from numpy.typing import ArrayLike, NDArray
 from disputatio.errors import InputError
 from disputatio.reliability.copy_detection import tied_by_votes
 from disputatio.reliability.grouping import Dependence, united_list
-from disputatio.reliability.owner_votes import OwnerVotes, VoteOutcome
+from disputatio.reliability.owner_votes import OwnerVotes
 from disputatio.reliability.posterior import posterior
+from disputatio.reliability.tally import Tally, tally
 from disputatio.reliability.weighted_vote import (
     CAP,
     ITERATIONS,
@@ -37,22 +38,6 @@ from disputatio.reliability.weighted_vote import (
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
 DRIFT = 0.99  # how sure it must be that a record on live questions is worse than on checks
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tally:
-    """Counts for each owner: answers that could be judged, and those that were right.
-
-    `checks_*` count verified questions that a source could recognise as checks, `live_*` other verified
-    questions, `crossed_*` questions judged by the vote of the other owners.
-    """
-
-    checks_answered: Floats
-    checks_agreed: Floats
-    live_answered: Floats
-    live_agreed: Floats
-    crossed_answered: Floats
-    crossed_agreed: Floats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -234,73 +219,6 @@ def _drifted(record: Tally) -> NDArray[np.bool_]:
         gap += sign * mean
         spread += mean * (1 - mean) / (answered + 3)
     return gap > 2.326 * np.sqrt(spread)  # the quantile of DRIFT
-
-
-def tally(
-    owner_votes: OwnerVotes,
-    truth: NDArray[np.int32],
-    seen: NDArray[np.bool_],
-    weight: Floats,
-    outcome: VoteOutcome | None,
-) -> Tally:
-    """Count for each owner its answers to known questions, and with an `outcome` also to the others.
-
-    If a question is not known, an answer is compared with the winner of the vote without its own unit. It is
-    not counted if no voter with a weight remains or two clusters tie.
-    """
-    flat = owner_votes.votes
-    question = flat.question
-    is_known = truth[question] != UNKNOWN
-    even = bool(np.all(weight == 1))
-
-    def sums(chosen: NDArray[np.bool_], agreed: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-        def total(which: NDArray[np.bool_]) -> Floats:
-            rows = np.flatnonzero(which)
-            weights = None if even else weight[question[rows]]
-            counts = np.bincount(flat.source[rows], weights, minlength=flat.sources)
-            return counts.astype(np.float64, copy=False)
-
-        return total(chosen), total(chosen & agreed)
-
-    checks = live = crossed = (np.zeros(flat.sources), np.zeros(flat.sources))
-    if is_known.any():
-        right = flat.number == truth[question]
-        checks, live = sums(is_known & seen[question], right), sums(is_known & ~seen[question], right)
-    if outcome is not None:
-        first_part, second_part = _own_part(owner_votes, outcome)
-        first, second = outcome.scores[question, 0] - first_part, outcome.scores[question, 1] - second_part
-        slack = 1e-12 * (1 + float(outcome.powers.max(initial=0.0)))
-        leads = np.where(first > second, outcome.slots[question, 0], outcome.slots[question, 1])
-        clear = (np.abs(first - second) > slack) & (np.maximum(first, second) > slack)
-        crossed = sums(~is_known & clear, flat.slot == leads)
-    return Tally(
-        checks_answered=checks[0],
-        checks_agreed=checks[1],
-        live_answered=live[0],
-        live_agreed=live[1],
-        crossed_answered=crossed[0],
-        crossed_agreed=crossed[1],
-    )
-
-
-def _own_part(owner_votes: OwnerVotes, outcome: VoteOutcome) -> tuple[Floats, Floats]:
-    """For each vote, the weight of its unit for the strongest cluster of its question and for the second."""
-    flat = owner_votes.votes
-    if not owner_votes.joint.size:
-        first, second = (
-            np.where(flat.slot == outcome.slots[flat.question, rank], outcome.powers, 0.0) for rank in (0, 1)
-        )
-        return first, second
-    pair = np.zeros(len(flat.slot), dtype=np.int64)
-    pair[owner_votes.pair] = 1
-    pair = np.cumsum(pair) - 1
-    parts = []
-    for rank in (0, 1):
-        gave = outcome.took & (flat.slot == outcome.slots[flat.question, rank])
-        part = np.zeros(len(owner_votes.pair))
-        part[pair[gave]] = outcome.powers[gave]  # the votes of one stance have one power
-        parts.append(part[pair])
-    return parts[0], parts[1]
 
 
 def untangled(

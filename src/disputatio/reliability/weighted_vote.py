@@ -10,6 +10,7 @@ know", or it was not asked).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -25,6 +26,7 @@ Ints: TypeAlias = NDArray[np.int64]
 NOBODY, UNKNOWN = -1, -2  # in `known`: no source gave the right answer; the right answer is not known
 CAP, ITERATIONS = 10, 50
 SLOTS = 10_000_000  # more clusters than this are not numbered from 0 within each question
+SPAN = 500_000  # votes that are counted at once: more would leave the processor's cache
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +96,9 @@ class FlatVotes:
         )
 
     @classmethod
-    def listed(cls, question: Ints, source: Ints, number: Ints, *, questions: int, sources: int) -> FlatVotes:
+    def listed(
+        cls, question: Ints, source: Ints, number: NDArray[Any], *, questions: int, sources: int
+    ) -> FlatVotes:
         """Votes from a list: the question and source of each, and its cluster, numbered from 0 as met.
 
         Of several votes of one source on a question the last one counts. So votes of many sources that each
@@ -130,6 +134,31 @@ class FlatVotes:
             sources=sources,
         )
 
+    def spans(self) -> Iterator[tuple[slice, slice]]:
+        """Runs of whole questions with about `SPAN` votes: the questions of each run, and their votes."""
+        begin = row = 0
+        while begin < self.questions:
+            if row + SPAN < len(self.question):
+                end = max(int(self.question[row + SPAN]), begin + 1)
+            else:
+                end = self.questions
+            last = int(np.searchsorted(self.question, end))
+            yield slice(begin, end), slice(row, last)
+            begin, row = end, last
+
+    def part(self, questions: slice, rows: slice) -> FlatVotes:
+        """The votes of one of the `spans`, with questions and slots numbered from 0."""
+        if questions == slice(0, self.questions):
+            return self
+        first = self.start[questions.start]
+        return FlatVotes(
+            question=self.question[rows] - questions.start,
+            source=self.source[rows],
+            slot=self.slot[rows] - first,
+            start=self.start[questions.start : questions.stop + 1] - first,
+            sources=self.sources,
+        )
+
     @property
     def questions(self) -> int:
         """How many questions there are."""
@@ -149,13 +178,19 @@ class FlatVotes:
 
     def winners(self, weights: Floats) -> NDArray[np.int32]:
         """The cluster with the greatest sum in each question; a tie goes to the one met first."""
+        # Sums that differ by rounding alone, as they do when sources are reordered, are ties.
+        slack = 1e-12 * float(np.abs(weights).sum())
+        won = np.full(self.questions, -1, dtype=np.int32)
+        for questions, rows in self.spans():
+            won[questions] = self.part(questions, rows)._winners(weights, slack)
+        return won
+
+    def _winners(self, weights: Floats, slack: float) -> NDArray[np.int32]:
         won = np.full(self.questions, -1, dtype=np.int32)
         answered = np.flatnonzero(np.diff(self.start))
         if not answered.size:
             return won
         scores, start = self.scores(weights), self.start[answered]
-        # Sums that differ by rounding alone, as they do when sources are reordered, are ties.
-        slack = 1e-12 * float(np.abs(weights).sum())
         best = np.maximum.reduceat(scores, start)
         tied = scores >= np.repeat(best - slack, np.diff(self.start)[answered])
         candidate = np.where(tied, np.arange(len(scores)), len(scores))
@@ -311,13 +346,20 @@ def estimate(
     checked[flat.source[together[flat.question]]] = True
     counts = checked[flat.source] & (lone | together[flat.question])
     answered = np.bincount(flat.source[counts], minlength=flat.sources).astype(np.float64)
-    number = flat.number
 
     def shares(agreed: Floats) -> Floats:
         return np.where(checked, agreed / np.maximum(answered, 1), prior)
 
     def outcome(weights: Floats) -> NDArray[np.int32]:
         return np.where(is_known, truth, flat.winners(weights)).astype(np.int32)
+
+    def agreeing(winners: NDArray[np.int32]) -> Floats:
+        total = np.zeros(flat.sources)
+        for questions, rows in flat.spans():
+            part = flat.part(questions, rows)
+            right = counts[rows] & (part.number == winners[questions][part.question])
+            total += np.bincount(part.source[right], minlength=flat.sources)
+        return total
 
     # This always ends and never cycles. With a_i answers that won of n_i, each round's vote makes the sum
     # over i of (L a_i / n_i - 1) a'_i greatest: the tangent at a of the strictly convex sum of
@@ -328,8 +370,7 @@ def estimate(
     converged, rounds = False, 0
     while rounds < iterations and not converged:
         rounds += 1
-        right = counts & (number == winners[flat.question])
-        agreed = np.bincount(flat.source[right], minlength=flat.sources).astype(np.float64)
+        agreed = agreeing(winners)
         weights = weights_of(shares(agreed), size)
         new = outcome(weights)
         converged = np.array_equal(new, winners)

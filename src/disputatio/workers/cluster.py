@@ -22,6 +22,9 @@ from disputatio.errors import ClusterFault, MissingDependency
 _RAISED = re.compile(r"^(?!ray\.)([A-Za-z_][\w.]*): (\S.*)$", re.MULTILINE)  # as a traceback ends
 _ANSWERING = 10.0  # seconds that a cluster may take to answer at all
 _BEGINNING = 180.0  # that a node started here may take
+_FRAME_HEADER, _SETTINGS = 9, 4  # bytes of an HTTP/2 frame's header, whose fourth is its type; this type
+# What a client of gRPC says first, with empty settings of its own; the server answers with its settings.
+_HTTP2_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, _SETTINGS, 0, 0, 0, 0, 0])
 _STORE = 256_000_000  # bytes of memory for rows under way, on a cluster started here
 
 
@@ -76,15 +79,21 @@ def cluster(address: str, workers: int | None) -> Iterator[int]:
 
 
 def _knock(address: str) -> None:
-    """Raise `ClusterFault` when nothing answers at HOST:PORT: Ray itself would try for minutes."""
+    """Raise `ClusterFault` when no gRPC answers at HOST:PORT: Ray itself would try for minutes, or end us."""
     match = re.fullmatch(r"(?:ray://)?\[?([^\[\]/\s]+)\]?:(\d{1,5})", address)
     if match is None:
         return
     try:
-        socket.create_connection((match[1], int(match[2])), timeout=_ANSWERING).close()
+        with socket.create_connection((match[1], int(match[2])), timeout=_ANSWERING) as connection:
+            if os.environ.get("RAY_USE_TLS", "0").lower() in ("1", "true"):
+                return  # it answers only to whoever has its certificates
+            connection.sendall(_HTTP2_PREFACE)
+            frame = connection.recv(_FRAME_HEADER, socket.MSG_WAITALL)
     except (OSError, OverflowError, UnicodeError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise ClusterFault(f"{address}: no Ray cluster could be had: {reason.lower()}") from error
+    if len(frame) < _FRAME_HEADER or frame[3] != _SETTINGS:
+        raise ClusterFault(f"{address}: no Ray cluster could be had: what answers there is none")
 
 
 @contextmanager

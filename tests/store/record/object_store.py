@@ -9,8 +9,13 @@ from contextlib import contextmanager
 from typing import Any
 
 Fault = Callable[[str, str], str]
-"""(method, path) -> "", or how the request fails: `503`, `full`, `cut` (half of the body, then nothing)."""
+"""(method, path) -> "", or how it fails: one of `_STATUS`, `cut` (half of the body, then nothing)."""
 
+_STATUS = {  # status line, code, message
+    "503": ("503 Slow Down", "SlowDown", ""),
+    "full": ("507 Insufficient Storage", "QuotaExceeded", "the bucket is full"),
+    "key": ("403 Forbidden", "InvalidAccessKeyId", "the key is not known"),
+}
 _ERROR = '<?xml version="1.0"?><Error><Code>{code}</Code><Message>{message}</Message></Error>'
 
 
@@ -46,11 +51,10 @@ def object_store() -> Iterator[ObjectStore]:
         method, path = environ["REQUEST_METHOD"], environ["PATH_INFO"]
         store.requests.append((method, path))
         fault = store.fault(method, path)
-        if fault in ("503", "full"):
+        if fault in _STATUS:
             environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
-            status = "503 Slow Down" if fault == "503" else "507 Insufficient Storage"
-            code = "SlowDown" if fault == "503" else "QuotaExceeded"
-            raw = _ERROR.format(code=code, message="the bucket is full" if fault == "full" else "").encode()
+            status, code, message = _STATUS[fault]
+            raw = _ERROR.format(code=code, message=message).encode()
             start(status, [("Content-Type", "application/xml"), ("Content-Length", str(len(raw)))])
             return [raw]
         if fault == "cut":

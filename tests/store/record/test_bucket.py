@@ -85,6 +85,20 @@ def test_a_full_bucket_is_one_line_and_the_next_sync_takes_up(
     assert found(tmp_path / "reader") == names(0, 40)
 
 
+def test_a_key_that_is_refused_is_one_line_and_nothing_is_written(
+    source: Index, tmp_path: Path, store: ObjectStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bucket, reader = store.url("refused/index"), tmp_path / "reader"
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "fault", lambda *_: "key")
+        for places in ((source.path, bucket), (bucket, reader)):
+            with pytest.raises(BucketFault, match=r"the key is not known|ACCESS_DENIED") as caught:
+                sync(*places)
+            assert "\n" not in str(caught.value) and caught.value.exit_code == 3
+    assert [path.name for path in reader.glob("*")] in ([], ["writer.lock"])
+    assert sync(source.path, bucket).files > 0  # nothing of the first one was there
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("fault", ["503", "cut"])
 def test_a_moment_of_trouble_is_tried_again(

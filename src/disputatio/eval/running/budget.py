@@ -1,4 +1,4 @@
-"""What an evaluation may cost, in calls, tokens or money, and what it has cost: counted call by call.
+"""What many questions may cost, in calls, tokens or money, and what they have cost: counted call by call.
 
 Every model of a kit is wrapped in a `Metered` one. Before a call the meter asks whether its worst case
 still fits, and after it notes what it took, on disk. A question is begun only where what its
@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeVar
 
+from disputatio import calling
+from disputatio.calling import Cancel
 from disputatio.errors import BatchFault, InputError, NotJournalled
 from disputatio.eval.running.prices import Prices
 from disputatio.kit import Kit
@@ -70,6 +72,11 @@ class Budget:
     def __post_init__(self) -> None:
         if self.money is not None and self.prices is None:
             raise InputError("a budget of money needs a table of prices (--prices FILE)")
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether there is a bound at all."""
+        return (self.calls, self.tokens, self.money) != (None, None, None)
 
     def exceeded(self, amount: Amount) -> str:
         """The bound that an amount is beyond, in words, or nothing.
@@ -320,6 +327,30 @@ class Metered:
     def choose(self, prompts: Sequence[Prompt], options: Sequence[str]) -> list[Choice]:
         """As the model within; raises `BudgetSpent` where the batch may exceed the budget."""
         return self._made(lambda: self._llm.choose(prompts, options), prompts, 1)
+
+    def complete_as_done(
+        self,
+        prompts: Sequence[Prompt],
+        sampling: Sampling,
+        on_done: Callable[[int, Completion], None],
+        cancel: Cancel,
+    ) -> list[Completion]:
+        """As `complete`, each reported as it comes."""
+
+        def make() -> list[Completion]:
+            return calling.complete(self._llm, prompts, sampling, on_done, cancel)
+
+        return self._made(make, prompts, sampling.max_tokens)
+
+    def choose_as_done(
+        self,
+        prompts: Sequence[Prompt],
+        options: Sequence[str],
+        on_done: Callable[[int, Choice], None],
+        cancel: Cancel,
+    ) -> list[Choice]:
+        """As `choose`, each reported as it comes."""
+        return self._made(lambda: calling.choose(self._llm, prompts, options, on_done, cancel), prompts, 1)
 
     def _made(self, make: Callable[[], list[_Output]], prompts: Sequence[Prompt], new: int) -> list[_Output]:
         question = self._question or self._meter.current()

@@ -7,7 +7,6 @@ within what the driver's budget still allows, and what they took travels back wi
 from __future__ import annotations
 
 import contextlib
-import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -21,9 +20,10 @@ from disputatio.eval.estimating import Estimates
 from disputatio.eval.judge import judge_with
 from disputatio.eval.release_judge import release_judge_with
 from disputatio.eval.running.answering import Work, Worked, worked_here
-from disputatio.eval.running.budget import Allowance, Amount, Budget, BudgetSpent, Meter
+from disputatio.eval.running.budget import Budget, BudgetSpent, Meter
 from disputatio.eval.running.preparing import ask_with, kit_for, load_models, retriever_for
 from disputatio.eval.running.run_log import Entrant
+from disputatio.eval.running.shared_budget import at_desk, forfeit_of, worker_meter
 from disputatio.parts import open_journal, share_journal
 from disputatio.pipeline import Strategy
 from disputatio.protocols import MinimalLLM
@@ -31,12 +31,11 @@ from disputatio.trace import Trace
 from disputatio.types import Example, Usage
 from disputatio.workers.carried import Carried, carried
 from disputatio.workers.cluster import cluster
-from disputatio.workers.desk import Shared, SharedJournal, open_desk
+from disputatio.workers.desk import SharedJournal, open_desk
 from disputatio.workers.pool import open_pool
 
 JUDGES = {"menu": judge_with, "release": release_judge_with}
 """Who grades answers, by the rubric."""
-_ASKING = 0.05  # seconds between two claims of what others have set aside
 _AT_DESK = 16  # calls at a time
 
 
@@ -72,30 +71,6 @@ class _Came(NamedTuple):
     over: str
 
 
-class _SharedAllowance(Shared):
-    """An `Allowance` at the desk; claims that must wait are made again, so that none fills the desk."""
-
-    def __init__(self, desk: Any, holder: int) -> None:
-        super().__init__(desk, "allowance")
-        self._holder = holder
-        self.spent = Amount()  # what all have spent the driver knows
-
-    def claim(self, worst: Amount) -> None:
-        """Set an amount aside; raises `BudgetSpent`."""
-        while True:
-            granted, over = self.call("try_claim", worst, self._holder)
-            if over:
-                raise BudgetSpent(over)
-            if granted:
-                return
-            time.sleep(_ASKING)
-
-    def settle(self, worst: Amount, amount: Amount) -> None:
-        """Count what was taken in place of what was set aside."""
-        if worst.calls or amount.calls:
-            self.tell("settle", worst, amount, self._holder)
-
-
 class _Worker:
     """Answers questions with a kit of its own."""
 
@@ -103,8 +78,7 @@ class _Worker:
         if path:
             share_journal(recipe.settings.journal, SharedJournal(desk, path))
         self._spent: dict[tuple[str, str], list[tuple[str, Usage]]] = defaultdict(list)
-        allowance: Any = _SharedAllowance(desk, number) if _is_bound(recipe.budget) else None
-        self._meter = Meter(recipe.budget, allowance)
+        self._meter = worker_meter(recipe.budget, desk, number)
         self._meter.begin([], self._keep)
         plain = kit_for(recipe.settings, recipe.model, recipe.roles)
         kit = self._meter.watch(plain)
@@ -138,17 +112,6 @@ class _Worker:
         self._spent[example, entrant].append((model, usage))
 
 
-class _ClaimedInTurn(Allowance):
-    """An allowance that answers at once, for workers that ask again."""
-
-    def try_claim(self, worst: Amount, holder: int) -> tuple[bool, str]:
-        """Whether the amount was set aside, or the bound that it can never be within."""
-        try:
-            return self.claim(worst, holder, wait=False), ""
-        except BudgetSpent as error:
-            return False, str(error)
-
-
 @contextmanager
 def questions_sent(recipe: Recipe, meter: Meter, address: str, workers: int, each: int) -> Iterator[Work]:
     """A `Work` that sends questions to so many workers, each with so many in hand at a time.
@@ -157,24 +120,17 @@ def questions_sent(recipe: Recipe, meter: Meter, address: str, workers: int, eac
     """
     journal = open_journal(recipe.settings)
     path = "" if journal is None else str(journal.path)
-    parts: dict[str, Callable[[], Any]] = {}
+    parts = at_desk(meter)
     if journal is not None:
-        at_desk = recipe.settings.model_copy(update={"journal": str(journal.path.absolute())})
-        parts["journal"] = partial(open_journal, at_desk)
-    if _is_bound(recipe.budget):
-        parts["allowance"] = partial(_ClaimedInTurn, recipe.budget, meter.spent)
+        absolute = recipe.settings.model_copy(update={"journal": str(journal.path.absolute())})
+        parts["journal"] = partial(open_journal, absolute)
     with cluster(address, workers) as count:
         desk = open_desk(parts, _AT_DESK) if parts else None
-        shared = None if desk is None or "allowance" not in parts else Shared(desk, "allowance")
 
         def make(number: int) -> partial[_Worker]:
             return partial(_Worker, recipe, desk, number, path)
 
-        def forfeit(number: int) -> None:
-            if shared is not None:
-                shared.tell("forfeit", number)
-
-        with open_pool(make, count, each=each, on_death=forfeit) as pool:
+        with open_pool(make, count, each=each, on_death=forfeit_of(desk, recipe.budget)) as pool:
 
             def work(example: Example, entrant: Entrant, trace: Trace) -> Worked:
                 came: _Came = pool.do(_Asked(example, entrant))
@@ -188,10 +144,6 @@ def questions_sent(recipe: Recipe, meter: Meter, address: str, workers: int, eac
                 return came.worked.get()
 
             yield work
-
-
-def _is_bound(budget: Budget) -> bool:
-    return (budget.calls, budget.tokens, budget.money) != (None, None, None)
 
 
 def sent_later(held: contextlib.ExitStack, opened: Callable[[], Any]) -> dict[str, Any]:

@@ -229,9 +229,13 @@ class _S3Slot:
                 return None
             if code in _CHANGED:
                 raise _Changed from error
-            raise BucketFault(f"{shown(self._where)}: its lease cannot be had: {error}") from error
+            raise self._fault(error) from error
         except exceptions.BotoCoreError as error:
-            raise BucketFault(f"{shown(self._where)}: its lease cannot be had: {error}") from error
+            raise self._fault(error) from error
+
+    def _fault(self, error: Exception) -> BucketFault:
+        reason = " ".join(str(error).split())[:300]
+        return BucketFault(f"{shown(self._where)}: its lease cannot be had: {reason}")
 
 
 class _AdvisorySlot:

@@ -1,0 +1,121 @@
+"""How often each owner was right: its answers to verified questions, and beside the vote of the others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from disputatio.reliability.owner_votes import OwnerVotes, VoteOutcome
+from disputatio.reliability.weighted_vote import UNKNOWN
+
+Floats: TypeAlias = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tally:
+    """Counts for each owner: answers that could be judged, and those that were right.
+
+    `checks_*` count verified questions that a source could recognise as checks, `live_*` other verified
+    questions, `crossed_*` questions judged by the vote of the other owners.
+    """
+
+    checks_answered: Floats
+    checks_agreed: Floats
+    live_answered: Floats
+    live_agreed: Floats
+    crossed_answered: Floats
+    crossed_agreed: Floats
+
+
+def tally(
+    owner_votes: OwnerVotes,
+    truth: NDArray[np.int32],
+    seen: NDArray[np.bool_],
+    weight: Floats,
+    outcome: VoteOutcome | None,
+) -> Tally:
+    """Count for each owner its answers to known questions, and with an `outcome` also to the others.
+
+    If a question is not known, an answer is compared with the winner of the vote without its own unit. It is
+    not counted if no voter with a weight remains or two clusters tie.
+    """
+    flat = owner_votes.votes
+    slack = 0.0 if outcome is None else 1e-12 * (1 + float(outcome.powers.max(initial=0.0)))
+    counts = np.zeros((6, flat.sources))
+    for questions, rows in flat.spans():
+        first_slot = int(flat.start[questions.start])
+        counts += _counts(
+            owner_votes.part(questions, rows),
+            truth[questions],
+            seen[questions],
+            weight[questions],
+            None if outcome is None else outcome.part(questions, rows, first_slot),
+            slack,
+        )
+    return Tally(
+        checks_answered=counts[0],
+        checks_agreed=counts[1],
+        live_answered=counts[2],
+        live_agreed=counts[3],
+        crossed_answered=counts[4],
+        crossed_agreed=counts[5],
+    )
+
+
+def _counts(
+    owner_votes: OwnerVotes,
+    truth: NDArray[np.int32],
+    seen: NDArray[np.bool_],
+    weight: Floats,
+    outcome: VoteOutcome | None,
+    slack: float,
+) -> Floats:
+    """The fields of a `Tally`, in their order; leads of no more than `slack` are ties."""
+    flat = owner_votes.votes
+    question = flat.question
+    is_known = truth[question] != UNKNOWN
+    even = bool(np.all(weight == 1))
+
+    def sums(chosen: NDArray[np.bool_], agreed: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+        def total(which: NDArray[np.bool_]) -> Floats:
+            rows = np.flatnonzero(which)
+            weights = None if even else weight[question[rows]]
+            counts = np.bincount(flat.source[rows], weights, minlength=flat.sources)
+            return counts.astype(np.float64, copy=False)
+
+        return total(chosen), total(chosen & agreed)
+
+    checks = live = crossed = (np.zeros(flat.sources), np.zeros(flat.sources))
+    if is_known.any():
+        right = flat.number == truth[question]
+        checks, live = sums(is_known & seen[question], right), sums(is_known & ~seen[question], right)
+    if outcome is not None:
+        first_part, second_part = _own_part(owner_votes, outcome)
+        first, second = outcome.scores[question, 0] - first_part, outcome.scores[question, 1] - second_part
+        leads = np.where(first > second, outcome.slots[question, 0], outcome.slots[question, 1])
+        clear = (np.abs(first - second) > slack) & (np.maximum(first, second) > slack)
+        crossed = sums(~is_known & clear, flat.slot == leads)
+    return np.stack([*checks, *live, *crossed])
+
+
+def _own_part(owner_votes: OwnerVotes, outcome: VoteOutcome) -> tuple[Floats, Floats]:
+    """For each vote, the weight of its unit for the strongest cluster of its question and for the second."""
+    flat = owner_votes.votes
+    if not owner_votes.joint.size:
+        first, second = (
+            np.where(flat.slot == outcome.slots[flat.question, rank], outcome.powers, 0.0) for rank in (0, 1)
+        )
+        return first, second
+    pair = np.zeros(len(flat.slot), dtype=np.int64)
+    pair[owner_votes.pair] = 1
+    pair = np.cumsum(pair) - 1
+    parts = []
+    for rank in (0, 1):
+        gave = outcome.took & (flat.slot == outcome.slots[flat.question, rank])
+        part = np.zeros(len(owner_votes.pair))
+        part[pair[gave]] = outcome.powers[gave]  # the votes of one stance have one power
+        parts.append(part[pair])
+    return parts[0], parts[1]
