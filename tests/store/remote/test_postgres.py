@@ -120,12 +120,22 @@ def test_an_older_server_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_an_index_of_the_first_version_is_brought_to_this_one() -> None:
     place = address()
-    Index.open(place).add([Passage(text="A bridge.", source="a")])
-    execute("DROP TABLE estimates", schema=schema_of(place))
-    execute("UPDATE disputatio_index SET version = 1", schema=schema_of(place))
-    index = Index.open(place)
+    passages = [Passage(text=f"A bridge {'and a river ' * n}.", source="a") for n in range(3)]
+    Index.open(place, embedder=HashEmbedder()).add(passages)
+    before = Index.open(place, embedder=HashEmbedder()).search("bridge river")
+    for old in (
+        "DROP TABLE estimates",
+        "ALTER TABLE disputatio_index DROP COLUMN passages, DROP COLUMN terms",
+        "ALTER TABLE passages DROP COLUMN sketch",
+        "DROP INDEX postings_of_term",
+        "CREATE INDEX postings_of_term ON postings (term) INCLUDE (row, frequency, length)",
+        "ALTER TABLE passages ALTER COLUMN vector SET STORAGE EXTERNAL",
+        "UPDATE disputatio_index SET version = 1",
+    ):
+        execute(old, schema=schema_of(place))
+    index = Index.open(place, embedder=HashEmbedder())
     assert (index.info().format, index.estimates()) == (tables.FORMAT, {})
-    assert index.search("bridge")[0].passage.source == "a"
+    assert index.search("bridge river") == before
 
 
 def test_the_commands_work_on_an_index_in_a_database(

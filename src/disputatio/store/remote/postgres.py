@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -22,13 +22,14 @@ from disputatio.store.index import SourceCount
 from disputatio.store.ingesting.documents import Document
 from disputatio.store.remote import postgres_rows as rows
 from disputatio.store.remote import postgres_tables as tables
-from disputatio.store.remote.postgres_search import candidates_of, condition_of, weighed
+from disputatio.store.remote.postgres_search import candidates_by_source, candidates_of, condition_of, weighed
 from disputatio.store.remote.postgres_writer import PostgresWriter, remove, vector_text
-from disputatio.store.remote.served import ranked
+from disputatio.store.remote.served import ranked_rows
 from disputatio.store.remote.served_index import Asked, ServedIndex, stemming
 from disputatio.types import Hit, Passage
 
 GRAPH = 20_000  # passages from which the vectors have a graph; fewer are compared one by one
+MOST_MB = 4096  # of the server's memory to build it in
 
 
 class PostgresIndex(ServedIndex):
@@ -113,16 +114,26 @@ class PostgresIndex(ServedIndex):
     def _hits(self, asked: Asked) -> list[Hit]:
         connection, search = self._connection(), asked.search
         vector = None if asked.vector is None else vector_text(asked.vector)
-        with tables.reported(self._address, "searching"), self._snapshot(connection):
-            if vector is not None:
-                connection.execute(f"SET LOCAL hnsw.ef_search = {min(max(2 * asked.most, 100), 1000)}")
+        collect = candidates_of if search.per_source is None else candidates_by_source
+        with tables.reported(self._address, "searching"), self._snapshot(connection, asked.most):
             terms = weighed(connection, asked.terms, search) if asked.terms else None
-            found = candidates_of(
-                connection, terms, vector, condition_of(search), asked.most, search.per_source
+            found = collect(connection, terms, vector, condition_of(search), asked.most)
+            winners = ranked_rows(found.sources, found.bm25, found.cosine, search)
+            rows_of = [int(found.rows[place]) for place, _, _ in winners]
+            passages = rows.passages_of(connection, "p.row = ANY(%s)", rows_of)
+        return [
+            Hit(passage=passages[row], score=score, scores=scores)
+            for row, (_, score, scores) in zip(rows_of, winners, strict=True)
+        ]
+
+    def _sketches(self, hits: Sequence[Hit]) -> dict[str, bytes | None]:
+        names = [hit.passage.id for hit in hits]
+        with tables.reported(self._address, "reading"):
+            return dict(
+                self._connection()
+                .execute("SELECT id, sketch FROM passages WHERE id = ANY(%s)", (names,))
+                .fetchall()
             )
-            winners = ranked(found, search, dense=vector is not None)
-            passages = rows.passages_of(connection, "p.row = ANY(%s)", [int(each.id) for each in winners])
-        return [Hit(passage=passages[int(each.id)], score=each.score, scores=each.scores) for each in winners]
 
     def _passage(self, passage_id: str) -> Passage | None:
         with tables.reported(self._address, "reading"):
@@ -159,10 +170,13 @@ class PostgresIndex(ServedIndex):
             return list(self._connection().execute(sql))
 
     @contextmanager
-    def _snapshot(self, connection: Any) -> Iterator[None]:
-        """One state of the database for several queries."""
+    def _snapshot(self, connection: Any, most: int) -> Iterator[None]:
+        """One state of the database for several queries, with room for a search of `most` candidates."""
         with connection.transaction():
-            connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+            connection.execute(
+                "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY; SET LOCAL work_mem = '64MB'; "
+                f"SET LOCAL hnsw.ef_search = {min(max(2 * most, 100), 1000)}"
+            )
             yield
 
     def _states(self) -> dict[str, str]:
@@ -188,14 +202,18 @@ class PostgresIndex(ServedIndex):
         """Give the vectors a graph once there are many, and the server new counts to plan by."""
         connection = self._connection()
         with tables.reported(self._address, "making the graph of vectors"):
-            many = connection.execute("SELECT count(*) FROM passages").fetchone()[0]
+            many = connection.execute("SELECT passages FROM disputatio_index").fetchone()[0]
             if self._embedder is not None and many >= GRAPH:
-                connection.execute(
-                    "CREATE INDEX IF NOT EXISTS passages_by_vector ON passages "
-                    "USING hnsw (vector vector_ip_ops)"
-                )
-            connection.execute("ANALYZE passages")
-            connection.execute("ANALYZE postings")
+                # A graph that outgrows the memory for it is built many times slower.
+                room = min(64 + many * 3 * self._embedder.dimension * 4 // 2**20, MOST_MB)
+                with connection.transaction():
+                    connection.execute(
+                        f"SET LOCAL maintenance_work_mem = '{room}MB'; SET LOCAL statement_timeout = 0; "
+                        "CREATE INDEX IF NOT EXISTS passages_by_vector ON passages "
+                        "USING hnsw (vector vector_ip_ops)"
+                    )
+            # Also notes which pages all readers see: words are then read from their index alone.
+            connection.execute("VACUUM (ANALYZE, SKIP_LOCKED) passages, postings")
 
 
 def _closed(connections: list[Any]) -> None:

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from disputatio.protocols import Search
 from disputatio.store.options import K1, B
-from disputatio.store.remote.served import Candidate, fact
+from disputatio.store.remote.postgres_copy import fetched
+from disputatio.store.remote.served import Candidate, fact, numbers_of
 from disputatio.store.segments.days import bounds
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 _SIGN = 1 << 63
+_NO_ROWS = np.zeros(0, dtype=np.int64)
 
 
 class Condition(NamedTuple):
@@ -65,7 +72,9 @@ class Terms(NamedTuple):
     @property
     def score(self) -> str:
         """BM25 in Lucene's form, over `w` (the weights) and `o` (the postings)."""
-        norm = f"{self.k1!r} * ({1 - self.b!r} + {self.b!r} * o.length / {self.mean!r})"
+        # As float8: a bare number is a numeric, whose arithmetic takes ten times as long.
+        base, slope = self.k1 * (1 - self.b), self.k1 * self.b / self.mean
+        norm = f"{base!r}::float8 + {slope!r}::float8 * o.length"
         return f"sum(w.weight * o.frequency / (o.frequency + {norm}))"
 
 
@@ -79,7 +88,7 @@ def weighed(connection: Any, terms: Mapping[int, int], search: Search) -> Terms 
     )
     if not counted:
         return None
-    total, mean = connection.execute("SELECT count(*), coalesce(avg(length), 1) FROM passages").fetchone()
+    total, length = connection.execute("SELECT passages, terms FROM disputatio_index").fetchone()
     weights = {
         term: signed[term] * math.log(1 + (total - found + 0.5) / (found + 0.5))
         for term, found in counted.items()
@@ -89,25 +98,34 @@ def weighed(connection: Any, terms: Mapping[int, int], search: Search) -> Terms 
         list(weights.values()),
         K1 if search.k1 is None else float(search.k1),
         B if search.b is None else float(search.b),
-        max(float(mean), 1e-9),
+        max(length / max(total, 1), 1e-9),
     )
+
+
+def _scored(terms: Terms, condition: Condition, rows: Sequence[int] | None = None) -> tuple[str, list[Any]]:
+    """The query for the row and BM25 of every passage that has a term, or of those `rows` that do."""
+    weights = "unnest(%s::bigint[], %s::float8[]) AS w(term, weight) "
+    values: list[Any] = [terms.hashes, terms.weights]
+    if rows is None:
+        scored = f"SELECT o.row, {terms.score} AS score FROM {weights}JOIN postings o ON o.term = w.term "
+    else:  # each looked up by itself (OFFSET 0): the planner would read all postings of the rows
+        scored = (
+            f"SELECT o.row, {terms.score} AS score FROM {weights}CROSS JOIN unnest(%s::bigint[]) AS r(row) "
+            "CROSS JOIN LATERAL (SELECT o.row, o.frequency, o.length FROM postings o "
+            "WHERE o.term = w.term AND o.row = r.row OFFSET 0) o "
+        )
+        values.append(list(rows))
+    if condition.sql:
+        scored += f"JOIN passages p ON p.row = o.row WHERE {condition.sql} "
+        values += condition.values
+    return scored + "GROUP BY o.row", values
 
 
 def by_words(
     connection: Any, terms: Terms, condition: Condition, most: int | None, rows: Sequence[int] | None = None
 ) -> list[tuple[int, str, float]]:
     """Row, source and BM25 of the best passages that have a term, or of those `rows` that do."""
-    of_rows = "AND o.row = ANY(%s)" if rows is not None else ""
-    scored = (
-        f"SELECT o.row, {terms.score} AS score "
-        "FROM unnest(%s::bigint[], %s::float8[]) AS w(term, weight) "
-        f"JOIN postings o ON o.term = w.term {of_rows} "
-    )
-    values: list[Any] = [terms.hashes, terms.weights, *([list(rows)] if rows is not None else [])]
-    if condition.sql:
-        scored += f"JOIN passages p ON p.row = o.row WHERE {condition.sql} "
-        values += condition.values
-    scored += "GROUP BY o.row"
+    scored, values = _scored(terms, condition, rows)
     if most is not None:
         scored += f" ORDER BY score DESC, o.row LIMIT {int(most)}"
     return [
@@ -138,19 +156,19 @@ def by_meaning(
     return [(row, source, float(score)) for row, source, score in found]
 
 
-def candidates_of(
-    connection: Any,
-    terms: Terms | None,
-    vector: str | None,
-    condition: Condition,
-    most: int,
-    per_source: int | None,
-) -> dict[str, Candidate]:
-    """The passages that compete, by their row: the best of each scorer, each with its score by both.
+class Candidates(NamedTuple):
+    """The passages that compete, by rising row: a number for the source of each, and its raw scores."""
 
-    With `per_source` all passages of every source that matches: one that has a passage with a term of the
-    query, or one of the `most` best by meaning.
-    """
+    rows: NDArray[np.int64]
+    sources: NDArray[np.int64]
+    bm25: NDArray[np.float32]
+    cosine: NDArray[np.float32] | None
+
+
+def candidates_of(
+    connection: Any, terms: Terms | None, vector: str | None, condition: Condition, most: int
+) -> Candidates:
+    """The union of the best by each scorer, each with its score by both."""
     found: dict[int, Candidate] = {}
 
     def keep(scorer: str, scored: Sequence[tuple[int, str, float]]) -> None:
@@ -158,18 +176,63 @@ def candidates_of(
             found.setdefault(row, Candidate(source, row, {})).scores[scorer] = score
 
     if terms is not None:
-        keep("sparse", by_words(connection, terms, condition, None if per_source else most))
+        keep("sparse", by_words(connection, terms, condition, most))
     if vector is not None:
         keep("dense", by_meaning(connection, vector, condition, most))
-        if per_source:
-            sources = sorted({candidate.source for candidate in found.values()})
-            mine = Condition(f"p.source = ANY(%s){condition.both}", (sources, *condition.values))
-            keep("dense", by_meaning(connection, vector, mine, None))
-        else:
-            missing = [row for row, candidate in found.items() if "dense" not in candidate.scores]
-            keep("dense", by_meaning(connection, vector, condition, None, missing) if missing else [])
-    if terms is not None and not per_source:
+        missing = [row for row, candidate in found.items() if "dense" not in candidate.scores]
+        keep("dense", by_meaning(connection, vector, condition, None, missing) if missing else [])
+    if terms is not None:
         missing = [row for row, candidate in found.items() if "sparse" not in candidate.scores]
         nothing = Condition("", ())
         keep("sparse", by_words(connection, terms, nothing, None, missing) if missing else [])
-    return {str(row): candidate for row, candidate in found.items()}
+    rows = sorted(found)
+    bm25, cosine = (
+        np.array([found[row].scores.get(scorer, 0.0) for row in rows], dtype=np.float32)
+        for scorer in ("sparse", "dense")
+    )
+    sources = numbers_of([found[row].source for row in rows])
+    return Candidates(np.array(rows, dtype=np.int64), sources, bm25, None if vector is None else cosine)
+
+
+def candidates_by_source(
+    connection: Any, terms: Terms | None, vector: str | None, condition: Condition, most: int
+) -> Candidates:
+    """All passages of every source that matches, with their scores, in one query.
+
+    A source matches that has a passage with a term of the query, or one of the `most` best by meaning.
+    Without vectors only the passages with a term compete.
+    """
+    tables: list[str] = []
+    values: list[Any] = []
+    matching: list[str] = []
+    if terms is not None:
+        scored, given = _scored(terms, condition)
+        tables.append(f"scored AS MATERIALIZED ({scored})")
+        values += given
+        matching.append("SELECT p.source FROM scored s JOIN passages p ON p.row = s.row")
+    columns = f"p.row, hashtextextended(p.source, 0), {'0' if terms is None else 'coalesce(s.score, 0)'}"
+    if vector is None:
+        query = f"SELECT {columns}::float8 FROM scored s JOIN passages p ON p.row = s.row"
+    else:
+        tables.append(
+            f"near AS MATERIALIZED (SELECT p.source FROM passages p WHERE {condition.sql or 'true'} "
+            f"ORDER BY p.vector <#> %s::vector LIMIT {int(most)})"
+        )
+        matching.append("SELECT source FROM near")
+        joined = "" if terms is None else "LEFT JOIN scored s ON s.row = p.row "
+        query = (
+            f"SELECT {columns}::float8, -(p.vector <#> %s::vector) FROM passages p {joined}"
+            f"WHERE p.source IN ({' UNION '.join(matching)}){condition.both}"
+        )
+        values += [*condition.values, vector, vector, *condition.values]
+    if not tables:
+        return Candidates(_NO_ROWS, _NO_ROWS, _NO_ROWS.astype(np.float32), None)
+    types = ("i8", "i8", "f8", "f8")[: 3 if vector is None else 4]
+    found = fetched(connection, f"WITH {', '.join(tables)} {query}", values, types)
+    found = found[np.argsort(found["value0"], kind="stable")]
+    return Candidates(
+        found["value0"].astype(np.int64),
+        np.unique(found["value1"], return_inverse=True)[1].astype(np.int64),
+        found["value2"].astype(np.float32),
+        None if vector is None else found["value3"].astype(np.float32),
+    )

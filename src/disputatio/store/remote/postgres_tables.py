@@ -17,22 +17,26 @@ from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
 
 from disputatio.errors import IndexServerFault, InputError, MissingDependency, StoreError
 
-FORMAT = 2
+FORMAT = 3
 SCHEMA = "disputatio"
 OLDEST_SERVER, OLDEST_VECTOR = 140000, (0, 5)
 SECONDS = 10  # to have a connection
+_INLINE = 1000  # numbers of a vector up to which it is kept in its row, not beside it
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}\Z")
 _ADDRESS = re.compile(r"postgres(?:ql)?://?(.*)\Z", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Address:
-    """Where an index is: `server` is what the driver takes, with the password; `shown` is without it."""
+    """Where an index is: `server` is what the driver takes, with the password; `shown` is without it.
+
+    `secrets` are the ways in which the password may stand in what the driver says.
+    """
 
     server: str
     schema: str
     shown: str
-    password: str
+    secrets: tuple[str, ...]
 
 
 def address_of(path: str | Path) -> Address | None:
@@ -48,12 +52,20 @@ def address_of(path: str | Path) -> Address | None:
     found = _ADDRESS.match(str(path))
     if found is None:
         return None
-    parts = urlsplit(f"postgresql://{found[1]}")
+    try:
+        parts = urlsplit(f"postgresql://{found[1]}")
+    except ValueError as error:
+        raise InputError("an index named postgresql://...: its host is no host") from error
+    if "@" in found[1] and "@" not in parts.netloc and ":" in parts.netloc:
+        raise InputError(
+            "an index named postgresql://...: in a password, / ? # and @ are written as %2F %3F %23 and %40"
+        )
     options = parse_qsl(parts.query, keep_blank_values=True)
     if parts.path in ("", "/") and any(name == "host" for name, _ in options) and "@" not in parts.netloc:
         parts = parts._replace(netloc="", path=f"/{parts.netloc}")  # of `postgresql:///town?host=...`
     schema = next((value for name, value in options if name == "schema"), SCHEMA)
-    secrets = [unquote(parts.password or "")] + [value for name, value in options if name == "password"]
+    raw = parts.password or ""
+    secrets = {raw, unquote(raw), *(value for name, value in options if name == "password")}
     user = parts.netloc.rpartition("@")[0].partition(":")[0]
     host = parts.netloc.rpartition("@")[2]
     named = [(name, value) for name, value in options if name in ("host", "port", "schema")]
@@ -66,9 +78,8 @@ def address_of(path: str | Path) -> Address | None:
         raise InputError(f"{shown}: a schema is named by small letters, digits and _")
     rest = [(name, value) for name, value in options if name != "schema"]
     server = urlunsplit(("postgresql", parts.netloc, parts.path, urlencode(rest), ""))
-    return Address(
-        server=server, schema=schema, shown=shown, password=next((each for each in secrets if each), "")
-    )
+    masked = tuple(sorted((each for each in secrets if each), key=len, reverse=True))
+    return Address(server=server, schema=schema, shown=shown, secrets=masked)
 
 
 def connect(address: Address) -> Any:
@@ -82,7 +93,7 @@ def connect(address: Address) -> Any:
             address.server,
             autocommit=True,
             connect_timeout=SECONDS,
-            options=f"-c search_path={address.schema},public -c statement_timeout=600000",
+            options=f"-c search_path={address.schema},public -c statement_timeout=600000 -c jit=off",
             application_name="disputatio",
         )
     version = connection.info.server_version
@@ -103,8 +114,8 @@ def reported(address: Address, doing: str) -> Iterator[None]:
         yield
     except (psycopg.Error, OSError) as error:
         reason = " ".join(str(error).split()) or type(error).__name__
-        if address.password:
-            reason = reason.replace(address.password, "***")
+        for secret in address.secrets:
+            reason = reason.replace(secret, "***")
         raise IndexServerFault(f"{address.shown}: {doing} failed: {reason[:300]}") from None
 
 
@@ -113,18 +124,20 @@ def settings_of(address: Address, connection: Any) -> dict[str, Any] | None:
 
     Raises `StoreError` for an index of a later version, or a schema of another program.
     """
+    import psycopg
+
+    columns = f"SELECT version, embedder, dimension, language FROM {address.schema}.disputatio_index"
     with reported(address, "opening the index"):
-        found = connection.execute(
-            "SELECT to_regclass(%s), EXISTS (SELECT 1 FROM pg_tables WHERE schemaname = %s)",
-            (f"{address.schema}.disputatio_index", address.schema),
-        ).fetchone()
-        if found[0] is None:
-            if found[1]:
+        try:
+            found = connection.execute(columns).fetchone()
+        except (psycopg.errors.UndefinedTable, psycopg.errors.InvalidSchemaName):
+            found = None
+        if found is None:
+            used = "SELECT 1 FROM pg_tables WHERE schemaname = %s"
+            if connection.execute(used, (address.schema,)).fetchone():
                 raise StoreError(f"{address.shown}: the schema holds tables of another program")
             return None
-        version, embedder, dimension, language = connection.execute(
-            "SELECT version, embedder, dimension, language FROM disputatio_index"
-        ).fetchone()
+    version, embedder, dimension, language = found
     if version > FORMAT:
         raise StoreError(
             f"{address.shown}: is of version {version}, this program reads up to version {FORMAT}"
@@ -144,10 +157,13 @@ def make(address: Address, connection: Any, *, embedder: str, dimension: int, la
             return
         if dimension:
             _check_vector(address, connection)
-        connection.execute(f"CREATE SCHEMA IF NOT EXISTS {address.schema}")
+        # Made by an administrator it is there, and who may not make schemas can use it.
+        if connection.execute("SELECT to_regnamespace(%s)", (address.schema,)).fetchone()[0] is None:
+            connection.execute(f"CREATE SCHEMA {address.schema}")
         vector = f", vector vector({int(dimension)})" if dimension else ""
         for statement in _TABLES:
             connection.execute(statement.replace("{vector}", vector))
+        _keep_vectors_inline(connection, dimension)
         connection.execute(
             "INSERT INTO disputatio_index (version, embedder, dimension, language) VALUES (%s, %s, %s, %s)",
             (FORMAT, embedder, dimension, language),
@@ -199,10 +215,35 @@ def _second(connection: Any) -> None:
     )
 
 
-_STEPS: dict[int, Callable[[Any], None]] = {1: _second}
+def _third(connection: Any) -> None:
+    """Counts of all passages, postings by term and row, and sketches came with version 3."""
+    connection.execute(
+        "ALTER TABLE disputatio_index ADD COLUMN passages bigint NOT NULL DEFAULT 0, "
+        "ADD COLUMN terms bigint NOT NULL DEFAULT 0"
+    )
+    connection.execute(
+        "UPDATE disputatio_index SET (passages, terms) = "
+        "(SELECT count(*), coalesce(sum(length), 0) FROM passages)"
+    )
+    connection.execute("ALTER TABLE passages ADD COLUMN sketch bytea")
+    connection.execute("DROP INDEX IF EXISTS postings_of_term")
+    connection.execute(_OF_TERM)
+    _keep_vectors_inline(
+        connection, connection.execute("SELECT dimension FROM disputatio_index").fetchone()[0]
+    )
+
+
+def _keep_vectors_inline(connection: Any, dimension: int) -> None:
+    """Have vectors in the rows of their passages: fetching each from beside them takes most of a scan."""
+    if 0 < dimension <= _INLINE:
+        connection.execute("ALTER TABLE passages ALTER COLUMN vector SET STORAGE PLAIN")
+
+
+_STEPS: dict[int, Callable[[Any], None]] = {1: _second, 2: _third}
+_OF_TERM = "CREATE INDEX postings_of_term ON postings (term, row) INCLUDE (frequency, length)"
 _TABLES = (
     "CREATE TABLE disputatio_index (version int NOT NULL, embedder text NOT NULL, dimension int NOT NULL, "
-    "language text NOT NULL)",
+    "language text NOT NULL, passages bigint NOT NULL DEFAULT 0, terms bigint NOT NULL DEFAULT 0)",
     "CREATE TABLE documents (id text PRIMARY KEY, title text NOT NULL, url text NOT NULL, "
     "date text NOT NULL, date_origin text NOT NULL, source text NOT NULL, "
     "owner text NOT NULL, metadata text NOT NULL, text text NOT NULL)",
@@ -211,13 +252,13 @@ _TABLES = (
     "CREATE INDEX ON entries (document)",
     "CREATE TABLE passages (row bigserial PRIMARY KEY, id text NOT NULL UNIQUE, document text NOT NULL, "
     "source text NOT NULL, first int NOT NULL, past int NOT NULL, metadata text, text text NOT NULL, "
-    "day int, length int NOT NULL, facts text[] NOT NULL{vector})",
+    "day int, length int NOT NULL, facts text[] NOT NULL, sketch bytea{vector})",
     "CREATE INDEX ON passages (source)",
     "CREATE INDEX ON passages (document)",
     "CREATE INDEX ON passages USING gin (facts)",
     "CREATE TABLE postings (term bigint NOT NULL, row bigint NOT NULL, frequency int NOT NULL, "
     "length int NOT NULL)",
-    "CREATE INDEX postings_of_term ON postings (term) INCLUDE (row, frequency, length)",
+    _OF_TERM,
     "CREATE INDEX ON postings (row)",
     "CREATE TABLE estimates (source text PRIMARY KEY, fields text NOT NULL, state text)",
 )

@@ -5,16 +5,24 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from disputatio.errors import InputError
 from disputatio.protocols import Embedder
 from disputatio.store.ingesting.prepare import Prepared, metadata_json
-from disputatio.store.remote.batched_writer import BatchedWriter, counted_terms, dropped
+from disputatio.store.remote.batched_writer import BatchedWriter, dropped
+from disputatio.store.remote.postgres_copy import numbers as copied
+from disputatio.store.remote.postgres_copy import put, row, text, texts, vector, whole
 from disputatio.store.remote.postgres_tables import Address, lock, reported
 from disputatio.store.remote.served import facts_of
 from disputatio.store.segments.days import NO_DAY, first_day
 from disputatio.types import Passage
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from disputatio.store.segments.terms import Counted
 
 
 class PostgresWriter(BatchedWriter):
@@ -35,7 +43,7 @@ class PostgresWriter(BatchedWriter):
         every = {each.document.id: each for documents in waiting.values() for each in documents}
         with reported(self._address, "reading"):
             known = self._held(list(every))
-        rows = self._rows([each for name, each in every.items() if name not in known])
+        made = [self._rows([each for name, each in every.items() if name not in known])]
         counts: Counter[str] = Counter()
         try:
             with reported(self._address, "writing"), self._connection.transaction():
@@ -43,12 +51,13 @@ class PostgresWriter(BatchedWriter):
                 gone: set[str] = set()
                 for file, documents in waiting.items():
                     gone |= self._put_file(file, documents, counts)
-                missing = [name for name in every if name not in rows and name not in self._held(list(every))]
-                if missing:  # another writer took them out since
-                    rows |= self._rows([every[name] for name in missing])
                 held = self._held(list(every))
-                for file, documents in waiting.items():
-                    self._enter(file, documents, rows, held, counts)
+                missing = [name for name in every if name in known and name not in held]
+                if missing:  # another writer took them out since
+                    made.append(self._rows([every[name] for name in missing]))
+                for rows in made:
+                    counts["passages"] += self._put_documents(rows, held)
+                self._enter(waiting)
                 drop_unheld(self._connection, list(gone))
         except UnicodeEncodeError as error:
             raise InputError("a document holds half a character, which PostgreSQL cannot keep") from error
@@ -73,79 +82,141 @@ class PostgresWriter(BatchedWriter):
             )
         return gone
 
-    def _enter(
-        self,
-        file: str,
-        documents: list[Prepared],
-        rows: dict[str, list[tuple[Any, ...]]],
-        held: set[str],
-        counts: Counter[str],
-    ) -> None:
-        """Put the documents of a file in that are not there."""
-        for each in documents:
-            about = each.document
-            if about.id not in held:
-                held.add(about.id)
-                fields = (about.id, about.title, about.url, about.date, about.date_origin)
-                self._connection.execute(
-                    "INSERT INTO documents VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s)",
-                    (*map(_kept, (*fields, about.source, about.owner, each.metadata, about.text)),),
-                )
-                counts["passages"] += self._put_passages(rows[about.id])
-            self._connection.execute(
-                "INSERT INTO entries VALUES (%s, %s, %s, %s) ON CONFLICT DO NOTHING",
-                (file, about.id, _kept(about.path), about.row),
-            )
-
-    def _put_passages(self, rows: list[tuple[Any, ...]]) -> int:
-        """Put the passages of a document in with their postings; raises `InputError` for a taken id."""
-        names = [row[0][0] for row in rows]
-        taken = self._connection.execute(
-            "SELECT p.id FROM passages p JOIN entries e USING (document) WHERE p.id = ANY(%s)", (names,)
-        ).fetchone()
-        if taken is not None:
-            raise InputError(f"passage {taken[0]}: the id stands for another passage")
-        self._connection.execute(  # left by a document that this one takes the place of
-            "DELETE FROM postings WHERE row IN (SELECT row FROM passages WHERE id = ANY(%s))", (names,)
+    def _enter(self, waiting: dict[str, list[Prepared]]) -> None:
+        """Note which documents stand in which file."""
+        entries = [(file, each.document) for file, documents in waiting.items() for each in documents]
+        self._connection.execute(
+            "INSERT INTO entries SELECT * FROM unnest(%s::text[], %s::text[], %s::text[], %s::int[]) "
+            "ON CONFLICT DO NOTHING",
+            (
+                [file for file, _ in entries],
+                [about.id for _, about in entries],
+                [about.path.replace("\x00", " ") for _, about in entries],
+                [about.row for _, about in entries],
+            ),
         )
-        self._connection.execute("DELETE FROM passages WHERE id = ANY(%s)", (names,))
-        columns = "id, document, source, first, past, metadata, text, day, length, facts"
+
+    def _put_documents(self, rows: _Rows, held: set[str]) -> int:
+        """Put those documents in that are not held, with their passages; how many passages.
+
+        Raises `InputError` for an id that another passage has.
+        """
+        new = [each for each in rows.documents if each.document.id not in held]
+        passages = [passage.id for each in new for passage in each.passages]
+        taken = [name for name, times in Counter(passages).items() if times > 1]
+        taken += [
+            name
+            for (name,) in self._connection.execute(
+                "SELECT p.id FROM passages p JOIN entries e USING (document) WHERE p.id = ANY(%s) LIMIT 1",
+                (passages,),
+            )
+        ]
+        if taken:
+            raise InputError(f"passage {taken[0]}: the id stands for another passage")
+        # Passages left by a document that one of these takes the place of.
+        _drop_passages(self._connection, "id", passages)
+        numbers = [
+            number
+            for (number,) in self._connection.execute(
+                "SELECT nextval('passages_row_seq') FROM generate_series(1, %s)", (len(passages),)
+            )
+        ]
+        put(self._connection, "documents", map(_document_row, new))
+        columns = "row, id, document, source, first, past, metadata, text, day, length, facts, sketch"
+        chosen = [at for each in new for at in rows.places[each.document.id]]
+        owners = [each for each in new for _ in each.passages]
         if self._embedder is not None:
             columns += ", vector"
-        marks = ", ".join(["%s"] * (columns.count(",") + 1))
-        postings = []
-        for passage, terms in rows:
-            row = self._connection.execute(
-                f"INSERT INTO passages ({columns}) VALUES ({marks}) RETURNING row", passage
-            ).fetchone()[0]
-            postings += [(term, row, frequency, passage[8]) for term, frequency in terms]
-        with self._connection.cursor().copy("COPY postings FROM STDIN") as copy:
-            for posting in postings:
-                copy.write_row(posting)
-        return len(rows)
+        data = (
+            rows.passage(number, at, prepared)
+            for number, at, prepared in zip(numbers, chosen, owners, strict=True)
+        )
+        put(self._connection, f"passages ({columns})", data)
+        put(self._connection, "postings", (rows.postings(numbers, chosen),))
+        self._connection.execute(
+            "UPDATE disputatio_index SET passages = passages + %s, terms = terms + %s",
+            (len(passages), int(rows.lengths[chosen].sum())),
+        )
+        return len(passages)
 
-    def _rows(self, documents: list[Prepared]) -> dict[str, list[tuple[Any, ...]]]:
-        """For each document: the row of each passage, and its terms with their frequencies."""
-        import numpy as np
+    def _rows(self, documents: list[Prepared]) -> _Rows:
+        """The passages of documents with their terms and vectors."""
+        from disputatio.store.segments.terms import count, searched_text
 
         passages = [passage for each in documents for passage in each.passages]
-        if not passages:
-            return {each.document.id: [] for each in documents}
-        found, vectors = counted_terms(passages, self._language, self._embedder)
-        result: dict[str, list[tuple[Any, ...]]] = {}
-        at = 0
+        titles, texts = [each.title for each in passages], [each.text for each in passages]
+        vectors = None
+        if self._embedder is not None and passages:
+            searched = [searched_text(title, text) for title, text in zip(titles, texts, strict=True)]
+            vectors = self._embedder.embed(searched)
+        return _Rows(documents, passages, count(titles, texts, self._language), vectors)
+
+
+class _Rows:
+    """Passages ready to be copied: `places` are the positions of each document's, `lengths` their terms."""
+
+    def __init__(
+        self,
+        documents: list[Prepared],
+        passages: list[Passage],
+        counted: Counted,
+        vectors: NDArray[np.float32] | None,
+    ) -> None:
+        import numpy as np
+
+        from disputatio.store.segments import minhash
+
+        self.documents, self._passages, self._vectors = documents, passages, vectors
+        self._sketches = minhash.sketch(counted)
+        self.lengths = np.diff(counted.ends, prepend=0)
+        self.places: dict[str, range] = {}
         for each in documents:
-            result[each.document.id] = []
-            for passage in each.passages:
-                terms, frequencies = np.unique(found[at].view(np.int64), return_counts=True)
-                facts = [_kept(each) for each in facts_of(passage)]
-                row = [*_columns(passage, each), found[at].size, facts]
-                if vectors is not None:
-                    row.append(vector_text(vectors[at]))
-                pairs = list(zip(terms.tolist(), frequencies.tolist(), strict=True))
-                result[each.document.id].append((row, pairs))
-                at += 1
-        return result
+            begin = next(reversed(self.places.values())).stop if self.places else 0
+            self.places[each.document.id] = range(begin, begin + len(each.passages))
+        terms = counted.hashes[counted.tokens].view(np.int64)
+        owners = np.repeat(np.arange(len(passages)), self.lengths)
+        order = np.lexsort((terms, owners))
+        terms, owners = terms[order], owners[order]
+        firsts = np.flatnonzero(
+            np.r_[terms.size > 0, (terms[1:] != terms[:-1]) | (owners[1:] != owners[:-1])]
+        )
+        self._terms, self._owners = terms[firsts], owners[firsts]
+        self._frequencies = np.diff(np.r_[firsts, terms.size]).astype(np.int32)
+
+    def passage(self, number: int, at: int, prepared: Prepared) -> bytes:
+        """The row of a passage, by its number in the table."""
+        passage = self._passages[at]
+        day = first_day(passage.date)
+        shared = passage.metadata is prepared.document.metadata
+        fields = [
+            whole(number, 64),
+            text(passage.id),
+            text(passage.document),
+            text(passage.source),
+            whole(passage.start),
+            whole(passage.end),
+            None if shared else text(metadata_json(passage.metadata)),
+            text(passage.text),
+            None if day == NO_DAY else whole(int(day)),
+            whole(int(self.lengths[at])),
+            texts(facts_of(passage)),
+            self._sketches[at].tobytes(),
+        ]
+        if self._vectors is not None:
+            fields.append(vector(self._vectors[at]))
+        return row(*fields)
+
+    def postings(self, rows: list[int], chosen: list[int]) -> bytes:
+        """The rows of the postings of some passages, by term: an index takes those in order fastest."""
+        import numpy as np
+
+        number = np.full(len(self._passages), -1, dtype=np.int64)
+        number[chosen] = rows
+        kept = np.flatnonzero(number[self._owners] >= 0)
+        kept = kept[np.argsort(self._terms[kept], kind="stable")]
+        owners = self._owners[kept]
+        lengths = self.lengths[owners].astype(np.int32)
+        return copied((self._terms[kept], number[owners], self._frequencies[kept], lengths))
 
 
 def remove(
@@ -182,10 +253,23 @@ def drop_unheld(connection: Any, documents: list[str]) -> None:
             (documents,),
         )
     ]
-    rows = "SELECT row FROM passages WHERE document = ANY(%s)"
-    connection.execute(f"DELETE FROM postings WHERE row IN ({rows})", (gone,))
-    connection.execute("DELETE FROM passages WHERE document = ANY(%s)", (gone,))
+    _drop_passages(connection, "document", gone)
     connection.execute("DELETE FROM documents WHERE id = ANY(%s)", (gone,))
+
+
+def _drop_passages(connection: Any, column: str, names: list[str]) -> None:
+    """Take out the passages that are named in a column, with their postings."""
+    lengths = dict(
+        connection.execute(
+            f"DELETE FROM passages WHERE {column} = ANY(%s) RETURNING row, length", (names,)
+        ).fetchall()
+    )
+    if lengths:
+        connection.execute("DELETE FROM postings WHERE row = ANY(%s)", (list(lengths),))
+        connection.execute(
+            "UPDATE disputatio_index SET passages = passages - %s, terms = terms - %s",
+            (len(lengths), sum(lengths.values())),
+        )
 
 
 def vector_text(vector: Any) -> str:
@@ -197,22 +281,7 @@ def vector_text(vector: Any) -> str:
     return "[" + ",".join(map(str, vector.tolist() if hasattr(vector, "tolist") else vector)) + "]"
 
 
-def _columns(passage: Passage, prepared: Prepared) -> list[Any]:
-    """The columns of a passage up to its day."""
-    shared = passage.metadata is prepared.document.metadata
-    day = first_day(passage.date)
-    return [
-        passage.id,
-        passage.document,
-        _kept(passage.source),
-        passage.start,
-        passage.end,
-        None if shared else _kept(metadata_json(passage.metadata)),
-        _kept(passage.text),
-        None if day == NO_DAY else int(day),
-    ]
-
-
-def _kept(text: str) -> str:
-    """A text as PostgreSQL can keep it: without the character zero."""
-    return text.replace("\x00", " ") if "\x00" in text else text
+def _document_row(prepared: Prepared) -> bytes:
+    about = prepared.document
+    fields = (about.id, about.title, about.url, about.date, about.date_origin, about.source, about.owner)
+    return row(*map(text, (*fields, prepared.metadata, about.text)))

@@ -52,25 +52,35 @@ def ranked(candidates: Mapping[str, Candidate], search: Search, *, dense: bool) 
     """
     import numpy as np
 
-    from disputatio.store.segments.search import best_per_group, fuse
-
     ids = sorted(candidates, key=lambda point_id: (candidates[point_id].order, point_id))
     bm25, cosine = (
         np.array([candidates[point_id].scores.get(scorer, 0.0) for point_id in ids], dtype=np.float32)
         for scorer in ("sparse", "dense")
     )
-    ranking = fuse(bm25, cosine if dense else None, np.arange(len(ids)), search.alpha, search.fusion)
-    best: NDArray[np.int64] = np.arange(min(DEFAULT_K if search.k is None else search.k, len(ids)))
+    sources = numbers_of([candidates[point_id].source for point_id in ids])
+    winners = ranked_rows(sources, bm25, cosine if dense else None, search)
+    return [RankedPoint(ids[row], score, scores) for row, score, scores in winners]
+
+
+def ranked_rows(
+    sources: NDArray[np.int64], bm25: NDArray[np.float32], cosine: NDArray[np.float32] | None, search: Search
+) -> list[tuple[int, float, dict[str, float]]]:
+    """`ranked` for arrays with a number a candidate: the place of each winner, its score and `scores`."""
+    import numpy as np
+
+    from disputatio.store.segments.search import best_per_group, fuse
+
+    ranking = fuse(bm25, cosine, np.arange(bm25.size), search.alpha, search.fusion)
+    best: NDArray[np.int64] = np.arange(min(DEFAULT_K if search.k is None else search.k, bm25.size))
     if search.per_source is not None:
-        names = [candidates[ids[row]].source for row in ranking.rows.tolist()]
-        best = best_per_group(ranking.scores, _numbers(names), search.per_source)
+        best = best_per_group(ranking.scores, sources[ranking.rows], search.per_source)
     winners = []
     for number in best.tolist():
         row = int(ranking.rows[number])
         scores = {"sparse": float(ranking.sparse[number]), "bm25": float(bm25[row])}
-        if ranking.dense is not None:
+        if ranking.dense is not None and cosine is not None:
             scores |= {"dense": float(ranking.dense[number]), "cosine": float(cosine[row])}
-        winners.append(RankedPoint(ids[row], float(ranking.scores[number]), scores))
+        winners.append((row, float(ranking.scores[number]), scores))
     return winners
 
 
@@ -85,19 +95,28 @@ def best_reranked(reranker: Reranker, query: str, hits: Sequence[Hit], search: S
     if search.per_source is None:
         return ordered[: DEFAULT_K if search.k is None else search.k]
     falling = -np.arange(len(ordered), dtype=np.float32)
-    best = best_per_group(falling, _numbers([hit.passage.source for hit in ordered]), search.per_source)
+    best = best_per_group(falling, numbers_of([hit.passage.source for hit in ordered]), search.per_source)
     return [ordered[number] for number in best.tolist()]
 
 
-def with_duplicates_marked(hits: Sequence[Hit], stemming: str) -> list[Hit]:
-    """Hits with near duplicates of better ones marked, by their texts."""
+def with_duplicates_marked(
+    hits: Sequence[Hit], stemming: str, sketches: Mapping[str, bytes | None] | None = None
+) -> list[Hit]:
+    """Hits with near duplicates of better ones marked, by the sketches of passages or by their texts."""
+    import numpy as np
+
     from disputatio.store.segments import minhash
     from disputatio.store.segments.terms import count
 
     if len(hits) < 2:
         return list(hits)
-    texts = [hit.passage.text for hit in hits]
-    repeats = minhash.repeats(minhash.sketch(count([""] * len(texts), texts, stemming)))
+    known = {hit.passage.id: (sketches or {}).get(hit.passage.id) for hit in hits}
+    texts = {hit.passage.id: hit.passage.text for hit in hits if known[hit.passage.id] is None}
+    if texts:
+        made = minhash.sketch(count([""] * len(texts), list(texts.values()), stemming))
+        known |= {name: row.tobytes() for name, row in zip(texts, made, strict=True)}
+    every = b"".join(known[hit.passage.id] or b"" for hit in hits)
+    repeats = minhash.repeats(np.frombuffer(every, dtype=np.uint8).reshape(len(hits), -1))
     return [
         hit if better < 0 else replace(hit, duplicate_of=hits[better].passage.id)
         for hit, better in zip(hits, repeats, strict=True)
@@ -119,7 +138,7 @@ def facts_of(passage: Passage) -> list[str]:
     return [fact(str(name), str(value)) for name, value in fields if value]
 
 
-def _numbers(names: Sequence[str]) -> NDArray[np.int64]:
+def numbers_of(names: Sequence[str]) -> NDArray[np.int64]:
     """A number for each name, the same for the same."""
     import numpy as np
 

@@ -191,7 +191,12 @@ class ServedIndex(Index, ABC):
         hits = self._hits(Asked(query_terms(query, language), vector, pool, max(pool.k or k, CANDIDATES)))
         if reranker is not None and hits:
             hits = best_reranked(reranker, query, hits, replace(search, k=k))
-        return with_duplicates_marked(hits, language)
+        return with_duplicates_marked(hits, language, self._sketches(hits) if len(hits) > 1 else {})
+
+    def _sketches(self, hits: Sequence[Hit]) -> Mapping[str, bytes | None]:
+        """The sketches that the engine keeps of these passages, by id; of the others they are made anew."""
+        del hits
+        return {}
 
     def passage(self, passage_id: str) -> Passage:
         """The passage of an id; raises `InputError` when there is none."""
