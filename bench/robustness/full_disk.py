@@ -133,35 +133,37 @@ def tried(
 ) -> dict[str, Any]:
     """One operation with a disk that is full from each place on."""
     act, look, keeps = operation
-    now = work / "now"
-    shutil.copytree(before, now)
-    whole = in_child(lambda: act(now))
-    want = in_child(lambda: look(now))["value"]
-    if whole["outcome"] != "done":
-        raise RuntimeError(f"with room enough: {whole['said']}")
-    shutil.rmtree(now)
-    places = list(range(whole["writes"]))
+    copy = work / "now"
+    shutil.copytree(before, copy)
+    undisturbed = in_child(lambda: act(copy))
+    undisturbed_end = in_child(lambda: look(copy))["value"]
+    if undisturbed["outcome"] != "done":
+        raise RuntimeError(f"with room enough: {undisturbed['said']}")
+    shutil.rmtree(copy)
+    places = list(range(undisturbed["writes"]))
     if len(places) > most:
         places = sorted(draw.sample(places, most))
     outcomes: Counter[str] = Counter()
     for place in places:
-        shutil.copytree(before, now)
-        held = in_child(lambda: look(now))["value"] if keeps and place == places[0] else None
-        first = in_child(lambda: act(now), limit=place)
-        outcomes[first["outcome"]] += 1
-        if first["outcome"] == "traceback":
-            print(f"write {place}: {first['said']}", file=sys.stderr)
-        after = in_child(lambda: damages(now))
-        outcomes["damaged afterwards"] += bool(after["value"]) or after["outcome"] != "done"
-        if held is not None and keeps:
-            outcomes["could not be read afterwards"] += in_child(lambda: look(now))["outcome"] != "done"
-        second = in_child(lambda: act(now))
-        same = second["outcome"] == "done" and in_child(lambda: look(now))["value"] == want
+        shutil.copytree(before, copy)
+        state_before = in_child(lambda: look(copy))["value"] if keeps and place == places[0] else None
+        failed_try = in_child(lambda: act(copy), limit=place)
+        outcomes[failed_try["outcome"]] += 1
+        if failed_try["outcome"] == "traceback":
+            print(f"write {place}: {failed_try['said']}", file=sys.stderr)
+        check_afterwards = in_child(lambda: damages(copy))
+        outcomes["damaged afterwards"] += (
+            bool(check_afterwards["value"]) or check_afterwards["outcome"] != "done"
+        )
+        if state_before is not None and keeps:
+            outcomes["could not be read afterwards"] += in_child(lambda: look(copy))["outcome"] != "done"
+        second_try = in_child(lambda: act(copy))
+        same = second_try["outcome"] == "done" and in_child(lambda: look(copy))["value"] == undisturbed_end
         outcomes["a second try ends elsewhere"] += not same
         if not same:
-            print(f"write {place}: second try {second['outcome']}: {second['said']}", file=sys.stderr)
-        shutil.rmtree(now)
-    return {"writes": whole["writes"], "tried": len(places), **outcomes}
+            print(f"write {place}: second try {second_try['outcome']}: {second_try['said']}", file=sys.stderr)
+        shutil.rmtree(copy)
+    return {"writes": undisturbed["writes"], "tried": len(places), **outcomes}
 
 
 def in_child(do: Callable[[], Any], *, limit: int = -1) -> dict[str, Any]:

@@ -8,9 +8,7 @@ vectors, DIR/SIZE/build.jsonl a line for each 100,000 passages.
 
 from __future__ import annotations
 
-import argparse
 import json
-import resource
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -18,6 +16,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from bench.lib.build_options import read_build_options
+from bench.lib.process_memory import peak_mb
 from bench.search import corpus
 from disputatio.store.index import Index
 from disputatio.types import Passage
@@ -61,43 +61,31 @@ def made(folder: Path, size: int, seed: int, embedder: MadeVectors) -> Iterator[
         ]
 
 
-def peak() -> int:
-    """The most memory that this process has held so far, in MB, mapped files included."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-
-
 def main() -> None:
     """Build, and note what each 100,000 passages took."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--work", type=Path, required=True)
-    parser.add_argument("--size", type=int, required=True)
-    parser.add_argument("--seed", type=int, default=7)
-    arguments = parser.parse_args()
-    work = arguments.work / str(arguments.size)
+    folder, size, seed = read_build_options(__doc__)
     embedder = MadeVectors()
-    index = Index.open(work / "index", embedder=embedder)
+    index = Index.open(folder / "index", embedder=embedder)
     start, cpu = time.perf_counter(), time.process_time()
     done = 0
 
     def passages() -> Iterator[Passage]:
         nonlocal done
-        for block in made(work / "queries", arguments.size, arguments.seed, embedder):
+        for block in made(folder / "queries", size, seed, embedder):
             yield from block
             done += len(block)
-            if done % NOTED == 0 or done == arguments.size:
+            if done % NOTED == 0 or done == size:
                 line = {
                     "passages": done,
                     "seconds": round(time.perf_counter() - start, 1),
                     "cpu": round(time.process_time() - cpu, 1),
-                    "peak": peak(),
+                    "peak": peak_mb(),
                 }
-                with (work / "build.jsonl").open("a") as out:
+                with (folder / "build.jsonl").open("a") as out:
                     out.write(json.dumps(line) + "\n")
 
     index.add(passages())
-    print(json.dumps({"size": done, "seconds": round(time.perf_counter() - start, 1), "peak": peak()}))
+    print(json.dumps({"size": done, "seconds": round(time.perf_counter() - start, 1), "peak": peak_mb()}))
 
 
 if __name__ == "__main__":

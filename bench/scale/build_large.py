@@ -11,7 +11,6 @@ after its last commit. DIR/SIZE/index is the index, DIR/SIZE/queries the queries
 
 from __future__ import annotations
 
-import argparse
 import json
 import time
 from pathlib import Path
@@ -19,8 +18,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.scale.build_index import NOTED, peak
-from bench.scale.merge_large import held, size_of
+from bench.lib.build_options import read_build_options
+from bench.lib.process_memory import memory_mb, peak_mb
+from bench.scale.build_index import NOTED
+from bench.scale.merge_large import size_of
 from bench.search import corpus
 from disputatio.store.record import manifest as manifests
 from disputatio.store.record.tables import writing
@@ -97,8 +98,8 @@ def build(work: Path, size: int, seed: int) -> None:
                     "seconds": round(time.perf_counter() - start, 1),
                     "cpu": round(time.process_time() - cpu, 1),
                     "merging_cpu": round(merging, 1),
-                    "peak_mb": peak(),
-                    "anonymous_mb": held("RssAnon"),
+                    "peak_mb": peak_mb(),
+                    "anonymous_mb": memory_mb("RssAnon"),
                     "disk_mb": size_of(folder),
                     "segments": len(transaction.manifest.segments),
                 }
@@ -108,14 +109,7 @@ def build(work: Path, size: int, seed: int) -> None:
 
 def main() -> None:
     """Build."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--work", type=Path, required=True)
-    parser.add_argument("--size", type=int, required=True)
-    parser.add_argument("--seed", type=int, default=7)
-    arguments = parser.parse_args()
-    build(arguments.work / str(arguments.size), arguments.size, arguments.seed)
+    build(*read_build_options(__doc__))
 
 
 if __name__ == "__main__":

@@ -14,7 +14,6 @@ import argparse
 import json
 import multiprocessing
 import os
-import resource
 import shutil
 import statistics
 import sys
@@ -29,6 +28,7 @@ import numpy as np
 
 from bench import RESULTS
 from bench.lib.files import read_json, write_json
+from bench.lib.process_memory import memory_mb, peak_mb
 from bench.search.search_report import machine
 from disputatio.protocols import Search
 from disputatio.store.record import manifest as manifests
@@ -87,25 +87,16 @@ def _run(out: Any, step: Callable[..., Any], arguments: tuple[Any, ...]) -> None
 
     def watch() -> None:
         while not over.wait(0.05):
-            most[0] = max(most[0], held("RssAnon"))
+            most[0] = max(most[0], memory_mb("RssAnon"))
 
     watcher = threading.Thread(target=watch, daemon=True)
-    before = held("VmRSS")
+    before = memory_mb("VmRSS")
     watcher.start()
     start, cpu = time.perf_counter(), time.process_time()
     given = step(*arguments)
     took = {"seconds": round(time.perf_counter() - start, 2), "cpu": round(time.process_time() - cpu, 2)}
     over.set()
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-    out.send({**took, "before_mb": before, "peak_mb": peak, "anonymous_mb": most[0], "gave": given})
-
-
-def held(field: str) -> int:
-    """MB of this process by a line of /proc/self/status."""
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith(field + ":"):
-            return int(line.split()[1]) // 1024
-    return 0
+    out.send({**took, "before_mb": before, "peak_mb": peak_mb(), "anonymous_mb": most[0], "gave": given})
 
 
 def merge(folders: list[Path], target: Path, memory: int) -> int:
@@ -141,7 +132,12 @@ def search(folders: list[Path], queries: Path, count: int, repeats: int) -> dict
             "cpu_p99": round(float(np.percentile(spent, 99)), 2),
             "searches": len(clock),
         }
-    return {"open_s": round(opened, 3), "rows": searcher.rows, "legs": legs, "resident_mb": held("VmRSS")}
+    return {
+        "open_s": round(opened, 3),
+        "rows": searcher.rows,
+        "legs": legs,
+        "resident_mb": memory_mb("VmRSS"),
+    }
 
 
 def size_of(folder: Path) -> int:
