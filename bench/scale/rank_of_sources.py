@@ -5,7 +5,7 @@
 Makes one segment with the vectors and sources of bench/search/corpus.py, kept in DIR for the next time; its texts are one word each, for
 ranking by meaning reads none. With `--size N` instead: the first one and two of the largest segments that bench/scale/build_large.py has made
 in DIR, printed alone. p50 and p90 of 200 searches after 8 that warm up, by the clock and in milliseconds of the cores. Recall is the share of the
-true best three of each source that the rows kept hold. Writes bench/results/scale/rank_of_sources.md.
+true best three of each source that the rows kept hold. Writes the page --out with its figures beside it.
 """
 
 from __future__ import annotations

@@ -245,7 +245,9 @@ def main() -> None:
     results["date"] = datetime.now().astimezone().date().isoformat()
     write_json(arguments.out.with_suffix(".json.gz"), results)
     sizes = " ".join(map(str, arguments.size))
-    text = page(results, f"python -m bench.scale.served_index --work DIR --size {sizes}")
+    text = page(
+        results, f"python -m bench.scale.served_index --work DIR --size {sizes} --queries {arguments.queries}"
+    )
     write_whole(arguments.out, text)
     print(text)
 
