@@ -44,7 +44,7 @@ def opened(place: str, **options: Any) -> VectorIndex:
         ("milvus://ada:s3%40cret@db.example/town", "milvus://ada@db.example:19530/town"),
         ("milvus://s3cret@[::1]:7/town", "milvus://[::1]:7/town"),
         (Path("milvus://db.example/town?token=s3cret"), "milvus://db.example:19530/town"),
-        (Path("milvus:/tmp/town.db?collection=news"), "milvus:/tmp/town.db?collection=news"),
+        (Path("milvus:towns/town.db?collection=news"), "milvus:towns/town.db?collection=news"),
     ],
 )
 def test_an_address_is_told_without_its_secret(named: str | Path, as_told: str) -> None:
