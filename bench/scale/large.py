@@ -78,7 +78,7 @@ def page(results: dict[str, Any]) -> str:
         "",
         f"Machine: {machine()}, {results['date']}; searches and the merge ran alone (but the two smallest, beside a test), building ran below other programs. Passages of 125 words, 384 dimensions,",
         "1,000 skewed sources, as in bench/search/corpus.py. The index has segments alone (a replica without tables), made, committed and merged by the writer's code;",
-        "splitting texts into words was left out ([the script](../../scale/build_large.py) says how). Ten million were begun, and cut off when the time was over.",
+        "splitting texts into words was left out ([the script](../../scale/build_large.py) says how).",
         "",
         "    python -m bench.scale.build_large --work DIR --size 10000000",
         "    python -m bench.scale.large curve --work DIR --size 10000000 --parts 1,2,4,0",
