@@ -87,7 +87,8 @@ def test_a_strategy_is_chosen_by_the_keyboard(tab: Visit, page: Page) -> None:
     choice.focus()
     page.keyboard.press("Enter")
     expect(page.get_by_role("listbox")).to_be_visible()
-    page.keyboard.type("con")  # few keys: what was typed is forgotten after a second, which a busy machine may take
+    # Few keys: what was typed is forgotten after a second, which a busy machine may take.
+    page.keyboard.type("con")
     expect(page.get_by_role("option", name="concat")).to_be_focused()
     page.keyboard.press("Enter")
     expect(choice).to_contain_text("concat")
