@@ -25,7 +25,7 @@ test: check ## everything: check, the tests that need no model, then those that 
 	$(BIN)/pytest -m "not slow" -n $(JOBS) --dist loadfile
 	$(BIN)/pytest -m slow -n 0 --durations 10
 
-quick: check ## what one runs all day: check, and the short tests with fewer made examples (about a minute)
+quick: check ## what one runs all day: check, and the short tests with fewer made examples (about two minutes)
 	$(BIN)/pytest -m "not slow and not long" -n $(JOBS) --dist loadfile --hypothesis-profile quick
 
 check: setup ## lint, format and types
