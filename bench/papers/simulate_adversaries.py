@@ -119,7 +119,7 @@ def correlations(draws: int, seed: int) -> str:
     The other eight are drawn from Beta(3, 2); the reader and its threshold are those of the other tables, nothing is chosen on
     these draws. `all nine` correlates the sources of each world with each other.
     """
-    found: dict[str, list[float]] = {"PCC": [], "SRCC": [], "all nine: PCC": [], "all nine: SRCC": []}
+    correlation: dict[str, list[float]] = {"PCC": [], "SRCC": [], "all nine: PCC": [], "all nine: SRCC": []}
     reader = reader_of("nq", "llama3-8b", 0.1)
     for number in range(draws):
         raised, within = [], []
@@ -133,15 +133,16 @@ def correlations(draws: int, seed: int) -> str:
             true = right / np.maximum((world.votes >= 0).sum(axis=0), 1)
             raised.append((estimated[0], true[0]))
             within.append((pearson(estimated, true), spearman(estimated, true)))
-        one = np.array(raised)
-        found["PCC"].append(pearson(one[:, 0], one[:, 1]))
-        found["SRCC"].append(spearman(one[:, 0], one[:, 1]))
-        found["all nine: PCC"].append(float(np.mean([pcc for pcc, _ in within])))
-        found["all nine: SRCC"].append(float(np.mean([srcc for _, srcc in within])))
+        levels = np.array(raised)
+        correlation["PCC"].append(pearson(levels[:, 0], levels[:, 1]))
+        correlation["SRCC"].append(spearman(levels[:, 0], levels[:, 1]))
+        correlation["all nine: PCC"].append(float(np.mean([pcc for pcc, _ in within])))
+        correlation["all nine: SRCC"].append(float(np.mean([srcc for _, srcc in within])))
     paper = {"PCC": ".991", "SRCC": ".992"}
     lines = ["| correlation | mean [95 % over draws] | paper |", "|---|---|---|"]
     lines += [
-        f"| {name} | {_cell(interval(values))} | {paper.get(name, '')} |" for name, values in found.items()
+        f"| {name} | {_cell(interval(values))} | {paper.get(name, '')} |"
+        for name, values in correlation.items()
     ]
     return "\n".join(lines) + "\n"
 

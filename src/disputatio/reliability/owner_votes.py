@@ -116,14 +116,14 @@ class OwnerVotes:
         begins_stance = begins_pair.copy()
         begins_stance[1:] |= flat.slot[1:] != flat.slot[:-1]
         pair = np.flatnonzero(begins_pair)
-        held = np.diff(pair, append=len(key))
+        pair_sizes = np.diff(pair, append=len(key))
         return cls(
             owner=owner,
             unit=unit,
             votes=flat,
             stance=np.flatnonzero(begins_stance),
             pair=pair,
-            joint=np.flatnonzero(np.repeat(held > 1, held)),
+            joint=np.flatnonzero(np.repeat(pair_sizes > 1, pair_sizes)),
         )
 
     @property
@@ -139,11 +139,11 @@ class OwnerVotes:
         """
         outcome = VoteOutcome.empty(self.votes)
         for questions, rows in self.votes.spans():
-            held = self.part(questions, rows)._held(weights)
-            outcome.winners[questions], outcome.earned[questions] = held.winners, held.earned
-            slots = np.where(held.slots < 0, -1, held.slots + self.votes.start[questions.start])
-            outcome.slots[questions], outcome.scores[questions] = slots, held.scores
-            outcome.powers[rows], outcome.took[rows] = held.powers, held.took
+            part = self.part(questions, rows)._held(weights)
+            outcome.winners[questions], outcome.earned[questions] = part.winners, part.earned
+            slots = np.where(part.slots < 0, -1, part.slots + self.votes.start[questions.start])
+            outcome.slots[questions], outcome.scores[questions] = slots, part.scores
+            outcome.powers[rows], outcome.took[rows] = part.powers, part.took
         return outcome
 
     def part(self, questions: slice, rows: slice) -> OwnerVotes:

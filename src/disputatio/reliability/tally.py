@@ -114,8 +114,8 @@ def _own_part(owner_votes: OwnerVotes, outcome: VoteOutcome) -> tuple[Floats, Fl
     pair = np.cumsum(pair) - 1
     parts = []
     for rank in (0, 1):
-        gave = outcome.took & (flat.slot == outcome.slots[flat.question, rank])
+        counted = outcome.took & (flat.slot == outcome.slots[flat.question, rank])
         part = np.zeros(len(owner_votes.pair))
-        part[pair[gave]] = outcome.powers[gave]  # the votes of one stance have one power
+        part[pair[counted]] = outcome.powers[counted]  # the votes of one stance have one power
         parts.append(part[pair])
     return parts[0], parts[1]

@@ -61,13 +61,13 @@ def collection_address(path: str | Path) -> CollectionAddress:
     >>> collection_address("milvus:town.db").server
     'town.db'
     """
-    found = _ADDRESS.match(str(path))
-    engine, rest = found.groups() if found else ("qdrant", "")
+    parsed = _ADDRESS.match(str(path))
+    engine, rest = parsed.groups() if parsed else ("qdrant", "")
     given, _, options_given = rest.partition("?")
     options = dict(parse_qsl(options_given, keep_blank_values=True))
     secret = next((options.pop(name) for name in _SECRETS if name in options), "")
     unknown = [name for name in options if name not in _OPTIONS[engine]]
-    if found is None or unknown:
+    if parsed is None or unknown:
         what = f"{unknown[0]} is no part of its address" if unknown else "is no address"
         raise InputError(f"--index: {what}; an index in {engine.title()} is {_WRITTEN[engine]}")
     shown_options = "&".join(f"{name}={value}" for name, value in options.items())

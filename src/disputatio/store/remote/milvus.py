@@ -81,32 +81,34 @@ class Milvus:
         """What the index was made with; raises as `Engine.settings`."""
         if self._address.is_file and not Path(self._address.server).exists():
             return None
-        there: list[str] = []
+        collections: list[str] = []
         for _ in range(_TRIES):
             with self._reported("opening the index"):
                 client = self._connected()
-                there = [name for name in self._names.values() if client.has_collection(name)]
-                for name in there if not self._loaded else ():
+                collections = [name for name in self._names.values() if client.has_collection(name)]
+                for name in collections if not self._loaded else ():
                     client.load_collection(name)  # Lite opens its file with none in memory
-            if not there:
+            if not collections:
                 return None
             body = (
-                self.fetch(DOCUMENTS, [_SETTINGS]).get(_SETTINGS) if len(there) > 1 and self._ours() else None
+                self.fetch(DOCUMENTS, [_SETTINGS]).get(_SETTINGS)
+                if len(collections) > 1 and self._ours()
+                else None
             )
             if body is not None:
                 self._settings, self._loaded = json.loads(body), True
                 return dict(self._settings)
             time.sleep(_PAUSE)  # another writer may be making them
         raise StoreError(
-            f"{self._address.shown}: {there[0]} is a collection of another program, or was not finished; "
-            "choose another name, or drop it"
+            f"{self._address.shown}: {collections[0]} is a collection of another program, or was not "
+            "finished; choose another name, or drop it"
         )
 
     def _ours(self) -> bool:
         """Whether the table of documents has the fields that we give it."""
         with self._reported("opening the index"):
-            found = self._connected().describe_collection(self._names[DOCUMENTS])
-        return {"id", "facts", "body", "stamp"} <= {field["name"] for field in found["fields"]}
+            description = self._connected().describe_collection(self._names[DOCUMENTS])
+        return {"id", "facts", "body", "stamp"} <= {field["name"] for field in description["fields"]}
 
     def make(self, settings: Mapping[str, Any]) -> None:
         """Make the collections, unless another writer has just done so."""
@@ -161,8 +163,8 @@ class Milvus:
     def fetch(self, table: Table, ids: Sequence[str]) -> dict[str, str]:
         """The bodies of those of the ids that are there."""
         with self._reported("reading"):
-            found = self._connected().get(self._names[table], ids=list(ids), output_fields=["id", "body"])
-        return {each["id"]: each["body"] for each in found}
+            entities = self._connected().get(self._names[table], ids=list(ids), output_fields=["id", "body"])
+        return {each["id"]: each["body"] for each in entities}
 
     def scan(self, table: Table, facts: Sequence[str] = ()) -> Iterator[Kept]:
         """The rows that have one of the facts, or all rows."""
@@ -174,8 +176,8 @@ class Milvus:
                 output_fields=["id", "body", "stamp"],
             )
             try:
-                while found := pages.next():
-                    for each in found:
+                while page := pages.next():
+                    for each in page:
                         yield Kept(each["id"], each["body"], each["stamp"])
             finally:
                 pages.close()
@@ -224,13 +226,13 @@ class Milvus:
         return self._searched(scorer, query, only, limit=_MOST_GROUPS, **groups)
 
     def _searched(self, scorer: Scorer, query: Query, only: str, **how: Any) -> list[Scored]:
-        asked = query if isinstance(query, list) else self._rare(query_weights(query))
-        if not asked:
+        vector = query if isinstance(query, list) else self._rare(query_weights(query))
+        if not vector:
             return []
         with self._reported("searching"):
-            found = self._connected().search(
+            hits = self._connected().search(
                 self._names[PASSAGES],
-                data=[asked],
+                data=[vector],
                 anns_field=scorer,
                 filter=only,
                 output_fields=["source", "stamp"],
@@ -238,7 +240,7 @@ class Milvus:
             )[0]
         return [
             Scored(each["id"], each["entity"]["source"], each["entity"]["stamp"], each["distance"])
-            for each in found
+            for each in hits
         ]
 
     def _rare(self, weights: Mapping[int, float]) -> dict[int, float]:
@@ -262,8 +264,8 @@ class Milvus:
 
     def _counted(self, table: Table, only: str) -> int:
         with self._reported("counting"):
-            found = self._connected().query(self._names[table], filter=only, output_fields=["count(*)"])
-        return int(found[0]["count(*)"])
+            counts = self._connected().query(self._names[table], filter=only, output_fields=["count(*)"])
+        return int(counts[0]["count(*)"])
 
     # --- the connection -----------------------------------------------------------------------------
     def _connected(self) -> Any:

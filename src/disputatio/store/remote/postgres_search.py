@@ -90,8 +90,8 @@ def weighed(connection: Any, terms: Mapping[int, int], search: Search) -> Terms 
         return None
     total, length = connection.execute("SELECT passages, terms FROM disputatio_index").fetchone()
     weights = {
-        term: signed[term] * math.log(1 + (total - found + 0.5) / (found + 0.5))
-        for term, found in counted.items()
+        term: signed[term] * math.log(1 + (total - passages + 0.5) / (passages + 0.5))
+        for term, passages in counted.items()
     }
     return Terms(
         list(weights),
@@ -150,10 +150,10 @@ def by_meaning(
     if most is not None:
         order = f" ORDER BY p.vector <#> %s::vector LIMIT {int(most)}"
         values.append(vector)
-    found = connection.execute(
+    scored = connection.execute(
         f"SELECT p.row, p.source, -(p.vector <#> %s::vector) FROM passages p WHERE {where}{order}", values
     )
-    return [(row, source, float(score)) for row, source, score in found]
+    return [(row, source, float(score)) for row, source, score in scored]
 
 
 class Candidates(NamedTuple):
@@ -169,28 +169,28 @@ def candidates_of(
     connection: Any, terms: Terms | None, vector: str | None, condition: Condition, most: int
 ) -> Candidates:
     """The union of the best by each scorer, each with its score by both."""
-    found: dict[int, Candidate] = {}
+    candidates: dict[int, Candidate] = {}
 
     def keep(scorer: str, scored: Sequence[tuple[int, str, float]]) -> None:
         for row, source, score in scored:
-            found.setdefault(row, Candidate(source, row, {})).scores[scorer] = score
+            candidates.setdefault(row, Candidate(source, row, {})).scores[scorer] = score
 
     if terms is not None:
         keep("sparse", by_words(connection, terms, condition, most))
     if vector is not None:
         keep("dense", by_meaning(connection, vector, condition, most))
-        missing = [row for row, candidate in found.items() if "dense" not in candidate.scores]
+        missing = [row for row, candidate in candidates.items() if "dense" not in candidate.scores]
         keep("dense", by_meaning(connection, vector, condition, None, missing) if missing else [])
     if terms is not None:
-        missing = [row for row, candidate in found.items() if "sparse" not in candidate.scores]
+        missing = [row for row, candidate in candidates.items() if "sparse" not in candidate.scores]
         nothing = Condition("", ())
         keep("sparse", by_words(connection, terms, nothing, None, missing) if missing else [])
-    rows = sorted(found)
+    rows = sorted(candidates)
     bm25, cosine = (
-        np.array([found[row].scores.get(scorer, 0.0) for row in rows], dtype=np.float32)
+        np.array([candidates[row].scores.get(scorer, 0.0) for row in rows], dtype=np.float32)
         for scorer in ("sparse", "dense")
     )
-    sources = numbers_of([found[row].source for row in rows])
+    sources = numbers_of([candidates[row].source for row in rows])
     return Candidates(np.array(rows, dtype=np.int64), sources, bm25, None if vector is None else cosine)
 
 
@@ -228,11 +228,11 @@ def candidates_by_source(
     if not tables:
         return Candidates(_NO_ROWS, _NO_ROWS, _NO_ROWS.astype(np.float32), None)
     types = ("i8", "i8", "f8", "f8")[: 3 if vector is None else 4]
-    found = fetched(connection, f"WITH {', '.join(tables)} {query}", values, types)
-    found = found[np.argsort(found["value0"], kind="stable")]
+    candidate_rows = fetched(connection, f"WITH {', '.join(tables)} {query}", values, types)
+    candidate_rows = candidate_rows[np.argsort(candidate_rows["value0"], kind="stable")]
     return Candidates(
-        found["value0"].astype(np.int64),
-        np.unique(found["value1"], return_inverse=True)[1].astype(np.int64),
-        found["value2"].astype(np.float32),
-        None if vector is None else found["value3"].astype(np.float32),
+        candidate_rows["value0"].astype(np.int64),
+        np.unique(candidate_rows["value1"], return_inverse=True)[1].astype(np.int64),
+        candidate_rows["value2"].astype(np.float32),
+        None if vector is None else candidate_rows["value3"].astype(np.float32),
     )

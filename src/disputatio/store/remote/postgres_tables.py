@@ -49,14 +49,14 @@ def address_of(path: str | Path) -> Address | None:
     >>> address_of("my.index") is None
     True
     """
-    found = _ADDRESS.match(str(path))
-    if found is None:
+    parsed = _ADDRESS.match(str(path))
+    if parsed is None:
         return None
     try:
-        parts = urlsplit(f"postgresql://{found[1]}")
+        parts = urlsplit(f"postgresql://{parsed[1]}")
     except ValueError as error:
         raise InputError("an index named postgresql://...: its host is no host") from error
-    if "@" in found[1] and "@" not in parts.netloc and ":" in parts.netloc:
+    if "@" in parsed[1] and "@" not in parts.netloc and ":" in parts.netloc:
         raise InputError(
             "an index named postgresql://...: in a password, / ? # and @ are written as %2F %3F %23 and %40"
         )
@@ -129,15 +129,15 @@ def settings_of(address: Address, connection: Any) -> dict[str, Any] | None:
     columns = f"SELECT version, embedder, dimension, language FROM {address.schema}.disputatio_index"
     with reported(address, "opening the index"):
         try:
-            found = connection.execute(columns).fetchone()
+            settings = connection.execute(columns).fetchone()
         except (psycopg.errors.UndefinedTable, psycopg.errors.InvalidSchemaName):
-            found = None
-        if found is None:
+            settings = None
+        if settings is None:
             used = "SELECT 1 FROM pg_tables WHERE schemaname = %s"
             if connection.execute(used, (address.schema,)).fetchone():
                 raise StoreError(f"{address.shown}: the schema holds tables of another program")
             return None
-    version, embedder, dimension, language = found
+    version, embedder, dimension, language = settings
     if version > FORMAT:
         raise StoreError(
             f"{address.shown}: is of version {version}, this program reads up to version {FORMAT}"
@@ -193,8 +193,8 @@ def _check_vector(address: Address, connection: Any) -> None:
     import psycopg
 
     version = "SELECT extversion FROM pg_extension WHERE extname = 'vector'"
-    there = connection.execute(version).fetchone()
-    if there is None:
+    version_row = connection.execute(version).fetchone()
+    if version_row is None:
         try:
             with connection.transaction():
                 connection.execute("CREATE EXTENSION vector WITH SCHEMA public")
@@ -203,9 +203,9 @@ def _check_vector(address: Address, connection: Any) -> None:
                 f"{address.shown}: the server has no pgvector: install the extension, let an administrator "
                 "run CREATE EXTENSION vector, or ingest with --embedder none"
             ) from error
-        there = connection.execute(version).fetchone()
-    if tuple(int(part) for part in there[0].split(".")[:2]) < OLDEST_VECTOR:
-        raise IndexServerFault(f"{address.shown}: pgvector is {there[0]}, it is to be 0.5 or newer")
+        version_row = connection.execute(version).fetchone()
+    if tuple(int(part) for part in version_row[0].split(".")[:2]) < OLDEST_VECTOR:
+        raise IndexServerFault(f"{address.shown}: pgvector is {version_row[0]}, it is to be 0.5 or newer")
 
 
 def _second(connection: Any) -> None:

@@ -43,7 +43,7 @@ class PostgresWriter(BatchedWriter):
         every = {each.document.id: each for documents in waiting.values() for each in documents}
         with reported(self._address, "reading"):
             known = self._held(list(every))
-        made = [self._rows([each for name, each in every.items() if name not in known])]
+        batches = [self._rows([each for name, each in every.items() if name not in known])]
         counts: Counter[str] = Counter()
         try:
             with reported(self._address, "writing"), self._connection.transaction():
@@ -51,12 +51,12 @@ class PostgresWriter(BatchedWriter):
                 gone: set[str] = set()
                 for file, documents in waiting.items():
                     gone |= self._put_file(file, documents, counts)
-                held = self._held(list(every))
-                missing = [name for name in every if name in known and name not in held]
+                stored = self._held(list(every))
+                missing = [name for name in every if name in known and name not in stored]
                 if missing:  # another writer took them out since
-                    made.append(self._rows([every[name] for name in missing]))
-                for rows in made:
-                    counts["passages"] += self._put_documents(rows, held)
+                    batches.append(self._rows([every[name] for name in missing]))
+                for rows in batches:
+                    counts["passages"] += self._put_documents(rows, stored)
                 self._enter(waiting)
                 drop_unheld(self._connection, list(gone))
         except UnicodeEncodeError as error:
@@ -65,8 +65,8 @@ class PostgresWriter(BatchedWriter):
 
     # --- how it is done -----------------------------------------------------------------------------
     def _held(self, documents: list[str]) -> set[str]:
-        found = self._connection.execute("SELECT id FROM documents WHERE id = ANY(%s)", (documents,))
-        return {name for (name,) in found}
+        stored = self._connection.execute("SELECT id FROM documents WHERE id = ANY(%s)", (documents,))
+        return {name for (name,) in stored}
 
     def _put_file(self, file: str, documents: list[Prepared], counts: Counter[str]) -> set[str]:
         """Take out what the file no longer holds, and count; which documents it was."""
@@ -96,12 +96,12 @@ class PostgresWriter(BatchedWriter):
             ),
         )
 
-    def _put_documents(self, rows: _Rows, held: set[str]) -> int:
-        """Put those documents in that are not held, with their passages; how many passages.
+    def _put_documents(self, rows: _Rows, stored: set[str]) -> int:
+        """Put those documents in that are not stored, with their passages; how many passages.
 
         Raises `InputError` for an id that another passage has.
         """
-        new = [each for each in rows.documents if each.document.id not in held]
+        new = [each for each in rows.documents if each.document.id not in stored]
         passages = [passage.id for each in new for passage in each.passages]
         taken = [name for name, times in Counter(passages).items() if times > 1]
         taken += [
@@ -212,11 +212,11 @@ class _Rows:
 
         number = np.full(len(self._passages), -1, dtype=np.int64)
         number[chosen] = rows
-        kept = np.flatnonzero(number[self._owners] >= 0)
-        kept = kept[np.argsort(self._terms[kept], kind="stable")]
-        owners = self._owners[kept]
+        postings = np.flatnonzero(number[self._owners] >= 0)
+        postings = postings[np.argsort(self._terms[postings], kind="stable")]
+        owners = self._owners[postings]
         lengths = self.lengths[owners].astype(np.int32)
-        return copied((self._terms[kept], number[owners], self._frequencies[kept], lengths))
+        return copied((self._terms[postings], number[owners], self._frequencies[postings], lengths))
 
 
 def remove(

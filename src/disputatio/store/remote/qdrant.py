@@ -62,21 +62,21 @@ class Qdrant:
     # --- the tables ---------------------------------------------------------------------------------
     def settings(self) -> dict[str, Any] | None:
         """What the index was made with; raises as `Engine.settings`."""
-        found = {}
+        metadata_of = {}
         with self._reported("opening the index"):
             client = self._connected()
             for table, name in self._names.items():
                 if client.collection_exists(name):
-                    found[table] = dict(client.get_collection(name).config.metadata or {})
-        for table, metadata in found.items():
+                    metadata_of[table] = dict(client.get_collection(name).config.metadata or {})
+        for table, metadata in metadata_of.items():
             if _KEY not in metadata:
                 raise StoreError(
                     f"{self._address.shown}: {self._names[table]} is a collection of another program; "
                     "choose another name"
                 )
-        if "passages" not in found:
+        if "passages" not in metadata_of:
             return None
-        self._settings = {**found["passages"], "version": found["passages"].pop(_KEY)}
+        self._settings = {**metadata_of["passages"], "version": metadata_of["passages"].pop(_KEY)}
         return dict(self._settings)
 
     def make(self, settings: Mapping[str, Any]) -> None:
@@ -178,7 +178,7 @@ class Qdrant:
         from qdrant_client import models
 
         with self._reported("searching"):
-            found = self._connected().query_points(
+            response = self._connected().query_points(
                 self._names[PASSAGES],
                 query=_as_query(query),
                 using=scorer,
@@ -187,7 +187,7 @@ class Qdrant:
                 with_payload=["source", "order"],
                 search_params=models.SearchParams(exact=True) if among and scorer == DENSE else None,
             )
-        return [_scored(point) for point in found.points]
+        return [_scored(point) for point in response.points]
 
     def best_of_each(
         self, scorer: Scorer, query: Query, condition: Condition, per_source: int
@@ -198,7 +198,7 @@ class Qdrant:
             facets = self._connected().facet(name, "source", facet_filter=only, limit=_MOST_SOURCES)
             if not facets.hits:
                 return []
-            found = self._connected().query_points_groups(
+            response = self._connected().query_points_groups(
                 name,
                 "source",
                 query=_as_query(query),
@@ -208,7 +208,7 @@ class Qdrant:
                 group_size=per_source + _SPARE,
                 with_payload=["source", "order"],
             )
-        return [_scored(point) for group in found.groups for point in group.hits]
+        return [_scored(point) for group in response.groups for point in group.hits]
 
     # --- the connection -----------------------------------------------------------------------------
     def _connected(self) -> Any:

@@ -200,15 +200,15 @@ class ServedIndex(Index, ABC):
 
     def passage(self, passage_id: str) -> Passage:
         """The passage of an id; raises `InputError` when there is none."""
-        found = None if self._settings() is None else self._passage(passage_id)
-        if found is None:
+        passage = None if self._settings() is None else self._passage(passage_id)
+        if passage is None:
             raise InputError(f"{self.shown}: there is no passage {passage_id!r}")
-        return found
+        return passage
 
     def sources(self) -> list[SourceCount]:
         """Every source with its owner and what it holds, by name."""
-        found = [] if self._settings() is None else self._sources()
-        return sorted(found, key=lambda each: each.name)
+        sources = [] if self._settings() is None else self._sources()
+        return sorted(sources, key=lambda each: each.name)
 
     def info(self) -> IndexInfo:
         """The index in figures."""
@@ -231,15 +231,15 @@ class ServedIndex(Index, ABC):
 
     def estimates(self) -> dict[str, Source]:
         """How reliable each source was found to be, by name; as `Index.estimates`."""
-        kept = [] if self._settings() is None else self._estimates()
-        if not kept:
+        estimates = [] if self._settings() is None else self._estimates()
+        if not estimates:
             return {}
         states = self._states()
-        found = {name: Source(name=name) for name in states}
-        for name, fields, state in kept:
+        sources = {name: Source(name=name) for name in states}
+        for name, fields, state in estimates:
             source = Source(name=name, **json.loads(fields))
-            found[name] = replace(source, stale=states.get(name) != state)
-        return found
+            sources[name] = replace(source, stale=states.get(name) != state)
+        return sources
 
     def set_estimates(
         self, estimates: Mapping[str, Source], *, states: Mapping[str, str] | None = None
@@ -252,15 +252,15 @@ class ServedIndex(Index, ABC):
         for name, source in sorted(estimates.items()):
             if source.reliability is not None and not 0 <= source.reliability <= 1:
                 raise InputError(f"{name}: a reliability lies between 0 and 1, not at {source.reliability:g}")
-            kept = {key: value for key, value in asdict(source).items() if key not in _NOT_KEPT}
-            new.append((name, json.dumps(kept), states.get(name)))
+            fields = {key: value for key, value in asdict(source).items() if key not in _NOT_KEPT}
+            new.append((name, json.dumps(fields), states.get(name)))
         self._keep_estimates(new)
 
     def reliabilities(self) -> dict[str, float]:
         """The probability of being right of each source that has an estimate."""
-        kept = [] if self._settings() is None else self._estimates()
-        found = {name: json.loads(fields)["reliability"] for name, fields, _ in kept}
-        return {name: value for name, value in found.items() if value is not None}
+        estimates = [] if self._settings() is None else self._estimates()
+        reliabilities = {name: json.loads(fields)["reliability"] for name, fields, _ in estimates}
+        return {name: value for name, value in reliabilities.items() if value is not None}
 
     # --- what an engine does ------------------------------------------------------------------------
     @abstractmethod

@@ -100,20 +100,20 @@ class VectorIndex(ServedIndex):
                 facts |= {fact("path", name), fact("file", name), fact("under", name.rstrip("/"))}
         if not facts or self._settings() is None:
             return 0
-        found = entries_with(self._engine, facts)
-        take_out(self._engine, found)
-        return len(found)
+        entries = entries_with(self._engine, facts)
+        take_out(self._engine, entries)
+        return len(entries)
 
     def compact(self, *, keep: float = 300.0, **_: object) -> None:
         """Take out what an interrupted writer left `keep` seconds ago, and let the server clear up."""
         if self._settings() is None:
             return
-        held = {entry.document.id for entry in self._entries()}
+        listed = {entry.document.id for entry in self._entries()}
         before = time.time_ns() - int(keep * 1e9)
         left = [
             rows.passage_in(kept.body).document for kept in self._engine.scan(PASSAGES) if kept.order < before
         ]
-        drop(self._engine, {name for name in left if name not in held})
+        drop(self._engine, {name for name in left if name not in listed})
         self._engine.tidy()
 
     def check(self) -> list[str]:
@@ -151,8 +151,10 @@ class VectorIndex(ServedIndex):
         if self._settings() is None:
             return []
         texts = rows.texts_in(kept.body for kept in self._texts()) if text else {}
-        found = [replace(entry.document, text=texts.get(entry.document.id, "")) for entry in self._entries()]
-        return sorted(found, key=lambda each: (each.path, each.row, each.id))
+        documents = [
+            replace(entry.document, text=texts.get(entry.document.id, "")) for entry in self._entries()
+        ]
+        return sorted(documents, key=lambda each: (each.path, each.row, each.id))
 
     # --- what this engine does ----------------------------------------------------------------------
     def _settings(self) -> dict[str, Any] | None:
@@ -243,8 +245,8 @@ class VectorIndex(ServedIndex):
         return candidates
 
     def _passage(self, passage_id: str) -> Passage | None:
-        found = self._engine.fetch(PASSAGES, [row_id(passage_id)])
-        return next((rows.passage_in(body) for body in found.values()), None)
+        bodies = self._engine.fetch(PASSAGES, [row_id(passage_id)])
+        return next((rows.passage_in(body) for body in bodies.values()), None)
 
     def _entries(self) -> list[Entry]:
         return entries_with(self._engine, [ENTRY])
@@ -265,11 +267,11 @@ class VectorIndex(ServedIndex):
 
     def _by_source(self) -> dict[str, dict[str, Entry]]:
         """The documents of each source, one entry each."""
-        found: dict[str, dict[str, Entry]] = {}
+        by_source: dict[str, dict[str, Entry]] = {}
         for entry in self._entries():
             if entry.passages:
-                found.setdefault(entry.document.source, {})[entry.document.id] = entry
-        return found
+                by_source.setdefault(entry.document.source, {})[entry.document.id] = entry
+        return by_source
 
     def _counted(self) -> tuple[int, int, int]:
         entries = self._entries()
@@ -282,9 +284,11 @@ class VectorIndex(ServedIndex):
             if pointer is None:
                 return []
             about = json.loads(pointer)
-            kept = list(self._engine.scan(DOCUMENTS, [fact("estimates", about["run"])]))
-            if len(kept) == about["rows"]:
-                return [(name, fields, state) for row in kept for name, fields, state in json.loads(row.body)]
+            parts = list(self._engine.scan(DOCUMENTS, [fact("estimates", about["run"])]))
+            if len(parts) == about["rows"]:
+                return [
+                    (name, fields, state) for row in parts for name, fields, state in json.loads(row.body)
+                ]
         raise StoreError(f"{self.shown}: the estimates are damaged; make them anew: disputatio calibrate")
 
     def _keep_estimates(self, estimates: list[tuple[str, str, str | None]]) -> None:

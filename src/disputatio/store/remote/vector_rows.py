@@ -113,8 +113,8 @@ def passage_in(body: str) -> Passage:
 
 def mark(passage: Passage) -> int:
     """A number of what a passage says: those of a document are added up by exclusive or."""
-    told = "\x1f".join((passage.id, passage.source, passage.text)).encode("utf-8", "surrogatepass")
-    return int.from_bytes(blake2b(told, digest_size=6).digest())
+    identity = "\x1f".join((passage.id, passage.source, passage.text)).encode("utf-8", "surrogatepass")
+    return int.from_bytes(blake2b(identity, digest_size=6).digest())
 
 
 def estimate_rows(run: str, estimates: Sequence[tuple[str, str, str | None]]) -> list[Row]:

@@ -49,23 +49,23 @@ class VectorWriter(BatchedWriter):
 
     def _commit(self, waiting: dict[str, list[Prepared]]) -> Counter[str]:
         every = {each.document.id: each for documents in waiting.values() for each in documents}
-        there = self._is_ready or self._engine.settings() is not None
-        asked = [fact("file", file) for file in waiting if file]
-        asked += [fact("document", name) for name in every]
-        entries = entries_with(self._engine, asked) if there else []
-        held = {entry.document.id for entry in entries}
+        exists = self._is_ready or self._engine.settings() is not None
+        facts = [fact("file", file) for file in waiting if file]
+        facts += [fact("document", name) for name in every]
+        entries = entries_with(self._engine, facts) if exists else []
+        listed = {entry.document.id for entry in entries}
         counts: Counter[str] = Counter()
         gone: list[Entry] = []
         for file, documents in waiting.items():
             old = {entry.document.id: entry for entry in entries if entry.file == file}
             names = [each.document.id for each in documents]
             gone += [old[name] for name in dropped(file, old, names, counts)]
-        new = [each for name, each in every.items() if name not in held]
+        new = [each for name, each in every.items() if name not in listed]
         passages = rows.passage_rows(new, self._embedder, self._language)
         if not self._is_ready:
             self._ready(passages)
             self._is_ready = True
-        if there:
+        if exists:
             self._check_free(new, {entry.id for entry in gone})
         put(self._engine, PASSAGES, passages)
         put(self._engine, DOCUMENTS, (row for each in new for row in rows.text_rows(each.document)))
@@ -92,31 +92,31 @@ class VectorWriter(BatchedWriter):
 
 def entries_with(engine: Engine, facts: Collection[str]) -> list[Entry]:
     """The entries that have one of the facts."""
-    found = {
+    entries = {
         kept.id: rows.entry_in(kept.id, kept.body)
-        for some in _batches(sorted(facts))
-        for kept in engine.scan(DOCUMENTS, some)
+        for batch in _batches(sorted(facts))
+        for kept in engine.scan(DOCUMENTS, batch)
     }
-    return list(found.values())
+    return list(entries.values())
 
 
 def fetched(engine: Engine, ids: list[str]) -> dict[str, str]:
     """The bodies of passages by the ids of their rows."""
-    return {row: body for some in _batches(ids) for row, body in engine.fetch(PASSAGES, some).items()}
+    return {row: body for batch in _batches(ids) for row, body in engine.fetch(PASSAGES, batch).items()}
 
 
 def put(engine: Engine, table: Table, new: Iterable[Row]) -> None:
     """Write rows, batch by batch; a batch is no more than a server takes in one message."""
-    some: list[Row] = []
+    batch: list[Row] = []
     size = 0
     for row in new:
-        if some and (len(some) == BATCH or size + len(row.body) > _MESSAGE):
-            engine.put(table, some)
-            some, size = [], 0
-        some.append(row)
+        if batch and (len(batch) == BATCH or size + len(row.body) > _MESSAGE):
+            engine.put(table, batch)
+            batch, size = [], 0
+        batch.append(row)
         size += len(row.body)
-    if some:
-        engine.put(table, some)
+    if batch:
+        engine.put(table, batch)
 
 
 def take_out(engine: Engine, gone: Collection[Entry]) -> None:
@@ -124,17 +124,17 @@ def take_out(engine: Engine, gone: Collection[Entry]) -> None:
     mine = {entry.id for entry in gone}
     names = sorted({entry.document.id for entry in gone})
     others = entries_with(engine, [fact("document", name) for name in names])
-    held = {entry.document.id for entry in others if entry.id not in mine}
-    drop(engine, [name for name in names if name not in held])
-    for some in _batches(sorted(mine)):
-        engine.erase(DOCUMENTS, ids=some)
+    shared = {entry.document.id for entry in others if entry.id not in mine}
+    drop(engine, [name for name in names if name not in shared])
+    for batch in _batches(sorted(mine)):
+        engine.erase(DOCUMENTS, ids=batch)
 
 
 def drop(engine: Engine, documents: Collection[str]) -> None:
     """Take out the passages and the texts of documents."""
-    for some in _batches(list(documents)):
-        engine.erase(PASSAGES, facts=[fact("document", name) for name in some])
-        engine.erase(DOCUMENTS, facts=[fact("text", name) for name in some])
+    for batch in _batches(list(documents)):
+        engine.erase(PASSAGES, facts=[fact("document", name) for name in batch])
+        engine.erase(DOCUMENTS, facts=[fact("text", name) for name in batch])
 
 
 def _batches(items: list[_T]) -> Iterator[list[_T]]:
