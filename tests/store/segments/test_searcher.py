@@ -132,32 +132,40 @@ def test_a_scan_of_signs_finds_nearly_all_that_is_near(monkeypatch: pytest.Monke
         assert len({hit[0] for hit in one} & {hit[0] for hit in other}) >= 18
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("masked", [False, True])
-def test_the_shortlist_holds_the_least_distances_of_each_group(*, masked: bool) -> None:
+@pytest.mark.parametrize("drawn", ["any", "alike", "better and better"])
+def test_the_shortlist_holds_the_least_distances_of_each_group(*, masked: bool, drawn: str) -> None:
+    """Of equals, which abound where few codes are distinct, the first ones."""
     from disputatio.store.segments.scan import _signs_of_query, shortlist
 
     draw = np.random.default_rng(3)
-    words, columns = 4, 9000
+    words, columns = 4, 30_000
     codes = draw.integers(0, 2**64, (words, columns), dtype=np.uint64)
     order = draw.permutation(columns).astype(np.int32)
     query = draw.normal(size=64 * words).astype(np.float32)
     centre = np.full(64 * words, 0.1, dtype=np.float32)
     allowed = draw.random(columns) < 0.5 if masked else np.zeros(0, dtype=np.bool_)
-    starts = np.array([0, 40, 40, 5000, columns])
-    wanted = np.array([7, 0, 300, 0])
+    starts = np.array([0, 40, 40, 24_700, columns])
+    wanted = np.array([7, 0, 300, 300])
     signs, planes = np.zeros(words, dtype=np.uint64), np.zeros((3, words), dtype=np.uint64)
     _signs_of_query(query, centre, signs, planes)
 
-    bits = np.unpackbits(codes.T.copy().view(np.uint8), axis=1, bitorder="little")
-    levels = np.rint(np.abs(query - centre) * np.float32(7) / np.abs(query - centre).max())
-    away = (bits != (query > centre)) @ levels
+    def distances() -> NDArray[np.float32]:
+        bits = np.unpackbits(codes.T.copy().view(np.uint8), axis=1, bitorder="little")
+        levels = np.rint(np.abs(query - centre) * np.float32(7) / np.abs(query - centre).max())
+        return np.asarray((bits != (query > centre)) @ levels, dtype=np.float32)
+
+    if drawn == "alike":
+        codes = np.ascontiguousarray(codes[:, np.arange(columns) % 50])
+    elif drawn == "better and better":
+        codes = np.ascontiguousarray(codes[:, np.argsort(-distances())])
+    away = distances()
     due: set[int] = set()
     for want, begin, end in zip(wanted.tolist(), starts[:-1], starts[1:], strict=True):
         held = [at for at in range(begin, end) if not masked or allowed[order[at]]]
         due |= {int(order[at]) for at in sorted(held, key=lambda at: away[at])[:want]}
 
-    rows = np.empty(int(wanted.sum()), dtype=np.int64)
+    rows = np.empty(int(wanted.sum()), dtype=np.int32)
     numbers, scales = np.zeros((0, query.size), dtype=np.int16), np.zeros(0, dtype=np.float32)
     vectors = Quantised(numbers, scales, order, codes, centre)
     size = shortlist(vectors, query, allowed, starts, wanted, rows)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 BLOCK = 16384  # rows that are scored at a time
 CHUNK = 64
-AHEAD = 12  # rows that are asked for before they are scored
+AHEAD = 8  # rows that are asked for before they are scored
 LINE = 64  # bytes
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -191,8 +191,8 @@ def _keep_best(
                 above += chunk[i] > chunk_limits[i]
         else:
             limit = group_limits[0]
-            for score in chunk:
-                above += score > limit
+            for i in range(chunk.size):  # by place: a loop over the values themselves is not vectorised
+                above += chunk[i] > limit
         if above == 0:
             continue
         for i in range(chunk.size):

@@ -184,9 +184,9 @@ def _shortlist(searched: SearchedSegment, vector: Floats, room: Rows) -> Rows:
         starts = np.array([0, segment.rows])
         wanted = np.maximum(OVER * room, SHORTLIST)
     wanted = np.minimum(wanted, np.diff(starts))
-    rows = np.empty(int(wanted.sum()), dtype=np.int64)
+    rows = np.empty(int(wanted.sum()), dtype=np.int32)
     size = shortlist(vectors, vector, row_filter.allowed, starts, wanted, rows)
-    return rows[:size] if row_filter.groups.size else np.sort(rows[:size])
+    return np.sort(rows[:size]).astype(np.int64)  # rising over all groups: memory is read in one sweep
 
 
 def _lie_within(begins: Rows, ends: Rows, slots: NDArray[np.int32], rows: int, common: int) -> bool:

@@ -26,7 +26,7 @@ def shortlist(
     allowed: NDArray[np.bool_],
     starts: NDArray[np.int64],
     wanted: NDArray[np.int64],
-    rows: NDArray[np.int64],
+    rows: NDArray[np.int32],
 ) -> int:
     """Write into `rows` the rows of each group whose signs differ least from the query's; how many.
 
@@ -34,60 +34,41 @@ def shortlist(
     of which `wanted[g]` are taken, each group's in rising order. A sign that differs costs the query's
     number there, in three bits (`_signs_of_query`).
 
-    Only columns below a cut are kept; it falls as better columns come, so that few are ever written down.
+    Only columns within a limit are written down; it falls as better columns come, so that they are few.
     """
     codes, order = vectors.codes, vectors.order
     words, columns = codes.shape
     signs = np.zeros(words, dtype=np.uint64)
     planes = np.zeros((3, words), dtype=np.uint64)
     _signs_of_query(query, vectors.centre, signs, planes)
-    distances = np.empty(NARROW, dtype=np.uint64)
     most = 64 * words * 7
-    tally = np.zeros(most + 2, dtype=np.int64)
-    kept = np.empty(1024, dtype=np.int64)
-    kept_distances = np.empty(1024, dtype=np.int64)
+    distances = np.empty(NARROW, dtype=np.uint32)
+    space = NARROW + 2 * wanted.max() if wanted.size else 0
+    kept = np.empty(space, dtype=np.int64)
+    kept_distances = np.empty(space, dtype=np.uint32)
     total = 0
     for group in range(wanted.size):
         want = wanted[group]
         begin, end = starts[group], starts[group + 1]
         if want <= 0 or begin < 0 or end > columns:
             continue
-        cut = most
-        within = 0
+        limit = most
         size_kept = 0
         for base in range(begin, end, NARROW):
             size = min(NARROW, end - base)
             _measure(codes, base, size, signs, planes, distances)
-            if base == begin and size >= want and allowed.size == 0:
-                cut = _cut_of(distances[:size], want, most)
-            for low in range(0, size, CHUNK):
-                chunk = distances[low : min(low + CHUNK, size)]
-                limit = np.uint64(cut)
-                near = 0
-                for distance_of_column in chunk:
-                    near += distance_of_column <= limit
-                if near == 0:
-                    continue
-                if size_kept + CHUNK > kept.size:
-                    size_kept = _packed(kept, kept_distances, size_kept, cut, tally)
-                    if size_kept + CHUNK > kept.size // 2:
-                        kept = _longer(kept)
-                        kept_distances = _longer(kept_distances)
-                for i in range(chunk.size):
-                    row = order[base + low + i]
-                    distance = np.int64(chunk[i])
-                    if distance > cut or not (allowed.size == 0 or allowed[row]):
-                        continue
-                    kept[size_kept] = row
-                    kept_distances[size_kept] = distance
-                    size_kept += 1
-                    tally[distance] += 1
-                    within += 1
-                    while within - tally[cut] >= want:
-                        within -= tally[cut]
-                        cut -= 1
-        spare = want - (within - tally[cut])  # of those at the cut, the first ones
-        total = _take(kept, kept_distances, size_kept, cut, spare, tally, rows, total)
+            if base == begin and size > want and allowed.size == 0:
+                limit = _cut_of(distances[:size], want, most)
+            size_kept = _append(
+                distances[:size], base, limit, order, allowed, kept, kept_distances, size_kept
+            )
+            if size_kept > space - NARROW:
+                size_kept, limit = _best(kept, kept_distances, size_kept, want, limit)
+        if size_kept > want:
+            size_kept, limit = _best(kept, kept_distances, size_kept, want, limit)
+        for i in range(size_kept):
+            rows[total + i] = order[kept[i]]
+        total += size_kept
     return total
 
 
@@ -117,15 +98,15 @@ def _signs_of_query(
 
 
 @compiled()
-def _cut_of(distances: NDArray[np.uint64], want: int, most: int) -> int:
-    """The least distance within which `want` columns lie."""
+def _cut_of(distances: NDArray[np.uint32], want: int, most: int) -> int:
+    """The least distance, `most` at the utmost, within which `want` columns lie."""
     low, high = -1, most
     while high - low > 1:
         middle = (low + high) // 2
-        limit = np.uint64(middle)
+        limit = np.uint32(middle)
         within = 0
-        for distance in distances:
-            within += distance <= limit
+        for i in range(distances.size):  # by place: a loop over the values themselves is not vectorised
+            within += distances[i] <= limit
         if within >= want:
             high = middle
         else:
@@ -134,24 +115,58 @@ def _cut_of(distances: NDArray[np.uint64], want: int, most: int) -> int:
 
 
 @compiled()
-def _take(
+def _append(
+    distances: NDArray[np.uint32],
+    base: int,
+    limit: int,
+    order: NDArray[np.int32],
+    allowed: NDArray[np.bool_],
     kept: NDArray[np.int64],
-    distances: NDArray[np.int64],
+    kept_distances: NDArray[np.uint32],
     size: int,
-    cut: int,
-    spare: int,
-    tally: NDArray[np.int64],
-    rows: NDArray[np.int64],
-    total: int,
 ) -> int:
-    """Write down the kept rows below the cut, and the first `spare` at it; clear the tally."""
+    """Write down the allowed columns from `base` on that lie within the limit; how many are then kept."""
+    bound = np.uint32(max(limit, 0))
+    if limit < 0:
+        return size
+    for low in range(0, distances.size, CHUNK):
+        chunk = distances[low : low + CHUNK]
+        near = 0
+        for i in range(chunk.size):
+            near += chunk[i] <= bound
+        if near == 0:
+            continue
+        for i in range(
+            chunk.size
+        ):  # written whether it is near or not: a branch here is guessed wrong too often
+            kept[size] = base + low + i
+            kept_distances[size] = chunk[i]
+            size += chunk[i] <= bound and (allowed.size == 0 or allowed[order[base + low + i]])
+    return size
+
+
+@compiled()
+def _best(
+    kept: NDArray[np.int64], distances: NDArray[np.uint32], size: int, want: int, limit: int
+) -> tuple[int, int]:
+    """Move the nearest `want` columns to the front, the first ones where equals are too many.
+
+    Returns how many there are, and the distance within which a later column is better than one of them.
+    """
+    if size < want:
+        return size, limit
+    cut = _cut_of(distances[:size], want, limit + 1)  # what was kept before may lie one past the limit
+    spare = want
     for i in range(size):
-        tally[distances[i]] = 0
+        spare -= distances[i] < cut
+    left = 0
+    for i in range(size):
         if distances[i] < cut or (distances[i] == cut and spare > 0):
             spare -= distances[i] == cut
-            rows[total] = kept[i]
-            total += 1
-    return total
+            kept[left] = kept[i]
+            distances[left] = distances[i]
+            left += 1
+    return left, cut - 1
 
 
 @compiled()
@@ -161,10 +176,10 @@ def _measure(
     size: int,
     signs: NDArray[np.uint64],
     planes: NDArray[np.uint64],
-    distances: NDArray[np.uint64],
+    distances: NDArray[np.uint32],
 ) -> None:
     """How far the columns `base:base + size` are from the query (see `shortlist`)."""
-    distances[:size] = np.uint64(0)
+    distances[:size] = np.uint32(0)
     words = codes.shape[0]
     threes = words - words % 3
     for word in range(0, threes, 3):  # three streams side by side wait for memory less than one
@@ -176,7 +191,7 @@ def _measure(
         next_ones, next_twos, next_fours = planes[0, word + 1], planes[1, word + 1], planes[2, word + 1]
         last_ones, last_twos, last_fours = planes[0, word + 2], planes[1, word + 2], planes[2, word + 2]
         for i in range(first.size):
-            distances[i] += (
+            distances[i] += np.uint32(
                 _cost(first[i] ^ sign, ones_of, twos_of, fours_of)
                 + _cost(second[i] ^ next_sign, next_ones, next_twos, next_fours)
                 + _cost(third[i] ^ last_sign, last_ones, last_twos, last_fours)
@@ -186,7 +201,7 @@ def _measure(
         sign = signs[word]
         ones_of, twos_of, fours_of = planes[0, word], planes[1, word], planes[2, word]
         for i in range(code.size):
-            distances[i] += _cost(code[i] ^ sign, ones_of, twos_of, fours_of)
+            distances[i] += np.uint32(_cost(code[i] ^ sign, ones_of, twos_of, fours_of))
 
 
 @compiled()
@@ -195,27 +210,3 @@ def _cost(differing: np.uint64, ones_of: np.uint64, twos_of: np.uint64, fours_of
     twos: np.uint64 = ones(differing & twos_of) + (ones(differing & fours_of) << np.uint64(1))
     cost: np.uint64 = ones(differing & ones_of) + (twos << np.uint64(1))
     return cost
-
-
-@compiled()
-def _packed(
-    kept: NDArray[np.int64], distances: NDArray[np.int64], size: int, cut: int, tally: NDArray[np.int64]
-) -> int:
-    """Move the rows that still lie within the cut to the front and drop the rest; how many are left."""
-    left = 0
-    for i in range(size):
-        if distances[i] <= cut:
-            kept[left] = kept[i]
-            distances[left] = distances[i]
-            left += 1
-        else:
-            tally[distances[i]] = 0
-    return left
-
-
-@compiled()
-def _longer(array: NDArray[np.int64]) -> NDArray[np.int64]:
-    """A copy of twice the length."""
-    longer = np.empty(2 * array.size, dtype=np.int64)
-    longer[: array.size] = array
-    return longer
