@@ -15,7 +15,6 @@ from __future__ import annotations
 import importlib
 import re
 import shutil
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
@@ -84,8 +83,12 @@ class Ours(System):
     words: Any = None
 
     def load(self) -> None:
-        for name in ("index", "searcher"):
-            importlib.import_module(f"disputatio.store.{name}")
+        # Here and not above: the peers' interpreter reads this file, too, and has no disputatio.
+        from disputatio.store.index import Index
+        from disputatio.store.segments import searcher
+
+        self.opened = Index.open
+        assert searcher  # imported now, so that a first search does not wait for it
 
     def build(self) -> None:
         self.open()
@@ -102,7 +105,7 @@ class Ours(System):
     def open(self) -> None:
         self.load()
         self.vectors: dict[str, NDArray[np.float32]] = {}
-        self.index = sys.modules["disputatio.store.index"].Index.open(self.folder / "index", embedder=self)
+        self.index = self.opened(self.folder / "index", embedder=self)
 
     def search(self, leg: str, query: Query, k: int) -> Found:
         return self._found(self._of(leg, query).search(query.text, k=k, alpha=self.ALPHAS[leg]))
@@ -112,15 +115,17 @@ class Ours(System):
         return self._found(index.search(query.text, per_source=k, alpha=self.ALPHAS[leg], sources=sources))
 
     def ranking(self, leg: str, query: Query, k: int, sources: list[str] | None) -> int:
+        from disputatio.protocols import Search
+
         vector = None if leg == "sparse" else query.vector
         searcher = self._of(leg, query).view().searcher
-        search = sys.modules["disputatio.types"].Search(per_source=k, alpha=self.ALPHAS[leg], sources=sources)
+        search = Search(per_source=k, alpha=self.ALPHAS[leg], sources=sources)
         return len(searcher.rank(query.text, vector, search).rows)
 
     def _of(self, leg: str, query: Query) -> Any:
         if leg == "sparse":
             if self.words is None:
-                self.words = type(self.index).open(self.folder / "index")
+                self.words = self.opened(self.folder / "index")
             return self.words
         self.vectors[query.text] = query.vector
         return self.index
@@ -131,11 +136,12 @@ class Ours(System):
     def _passages(
         self, blocks: Iterator[tuple[int, list[str], list[str], NDArray[np.float32]]]
     ) -> Iterator[Any]:
-        kind = importlib.import_module("disputatio.types").Passage
+        from disputatio.types import Passage
+
         for first, texts, sources, vectors in blocks:
             for at, (text, source) in enumerate(zip(texts, sources, strict=True)):
                 self.vectors[text] = vectors[at]
-                yield kind(text=text, id=f"p{first + at:08d}", source=source)
+                yield Passage(text=text, id=f"p{first + at:08d}", source=source)
 
     @staticmethod
     def _found(hits: Sequence[Any]) -> Found:

@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -519,4 +520,38 @@ def test_a_disk_that_fails_is_told_to_every_thread_that_waited_for_it(tmp_path: 
     for thread in threads:
         thread.join()
     assert len(errors) == 4 and all("calls.sqlite" in str(error) for error in errors)
+    cache.close()
+
+
+def test_an_interrupted_write_is_told_to_every_thread_that_waited_for_it(tmp_path: Path) -> None:
+    cache = CallCache(tmp_path / "calls.sqlite")
+    told: list[type[BaseException]] = []
+
+    def put(number: int) -> None:
+        try:
+            cache.put("completion", "m", {f"k{number}": "v"})
+        except (StoreError, KeyboardInterrupt) as error:
+            told.append(type(error))
+
+    @contextmanager
+    def interrupted(begin: str = "") -> Iterator[None]:
+        if not begin:
+            raise KeyboardInterrupt
+        yield
+
+    threads = [threading.Thread(target=put, args=(number,)) for number in range(3)]
+    transaction = cache._transaction
+    with cache._lock:
+        for thread in threads:
+            thread.start()
+        while len(cache._waiting) < len(threads):
+            time.sleep(0.001)
+        cache._transaction = interrupted  # type: ignore[method-assign]  # one thread writes for all three
+    for thread in threads:
+        thread.join()
+    cache._transaction = transaction  # type: ignore[method-assign]
+    assert sorted(kind.__name__ for kind in told) == ["KeyboardInterrupt", "StoreError", "StoreError"]
+    assert cache.get(["k0", "k1", "k2"]) == {}
+    cache.put("completion", "m", {"k0": "v"})
+    assert cache.get(["k0"]) == {"k0": "v"}
     cache.close()

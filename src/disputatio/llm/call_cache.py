@@ -211,6 +211,12 @@ class CallCache:
         except StoreError as error:
             for one in together:
                 one.error = error
+        except BaseException:  # an interrupt of this thread: what the others brought is not kept either
+            for one in together:
+                one.error = StoreError(
+                    f"the journal {self.path}: calls were not kept, as a write was interrupted"
+                )
+            raise
         finally:
             for one in together:
                 one.tried = True

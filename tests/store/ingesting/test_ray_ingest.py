@@ -51,6 +51,13 @@ class Mortal(HashEmbedder):
         return super().embed(texts, query=query)
 
 
+class Stillborn(HashEmbedder):
+    """An embedder whose process dies as it is made."""
+
+    def __init__(self) -> None:
+        os._exit(1)
+
+
 class Noting(HashEmbedder):
     """An embedder that writes every text down in a file."""
 
@@ -206,6 +213,16 @@ def test_a_fault_that_persists_is_reported_and_nothing_is_half_written(
     assert index.search("zebra poison") == []
     index.ingest(documents / "zoo")  # the lock is free and the index sound
     assert index.search("poison")
+
+
+@slow
+def test_workers_that_die_as_they_begin_end_the_ingest(cluster: str, documents: Path, tmp_path: Path) -> None:
+    index = Index.open(tmp_path / "ray", embedder=HashEmbedder())
+    with pytest.raises(ClusterFault, match=r"3 workers died as they began") as caught:
+        ingest_with_ray(index, [documents / "zoo"], address=cluster, workers=2, embedder=Stillborn)
+    assert "\n" not in str(caught.value)
+    index.ingest(documents / "zoo")  # the lock is free and the index sound
+    assert index.search("zebra")
 
 
 @slow

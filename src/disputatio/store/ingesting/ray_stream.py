@@ -5,7 +5,8 @@ of blocks, and blocks to be embedded by whoever is free. The earliest block goes
 only while the workers lack blocks, and no more blocks are kept than a bound, so that neither a large file nor
 a slow writer fills the memory. What a dead worker had in hand is done again: a block that was not embedded,
 the blocks of a stream that had not come. Who killed it is found out by doing the suspects one at a time; the
-third worker that dies at one ends the ingest.
+third worker that dies at one ends the ingest, and so does the third that dies as it begins where no other is
+ready.
 """
 
 from __future__ import annotations
@@ -110,6 +111,7 @@ class Stream:
         self._lock = threading.Lock()
         self._taken, self.closed = threading.Event(), threading.Event()
         self.deaths = 0
+        self._stillborn = 0  # deaths of workers that were not ready yet, since one was
 
     def __iter__(self) -> Iterator[Block]:
         thread = threading.Thread(target=self._run, name="disputatio ingest", daemon=True)
@@ -244,7 +246,7 @@ class Stream:
     def _take_ready(self, hand: _Hand, came: Carried[None]) -> None:
         if came.kind:
             raise ClusterFault(f"a worker cannot do its work: {' '.join(came.message.split())}")
-        hand.ready = None
+        hand.ready, self._stillborn = None, 0
         self._on_ready(sum(one.ready is None for one in self._hands))
 
     def _take_block(self, hand: _Hand) -> None:
@@ -279,6 +281,10 @@ class Stream:
         from ray.exceptions import RayError
 
         self.deaths += 1
+        if hand.ready is not None:
+            self._stillborn += 1
+            if self._stillborn >= TRIES and not any(one.ready is None for one in self._hands):
+                raise ClusterFault(f"{TRIES} workers died as they began; is their memory too small?")
         in_hand: list[_Task | Block] = list(hand.blocks.values())
         for block in hand.blocks.values():
             block.sent = False
