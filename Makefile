@@ -11,6 +11,8 @@ unexport PYTHONDONTWRITEBYTECODE
 BIN := .venv/bin
 # How many processes run the fast tests at once.
 JOBS ?= 2
+# Folders whose imports alone (a browser, a framework, clients of servers) take longer than their short tests.
+NOT_QUICK := $(addprefix --ignore=,tests/page tests/inspect_ai tests/adapters tests/store/remote src/disputatio/inspect_ai)
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' Makefile
@@ -25,8 +27,8 @@ test: check ## everything: check, the tests that need no model, then those that 
 	$(BIN)/pytest -m "not slow" -n $(JOBS) --dist loadfile
 	$(BIN)/pytest -m slow -n 0 --durations 10
 
-quick: check ## what one runs all day: check, and the short tests with fewer made examples (about two minutes)
-	$(BIN)/pytest -m "not slow and not long" -n $(JOBS) --dist loadfile --hypothesis-profile quick
+quick: check ## what one runs all day: check, and the short tests with fewer made examples (about a minute)
+	$(BIN)/pytest -m "not slow and not long" -n $(JOBS) --dist loadfile --hypothesis-profile quick $(NOT_QUICK)
 
 check: setup ## lint, format and types
 	$(BIN)/ruff check

@@ -268,6 +268,7 @@ def test_a_module_keeps_the_rules_of_the_house(path: Path) -> None:
     ] == []
 
 
+@pytest.mark.long
 def test_no_modules_import_each_other() -> None:
     assert circles(FILES) == []
 

@@ -155,6 +155,7 @@ def _index(path: Path, embedder: HashEmbedder | None) -> Path:
     return path
 
 
+@pytest.mark.long
 def test_an_index_is_opened_with_the_embedder_it_was_made_with(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -189,6 +190,7 @@ def _embeddings(asked: Asked) -> Wire:
     return Wire(kind="application/json", pieces=[json.dumps({"data": listed})])
 
 
+@pytest.mark.long
 def test_an_index_made_with_a_served_embedder_is_opened_with_it_at_any_address(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

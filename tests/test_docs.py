@@ -180,6 +180,7 @@ def test_every_fence_names_a_known_language(page: Path) -> None:
     assert unknown == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "page",
     [
@@ -211,6 +212,7 @@ def served_for(python: list[Block], folder: Path) -> Iterator[str]:
         yield server.url
 
 
+@pytest.mark.long
 @each_page
 def test_command_lines_in_the_documentation_are_understood(page: Path) -> None:
     wrong = [

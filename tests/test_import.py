@@ -32,6 +32,7 @@ def loaded_by(line: str, folder: Path) -> list[str]:
     return modules
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("line", ["import disputatio", "import disputatio.cli.main"])
 def test_the_import_is_silent_and_loads_nothing_heavy(line: str, tmp_path: Path) -> None:
     tops = {name.split(".")[0] for name in loaded_by(line, tmp_path)}
@@ -39,6 +40,7 @@ def test_the_import_is_silent_and_loads_nothing_heavy(line: str, tmp_path: Path)
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.long
 def test_the_bare_import_loads_few_modules_and_no_settings_or_terminal_library(tmp_path: Path) -> None:
     modules = loaded_by("import disputatio", tmp_path)
     assert len(modules) <= 150

@@ -77,6 +77,7 @@ def test_an_index_or_its_path_is_asked(place: Path, capsys: pytest.CaptureFixtur
     assert capsys.readouterr() == ("", "")  # a library says nothing
 
 
+@pytest.mark.long
 def test_an_index_keeps_query_vectors_in_the_journal(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     embedder = HashEmbedder()
     monkeypatch.setattr("disputatio.parts.open_embedder", lambda *_, **__: embedder)
@@ -313,6 +314,7 @@ def test_a_fault_comes_through_a_question_that_could_be_cancelled() -> None:
 
 
 # --- an index that shows itself -------------------------------------------------------------------
+@pytest.mark.long
 def test_an_index_shows_its_sources(place: Path) -> None:
     index = d.Index.open("plain", embedder="none")
     index.add([*HELD, d.Passage(text="<script>alert(1)</script>", source="<b>bold</b>")])

@@ -25,6 +25,7 @@ def reader() -> Scripted:
     return Scripted(say, choices={"": {"Yes": 0.9, "No": 0.1}})
 
 
+@pytest.mark.long
 def test_questions_are_put_to_the_sources_and_the_estimates_are_kept(place: Path) -> None:
     plans: list[int] = []
     done: list[tuple[int, int]] = []

@@ -172,6 +172,7 @@ def test_results_can_come_as_they_are_there() -> None:
     assert next(results).question == "q0"
 
 
+@pytest.mark.long
 def test_what_is_kept_is_not_asked_again(tmp_path: Path) -> None:
     file, asked_of = tmp_path / "answers.sqlite", []
 

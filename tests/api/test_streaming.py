@@ -42,6 +42,7 @@ def kinds(stream: Iterator[d.Event]) -> list[str]:
     return [event.kind for event in stream]
 
 
+@pytest.mark.long
 def test_a_question_streams_from_its_start_to_its_cost(model: Scripted) -> None:
     seen = list(d.stream(QUESTION, passages=PASSAGES, model=model))
     order = list(dict.fromkeys(event.kind for event in seen))
@@ -77,6 +78,7 @@ def test_sides_are_told_when_they_form_and_last_as_the_positions_of_the_answer(m
     assert seen.index(formed[0]) < seen.index(next(event for event in seen if isinstance(event, d.Claimed)))
 
 
+@pytest.mark.long
 def test_the_stream_and_ask_give_the_same_answer(model: Scripted) -> None:
     with d.stream(QUESTION, passages=PASSAGES, model=model) as stream:
         before = stream.answer
@@ -146,6 +148,7 @@ def slow() -> Scripted:
     return Scripted(says, delay=60.0)
 
 
+@pytest.mark.long
 def test_a_stream_is_cancelled_from_another_thread_at_once() -> None:
     stream = d.stream(QUESTION, passages=PASSAGES, model=slow())
     threading.Timer(0.1, stream.cancel).start()
@@ -169,6 +172,7 @@ def test_a_cancel_ends_a_stream_that_was_given_it_and_no_other() -> None:
     assert not shared.cancelled  # which others may listen to
 
 
+@pytest.mark.long
 def test_closing_or_leaving_or_dropping_a_stream_ends_its_calls() -> None:
     def ended(model: Scripted) -> bool:
         """Whether its first call, which takes a minute, was given up."""
@@ -218,6 +222,7 @@ def test_an_answer_can_be_awaited_beside_others(model: Scripted) -> None:
     assert [answer.answers for answer in asyncio.run(both())] == [("1887",), ("1887",)]
 
 
+@pytest.mark.long
 def test_a_cancelled_task_ends_its_question() -> None:
     model = slow()
 
@@ -234,6 +239,7 @@ def test_a_cancelled_task_ends_its_question() -> None:
     assert model.calls == []
 
 
+@pytest.mark.long
 def test_an_awaited_question_takes_a_cancel_and_raises_faults() -> None:
     async def pressed() -> None:
         cancel = d.Cancel()
@@ -257,6 +263,7 @@ def test_events_can_be_awaited(model: Scripted) -> None:
         asyncio.run(collected(model=model, index="x"))
 
 
+@pytest.mark.long
 def test_leaving_an_awaited_stream_ends_its_calls() -> None:
     model = slow()
 

@@ -62,6 +62,7 @@ def asked(**options: Any) -> Answer:
     return ask("Who designed the tower?", passages=TOLD, model=court, verify=False, **options)
 
 
+@pytest.mark.long
 def test_a_question_is_answered_or_not_by_the_confidence_asked_for() -> None:
     plain = asked()
     assert plain.answers == ("Ada Lund",) and plain.confidence is not None

@@ -241,6 +241,7 @@ def test_scores_are_those_of_what_was_answered(bench: Any, data: Path, tmp_path:
     assert figures["columns"]["calls"] == [1.0] * 5
 
 
+@pytest.mark.long
 def test_a_fault_is_counted_and_is_no_zero(bench: Any, data: Path, tmp_path: Path) -> None:
     def say(text: str) -> Line:
         return ServerFault("down", 503) if "Cedar" in text else _said(text)
@@ -254,6 +255,7 @@ def test_a_fault_is_counted_and_is_no_zero(bench: Any, data: Path, tmp_path: Pat
     assert "faults of concat: 1 ServerFault" in (tmp_path / "out.md").read_text("utf-8")
 
 
+@pytest.mark.long
 def test_a_run_that_was_cut_comes_to_the_same_figures(bench: Any, data: Path, tmp_path: Path) -> None:
     left = [17]  # of 26 that differ: the first setting takes 16
 
@@ -277,6 +279,7 @@ def test_a_run_that_was_cut_comes_to_the_same_figures(bench: Any, data: Path, tm
     assert len(model.calls) == 26 - 17
 
 
+@pytest.mark.long
 def test_what_other_strategies_came_to_is_kept_for_the_same_questions(
     bench: Any, data: Path, tmp_path: Path
 ) -> None:
@@ -287,6 +290,7 @@ def test_what_other_strategies_came_to_is_kept_for_the_same_questions(
     assert list(added["settings"]["conflictnq-1r1f"]["entrants"]) == ["concat", SURE, f"{SURE}:doubt=0.1"]
 
 
+@pytest.mark.long
 def test_confidence_is_measured_where_it_is_stated(bench: Any, data: Path, tmp_path: Path) -> None:
     names = ("conflictnq-1r1f", "conflictnq-1r3f")
     figures = _run(
@@ -340,6 +344,7 @@ def test_the_gain_of_abstaining_is_over_questions_and_not_over_their_answers(ben
     assert selective.gain(none)["mean"] is None
 
 
+@pytest.mark.long
 def test_no_word_of_a_question_or_a_passage_is_kept(bench: Any, data: Path, tmp_path: Path) -> None:
     _run(bench, data, tmp_path / "out.json", f"concat,{SURE}", Kit(model=Scripted(_said)))
     for name in ("out.json", "out.md"):
@@ -380,6 +385,7 @@ def test_strategies_are_named_with_their_options(bench: Any) -> None:
         bench.named("concat:kk=3", 0)
 
 
+@pytest.mark.long
 def test_the_examples_in_the_docstrings_hold(bench: Any) -> None:
     for name in ("conflicts", "conflict_examples", "selective"):
         done = doctest.testmod(script(name))

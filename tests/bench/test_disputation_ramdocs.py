@@ -95,6 +95,7 @@ def _main(
     return figures
 
 
+@pytest.mark.long
 def test_a_fault_is_no_zero_and_an_abstention_is(bench: Any, data: Path, tmp_path: Path) -> None:
     figures = _main(bench, data, tmp_path / "out.json", Scripted(_years))["figures"]["main"]["all rows"]
     ours = figures["scores"]["disputation"]
@@ -105,6 +106,7 @@ def test_a_fault_is_no_zero_and_an_abstention_is(bench: Any, data: Path, tmp_pat
     assert ours["calls"]["mean"] == 1.0
 
 
+@pytest.mark.long
 def test_an_answer_that_is_a_fault_is_no_abstention(bench: Any, data: Path, tmp_path: Path) -> None:
     model = Scripted(lambda prompt: "gibberish" if "Osk" in prompt else "")
     figures = _main(bench, data, tmp_path / "out.json", model)["figures"]["main"]["all rows"]
@@ -112,6 +114,7 @@ def test_an_answer_that_is_a_fault_is_no_abstention(bench: Any, data: Path, tmp_
     assert (ours["n"], ours["failed"], ours["abstained"]) == (7, 1, 7)
 
 
+@pytest.mark.long
 def test_odd_rows_and_even_rows_are_kept_apart(bench: Any, data: Path, tmp_path: Path) -> None:
     figures = _main(bench, data, tmp_path / "out.json", Scripted(_years))["figures"]["main"]
     odd, even = (figures[half]["scores"]["disputation"] for half in ("odd rows", "even rows"))
@@ -122,6 +125,7 @@ def test_odd_rows_and_even_rows_are_kept_apart(bench: Any, data: Path, tmp_path:
     assert figures["1 gold answer"]["scores"] == {}
 
 
+@pytest.mark.long
 def test_only_what_failed_is_asked_again(bench: Any, data: Path, tmp_path: Path) -> None:
     first = _main(bench, data, tmp_path / "out.json", Scripted(_years), "main", "--limit", "5")
     model = Scripted(lambda _: "1700")
@@ -134,6 +138,7 @@ def test_only_what_failed_is_asked_again(bench: Any, data: Path, tmp_path: Path)
     assert again["figures"]["main"]["all rows"]["scores"]["disputation"]["failed"] == 0
 
 
+@pytest.mark.long
 def test_another_set_of_options_is_asked_anew(bench: Any, data: Path, tmp_path: Path) -> None:
     state = bench.Bench(path=tmp_path / "out.json")
     wanted = bench.tasks(load(f"ramdocs:{data}"))
@@ -160,6 +165,7 @@ def test_the_page_is_written_again_from_the_file_alone(bench: Any, data: Path, t
     assert not any(text in out.read_text() for text in ("station", "Norland", year_of("Vell", "Norland")))
 
 
+@pytest.mark.long
 def test_answers_of_another_model_are_not_mixed_with_these(bench: Any, data: Path, tmp_path: Path) -> None:
     _main(bench, data, tmp_path / "out.json", Scripted(_years))
     with pytest.raises(SystemExit):
@@ -194,6 +200,7 @@ def test_the_sets_of_figure_4_have_each_question_at_every_level(bench: Any, data
         assert [examples[one.row].question for one in made] == [one.example.question for one in made]
 
 
+@pytest.mark.long
 def test_figure_4_is_told_by_level_and_by_the_row_that_a_question_comes_from(
     bench: Any, data: Path, tmp_path: Path
 ) -> None:
@@ -209,6 +216,7 @@ def test_figure_4_is_told_by_level_and_by_the_row_that_a_question_comes_from(
     assert "our fall less half of that of concat" in (tmp_path / "out.md").read_text()
 
 
+@pytest.mark.long
 def test_others_answer_the_listed_rows_and_are_compared_on_those_that_both_answered(
     bench: Any, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -222,6 +230,7 @@ def test_others_answer_the_listed_rows_and_are_compared_on_those_that_both_answe
     assert figures["figures"]["main"]["all rows"]["scores"]["other"]["failed"] == 1
 
 
+@pytest.mark.long
 def test_the_ablations_are_options_of_the_strategy(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bench, "OURS", "disputation")
     made = {entrant.label: entrant for entrant in bench.entrants_of(bench.ABLATIONS)}
@@ -333,6 +342,7 @@ def test_both_at_once_has_a_row_of_its_own_and_is_never_called_right(count: Any)
     assert figures["kind not told by the row"] == 1
 
 
+@pytest.mark.long
 def test_the_examples_in_the_docstrings_hold(bench: Any, count: Any) -> None:
     for module in (bench, count):
         done = doctest.testmod(module)

@@ -184,6 +184,7 @@ def test_a_replay_that_lacks_a_call_ends_and_is_no_fault_of_the_model(
 
 
 # --- what is in use -------------------------------------------------------------------------------
+@pytest.mark.long
 def test_the_constants_in_use_are_the_fitted_ones_rounded(bench: Any) -> None:
     fits = read_json(RESULTS)["fits"]
     assert fits["ranked"]["bias"] == pytest.approx(BIAS, abs=0.005)
@@ -197,6 +198,7 @@ def test_the_constants_in_use_are_the_fitted_ones_rounded(bench: Any) -> None:
         assert fitted[name]["mean"] == pytest.approx(usually, rel=0, abs=0.005), name
 
 
+@pytest.mark.long
 def test_the_examples_in_the_docstrings_hold(bench: Any, logistic: Any) -> None:
     for module in (bench, logistic):
         done = doctest.testmod(module)

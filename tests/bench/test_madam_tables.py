@@ -65,6 +65,7 @@ def test_even_rows_are_those_of_the_draw_that_are_even_in_its_order(tmp_path: Pa
     assert 40 <= len(kept) <= 60
 
 
+@pytest.mark.long
 def test_the_options_of_the_commands_are_options_of_the_strategies() -> None:
     options = argparse.Namespace(
         data="dev.jsonl",

@@ -36,6 +36,7 @@ def answered(*answers: str) -> Asked:
 
 
 # --- the fit --------------------------------------------------------------------------------------
+@pytest.mark.long
 def test_a_corpus_is_told_by_weights_that_saw_no_setting_of_it() -> None:
     random = np.random.default_rng(1)
 

@@ -36,6 +36,7 @@ def test_a_table_gives_a_row_for_each_source(table: Path, capsys: Capture) -> No
     assert shown.splitlines()[1].split()[0] in ("s12", "s13", "s14")
 
 
+@pytest.mark.long
 def test_a_named_index_keeps_the_estimates_of_its_sources(
     table: Path, tmp_path: Path, capsys: Capture
 ) -> None:

@@ -47,6 +47,7 @@ def test_a_liar_among_honest_sources_is_found_without_labels(tmp_path: Path) -> 
     assert not any(estimate.stale for estimate in estimates.values())
 
 
+@pytest.mark.long
 def test_questions_are_spread_over_sources_and_towns_and_the_passages_state_their_answers(
     tmp_path: Path,
 ) -> None:
@@ -71,6 +72,7 @@ def test_the_same_seed_draws_the_same_questions_and_another_one_others(tmp_path:
     assert drawn[0] == drawn[1] != drawn[2]
 
 
+@pytest.mark.long
 def test_running_again_asks_nothing_and_gives_the_same(tmp_path: Path) -> None:
     index = index_of(tmp_path / "x", {**HONEST, "buzz": 3})
     run(index, count=5)
@@ -80,6 +82,7 @@ def test_running_again_asks_nothing_and_gives_the_same(tmp_path: Path) -> None:
     assert index.estimates() == before
 
 
+@pytest.mark.long
 def test_more_questions_add_to_those_on_record(tmp_path: Path) -> None:
     index = index_of(tmp_path / "x", HONEST)
     run(index, count=3)
@@ -91,6 +94,7 @@ def test_more_questions_add_to_those_on_record(tmp_path: Path) -> None:
     assert report.questions == 6
 
 
+@pytest.mark.long
 def test_the_plan_is_reported_before_any_call(tmp_path: Path) -> None:
     index = index_of(tmp_path / "x", HONEST)
     model = Scripted(say, choices={"": {"Yes": 0.9, "No": 0.1}})
@@ -125,6 +129,7 @@ def test_an_interrupted_calibration_continues_and_gives_the_same(tmp_path: Path,
     assert read_outcomes(index.path).outcomes == read_outcomes(complete.path).outcomes
 
 
+@pytest.mark.long
 def test_given_questions_are_asked_as_they_are_and_none_is_drawn(tmp_path: Path) -> None:
     index = index_of(tmp_path / "x", {**HONEST, "buzz": 3})
     report = run(index, questions=[check_on("Aldwick"), check_on("Elsby")])
@@ -132,6 +137,7 @@ def test_given_questions_are_asked_as_they_are_and_none_is_drawn(tmp_path: Path)
     assert list(read_outcomes(index.path).checks) == [check_on("Aldwick").id, check_on("Elsby").id]
 
 
+@pytest.mark.long
 def test_anchors_overturn_a_majority_of_liars(tmp_path: Path) -> None:
     index = index_of(tmp_path / "x", {"archive": 0, "buzz": 3, "wonder": 3, "viral": 3})
     alone = run(index, questions=[check_on(town) for town in TOWNS[:3]]).sources
@@ -142,6 +148,7 @@ def test_anchors_overturn_a_majority_of_liars(tmp_path: Path) -> None:
     assert (anchored["archive"].reliability or 0) > 0.6 > 0.4 > (anchored["buzz"].reliability or 0)
 
 
+@pytest.mark.long
 def test_an_anchor_that_nobody_gets_right_counts_against_all_who_answered(tmp_path: Path) -> None:
     index = index_of(tmp_path / "x", {"archive": 3, "buzz": 5})
     report = run(index, count=0, anchors=[anchor("Aldwick", YEARS["Aldwick"])])
@@ -149,6 +156,7 @@ def test_an_anchor_that_nobody_gets_right_counts_against_all_who_answered(tmp_pa
     assert {(source.answered, source.agreed) for source in report.sources.values()} == {(1.0, 0.0)}
 
 
+@pytest.mark.long
 def test_an_anchor_that_no_source_answers_is_reported(tmp_path: Path) -> None:
     index = index_of(tmp_path / "x", HONEST)
     report = run(index, count=0, anchors=[anchor("Zzyzx", 1900)])
@@ -163,6 +171,7 @@ def test_a_changed_anchor_is_asked_again(tmp_path: Path) -> None:
     assert (wrong["archive"].agreed, right["archive"].agreed) == (0, 1)
 
 
+@pytest.mark.long
 def test_sources_of_one_owner_have_one_vote(tmp_path: Path) -> None:
     lies = {"archive": 0, "museum": 0, "buzz1": 3, "buzz2": 3, "buzz3": 3}
     index = index_of(tmp_path / "x", lies)
@@ -212,6 +221,7 @@ def test_sources_on_different_subjects_get_the_prior_and_a_notice(tmp_path: Path
     assert {source.reliability for source in report.sources.values()} == {0.5}
 
 
+@pytest.mark.long
 def test_without_any_answers_all_sources_have_the_prior_and_there_is_a_notice(tmp_path: Path) -> None:
     index = index_of(tmp_path / "x", {**HONEST, "buzz": 3})
     silent = Scripted(
@@ -225,6 +235,7 @@ def test_without_any_answers_all_sources_have_the_prior_and_there_is_a_notice(tm
     assert "no source answered" in " ".join(report.notices)
 
 
+@pytest.mark.long
 def test_a_tie_of_equal_sources_proves_nothing(tmp_path: Path) -> None:
     index = index_of(tmp_path / "x", {"archive": 0, "buzz": 3})
     sources = run(index, count=5).sources
@@ -243,6 +254,7 @@ def test_a_source_whose_reply_is_unusable_is_asked_again(tmp_path: Path) -> None
     assert (second["museum"].questions, second["museum"].answered) == (1, 1)
 
 
+@pytest.mark.long
 def test_changed_passages_make_only_their_source_stale_until_the_next_calibration(tmp_path: Path) -> None:
     index = index_of(tmp_path / "x", {**HONEST, "buzz": 3})
     run(index, questions=[check_on("Aldwick")])
@@ -252,6 +264,7 @@ def test_changed_passages_make_only_their_source_stale_until_the_next_calibratio
     assert not any(estimate.stale for estimate in index.estimates().values())
 
 
+@pytest.mark.long
 def test_beginning_anew_drops_earlier_outcomes(tmp_path: Path) -> None:
     index = index_of(tmp_path / "x", HONEST)
     run(index, questions=[check_on("Aldwick"), check_on("Elsby")])
@@ -282,6 +295,7 @@ def test_a_source_that_names_something_else_is_not_asked(tmp_path: Path) -> None
     assert (sources["stranger"].questions, sources["stranger"].answered) == (1, 0)
 
 
+@pytest.mark.long
 def test_the_question_of_an_anchor_is_not_drawn_again_in_other_words(tmp_path: Path) -> None:
     index = index_of(tmp_path / "x", HONEST, towns=("Aldwick",))
     text = "When was the harbour mill of Aldwick town completed?"

@@ -86,6 +86,7 @@ def test_in_the_papers_estimator_owners_have_as_many_votes_as_sources() -> None:
     assert not any(source.group for source in found.values())
 
 
+@pytest.mark.long
 def test_a_calibration_takes_either_estimator_and_keeps_to_it(tmp_path: Path) -> None:
     index = index_of(tmp_path / "x", {"archive": 0, "museum": 0, "parish": 0, "buzz": 3})
     calibrate(index, kit(), day=DAY, count=4)

@@ -72,6 +72,7 @@ def test_two_sources_of_one_owner_settle_nothing() -> None:
     assert settled(both, {"a": "x", "b": "x"}, DAY) is None
 
 
+@pytest.mark.long
 def test_learning_one_by_one_gives_the_same_as_one_batch(tmp_path: Path) -> None:
     index = index_of(tmp_path / "x", {"archive": 0, "museum": 0, "parish": 0, "buzz": 3})
     asked_of(index, TOWNS[:4])
@@ -86,6 +87,7 @@ def test_learning_one_by_one_gives_the_same_as_one_batch(tmp_path: Path) -> None
     assert index.estimates()["buzz"].answered == 10
 
 
+@pytest.mark.long
 def test_stale_estimates_stay_stale_after_learning(tmp_path: Path) -> None:
     from tests.calibration.towns import passage_on
 
@@ -96,6 +98,7 @@ def test_stale_estimates_stay_stale_after_learning(tmp_path: Path) -> None:
     assert [name for name, estimate in index.estimates().items() if estimate.stale] == ["buzz"]
 
 
+@pytest.mark.long
 def test_a_question_of_a_calibration_is_not_learned_again(tmp_path: Path) -> None:
     index = index_of(tmp_path / "x", {"archive": 0, "museum": 0, "buzz": 3})
     asked_of(index, TOWNS[:3])
@@ -116,6 +119,7 @@ def test_a_removed_source_leaves_the_estimates_there_would_be_without_it(tmp_pat
     assert remaining == dict(never.estimates())
 
 
+@pytest.mark.long
 def test_a_source_that_was_never_estimated_cannot_be_removed(tmp_path: Path) -> None:
     index = index_of(tmp_path / "x", {"archive": 0, "museum": 0})
     asked_of(index, TOWNS[:2])
@@ -123,6 +127,7 @@ def test_a_source_that_was_never_estimated_cannot_be_removed(tmp_path: Path) -> 
         remove(index, ["archiv"], day=DAY)
 
 
+@pytest.mark.long
 def test_an_old_outcome_counts_half_after_the_half_life(tmp_path: Path) -> None:
     index = index_of(tmp_path / "x", {"archive": 0, "museum": 0, "parish": 0, "buzz": 3})
     asked_of(index, TOWNS)

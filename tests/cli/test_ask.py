@@ -332,6 +332,7 @@ def _ingested(workspace: Path, capsys: Capture, *words: str) -> None:
     assert done.code == 0, done.err
 
 
+@pytest.mark.long
 def test_an_answer_replays_to_the_byte_without_model_script_or_embedder(
     workspace: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -378,6 +379,7 @@ def test_a_replay_of_another_question_says_what_is_missing(
     assert not Path("nowhere.sqlite").exists()
 
 
+@pytest.mark.long
 def test_an_index_is_opened_once_and_with_the_embedder_it_was_made_with(
     workspace: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

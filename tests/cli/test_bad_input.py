@@ -158,6 +158,7 @@ def test_a_file_without_a_usable_passage_names_its_first_row(
     assert message in done.err
 
 
+@pytest.mark.long
 def test_a_passage_of_a_hundred_thousand_characters_is_divided(workspace: Path, capsys: Capture) -> None:
     filler = "The weather on the island changes from hour to hour. " * 1_900
     passages = [
@@ -262,6 +263,7 @@ def test_an_endpoint_that_is_not_there_is_one_line(
     assert url in done.err
 
 
+@pytest.mark.long
 def test_an_endpoint_answers_and_its_password_stays_out_of_the_journal(
     endpoint: None, workspace: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -278,6 +280,7 @@ def test_an_endpoint_answers_and_its_password_stays_out_of_the_journal(
     assert run(capsys, *words, "--replay").out == done.out
 
 
+@pytest.mark.long
 def test_without_log_probabilities_the_answer_comes_with_its_citations_unjudged(
     endpoint: None, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -35,6 +35,7 @@ def doctor(capsys: Capture, *words: str) -> tuple[Run, dict[str, dict[str, str]]
     return done, {check["name"]: check for check in done.json["checks"]}
 
 
+@pytest.mark.long
 def test_without_a_language_model_the_trained_encoder_is_needed(
     capsys: Capture, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -78,6 +79,7 @@ def server(status: int, seen: list[Any] | None = None) -> Iterator[str]:
             thread.join()
 
 
+@pytest.mark.long
 def test_where_all_is_well_the_exit_code_is_0(workspace: Path, capsys: Capture) -> None:
     write_passages(workspace / "passages.jsonl")
     assert run(capsys, "ingest", "passages.jsonl", "--embedder", "none").code == 0
@@ -91,6 +93,7 @@ def test_where_all_is_well_the_exit_code_is_0(workspace: Path, capsys: Capture) 
     assert not (workspace / "cache").exists()
 
 
+@pytest.mark.long
 def test_what_is_not_here_yet_is_not_broken(workspace: Path, capsys: Capture) -> None:
     _, checks = doctor(capsys, *OURS)
     assert checks["index"]["state"] == "missing"
@@ -99,6 +102,7 @@ def test_what_is_not_here_yet_is_not_broken(workspace: Path, capsys: Capture) ->
     assert "disputatio model pull minilm-l6-v2" in checks["embedder minilm-l6-v2"]["detail"]
 
 
+@pytest.mark.long
 def test_an_index_that_was_named_and_is_not_here_or_is_none_is_broken(
     workspace: Path, capsys: Capture
 ) -> None:
@@ -131,6 +135,7 @@ def test_a_package_that_is_lacking_is_broken_where_it_is_needed(
     assert done.code == int(broken)
 
 
+@pytest.mark.long
 def test_a_model_of_the_endpoint_needs_a_key_or_an_address(capsys: Capture) -> None:
     done, checks = doctor(capsys, "--model", "openai:m")
     assert (done.code, checks["model m"]["state"]) == (1, "broken")
@@ -201,6 +206,7 @@ def test_the_engine_is_loaded_in_a_process_of_its_own(
     assert "openvino-genai" in checks["engine"]["detail"]
 
 
+@pytest.mark.long
 def test_a_full_disk_is_broken(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     class Usage:
         free = 1_000_000
@@ -211,6 +217,7 @@ def test_a_full_disk_is_broken(capsys: Capture, monkeypatch: pytest.MonkeyPatch)
     assert "DISPUTATIO_CACHE" in checks["disk"]["detail"]
 
 
+@pytest.mark.long
 def test_a_person_reads_a_line_a_check_in_eighty_columns(
     capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

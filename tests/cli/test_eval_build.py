@@ -59,6 +59,7 @@ def test_each_builder_names_its_file_and_the_harness_reads_it(
     assert all(example.gold and example.passages for example in examples)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", COMMANDS)
 def test_json_is_one_object_that_names_file_and_seed(capsys: pytest.CaptureFixture[str], kind: str) -> None:
     built = _build(capsys, f"{COMMANDS[kind]} --seed 3 --json")

@@ -26,6 +26,7 @@ def _call(*words: object) -> Result:
     return CliRunner().invoke(cli_eval.app, [str(word) for word in words])
 
 
+@pytest.mark.long
 def test_a_report_is_markdown_json_or_csv(out: Path) -> None:
     plain, as_json, as_csv = (_call("report", out, *more) for more in ([], ["--json"], ["--csv"]))
     assert (plain.exit_code, as_json.exit_code, as_csv.exit_code) == (0, 0, 0)
@@ -34,6 +35,7 @@ def test_a_report_is_markdown_json_or_csv(out: Path) -> None:
     assert len(list(csv.DictReader(as_csv.stdout.splitlines()))) > 20
 
 
+@pytest.mark.long
 def test_a_page_is_written_beside_what_is_printed(out: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     only = _call("report", out, "--html", page)
@@ -101,6 +103,7 @@ def test_a_comparison_is_json_or_a_page(out: Path, tmp_path: Path) -> None:
     assert "question 5" in page.read_text()
 
 
+@pytest.mark.long
 def test_a_papers_tables_are_printed_or_json(out: Path) -> None:
     plain = _call("tables", out, "--paper", "ragenta")
     assert (plain.exit_code, plain.stdout[:2]) == (0, "# ")

@@ -73,6 +73,7 @@ def _call(*words: object) -> Result:
     return CliRunner().invoke(cli_eval.app, [str(word) for word in words])
 
 
+@pytest.mark.long
 def test_a_run_prints_one_object_a_strategy_as_its_last_lines(
     settings: list[Settings], data: str, tmp_path: Path
 ) -> None:
@@ -84,6 +85,7 @@ def test_a_run_prints_one_object_a_strategy_as_its_last_lines(
     assert result.stderr == ""
 
 
+@pytest.mark.long
 def test_a_strategy_sees_the_texts_of_its_row_and_nothing_of_the_labels(
     settings: list[Settings], data: str, tmp_path: Path
 ) -> None:
@@ -97,6 +99,7 @@ def test_a_strategy_sees_the_texts_of_its_row_and_nothing_of_the_labels(
     ]
 
 
+@pytest.mark.long
 def test_options_roles_and_the_seed_reach_kit_and_strategy(
     settings: list[Settings], data: str, tmp_path: Path
 ) -> None:
@@ -197,6 +200,7 @@ def test_a_run_on_other_data_prompts_or_options_is_refused(
     assert "begun with datasets" in str(refused)
 
 
+@pytest.mark.long
 def test_a_strategy_with_a_seed_runs_with_each_and_more_may_join(
     settings: list[Settings], data: str, tmp_path: Path
 ) -> None:
@@ -229,6 +233,7 @@ def test_a_budget_stops_the_run_says_what_is_left_and_a_larger_one_goes_on(
     assert [json.loads(line)["n"] for line in result.stdout.splitlines()] == [6, 6]
 
 
+@pytest.mark.long
 def test_money_is_told_by_a_table_of_ones_own_and_a_model_without_a_price_is_refused(
     settings: list[Settings], data: str, tmp_path: Path
 ) -> None:
@@ -279,6 +284,7 @@ def test_wrong_use_is_an_error_of_ours_and_leaves_nothing(
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.long
 def test_two_data_sets_are_reported_side_by_side_and_need_different_names(
     settings: list[Settings], data: str, tmp_path: Path
 ) -> None:
@@ -296,6 +302,7 @@ def test_two_data_sets_are_reported_side_by_side_and_need_different_names(
     assert isinstance(again.exception, InputError)
 
 
+@pytest.mark.long
 def test_notes_on_the_rows_are_said_on_stderr_and_kept_in_the_report(
     settings: list[Settings], tmp_path: Path
 ) -> None:
@@ -319,6 +326,7 @@ def test_a_report_is_printed_for_people_or_as_json(
     assert isinstance(_call("report", tmp_path / "none").exception, InputError)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fault", [OSError(28, "No space left on device"), sqlite3.OperationalError("full")])
 def test_a_disk_that_cannot_be_written_is_a_fault_that_says_what_is_kept(
     settings: list[Settings], data: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: Exception
@@ -355,6 +363,7 @@ def _morgana(folder: Path) -> str:
     return f"datamorgana:{file_of(folder, [MORGANA], 'questions')}"
 
 
+@pytest.mark.long
 def test_answers_are_graded_on_request_and_a_judge_without_a_verdict_gives_none(
     settings: list[Settings], tmp_path: Path
 ) -> None:
@@ -370,6 +379,7 @@ def test_answers_are_graded_on_request_and_a_judge_without_a_verdict_gives_none(
     assert "begun with judge" in str(refused.exception)
 
 
+@pytest.mark.long
 def test_a_data_set_that_only_a_judge_can_grade_says_so(settings: list[Settings], tmp_path: Path) -> None:
     result = _call("run", _morgana(tmp_path), "--strategy", FIRST, "--out", tmp_path / "out")
     assert "its answers are graded by a judge (--judge --role judge=MODEL)" in result.stderr

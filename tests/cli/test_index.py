@@ -108,6 +108,7 @@ def test_an_index_that_is_not_there_is_named(workspace: Path, capsys: Capture) -
     assert "nowhere" in done.err
 
 
+@pytest.mark.long
 def test_an_index_is_told_compacted_and_emptied_of_a_source(workspace: Path, capsys: Capture) -> None:
     assert run(capsys, "index", "delete", "--source", "buzz.example", "--index", "x.index").code == 0
     result = run(capsys, "index", "info", "--index", "x.index", "--json").json
@@ -124,6 +125,7 @@ def test_deleting_needs_to_be_told_what(workspace: Path, capsys: Capture) -> Non
     assert "--source" in done.err
 
 
+@pytest.mark.long
 def test_a_document_is_deleted_and_counted_once_by_whichever_name(workspace: Path, capsys: Capture) -> None:
     done = run(capsys, "index", "delete", "--path", "rows.jsonl", "--index", "x.index")
     assert (done.code, done.out) == (0, "3 documents deleted\n")
@@ -133,6 +135,7 @@ def test_a_document_is_deleted_and_counted_once_by_whichever_name(workspace: Pat
     assert (done.code, done.out) == (0, "1 document deleted\n")
 
 
+@pytest.mark.long
 def test_a_check_finds_what_has_changed_and_mends_it(workspace: Path, capsys: Capture) -> None:
     done = run(capsys, "index", "check", "--index", "x.index")
     assert (done.code, done.err) == (0, "")
@@ -155,6 +158,7 @@ def test_a_check_finds_what_has_changed_and_mends_it(workspace: Path, capsys: Ca
     assert list((workspace / "x.index" / "quarantine").rglob("stored_bytes.npy"))
 
 
+@pytest.mark.long
 def test_an_index_of_an_embedder_that_is_gone_can_be_kept_and_given_another(
     workspace: Path, capsys: Capture
 ) -> None:

@@ -49,6 +49,7 @@ def test_data_sets_are_given_as_json(capsys: Capture) -> None:
     assert run(capsys, "eval", "datasets", "ramdocs", "--json").json == rows["ramdocs"]
 
 
+@pytest.mark.long
 def test_a_simulation_is_a_table_for_people_and_json_for_programs(capsys: Capture) -> None:
     words = ("simulate", "--trials", "2", "--sources", "5", "--tested", "50", "--estimated", "20")
     shown, data = run(capsys, *words), run(capsys, *words, "--json")

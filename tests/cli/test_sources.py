@@ -61,6 +61,7 @@ def calibrate(capsys: Capture, *words: str | Path) -> Run:
     return run(capsys, "calibrate", "--index", "x.index", "--model", "scripted:", *words)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("towns")
 def test_a_calibration_tells_its_cost_first_and_shows_the_table(workspace: Path, capsys: Capture) -> None:
     done = calibrate(capsys, "--questions", "6")
@@ -77,6 +78,7 @@ def test_a_calibration_tells_its_cost_first_and_shows_the_table(workspace: Path,
     assert again.out.splitlines()[:6] == done.out.splitlines()[:6]
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("towns")
 def test_json_has_every_figure(workspace: Path, capsys: Capture) -> None:
     result = calibrate(capsys, "--questions", "6", "--json").json
@@ -89,6 +91,7 @@ def test_json_has_every_figure(workspace: Path, capsys: Capture) -> None:
     assert (buzz["owner"], buzz["group"], buzz["stale"]) == (None, None, False)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("towns")
 def test_files_of_questions_anchors_and_owners_are_taken(workspace: Path, capsys: Capture) -> None:
     Path("q.txt").write_text("".join(question(town) + "\n" for town in TOWNS[:2]))
@@ -109,6 +112,7 @@ def test_sources_are_listed_before_anything_is_estimated(workspace: Path, capsys
     assert "nothing is estimated yet" in done.err
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("towns")
 def test_what_has_changed_since_is_told(workspace: Path, capsys: Capture) -> None:
     from tests.calibration.towns import passage_on
@@ -120,6 +124,7 @@ def test_what_has_changed_since_is_told(workspace: Path, capsys: Capture) -> Non
     assert "changed since they were estimated: buzz;" in done.err
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("towns")
 def test_a_source_is_taken_back_from_the_estimates(workspace: Path, capsys: Capture) -> None:
     calibrate(capsys, "--questions", "6")

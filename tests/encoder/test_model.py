@@ -25,6 +25,7 @@ def test_an_encoder_is_named_by_what_it_holds(tmp_path: Path) -> None:
     assert name.startswith("encoder:")
 
 
+@pytest.mark.long
 def test_a_zip_file_is_the_folder_and_always_the_same_bytes(tmp_path: Path) -> None:
     folder = write_model(tmp_path / "model")
     digest = zipped(folder, tmp_path / "encoder.zip")
@@ -67,6 +68,7 @@ def test_a_file_that_is_no_encoder_is_one_line(tmp_path: Path) -> None:
         EncoderModel(path)
 
 
+@pytest.mark.long
 def test_a_long_first_text_is_cut_and_leaves_room_for_the_second(tmp_path: Path) -> None:
     reader = EncoderReader(EncoderModel(write_model(tmp_path), threads=1))
     [reading] = reader.read("won " * 400, [Passage(text="silver")])

@@ -14,6 +14,7 @@ from disputatio.types import Passage
 MOST_BYTES = 30_000_000
 
 
+@pytest.mark.long
 def test_the_file_is_the_one_that_its_checksum_names() -> None:
     digest, name = SHIPPED.with_suffix(".sha256").read_text(encoding="utf-8").split()
     assert name == SHIPPED.name

@@ -106,6 +106,7 @@ def test_both_estimators_can_be_had_and_a_damaged_file_is_named(folder: Path, tm
         evaluated(folder, tmp_path / "ours", Reading(words()), limit=1, estimator="ours")
 
 
+@pytest.mark.long
 def test_two_multisource_sets_in_one_run_are_refused(folder: Path) -> None:
     spec = f"multisource:{folder / 'test.jsonl'}"
     with pytest.raises(InputError, match="one multisource data set a run"):

@@ -68,6 +68,7 @@ def _fresh(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
         record.clear()
 
 
+@pytest.mark.long
 def test_examples_in_memory_are_answered_and_scored_without_a_folder(tmp_path: Path) -> None:
     results = evaluate(examples(), [GOLD, BOTH])
     gold, both = results.scores
@@ -79,6 +80,7 @@ def test_examples_in_memory_are_answered_and_scored_without_a_folder(tmp_path: P
     assert [path.name for path in tmp_path.iterdir() if path.name != "cache"] == []
 
 
+@pytest.mark.long
 def test_a_function_is_a_strategy_as_good_as_a_name() -> None:
     results = evaluate(examples(), [always_oslo, GOLD], options={"always_oslo.k": 1})
     assert results.of("always_oslo").scores["em"].mean == 0.0
@@ -99,6 +101,7 @@ def test_functions_that_cannot_be_imported_take_part_under_the_labels_they_are_g
     }
 
 
+@pytest.mark.long
 def test_a_model_may_be_an_object_and_is_named_in_the_report() -> None:
     reply = '{"answers": ["Lund"], "explanation": "It says so."}'
     model = Scripted(lambda prompt: reply, name="mine:1")
@@ -128,6 +131,7 @@ def test_a_path_is_a_file_of_the_plain_format_and_rows_and_limit_keep_some(tmp_p
         evaluate(path, GOLD, rows=[9])
 
 
+@pytest.mark.long
 def test_examples_of_a_loader_keep_their_data_set_and_its_metrics(tmp_path: Path) -> None:
     loaded = load(f"jsonl:{rows_file(tmp_path)}")
     results = evaluate(loaded[:2], GOLD)
@@ -149,6 +153,7 @@ def test_what_was_recorded_in_a_folder_is_not_asked_again_and_is_read_from_there
         evaluate(examples(), GOLD, out=out, seeds=3)
 
 
+@pytest.mark.long
 def test_a_failure_is_counted_and_is_no_score() -> None:
     toy.down.add("Where was number 2 born?")
     seen: list[Entry] = []
@@ -185,6 +190,7 @@ def test_a_budget_stops_the_run_and_says_what_is_left() -> None:
     assert (results.spent.calls, round(results.ahead.calls)) == (5, 3)
 
 
+@pytest.mark.long
 def test_a_retriever_takes_the_place_of_the_rows_own_passages() -> None:
     shelf = InMemory([Passage(text="Number 7 is a prime.", source="s")])
     results = evaluate(examples(1), GOLD, index=shelf)
@@ -192,12 +198,14 @@ def test_a_retriever_takes_the_place_of_the_rows_own_passages() -> None:
     assert "InMemory" in results.report["index"]
 
 
+@pytest.mark.long
 def test_answers_are_graded_by_the_judge_that_is_given() -> None:
     results = evaluate(examples(1), GOLD, judge=Scripted(lambda prompt: "yes", name="mine:judge"))
     assert results.report["judge"].startswith("mine:judge, prompts ")
     assert results.report["datasets"][0]["strategies"][0]["judged"]["correctness"]["unscored"] == 1
 
 
+@pytest.mark.long
 def test_rows_are_flat_and_a_frame_has_their_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     results = evaluate(examples(), [GOLD, BOTH])
     first = results.rows()[0]
@@ -211,6 +219,7 @@ def test_rows_are_flat_and_a_frame_has_their_columns(monkeypatch: pytest.MonkeyP
     assert results.frame()["strategy"] == ["gold", "both"]
 
 
+@pytest.mark.long
 def test_a_frame_is_a_pandas_one_where_pandas_is_installed() -> None:
     pandas = pytest.importorskip("pandas")
     frame = evaluate(examples(), [GOLD, BOTH]).frame()
@@ -218,6 +227,7 @@ def test_a_frame_is_a_pandas_one_where_pandas_is_installed() -> None:
     assert list(frame["em"]) == [1.0, 0.0]
 
 
+@pytest.mark.long
 def test_results_are_read_in_a_terminal_and_kept_as_json() -> None:
     results = evaluate(examples(), [GOLD, BOTH])
     lines = str(results).splitlines()
@@ -232,6 +242,7 @@ def test_results_are_read_in_a_terminal_and_kept_as_json() -> None:
     assert results.markdown().startswith("# Evaluation\n")
 
 
+@pytest.mark.long
 def test_a_notebook_shows_tables_and_no_markup_of_a_label() -> None:
     label = "<script>alert(1)</script>"
     shown = evaluate(examples(), {label: always_oslo, "gold": "tests.eval.toy:debate"})._repr_html_()

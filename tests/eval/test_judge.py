@@ -217,6 +217,7 @@ def test_a_judge_that_fails_leaves_no_grade_and_the_question_is_tried_again(tmp_
     assert run(examples(2), [RIGHT], ask=ask, out=tmp_path, manifest=manifest, judge=sound).done == 2
 
 
+@pytest.mark.long
 def test_strategies_are_compared_by_grade_on_the_same_questions(tmp_path: Path) -> None:
     kit = Kit(
         model=Scripted([], choices=lambda t: {"Useful" if "wrong" in t else "Complete": 1.0, "Full": 1.0})

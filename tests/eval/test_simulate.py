@@ -158,6 +158,7 @@ def test_the_command_prints_a_table_beside_the_papers_row(capsys: pytest.Capture
     assert "0.327" in done.out
 
 
+@pytest.mark.long
 def test_the_command_prints_one_line_of_json_a_setting(capsys: pytest.CaptureFixture[str]) -> None:
     done = run(capsys, "simulate", "--json", *SMALL)
     rows = [json.loads(line) for line in done.out.splitlines()]

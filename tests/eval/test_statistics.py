@@ -37,6 +37,7 @@ def test_the_interval_agrees_with_every_possible_resample_of_a_small_sample() ->
     assert estimated.high == pytest.approx(high)
 
 
+@pytest.mark.long
 def test_the_interval_of_a_large_sample_is_near_the_normal_one() -> None:
     values = [1.0] * 300 + [0.0] * 700
     estimated = estimate(values)
@@ -51,6 +52,7 @@ def test_the_same_seed_gives_the_same_interval_and_another_seed_another() -> Non
     assert estimate(values, seed=3) != estimate(values, seed=4)
 
 
+@pytest.mark.long
 def test_many_values_are_resampled_in_blocks_that_add_up() -> None:
     means = resampled_means([1.0] * 300_000, resamples=15, seed=0)
     assert means.shape == (15,)

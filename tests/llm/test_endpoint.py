@@ -37,6 +37,7 @@ def test_an_endpoint_is_an_llm_whose_name_says_what_users_write() -> None:
     assert endpoint.name == "openai:gpt-x"
 
 
+@pytest.mark.long
 def test_a_streamed_reply_is_put_together_with_its_usage(serve: Serve, connect: Connect) -> None:
     server = serve([says("Broken ", "Bow", cached=7)])
     done = connect(server).complete([ask("Which town?", "Be brief.")], Sampling(max_tokens=9, seed=3))[0]
@@ -57,6 +58,7 @@ def test_a_streamed_reply_is_put_together_with_its_usage(serve: Serve, connect: 
     assert len(server.asked) == 1, "no probe is made where none is needed"
 
 
+@pytest.mark.long
 def test_cached_tokens_are_none_where_the_server_does_not_tell(serve: Serve, connect: Connect) -> None:
     assert connect(serve([says("yes")])).complete([ask()], Sampling())[0].usage.cached_tokens == 0
 
@@ -111,6 +113,7 @@ def test_halves_of_characters_are_joined_or_replaced_both_ways(serve: Serve, con
     assert server.asked[0].user == "What is ??"
 
 
+@pytest.mark.long
 def test_completions_come_in_the_order_of_the_prompts(serve: Serve, connect: Connect) -> None:
     def slow_first(request: Asked) -> Wire:
         wire = says(request.user)
@@ -120,6 +123,7 @@ def test_completions_come_in_the_order_of_the_prompts(serve: Serve, connect: Con
     assert [completion.text for completion in done] == ["0", "1", "2", "3", "4", "5"]
 
 
+@pytest.mark.long
 def test_no_more_calls_are_out_at_a_time_than_allowed_over_all_threads(
     serve: Serve, connect: Connect
 ) -> None:
@@ -140,6 +144,7 @@ def test_no_more_calls_are_out_at_a_time_than_allowed_over_all_threads(
     assert words == {number: [f"{number}.{n}" for n in range(4)] for number in range(3)}
 
 
+@pytest.mark.long
 def test_the_seconds_of_a_batch_add_up_to_the_time_waited(serve: Serve, connect: Connect) -> None:
     server = serve(lambda _: Wire(pieces=says("x").pieces, delay=0.1))
     endpoint = connect(server, in_flight=4)
@@ -174,6 +179,7 @@ def test_the_good_replies_of_a_batch_are_kept(serve: Serve, connect: Connect) ->
     assert isinstance(caught.value.errors[0], ServerFault)
 
 
+@pytest.mark.long
 def test_when_all_calls_fail_the_fault_itself_is_raised(serve: Serve, connect: Connect) -> None:
     with pytest.raises(ServerFault):
         connect(serve([fails(500)]), retries=0).complete([ask()] * 3, Sampling())
@@ -260,6 +266,7 @@ def test_a_missing_client_library_is_named_with_its_install_line(monkeypatch: py
         Endpoint("m", base_url="http://127.0.0.1:9/v1").complete([ask()], Sampling())
 
 
+@pytest.mark.long
 def test_an_endpoint_can_be_used_again_after_it_was_closed(serve: Serve, connect: Connect) -> None:
     endpoint = connect(serve(lambda _: Wire(pieces=says("x").pieces, delay=0.01)), in_flight=1)
     for _ in range(2):
@@ -267,6 +274,7 @@ def test_an_endpoint_can_be_used_again_after_it_was_closed(serve: Serve, connect
         endpoint.close()
 
 
+@pytest.mark.long
 def test_no_thread_is_left_behind(serve: Serve) -> None:
     server = serve([says("x")])
     endpoint = Endpoint("left-behind", base_url=server.url)
@@ -282,6 +290,7 @@ def test_deadlines_are_those_of_the_house_when_none_are_given() -> None:
     assert (limits.connect, limits.first_byte, limits.between_tokens, limits.total) == (10, 120, 60, 600)
 
 
+@pytest.mark.long
 def test_each_call_is_reported_when_its_reply_is_there(serve: Serve, connect: Connect) -> None:
     def script(request: Asked) -> Wire:
         return Wire(pieces=says(request.user).pieces, delay=0.3 if request.user == "slow" else 0.0)
@@ -311,6 +320,7 @@ def test_a_cancelled_call_closes_its_connection(serve: Serve, connect: Connect) 
     assert endpoint.complete([ask("short")], Sampling())[0].text == "whole"  # it can be used again
 
 
+@pytest.mark.long
 def test_a_choice_is_cancelled_like_a_completion(serve: Serve, connect: Connect) -> None:
     waits = Wire(pieces=[30.0], delay=0.0)
     probed = capable(lambda _: waits)

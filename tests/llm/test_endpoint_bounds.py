@@ -119,6 +119,7 @@ def test_a_secret_is_masked_in_whatever_form_a_server_sends_it_back(form: str) -
 
 
 # --- silence ----------------------------------------------------------------------------------------
+@pytest.mark.long
 def test_a_server_that_is_silent_is_told_of_while_the_wait_goes_on(serve: Serve, connect: Connect) -> None:
     told: list[str] = []
     heard = threading.Event()

@@ -127,6 +127,7 @@ def test_vectors_are_put_in_the_order_that_their_index_says(serve: Serve, make: 
     assert make(serve(script)).embed(["red", "green", "blue sea"]) == expected(["red", "green", "blue sea"])
 
 
+@pytest.mark.long
 def test_many_texts_go_in_bounded_calls_some_at_a_time(serve: Serve, make: Make) -> None:
     def script(request: Asked) -> Wire:
         wire = sound(request)
@@ -308,6 +309,7 @@ def test_an_address_where_nothing_listens_is_told(make: Make) -> None:
         make("http://127.0.0.1:9/v1").embed(["red"])
 
 
+@pytest.mark.long
 def test_a_server_that_dawdles_is_given_up(serve: Serve, make: Make) -> None:
     line = {"deadlines": Deadlines(first_byte=0.1, between_tokens=0.1), "retries": 0}
     for wire in (Wire(delay=5.0), Wire(kind=JSON, pieces=["{", 5.0])):
@@ -315,6 +317,7 @@ def test_a_server_that_dawdles_is_given_up(serve: Serve, make: Make) -> None:
             make(serve([wire]), line=line).embed(["red"])
 
 
+@pytest.mark.long
 def test_threads_may_share_an_embedder(serve: Serve, make: Make) -> None:
     embedder = make(serve(sound))
     with ThreadPoolExecutor(4) as pool:

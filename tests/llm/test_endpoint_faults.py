@@ -167,6 +167,7 @@ def test_after_eight_failures_to_connect_the_address_is_left_alone(connect: Conn
     assert "OPENAI_BASE_URL" in str(fault_of(endpoint))
 
 
+@pytest.mark.long
 def test_the_address_is_tried_again_after_the_cool_off(serve: Serve, connect: Connect) -> None:
     up = threading.Event()
     server = serve(lambda _: says("yes") if up.is_set() else Wire(silent=True))
@@ -188,23 +189,27 @@ def deadline_of(endpoint: Endpoint) -> str:
     return fault.deadline
 
 
+@pytest.mark.long
 def test_the_first_byte_is_waited_for_so_long(serve: Serve, connect: Connect) -> None:
     server = serve([Wire(pieces=says("yes").pieces, delay=5.0)])
     assert deadline_of(connect(server, retries=0, deadlines=Deadlines(first_byte=0.1))) == "first_byte"
 
 
+@pytest.mark.long
 def test_comments_do_not_count_as_a_first_byte(serve: Serve, connect: Connect) -> None:
     pieces: list[str | float] = [": still busy\n\n", 0.05] * 20
     server = serve([Wire(pieces=pieces)])
     assert deadline_of(connect(server, retries=0, deadlines=Deadlines(first_byte=0.15))) == "first_byte"
 
 
+@pytest.mark.long
 def test_silence_between_tokens_is_borne_so_long(serve: Serve, connect: Connect) -> None:
     server = serve([Wire(pieces=[chunk("a"), 5.0, chunk("b", finish="stop")])])
     limits = Deadlines(between_tokens=0.1)
     assert deadline_of(connect(server, retries=0, deadlines=limits)) == "between_tokens"
 
 
+@pytest.mark.long
 def test_a_reply_that_never_ends_is_given_up(serve: Serve, connect: Connect) -> None:
     pieces: list[str | float] = [chunk("a"), 0.05] * 40
     server = serve([Wire(pieces=pieces)])
@@ -213,6 +218,7 @@ def test_a_reply_that_never_ends_is_given_up(serve: Serve, connect: Connect) -> 
     assert len(server.asked) == 1
 
 
+@pytest.mark.long
 def test_a_connection_is_waited_for_so_long(connect: Connect) -> None:
     with socket.socket() as full:  # a listener whose queue is full does not answer a connection
         full.bind(("127.0.0.1", 0))
@@ -232,6 +238,7 @@ def test_a_connection_is_waited_for_so_long(connect: Connect) -> None:
             connection.close()
 
 
+@pytest.mark.long
 def test_a_deadline_that_passed_once_is_overcome(serve: Serve, connect: Connect) -> None:
     server = serve([Wire(pieces=says("no").pieces, delay=5.0), says("yes")])
     done = connect(server, deadlines=Deadlines(first_byte=0.5)).complete([ask()], Sampling())

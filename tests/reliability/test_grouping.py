@@ -16,6 +16,7 @@ STORY = "The lighthouse at Quillhaven was designed in 1871 by the engineer {} wh
 OTHER = "A survey of the orchards counted nine thousand pear trees {} and found that old kinds bear best"
 
 
+@pytest.mark.long
 @given(
     st.integers(1, 30).flatmap(
         lambda n: st.tuples(st.just(n), st.lists(st.tuples(*[st.integers(0, n - 1)] * 2)))

@@ -112,6 +112,7 @@ def test_votes_that_do_not_fit_are_refused(question: list[int], source: list[int
         FlatVotes.listed(np.array(question), np.array(source), np.array(number), questions=2, sources=3)
 
 
+@pytest.mark.long
 def test_an_estimate_goes_on_from_an_earlier_one() -> None:
     world = simulate(1, liars=3, sources=30, questions=300, coverage=0.5)
     before = untangled(world.votes[:290, :28])
@@ -121,6 +122,7 @@ def test_an_estimate_goes_on_from_an_earlier_one() -> None:
     assert further.winners.tolist() == anew.winners.tolist()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("known", [0, 30])
 def test_votes_counted_in_runs_give_what_they_give_at_once(
     known: int, monkeypatch: pytest.MonkeyPatch

@@ -31,6 +31,7 @@ def test_without_owners_and_groups_the_vote_is_the_weighted_vote(row: tuple[list
         assert ruling.winner == int(weighted_vote([votes], np.ones(len(votes)))[0])
 
 
+@pytest.mark.long
 @settings(deadline=None)
 @given(rows, st.data())
 def test_copies_of_a_source_under_its_owner_change_no_answer(

@@ -59,6 +59,7 @@ def test_the_share_below_is_the_binomial_tail(a: int, b: int, x: float) -> None:
     assert float(below(x, a, b)) == pytest.approx(binomial_tail(x, a, b), abs=1e-9)
 
 
+@pytest.mark.long
 @given(st.floats(0.05, 1e5), st.floats(0.05, 1e5), st.sampled_from([0.025, 0.5, 0.975]))
 def test_a_quantile_has_its_share_below(a: float, b: float, share: float) -> None:
     x = float(quantile(share, a, b))

@@ -111,6 +111,7 @@ def test_the_order_of_sources_changes_no_record(order: list[int], seed: int) -> 
     assert moved.weights == pytest.approx(estimated.weights[order])
 
 
+@pytest.mark.long
 @settings(max_examples=20, deadline=None)
 @given(st.integers(0, 10**6))
 def test_weights_are_never_negative_and_intervals_hold_the_mean(seed: int) -> None:

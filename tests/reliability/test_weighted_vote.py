@@ -79,6 +79,7 @@ def test_sums_that_differ_by_rounding_are_a_tie() -> None:
     assert weighted_vote([[0, 0, 0, 1]], [0.1, 0.1, 0.1, 0.3]).tolist() == [0]
 
 
+@pytest.mark.long
 @given(vote_arrays, st.data())
 def test_the_vote_equals_that_of_exact_arithmetic(votes: NDArray[np.int32], data: st.DataObject) -> None:
     sixteenths = data.draw(
@@ -116,6 +117,7 @@ def test_a_second_round_overturns_a_majority_of_the_unreliable() -> None:
     assert estimated.rounds == 2
 
 
+@pytest.mark.long
 @settings(deadline=None)
 @given(vote_arrays, st.integers(2, 10), st.integers(1, 4))
 def test_the_estimate_equals_that_of_the_papers_steps(
@@ -159,6 +161,7 @@ def test_the_order_of_sources_changes_nothing(order: list[int], seed: int) -> No
     assert moved.winners.tolist() == estimated.winners.tolist()
 
 
+@pytest.mark.long
 @given(st.integers(0, 20), st.permutations(range(10)), st.data())
 def test_the_names_of_clusters_change_nothing_where_there_is_no_tie(
     seed: int, names: list[int], data: st.DataObject

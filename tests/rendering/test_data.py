@@ -19,12 +19,14 @@ CONTRACT = (
 )  # fmt: skip
 
 
+@pytest.mark.long
 @given(answer=ANSWERS)
 def test_any_answer_is_the_same_after_it_was_written_and_read(answer: Answer) -> None:
     assert Answer.from_dict(answer.to_dict()) == answer
     assert Answer.from_dict(json.loads(answer.to_json())) == answer
 
 
+@pytest.mark.long
 @given(answer=ANSWERS)
 def test_the_json_of_any_answer_is_utf_8_without_controls(answer: Answer) -> None:
     text = answer.to_json()

@@ -179,6 +179,7 @@ def test_hostile_text_is_inert_wherever_it_stands(text: str) -> None:
         assert "tex2jax_ignore mathjax_ignore" in page
 
 
+@pytest.mark.long
 @given(answer=ANSWERS)
 def test_any_answer_can_be_shown(answer: Answer) -> None:
     assert is_inert(answer._repr_html_())

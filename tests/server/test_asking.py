@@ -56,6 +56,7 @@ def test_an_answer_that_is_less_likely_than_asked_for_is_withheld(server: Served
     assert server.client.post("/api/ask", json=asked | {"min_confidence": 2}).status_code == 400
 
 
+@pytest.mark.long
 def test_a_question_is_stopped_and_its_calls_end(tmp_path: Path) -> None:
     with (
         served(ferry(tmp_path, model=script(delay=5))) as server,

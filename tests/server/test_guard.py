@@ -62,6 +62,7 @@ def test_there_are_three_hundred_hostile_forms(server: Served) -> None:
     assert number >= 300
 
 
+@pytest.mark.long
 def test_names_that_are_not_the_servers_are_refused(server: Served) -> None:
     passed = {}
     for names in hostile.hosts():
@@ -96,6 +97,7 @@ def test_what_a_browser_says_comes_from_another_site_is_refused(server: Served, 
     assert response.status_code == 403
 
 
+@pytest.mark.long
 def test_the_servers_own_page_may_ask(server: Served) -> None:
     headers = {"Origin": server.url, "Sec-Fetch-Site": "same-origin"}
     assert server.client.get("/api/search?q=ferry", headers=headers).status_code == 200
@@ -146,6 +148,7 @@ def test_a_token_in_an_address_is_refused(guarded: Served, name: str) -> None:
     assert TOKEN not in response.text
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("path", ["/metrics", "/api/ready", "/api/openapi.json", "/api/jobs", "/nothing"])
 def test_everything_but_health_takes_the_token(guarded: Served, path: str) -> None:
     assert guarded.client.get(path).status_code == 401
@@ -188,6 +191,7 @@ def impatient(tmp_path: Path) -> Iterator[Served]:
         yield running
 
 
+@pytest.mark.long
 def test_a_client_that_never_ends_its_head_is_cut(impatient: Served) -> None:
     assert raw(impatient, b"GET /api/health HTTP/1.1\r\nHost: loc") == b""
 
@@ -198,6 +202,7 @@ def test_a_client_that_never_ends_its_body_is_told_so_and_cut(impatient: Served)
     assert b"408" in raw(impatient, head.encode() + b"{")[:20]
 
 
+@pytest.mark.long
 def test_a_connection_beyond_the_most_is_cut(impatient: Served) -> None:
     host, _, port = own(impatient).partition(":")
     lines = [socket.create_connection((host, int(port))) for _ in range(8)]

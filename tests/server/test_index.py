@@ -45,6 +45,7 @@ def test_a_search_keeps_to_sources(server: Served) -> None:
     assert [hit["passage"]["id"] for hit in hits] == ["p3"]
 
 
+@pytest.mark.long
 def test_a_passage_is_shown_with_those_around_it(tmp_path: Path) -> None:
     index = ferry_index(tmp_path, [*PASSAGES, Passage(text=LONG, source="long.example")])
     with served(ferry(tmp_path, index=index)) as server:
@@ -146,6 +147,7 @@ def test_a_server_says_that_it_is_ready_and_of_what(server: Served) -> None:
     assert ready["model"] == "script"
 
 
+@pytest.mark.long
 def test_a_server_over_nothing_is_not_ready_and_says_why(tmp_path: Path) -> None:
     index = ferry_index(tmp_path, [])
     with served(ferry(tmp_path, index=index)) as server:

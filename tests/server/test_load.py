@@ -65,11 +65,13 @@ def test_a_question_ends_where_its_budget_does(tmp_path: Path, fields: dict[str,
     assert word in response.json()["error"]["message"]
 
 
+@pytest.mark.long
 def test_a_request_cannot_raise_the_servers_own_budget(tmp_path: Path) -> None:
     with served(ferry(tmp_path, limits=Limits(calls=1))) as server:
         assert server.ask(calls=1000).status_code == 422
 
 
+@pytest.mark.long
 def test_a_question_that_nobody_follows_any_more_is_stopped(tmp_path: Path) -> None:
     limits = Limits(abandoned=0.05)
     with served(ferry(tmp_path, model=script(delay=5), limits=limits)) as server:
@@ -77,6 +79,7 @@ def test_a_question_that_nobody_follows_any_more_is_stopped(tmp_path: Path) -> N
         assert until(lambda: server.service.running(name).state == "stopped")
 
 
+@pytest.mark.long
 def test_a_client_that_hangs_up_stops_its_question(tmp_path: Path) -> None:
     limits = Limits(abandoned=0.05)
     with served(ferry(tmp_path, model=script(delay=5), limits=limits)) as server:
@@ -111,6 +114,7 @@ def test_a_waiting_question_is_stopped_before_its_turn(tmp_path: Path) -> None:
         assert until(lambda: server.service.turns.running == 0, 1.0)
 
 
+@pytest.mark.long
 def test_a_fault_of_the_model_is_told_as_one_and_the_next_question_is_answered(tmp_path: Path) -> None:
     failing = threading.Event()
     failing.set()
@@ -126,6 +130,7 @@ def test_a_fault_of_the_model_is_told_as_one_and_the_next_question_is_answered(t
         assert server.ask().status_code == 200
 
 
+@pytest.mark.long
 def test_a_bug_is_told_without_what_it_was_and_the_next_question_is_answered(tmp_path: Path) -> None:
     bugs = [RuntimeError("a secret in a bug")]
 
@@ -160,6 +165,7 @@ def test_documents_are_put_in_while_questions_are_answered(tmp_path: Path) -> No
         assert server.client.get("/api/ready").json()["index"]["passages"] == 303
 
 
+@pytest.mark.long
 def test_control_characters_are_escaped_in_events_and_answers(tmp_path: Path) -> None:
     with served(ferry(tmp_path)) as server:
         question = "When did \u202ethe ferry\u2028 first cross\x9b?"

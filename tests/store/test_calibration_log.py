@@ -102,6 +102,7 @@ def test_beginning_anew_keeps_owners_and_what_calls_cost(tmp_path: Path) -> None
     assert (found.owners, found.spent) == ({"a": "town"}, {"m": (3, 1.5)})
 
 
+@pytest.mark.long
 def test_a_line_that_a_kill_cut_short_is_not_there_and_the_next_one_is_whole(tmp_path: Path) -> None:
     with open_log(tmp_path) as journal:
         journal.check(ONE)
@@ -117,6 +118,7 @@ def test_a_line_that_a_kill_cut_short_is_not_there_and_the_next_one_is_whole(tmp
         assert read_outcomes(tmp_path).checks == {"f1": ONE, "f2": TWO}
 
 
+@pytest.mark.long
 def test_every_flipped_bit_is_found_and_its_row_named(tmp_path: Path) -> None:
     with open_log(tmp_path) as journal:
         journal.check(ONE)
@@ -167,6 +169,7 @@ def test_a_question_is_one_however_it_is_written() -> None:
     assert check_id("Who built it?") == check_id("who  built IT") != check_id("Who broke it?")
 
 
+@pytest.mark.long
 def test_a_kill_at_any_moment_leaves_whole_lines(tmp_path: Path) -> None:
     writer = (
         "import sys; from pathlib import Path; from disputatio.store.calibration_log import *\n"

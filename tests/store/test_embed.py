@@ -73,6 +73,7 @@ def folder(tmp_path: Path) -> Path:
     return place
 
 
+@pytest.mark.long
 def test_vectors_are_means_over_the_words_and_of_unit_length(folder: Path) -> None:
     embedder = OnnxEmbedder(folder)
     vectors = embedder.embed(["red green", "apple", "red red green apple"])
@@ -84,6 +85,7 @@ def test_vectors_are_means_over_the_words_and_of_unit_length(folder: Path) -> No
     assert vectors == pytest.approx(expected, abs=1e-6)
 
 
+@pytest.mark.long
 def test_order_is_kept_whatever_the_lengths(folder: Path) -> None:
     texts = ["apple " * (n % 7 + 1) + ("red" if n % 2 else "green") for n in range(40)]
     together = OnnxEmbedder(folder).embed(texts)
@@ -91,6 +93,7 @@ def test_order_is_kept_whatever_the_lengths(folder: Path) -> None:
     assert together[:8] == pytest.approx(alone, abs=1e-6)
 
 
+@pytest.mark.long
 def test_nothing_to_embed_and_an_empty_text_do_not_fail(folder: Path) -> None:
     embedder = OnnxEmbedder(folder)
     assert embedder.embed([]).shape == (0, 4)
@@ -119,6 +122,7 @@ def test_a_compiled_model_is_kept_in_the_cache(folder: Path, tmp_path: Path) -> 
     assert list((tmp_path / "cache").iterdir())
 
 
+@pytest.mark.long
 def test_few_threads_are_not_tied_to_the_cores_that_every_other_process_takes(folder: Path) -> None:
     embedder = OnnxEmbedder(folder, threads=1)
     model = embedder._load().request.get_compiled_model()
@@ -329,6 +333,7 @@ def test_batches_hold_every_row_once_and_stay_within_their_tokens(lengths: list[
         assert len(batch) == 1 or len(batch) * max(lengths[row] for row in batch) <= tokens
 
 
+@pytest.mark.long
 def test_threads_may_share_an_embedder(folder: Path) -> None:
     embedder = OnnxEmbedder(folder)
     many = ["red " * (n % 50 + 1) for n in range(300)]

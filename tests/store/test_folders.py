@@ -100,6 +100,7 @@ def test_several_indexes_find_what_one_of_all_passages_finds(
     assert several.sources() == whole.sources()
 
 
+@pytest.mark.long
 def test_compiled_and_plain_search_agree_over_several(
     corpus: tuple[Path, list[Passage], MadeEmbedder], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -111,6 +112,7 @@ def test_compiled_and_plain_search_agree_over_several(
     assert [hit.passage.id for hit in fast] == [hit.passage.id for hit in slow]
 
 
+@pytest.mark.long
 def test_a_source_that_is_divided_by_date_is_one_source(tmp_path: Path) -> None:
     rows = [Passage(text=f"The ferry crossed {n} times.", source="a", date=f"20{n}") for n in range(10, 30)]
     built(tmp_path / "old", rows[:10])
@@ -122,6 +124,7 @@ def test_a_source_that_is_divided_by_date_is_one_source(tmp_path: Path) -> None:
     assert len(both.search("ferry", k=30, after="2025")) == 5
 
 
+@pytest.mark.long
 def test_a_passage_that_two_indexes_hold_is_found_once(tmp_path: Path) -> None:
     rows = [Passage(id=f"p{n}", text=f"The ferry crossed {n} times.", source="a") for n in range(8)]
     built(tmp_path / "x", rows[:5])
@@ -134,6 +137,7 @@ def test_a_passage_that_two_indexes_hold_is_found_once(tmp_path: Path) -> None:
     assert "p4" in {hit.passage.id for hit in both.search("ferry", k=20)}
 
 
+@pytest.mark.long
 def test_a_part_that_is_not_there_is_told_and_the_others_are_searched(tmp_path: Path) -> None:
     built(tmp_path / "x", [Passage(text="The ferry crossed.", source="a")])
     both = opened(f"{tmp_path}/x,{tmp_path}/gone")
@@ -150,6 +154,7 @@ def test_a_part_that_is_not_there_is_told_and_the_others_are_searched(tmp_path: 
     assert again.unsearched == ()  # type: ignore[attr-defined]
 
 
+@pytest.mark.long
 def test_a_part_that_is_damaged_or_goes_away_meanwhile_is_told(tmp_path: Path) -> None:
     for name in "xyz":
         built(tmp_path / name, [Passage(text=f"The ferry {name} crossed.", source=name)])
@@ -168,6 +173,7 @@ def test_a_part_that_is_damaged_or_goes_away_meanwhile_is_told(tmp_path: Path) -
         several.search("ferry")
 
 
+@pytest.mark.long
 def test_bytes_that_changed_in_one_part_leave_it_out(tmp_path: Path) -> None:
     rows = [Passage(text=f"The ferry crossed {n} times. " * 20, source="a") for n in range(600)]
     built(tmp_path / "x", [Passage(text="The ferry sank.", source="b")])
@@ -181,6 +187,7 @@ def test_bytes_that_changed_in_one_part_leave_it_out(tmp_path: Path) -> None:
     assert [each.index for each in found.unsearched] == [f"{tmp_path}/y"]  # type: ignore[attr-defined]
 
 
+@pytest.mark.long
 def test_reliabilities_are_read_from_all_parts(tmp_path: Path) -> None:
     for name, sources in (("x", "ab"), ("y", "bc"), ("z", "d")):
         built(tmp_path / name, [Passage(text=f"{name} {each} ferry", source=each) for each in sources])

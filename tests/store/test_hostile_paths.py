@@ -66,6 +66,7 @@ def test_a_reader_that_follows_what_it_is_given_is_found_out(tmp_path: Path) -> 
     assert result.through == "a file outside was read"
 
 
+@pytest.mark.long
 def test_a_guard_that_lets_an_address_pass_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fetching, "check_ip", lambda ip, allow_private: "")
     through = [one for one in hostile.url_results() if one.through]

@@ -43,6 +43,7 @@ def test_a_new_index_is_empty_and_makes_nothing_until_it_is_written_to(tmp_path:
     assert not (tmp_path / "new").exists()
 
 
+@pytest.mark.long
 def test_offsets_of_every_passage_point_into_the_stored_text(docs: Path, tmp_path: Path) -> None:
     index = Index.open(tmp_path / "ix", embedder=HashEmbedder())
     summary = index.ingest(docs)
@@ -56,6 +57,7 @@ def test_offsets_of_every_passage_point_into_the_stored_text(docs: Path, tmp_pat
         assert index.passage(one.id) == one
 
 
+@pytest.mark.long
 def test_the_same_files_again_change_nothing(docs: Path, tmp_path: Path) -> None:
     embedder = HashEmbedder()
     index = Index.open(tmp_path / "ix", embedder=embedder)
@@ -67,6 +69,7 @@ def test_the_same_files_again_change_nothing(docs: Path, tmp_path: Path) -> None
     assert index.search("bridge", per_source=100) == before
 
 
+@pytest.mark.long
 def test_a_changed_file_replaces_its_own_passages_only(docs: Path, tmp_path: Path) -> None:
     index = Index.open(tmp_path / "ix")
     index.ingest(docs)
@@ -98,6 +101,7 @@ def test_a_changed_row_replaces_that_row_and_a_lost_row_goes(tmp_path: Path) -> 
     assert len(index.search("cat", k=10)) == 3
 
 
+@pytest.mark.long
 def test_two_files_of_one_content_keep_it_until_both_have_changed(tmp_path: Path) -> None:
     for name in ("a.jsonl", "b.jsonl"):
         (tmp_path / name).write_text('{"text": "shared words", "source": "s"}\n')

@@ -224,6 +224,7 @@ def test_a_full_disk_is_named_as_one(tmp_path: Path, monkeypatch: pytest.MonkeyP
         index.add([Passage(text="Two.")])
 
 
+@pytest.mark.long
 def test_a_second_writer_is_refused_and_a_reader_is_not(tmp_path: Path) -> None:
     index = Index.open(tmp_path / "ix")
     index.add([Passage(text="A zebra.")])
@@ -368,6 +369,7 @@ def test_an_index_of_another_version_is_an_error_of_its_own(tmp_path: Path) -> N
             call(tmp_path / "ix")
 
 
+@pytest.mark.long
 def test_importing_the_room_loads_no_engine() -> None:
     program = textwrap.dedent("""
         import sys, disputatio.store, disputatio.store.index

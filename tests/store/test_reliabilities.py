@@ -121,6 +121,7 @@ def test_merging_reopening_and_ingesting_again_make_nothing_stale(index: Index) 
     assert not any(one.stale for one in Index.open(index.path).estimates().values())
 
 
+@pytest.mark.long
 def test_a_source_that_came_since_has_no_reliability_and_one_that_went_is_stale(index: Index) -> None:
     index.set_estimates(estimates({"museum": 0.9, "buzz": 0.2}))
     index.add([Passage(text="The almanac says 1887.", source="almanac")])

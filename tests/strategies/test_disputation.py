@@ -168,6 +168,7 @@ def test_confidence_is_higher_where_more_sources_say_so() -> None:
     assert one.confidence < two.confidence
 
 
+@pytest.mark.long
 @settings(max_examples=30)
 @given(st.permutations([GUILD, ALTERED, HARBOUR, LINKS, GOATS]))
 def test_without_ranks_the_order_of_passages_changes_no_verdict(order: list[Passage]) -> None:

@@ -367,6 +367,7 @@ def test_a_missing_unit_contradicts_none_and_another_unit_does(number: str, unit
     assert not states(number, f"{number} {unit}")
 
 
+@pytest.mark.long
 @given(st.lists(ANSWERS, max_size=12))
 def test_all_answers_of_a_group_are_the_same_and_equal_ones_are_in_one(answers: list[str]) -> None:
     numbers = groups(answers)
@@ -377,6 +378,7 @@ def test_all_answers_of_a_group_are_the_same_and_equal_ones_are_in_one(answers: 
     assert list(dict.fromkeys(numbers)) == list(range(len(set(numbers))))
 
 
+@pytest.mark.long
 @given(st.text(max_size=60), st.text(max_size=60))
 def test_no_text_breaks_a_comparison(left: str, right: str) -> None:
     assert same_answer(left, right) == same_answer(right, left)

@@ -35,6 +35,7 @@ def listening(reply: bytes | None) -> Iterator[str]:
         thread.join()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("reply", "reason"),
     [

@@ -101,6 +101,7 @@ def test_substitution_makes_nine_truths_and_nine_lies_that_pass_the_checks(tmp_p
     assert whole[0].made == {"given": 3, "substituted": 33}
 
 
+@pytest.mark.long
 def test_substitution_is_the_same_for_a_seed_and_another_for_another(tmp_path: Path) -> None:
     rows = read_material(f"conflictnq:{write_rows(tmp_path / 'v.jsonl', conflictnq_rows())}")
     assert substituted(rows, seed=1) == substituted(rows, seed=1) != substituted(rows, seed=2)

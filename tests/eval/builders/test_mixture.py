@@ -95,6 +95,7 @@ def test_as_many_questions_have_1_2_and_3_answers_as_the_shares_want(built: Mixt
     assert built.short == {}
 
 
+@pytest.mark.long
 def test_the_same_seed_gives_the_same_rows(
     questions: list[Ambiguous], held: InMemory, built: Mixture
 ) -> None:
@@ -102,6 +103,7 @@ def test_the_same_seed_gives_the_same_rows(
     assert _mix(questions, held, seed=1).rows != built.rows
 
 
+@pytest.mark.long
 def test_misinformation_is_made_of_passages_that_are_not_used_where_there_are_any(
     questions: list[Ambiguous], held: InMemory
 ) -> None:

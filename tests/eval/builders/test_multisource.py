@@ -122,6 +122,7 @@ def test_test_questions_come_from_the_first_origin() -> None:
         pick([MANY[:10], MANY[10:20]], estimate=20, test=8)
 
 
+@pytest.mark.long
 def test_what_is_written_is_what_the_harness_reads(built: MultiSource, tmp_path: Path) -> None:
     write(built, tmp_path, about={"seed": 0})
     rows = load(f"multisource:{tmp_path / 'test.jsonl'}")
@@ -132,6 +133,7 @@ def test_what_is_written_is_what_the_harness_reads(built: MultiSource, tmp_path:
     assert json.loads((tmp_path / "about.json").read_text())["reliabilities"]["source01"] in (0.1, 0.9)
 
 
+@pytest.mark.long
 def test_the_command_builds_a_folder_that_eval_run_takes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -87,6 +87,7 @@ def _make(index: Index, out: Path, questions: int, model: Scripted | None = None
     )
 
 
+@pytest.mark.long
 def test_the_default_mix_is_that_of_the_paper_and_draws_come_near_it() -> None:
     assert all(sum(shares.values()) == pytest.approx(100) for shares in MIX.values())
     drawn = [categories(n, MIX, 7) for n in range(4_000)]
@@ -134,6 +135,7 @@ def test_every_answer_stands_in_its_own_passage_and_two_are_of_two_documents(ind
     assert {one.categories["answer"] for one in good} == set(MIX["answer"])
 
 
+@pytest.mark.long
 def test_the_same_seed_gives_the_same_questions_and_another_gives_others(index: Index) -> None:
     def asked(seed: int) -> list[str]:
         return [one.question for one in synthetic(range(8), _kit(index), draw_from(index), seed=seed)]

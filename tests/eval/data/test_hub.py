@@ -82,6 +82,7 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[list[str]
     hub.fetched.cache_clear()
 
 
+@pytest.mark.long
 def test_a_file_of_a_hub_is_fetched_once_and_named_by_its_repository(asked: list[str]) -> None:
     spec = "ramdocs:hf:fen/bridges/RAMDocs_test.jsonl"
     examples = load(spec)
@@ -93,6 +94,7 @@ def test_a_file_of_a_hub_is_fetched_once_and_named_by_its_repository(asked: list
     assert sum(line.startswith("GET /datasets/") for line in asked) == 1
 
 
+@pytest.mark.long
 def test_a_repository_stands_for_the_files_that_its_format_knows(asked: list[str]) -> None:
     (example,) = load("beir:hf:fen/bridges#test")
     assert example.question == "bridges"
@@ -113,6 +115,7 @@ def test_what_the_hub_does_not_have_is_said_in_one_line(asked: list[str]) -> Non
         assert str(caught.value) == told
 
 
+@pytest.mark.long
 def test_without_a_network_the_name_and_what_to_do_are_said_in_one_line(
     asked: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

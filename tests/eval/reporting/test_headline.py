@@ -50,6 +50,7 @@ def test_a_clear_leader_is_named_with_distance_test_and_cost(tmp_path: Path) -> 
     assert lead["front"] == ["of10", "of30"]
 
 
+@pytest.mark.long
 def test_no_winner_is_named_where_the_difference_may_be_chance(tmp_path: Path) -> None:
     part = evaluated(tmp_path, 28, 30, 5)
     lead = part["headline"]

@@ -86,6 +86,7 @@ def test_figures_stand_where_the_paper_has_them(
     assert [one[2 + at] for one in held["rows"] if one[:2] == row] == [value]
 
 
+@pytest.mark.long
 def test_ours_stand_in_the_columns_of_the_paper_and_the_rest_is_missing(tmp_path: Path) -> None:
     out = evaluated(tmp_path, "ramdocs:dev.jsonl", ("em", "f1"), *plain("concat", "madam_rag"))
     printed = paper_tables("madam", [out])
@@ -98,6 +99,7 @@ def test_ours_stand_in_the_columns_of_the_paper_and_the_rest_is_missing(tmp_path
     assert "Missing here: 22 of 24 cells." in text
 
 
+@pytest.mark.long
 def test_another_order_than_the_papers_is_said_plainly(tmp_path: Path) -> None:
     out = evaluated(tmp_path, "ramdocs:dev.jsonl", ("em",), *plain("concat", "madam_rag"))
     (said,) = (line for line in paper_tables("madam", [out])["tables"][0]["said"] if "RAMDocs" in line)
@@ -106,6 +108,7 @@ def test_another_order_than_the_papers_is_said_plainly(tmp_path: Path) -> None:
     assert said.endswith("the paper has MADAM-RAG above Prompt-based with 3 of 3 models.")
 
 
+@pytest.mark.long
 def test_the_same_order_as_the_papers_is_said_too(tmp_path: Path) -> None:
     out = evaluated(tmp_path, "ambigdocs:test.jsonl", ("em",), *plain("concat", "closed_book"))
     said = paper_tables("madam", [out])["tables"][0]["said"]
@@ -148,6 +151,7 @@ def test_a_folder_says_how_many_adversaries_there_were(tmp_path: Path) -> None:
     assert all(cell is None for cell in cells["TQA", "MV"])
 
 
+@pytest.mark.long
 def test_the_mean_needs_all_its_columns(tmp_path: Path) -> None:
     folders = [
         evaluated(tmp_path / name, f"mirage:benchmark.json#{name}", ("accuracy",), *plain("ac_rag"))
@@ -168,6 +172,7 @@ def test_without_runs_all_is_missing_and_an_unknown_paper_is_named() -> None:
         paper_tables("madame", [])
 
 
+@pytest.mark.long
 def test_costs_come_from_the_run_that_has_most_of_the_methods(tmp_path: Path) -> None:
     more = evaluated(tmp_path / "more", "figure4:a", ("em",), *plain("concat", "closed_book"), count=60)
     all_ = plain("concat", "self_reflection", "madam_rag")

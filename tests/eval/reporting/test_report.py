@@ -59,6 +59,7 @@ def test_the_summary_has_one_object_a_strategy_with_the_promised_fields(tmp_path
     assert all(promised <= set(line) for line in lines)
 
 
+@pytest.mark.long
 def test_the_same_journal_gives_the_same_bytes(tmp_path: Path) -> None:
     _evaluate(tmp_path)
     one, two = report(tmp_path), report(tmp_path)
@@ -96,6 +97,7 @@ def test_abstentions_are_counted_and_have_no_precision(tmp_path: Path) -> None:
     assert "precision" not in silent["ci"]
 
 
+@pytest.mark.long
 def test_up_to_one_per_cent_of_faults_is_excluded_and_counted(tmp_path: Path) -> None:
     _evaluate(tmp_path, 100, ask=_failing({3}, "half"))
     (part,) = report(tmp_path, resamples=50)["datasets"]
@@ -124,6 +126,7 @@ def test_a_fault_that_was_tried_again_with_success_is_no_fault(tmp_path: Path) -
     assert (half["n"], half["failed"], half["em"]) == (10, 0, 0.5)
 
 
+@pytest.mark.long
 def test_pairs_are_compared_row_by_row_with_cost_ratios(tmp_path: Path) -> None:
     _evaluate(tmp_path)
     (part,) = report(tmp_path)["datasets"]

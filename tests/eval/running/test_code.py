@@ -51,6 +51,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., di
     return hashes
 
 
+@pytest.mark.long
 def test_every_strategy_rests_on_its_own_file_on_the_walk_and_on_what_they_import() -> None:
     for name in strategy_names():
         hashes = code_of(load_strategy(name))

@@ -23,6 +23,7 @@ def _options(names: str, *settings: str, seed: int = 0) -> dict[str, dict[str, A
     return {entrant.label: dict(entrant.options) for entrant in entrants(names, settings, seeds=[seed])}
 
 
+@pytest.mark.long
 def test_options_are_recorded_in_full_with_the_seed_of_the_evaluation() -> None:
     assert _options(DEBATE, seed=4) == {
         "debate": {"rounds": 3, "judge": True, "history": "aggregate", "k": None, "shuffle_seed": 4}
@@ -113,6 +114,7 @@ def test_an_entrant_carries_the_hashes_of_the_code_behind_it() -> None:
     assert {"tests.eval.toy", "disputatio.pipeline", "disputatio.llm.request"} <= set(configured.code)
 
 
+@pytest.mark.long
 def test_what_a_data_set_declares_of_its_answers_is_asked_unless_set_by_hand() -> None:
     example = Example(id="1", row=0, question="?", gold=("1",), metadata={"expects": "several"})
     [declared] = entrants("disputation")

@@ -76,6 +76,7 @@ def test_every_mark_has_an_annotation_whose_address_shows_the_passage(server: Se
         assert citation["title"] in ("museum.example", "almanac.example")
 
 
+@pytest.mark.long
 def test_the_passage_of_an_answer_outlives_the_index_that_it_was_read_from(tmp_path: Path) -> None:
     with chatting(tmp_path) as server:
         given = [{"text": "The ferry first crossed in 1887.", "source": "mine.example"}]
@@ -172,6 +173,7 @@ def test_a_first_question_is_asked_as_it_is(server: Served) -> None:
     assert (ours["question"], ours["rewriting"]) == (QUESTION, "first")
 
 
+@pytest.mark.long
 def test_without_a_model_a_follow_up_is_asked_as_it_stands_and_that_is_said(tmp_path: Path) -> None:
     with served(without_model(tmp_path)) as server:
         completion = chat(server, "Tell me.", "What?", QUESTION).json()
@@ -183,6 +185,7 @@ def test_without_a_model_a_follow_up_is_asked_as_it_stands_and_that_is_said(tmp_
         assert "asked as it stands" not in first
 
 
+@pytest.mark.long
 def test_a_rewriting_that_cannot_be_used_is_told_and_not_guessed(tmp_path: Path) -> None:
     def rambles(prompt: str) -> str:
         return "Sure!" if "last question of a conversation" in prompt else reads(prompt)
@@ -198,6 +201,7 @@ def test_a_rewriting_that_cannot_be_used_is_told_and_not_guessed(tmp_path: Path)
 FORBIDDEN = ("](", "<img", "<b>", "```", "https://evil", "\u202e", "\x1b")
 
 
+@pytest.mark.long
 def test_text_of_documents_is_inert_in_a_completion(hostile: Served) -> None:
     answer = chat(hostile, disputatio={"sources": ["<b>evil</b>.example"], "expect": "one"}).json()
     message = answer["choices"][0]["message"]
@@ -289,6 +293,7 @@ def faulty(folder: Path) -> Any:
     return service
 
 
+@pytest.mark.long
 def test_a_fault_of_the_model_is_one_error_that_no_client_repeats(tmp_path: Path) -> None:
     with served(faulty(tmp_path)) as server:
         response = chat(server)
@@ -301,6 +306,7 @@ def test_a_fault_of_the_model_is_one_error_that_no_client_repeats(tmp_path: Path
         assert '"stop"' not in json.dumps(streamed)
 
 
+@pytest.mark.long
 def test_a_failure_that_nobody_foresaw_is_told_in_a_stream(tmp_path: Path) -> None:
     def breaks(_: str) -> str:
         raise RuntimeError("a secret of the machine")

@@ -169,6 +169,7 @@ def test_text_of_documents_cannot_steer_a_client(tmp_path: Path) -> None:
         assert "\\u001b" not in text
 
 
+@pytest.mark.long
 def test_a_call_that_is_given_up_ends_its_model_calls(tmp_path: Path) -> None:
     with chatting(tmp_path, delay=30) as slow:
         turns, model = slow.service.turns, slow.service.kit.model

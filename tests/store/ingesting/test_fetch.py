@@ -307,6 +307,7 @@ def test_a_slow_server_meets_a_deadline(served: Web, say: object, words: str) ->
     assert words in _refusal(served, limits=FAST)
 
 
+@pytest.mark.long
 def test_a_connection_and_a_resolver_meet_their_deadline(served: Web) -> None:
     def connect(ip: str, port: int, seconds: float) -> socket.socket:
         time.sleep(seconds)
@@ -422,6 +423,7 @@ def test_a_page_becomes_a_document_of_its_site(served: Web) -> None:
     assert with_source(document).source == "x.example"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "url", ["https://census.gov/bow", "http://x.example@census.gov/", "https://www.x.example.evil.com/"]
 )
@@ -432,6 +434,7 @@ def test_a_page_may_not_speak_for_another_site(served: Web, url: str) -> None:
     assert with_source(document).source == "x.example"
 
 
+@pytest.mark.long
 def test_a_file_of_the_web_states_no_source_or_owner(served: Web) -> None:
     text = (
         b"---\nsource: census.gov\nowner: The Bureau\nurl: https://census.gov/\n---\nBroken Bow had 9 people."
@@ -461,6 +464,7 @@ def test_the_encoding_that_the_server_states_is_believed(served: Web) -> None:
     assert _documents(served)[0].text == "Bow"
 
 
+@pytest.mark.long
 def test_a_file_that_cannot_be_read_is_named_by_its_url(served: Web) -> None:
     _put(served, "/p", page(b"%PDF-1.4 broken", "application/pdf"))
     with pytest.raises(IngestError) as caught:

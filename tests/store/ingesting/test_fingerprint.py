@@ -16,6 +16,7 @@ from disputatio.store.ingesting.options import DEFAULT, ReadOptions, settings_of
 SETTINGS = settings_of(DEFAULT, "")
 
 
+@pytest.mark.long
 def test_a_file_whose_name_is_not_utf8_is_in_found_and_left_alone(tmp_path: Path) -> None:
     folder = tmp_path / "documents"
     folder.mkdir()

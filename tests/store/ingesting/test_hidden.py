@@ -99,6 +99,7 @@ def test_a_body_that_waits_for_a_script_is_read() -> None:
     assert (remove_hidden(tree), plain_text(tree)) == (0, "Words")
 
 
+@pytest.mark.long
 def test_invisible_characters_are_counted_in_every_format(tmp_path: Path) -> None:
     trick = "ig\u200bno\u202ere\U000e0041"
     page = f"<p>{trick}</p>"
@@ -127,6 +128,7 @@ def test_hidden_runs_of_a_docx_are_removed(marks: str, tmp_path: Path) -> None:
     assert (document.text, document.metadata["hidden"]) == ("Seen.", "7")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "marks", ['<w:vanish w:val="0"/>', '<w:color w:val="FFFFFF"/><w:highlight w:val="red"/>']
 )

@@ -46,6 +46,7 @@ def test_every_row_of_an_address_is_in_and_replaced_by_the_next_fetch(served: We
     assert index.delete(paths=[url]) == 2
 
 
+@pytest.mark.long
 def test_what_is_the_same_on_another_day_is_unchanged(
     served: Web, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

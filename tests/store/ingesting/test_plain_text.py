@@ -161,11 +161,13 @@ def test_menus_of_a_short_page_are_no_text(menu: str, tmp_path: Path) -> None:
     assert _page(tmp_path, page).text == "Severin\n\nOpened in 1931."
 
 
+@pytest.mark.long
 def test_a_page_of_nothing_but_links_keeps_them(tmp_path: Path) -> None:
     page = "<ul><li><a href='/1'>First report</a></li><li><a href='/2'>Second report</a></li></ul>"
     assert _page(tmp_path, page).text == "- First report\n- Second report"
 
 
+@pytest.mark.long
 def test_a_sentence_with_links_is_no_menu(tmp_path: Path) -> None:
     page = "<p>Both <a href='/1'>Severin</a> and <a href='/2'>Deutz</a> stand.</p>"
     assert _page(tmp_path, page).text == "Both Severin and Deutz stand."

@@ -299,6 +299,7 @@ def test_a_worker_without_the_model_is_a_fault_of_one_line(
     assert caught.value.exit_code == 3
 
 
+@pytest.mark.long
 def test_what_comes_with_its_vectors_is_committed_seldom(tmp_path: Path) -> None:
     commits: list[int] = []
     embedder = HashEmbedder()

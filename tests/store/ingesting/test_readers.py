@@ -62,6 +62,7 @@ def _read(path: Path) -> list[Document]:
         return list(read(path, "").documents)
 
 
+@pytest.mark.long
 def test_front_matter_is_taken_off_the_text(tmp_path: Path) -> None:
     file = tmp_path / "a.md"
     file.write_text(
@@ -85,6 +86,7 @@ def test_a_markdown_title_is_its_first_heading(tmp_path: Path) -> None:
     assert _read(file)[0].title == "The title"
 
 
+@pytest.mark.long
 def test_html_gives_main_text_title_date_and_address(tmp_path: Path) -> None:
     file = tmp_path / "p.html"
     file.write_text(_PAGE.format("The bridge did not collapse in 1990. It still stands. " * 6))
@@ -95,6 +97,7 @@ def test_html_gives_main_text_title_date_and_address(tmp_path: Path) -> None:
     assert with_source(document).source == "census.example"
 
 
+@pytest.mark.long
 def test_a_year_in_the_text_of_a_page_is_not_taken_for_its_date(tmp_path: Path) -> None:
     file = tmp_path / "p.html"
     file.write_text("<html><body><h1>Broken Bow</h1><p>In 2010 it had 3,559 people.</p></body></html>")
@@ -113,6 +116,7 @@ def test_a_fragment_of_html_and_a_page_in_its_own_encoding_are_read(tmp_path: Pa
     assert documents[1].text == "Un café très fréquenté."
 
 
+@pytest.mark.long
 def test_a_pdf_gives_its_text_and_title(tmp_path: Path) -> None:
     _pdf(tmp_path / "r.pdf", "There were 3,559 people.")
     (document,) = _read(tmp_path / "r.pdf")
@@ -261,6 +265,7 @@ def test_a_pdf_without_text_or_with_a_password_says_what_to_do(tmp_path: Path) -
     ]
 
 
+@pytest.mark.long
 def test_docx_paragraphs_and_tables_come_in_their_order(tmp_path: Path) -> None:
     import docx
 
@@ -374,6 +379,7 @@ def test_bad_rows_without_end_are_counted_and_not_kept(tmp_path: Path) -> None:
     assert refused[-1].reason == "4000 more rows were refused"
 
 
+@pytest.mark.long
 def test_a_row_or_a_file_past_its_limit_is_refused_and_the_limit_named(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"text": "' + "a" * 9_000_000 + '"}\n{"text": "good"}\n')
     with (tmp_path / "b.txt").open("wb") as file:
@@ -390,6 +396,7 @@ def test_metadata_too_long_for_every_passage_is_left_out_by_name(tmp_path: Path)
     assert _read(path)[0].metadata == {"year": "2010", "left_out": "raw"}
 
 
+@pytest.mark.long
 def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_text('{"text": "row"}\n' * 3_000)

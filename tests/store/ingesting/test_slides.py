@@ -72,6 +72,7 @@ def test_slides_are_pages_with_text_tables_groups_and_notes(tmp_path: Path) -> N
     assert pages == ["1", "1", "3", "3"]
 
 
+@pytest.mark.long
 def test_hidden_slides_and_shapes_and_what_lies_off_the_slide_are_removed_and_counted(tmp_path: Path) -> None:
     def fill(deck: Any) -> None:
         seen = _slide(deck, "Seen.")
@@ -88,6 +89,7 @@ def test_hidden_slides_and_shapes_and_what_lies_off_the_slide_are_removed_and_co
     assert page_of(document, document.text.index("Last")) == "3"
 
 
+@pytest.mark.long
 def test_a_deck_without_words_is_refused(tmp_path: Path) -> None:
     path = _deck(tmp_path / "d.pptx", lambda deck: deck.slides.add_slide(deck.slide_layouts[6]))
     with pytest.raises(IngestError, match="has no text on a slide that is shown"):
@@ -97,6 +99,7 @@ def test_a_deck_without_words_is_refused(tmp_path: Path) -> None:
         _only(tmp_path / "b.pptx")
 
 
+@pytest.mark.long
 def test_a_found_passage_says_on_which_slide_it_stands(tmp_path: Path) -> None:
     def fill(deck: Any) -> None:
         for number in range(1, 6):

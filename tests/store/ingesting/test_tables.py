@@ -70,6 +70,7 @@ _WRITERS: dict[str, Callable[[Path], None]] = {
 }  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("ending", _WRITERS)
 def test_columns_that_the_user_names_become_fields(ending: str, tmp_path: Path) -> None:
     path = tmp_path / f"rows.{ending}"
@@ -80,6 +81,7 @@ def test_columns_that_the_user_names_become_fields(ending: str, tmp_path: Path) 
     assert document.metadata == {"length": "300"}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("ending", _WRITERS)
 def test_a_table_without_a_column_of_text_says_what_it_has_and_which_option_to_use(
     ending: str, tmp_path: Path

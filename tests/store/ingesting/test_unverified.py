@@ -49,6 +49,7 @@ def test_no_stranger_gets_the_name_of_a_source_or_a_second_vote(
     assert len(independent(passages)) == 1
 
 
+@pytest.mark.long
 def test_what_a_stranger_states_is_kept_apart(tmp_path: Path) -> None:
     index = Index.open(tmp_path / "i", embedder=None)
     index.ingest(_spoofed(tmp_path / "in"), unverified=True)

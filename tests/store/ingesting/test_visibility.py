@@ -123,6 +123,7 @@ def test_variables_that_double_each_other_end() -> None:
     assert remove_hidden(lxml.html.document_fromstring(page)) == 0
 
 
+@pytest.mark.long
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.sampled_from(_WORDS), max_size=60))
 def test_no_style_sheet_breaks_the_reading(words: list[str]) -> None:

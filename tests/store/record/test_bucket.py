@@ -17,6 +17,8 @@ from disputatio.store.record.replicate import sync
 from tests.store.record.object_store import ObjectStore, object_store
 from tests.store.record.test_replicate import fill, found, index_at, names
 
+pytestmark = pytest.mark.long  # a server of their own is started
+
 
 @pytest.fixture(scope="module")
 def store() -> Iterator[ObjectStore]:
@@ -37,7 +39,6 @@ def source(tmp_path: Path) -> Index:
     return index
 
 
-@pytest.mark.long
 def test_an_index_travels_through_an_object_store_to_two_readers(
     source: Index, tmp_path: Path, store: ObjectStore
 ) -> None:
@@ -59,7 +60,6 @@ def test_an_index_travels_through_an_object_store_to_two_readers(
     assert not any(path.endswith("lease.json") for method, path in store.requests[-5:] if method == "PUT")
 
 
-@pytest.mark.long
 def test_a_full_bucket_is_one_line_and_the_next_sync_takes_up(
     source: Index, tmp_path: Path, store: ObjectStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -99,7 +99,6 @@ def test_a_key_that_is_refused_is_one_line_and_nothing_is_written(
     assert sync(source.path, bucket).files > 0  # nothing of the first one was there
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("fault", ["503", "cut"])
 def test_a_moment_of_trouble_is_tried_again(
     source: Index, tmp_path: Path, store: ObjectStore, fault: str, monkeypatch: pytest.MonkeyPatch
@@ -140,7 +139,6 @@ def test_a_connection_that_is_cut_each_time_leaves_the_state_before(
     assert found(reader) == names(0, 40)
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("kind", ["s3", "file", "advisory"])
 def test_a_second_writer_is_refused_by_name_and_comes_in_when_the_lease_ends(
     source: Index, tmp_path: Path, store: ObjectStore, kind: str, monkeypatch: pytest.MonkeyPatch

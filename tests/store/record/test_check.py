@@ -117,6 +117,7 @@ def assert_mended(path: Path, report: CheckReport, made: Path) -> None:
     assert check(path).damaged == ()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("repair", [True, False])
 def test_a_sound_index_has_nothing_damaged_and_is_left_alone(place: Path, repair: bool) -> None:
     before = contents(place)
@@ -173,6 +174,7 @@ def test_a_flipped_bit_is_found_kept_and_mended(made: Path, place: Path, kind: s
     assert in_quarantine(place, damaged)
 
 
+@pytest.mark.long
 def test_a_flipped_bit_in_any_file_of_a_segment_is_found(place: Path) -> None:
     for file in sorted(pick(place, "segments/*/dead-*.npy").parent.iterdir()):
         sound = file.read_bytes()
@@ -215,6 +217,7 @@ def test_a_flipped_bit_anywhere_in_the_tables_is_found(place: Path) -> None:
             file.write_bytes(sound)
 
 
+@pytest.mark.long
 def test_the_hint_of_the_newest_version_is_a_hint_only(made: Path, place: Path) -> None:
     for file in place.glob("*.lance/_versions/*.json"):
         for at in range(0, file.stat().st_size, 3):
@@ -320,6 +323,7 @@ def test_a_check_keeps_out_other_writers_and_waits_for_none(place: Path) -> None
         assert check(place, repair=False).damaged == ()
 
 
+@pytest.mark.long
 def test_what_a_killed_writer_left_is_no_damage(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def killed(*_: object) -> None:
         raise KeyboardInterrupt

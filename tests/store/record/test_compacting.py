@@ -18,6 +18,8 @@ from tests.store import made
 from tests.store.hashing import HashEmbedder
 from tests.store.test_folders import facts
 
+pytestmark = pytest.mark.long  # each makes an index of several segments
+
 
 @pytest.fixture
 def index(tmp_path: Path) -> Index:
@@ -65,7 +67,6 @@ def test_a_disk_that_has_less_refuses_it_and_nothing_changes(
     assert index.info().segments == 5
 
 
-@pytest.mark.long
 def test_the_memory_of_merges_is_what_is_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[int] = []
     merge = merging.merge

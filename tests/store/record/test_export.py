@@ -82,6 +82,7 @@ def test_an_empty_index_gives_an_empty_file(tmp_path: Path) -> None:
     assert (tmp_path / "p.parquet").exists()
 
 
+@pytest.mark.long
 def test_what_cannot_be_exported_is_said_and_nothing_is_left(
     index: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

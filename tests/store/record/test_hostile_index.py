@@ -132,6 +132,7 @@ VALUES: list[Any] = [
 ]  # fmt: skip
 
 
+@pytest.mark.long
 def test_no_generated_manifest_touches_anything_outside_or_ends_in_a_traceback(place: Path) -> None:
     fields, before = fields_of(place), outside(place)
     refused = 0
@@ -224,6 +225,7 @@ def damaged_arrays(place: Path) -> Iterator[Path]:
     yield from sorted(place.glob("segments/*/*"))
 
 
+@pytest.mark.long
 def test_a_flipped_bit_in_any_file_of_a_segment_stops_a_search(place: Path) -> None:
     sound = _searched(place)
     for file in damaged_arrays(place):

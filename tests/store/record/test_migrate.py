@@ -89,6 +89,7 @@ def test_an_index_of_format_2_is_searched_as_it_is_and_its_dates_decide_nothing(
     assert export(index, tmp_path / "out.jsonl") == 12
 
 
+@pytest.mark.long
 def test_migration_keeps_all_and_says_where_a_date_comes_from_as_far_as_the_reader_proves_it(
     old: Path,
 ) -> None:
@@ -119,6 +120,7 @@ def test_migration_keeps_all_and_says_where_a_date_comes_from_as_far_as_the_read
     assert index.info().format == FORMAT
 
 
+@pytest.mark.long
 def test_the_first_write_migrates(old: Path) -> None:
     Index.open(old, embedder=HashEmbedder()).add([Passage(id="new", text="A new zebra.", date="2024")])
     assert Index.open(old).info().format == FORMAT
@@ -126,6 +128,7 @@ def test_the_first_write_migrates(old: Path) -> None:
     assert Index.open(old).passage("given").date_origin == "stated"
 
 
+@pytest.mark.long
 def test_a_kill_while_migrating_leaves_the_old_index(old: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = _hits(old)
 
@@ -174,6 +177,7 @@ def test_what_needs_the_new_format_says_how_to_get_it(old: Path, tmp_path: Path)
         sync(old, tmp_path / "copy")
 
 
+@pytest.mark.long
 def test_a_copy_is_synced_and_not_migrated(
     old: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

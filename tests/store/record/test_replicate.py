@@ -53,6 +53,7 @@ def test_a_copy_finds_what_the_index_finds(source: Index, tmp_path: Path) -> Non
     assert told.bytes > 0
 
 
+@pytest.mark.long
 def test_only_what_is_new_is_copied_and_deletions_arrive(source: Index, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     sync(source.path, copy)
@@ -75,6 +76,7 @@ def test_a_copy_without_tables_is_searched_all_the_same(source: Index, tmp_path:
         index_at(tmp_path / "copy").documents()
 
 
+@pytest.mark.long
 def test_an_index_travels_through_a_bucket(source: Index, tmp_path: Path) -> None:
     bucket = f"file://{tmp_path / 'bucket'}"
     sync(source.path, bucket)
@@ -163,6 +165,7 @@ def test_a_damaged_file_is_not_passed_on(source: Index, tmp_path: Path) -> None:
     assert found(copy) == names(0, 31)
 
 
+@pytest.mark.long
 def test_segments_merged_away_meanwhile_are_no_fault(
     source: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

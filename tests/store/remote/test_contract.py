@@ -22,6 +22,7 @@ from disputatio.types import Hit, Passage, Source
 from tests.store.hashing import HashEmbedder
 from tests.store.remote import served_milvus, served_postgres, served_qdrant
 
+pytestmark = pytest.mark.long  # servers and programs of their own are started
 ADDRESSES = {
     "postgres": served_postgres.address,
     "qdrant": served_qdrant.address,

@@ -18,6 +18,7 @@ from tests.shell import run
 from tests.store.hashing import HashEmbedder
 from tests.store.remote.served_postgres import address, server
 
+pytestmark = pytest.mark.long  # a server of their own is started
 Capture = pytest.CaptureFixture[str]
 
 

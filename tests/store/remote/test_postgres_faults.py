@@ -21,6 +21,7 @@ from tests.store.hashing import HashEmbedder
 from tests.store.remote.served_postgres import address, server
 from tests.store.remote.test_postgres import execute, schema_of
 
+pytestmark = pytest.mark.long  # a server of their own is started
 Capture = pytest.CaptureFixture[str]
 PASSWORD = "s3/cr@t"
 WRITTEN = "s3%2Fcr%40t"

@@ -25,6 +25,7 @@ from tests.store.hashing import HashEmbedder
 from tests.store.remote import served_milvus, served_qdrant
 
 Capture = pytest.CaptureFixture[str]
+pytestmark = pytest.mark.long  # servers and programs of their own are started
 ADDRESSES = {"qdrant": served_qdrant.address, "milvus": served_milvus.address}
 KINDS = tuple(ADDRESSES)
 

@@ -79,6 +79,7 @@ def test_compiled_loops_find_what_numpy_finds(
             assert others == pytest.approx(legs, abs=1e-4)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("in_one_pass")
 @pytest.mark.parametrize("per_source", [None, 2])
 def test_the_division_into_segments_changes_no_hit(per_source: int | None) -> None:
@@ -86,6 +87,7 @@ def test_the_division_into_segments_changes_no_hit(per_source: int | None) -> No
     assert told(searcher(), options) == told(searcher((0, 1, 300, 340, ROWS)), options)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("in_one_pass")
 def test_scorers_side_by_side_find_what_they_find_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = searcher()

@@ -99,6 +99,7 @@ def test_a_saved_segment_is_opened_as_it_was(tmp_path: Path) -> None:
         assert hashlib.blake2b(raw, digest_size=16).hexdigest() == told
 
 
+@pytest.mark.long
 def test_a_segment_of_nothing_is_one(tmp_path: Path) -> None:
     empty = Segment.build([], None)
     empty.save(tmp_path / "s")

@@ -139,6 +139,7 @@ def test_the_later_round_is_noted() -> None:
     assert one.reply.round == 3
 
 
+@pytest.mark.long
 @given(st.text(max_size=40), st.text(max_size=40))
 def test_what_a_witness_answers_is_quoted_verbatim_or_not_at_all(answer: str, subject: str) -> None:
     said = completion(json.dumps({"subject": subject, "answer": answer}))

@@ -211,6 +211,7 @@ def test_nothing_heard_gives_nothing() -> None:
     assert settled() == ((), Conflict())
 
 
+@pytest.mark.long
 @given(st.permutations(range(4)))
 def test_the_order_of_passages_changes_no_verdict_where_ranks_are_not_trusted(order: list[int]) -> None:
     voices = [

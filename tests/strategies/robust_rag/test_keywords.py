@@ -39,6 +39,7 @@ def by_trying(replies: Sequence[Collection[str]], alpha: float, beta: int, mark:
     return k
 
 
+@pytest.mark.long
 @settings(max_examples=150, deadline=None)
 @given(
     st.lists(st.sampled_from(SAID), min_size=1, max_size=5),

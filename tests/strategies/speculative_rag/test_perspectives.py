@@ -26,6 +26,7 @@ def test_points_that_lie_together_are_one_cluster_in_the_order_met() -> None:
     assert clustered(points, 3) == [list(range(5)), list(range(5, 10)), list(range(10, 15))]
 
 
+@pytest.mark.long
 def test_the_best_of_several_beginnings_stands_whatever_the_seed() -> None:
     points = _around((0, 0), (5, 5), (0, 5), (5, 0))
     assert all(clustered(points, 4, seed) == clustered(points, 4, 0) for seed in range(20))
@@ -58,6 +59,7 @@ def test_few_rows_and_none() -> None:
         clustered(np.eye(2), 0)
 
 
+@pytest.mark.long
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.tuples(*[st.sampled_from([-1.0, 0.0, 0.5, 1.0])] * 3), min_size=1, max_size=12),
