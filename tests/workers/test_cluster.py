@@ -5,37 +5,65 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from pathlib import Path
 
+import grpc
 import pytest
 
 from disputatio.errors import ClusterFault
 from disputatio.workers import cluster
-
-_SETTINGS_FRAME = bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
+from tests.shell import run
 
 
 @contextmanager
 def listening(reply: bytes | None) -> Iterator[str]:
     """The address of a server that says one thing to whoever speaks to it, or never anything."""
+    over = threading.Event()
+
+    def serve() -> None:
+        with suppress(OSError):  # the server is closed
+            while not over.is_set():
+                with server.accept()[0] as connection:
+                    if reply is None:
+                        over.wait(10)
+                    elif connection.recv(1024):
+                        connection.sendall(reply)
+
     with socket.create_server(("127.0.0.1", 0)) as server:
-
-        def serve() -> None:
-            with server.accept()[0] as connection:
-                connection.recv(1024)
-                if reply is None:
-                    over.wait(10)
-                else:
-                    connection.sendall(reply)
-
-        over, thread = threading.Event(), threading.Thread(target=serve, daemon=True)
+        thread = threading.Thread(target=serve, daemon=True)
         thread.start()
         yield f"127.0.0.1:{server.getsockname()[1]}"
         over.set()
-        thread.join()
+        server.shutdown(socket.SHUT_RDWR)
+    thread.join()
 
 
-@pytest.mark.long
+class _Refusing(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpcio has no types
+    """Knows one call, which it refuses to whoever brings no key, as a cluster with keys does."""
+
+    def __init__(self, call: str) -> None:
+        self.call = call
+
+    def service(self, details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler | None:
+        if details.method != self.call:
+            return None
+        return grpc.unary_unary_rpc_method_handler(
+            lambda _, context: context.abort(grpc.StatusCode.UNAUTHENTICATED, "no key")
+        )
+
+
+@contextmanager
+def serving(call: str) -> Iterator[str]:
+    """The address of a gRPC server that knows one call."""
+    server = grpc.server(ThreadPoolExecutor(1), handlers=[_Refusing(call)])
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    yield f"127.0.0.1:{port}"
+    server.stop(None).wait()
+
+
 @pytest.mark.parametrize(
     ("reply", "reason"),
     [
@@ -48,17 +76,36 @@ def listening(reply: bytes | None) -> Iterator[str]:
 def test_what_is_no_cluster_is_told_in_a_line(
     reply: bytes | None, reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cluster, "_ANSWERING", 0.2)
+    if reply is None:
+        monkeypatch.setattr(cluster, "_ANSWERING", 0.2)
     with listening(reply) as address, pytest.raises(ClusterFault) as caught:
         cluster._knock(address)
     assert str(caught.value) == f"{address}: no Ray cluster could be had: {reason}"
     assert caught.value.exit_code == 3
 
 
-def test_what_speaks_as_a_cluster_does_is_let_in() -> None:
-    with listening(_SETTINGS_FRAME) as address:
+def test_a_server_of_other_calls_is_no_cluster() -> None:
+    with (
+        serving("/shop.Basket/Add") as address,
+        pytest.raises(ClusterFault, match="what answers there is none"),
+    ):
         cluster._knock(address)
-        cluster._knock("auto")
+
+
+def test_what_knows_the_call_of_a_cluster_is_let_in() -> None:
+    with serving("/ray.rpc.NodeInfoGcsService/CheckAlive") as address:
+        cluster._knock(address)
+    cluster._knock("auto")
+
+
+def test_an_address_of_rays_client_is_refused_in_a_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page, index = tmp_path / "page.txt", tmp_path / "ix"
+    page.write_text("The ferry sails at nine.")
+    refused = run(capsys, "ingest", page, "--index", index, "--ray", "ray://head:10001")
+    assert refused.code == 2
+    assert refused.err.startswith("disputatio: ray://head:10001: Ray's client streams no rows")
 
 
 def test_a_closed_port_and_one_that_is_none_are_told_in_a_line() -> None:

@@ -17,20 +17,27 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from disputatio.errors import ClusterFault, MissingDependency
+from disputatio.errors import ClusterFault, InputError, MissingDependency
 
 _RAISED = re.compile(r"^(?!ray\.)([A-Za-z_][\w.]*): (\S.*)$", re.MULTILINE)  # as a traceback ends
 _ANSWERING = 10.0  # seconds that a cluster may take to answer at all
 _BEGINNING = 180.0  # that a node started here may take
-_FRAME_HEADER, _SETTINGS = 9, 4  # bytes of an HTTP/2 frame's header, whose fourth is its type; this type
-# What a client of gRPC says first, with empty settings of its own; the server answers with its settings.
-_HTTP2_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, _SETTINGS, 0, 0, 0, 0, 0])
+_ALIVE = "/ray.rpc.NodeInfoGcsService/CheckAlive"  # a call that a cluster knows, and no other server of gRPC
+_CLIENT = "ray://"  # how an address of Ray's client begins
 _STORE = 256_000_000  # bytes of memory for rows under way, on a cluster started here
 
 
 @contextmanager
 def cluster(address: str, workers: int | None) -> Iterator[int]:
-    """A cluster to work on, left or stopped afterwards; how many workers to use."""
+    """A cluster to work on, left or stopped afterwards; how many workers to use.
+
+    Raises `InputError` for an address of Ray's client, which streams no rows, and `ClusterFault`.
+    """
+    if address.startswith(_CLIENT):
+        raise InputError(
+            f"{address}: Ray's client streams no rows: name the address of the cluster's head, HOST:PORT "
+            "(6379 unless it was started with another), from a machine of the cluster"
+        )
     # Before the import, which reads them: no statistics of use, no notes on stderr.
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
@@ -79,21 +86,31 @@ def cluster(address: str, workers: int | None) -> Iterator[int]:
 
 
 def _knock(address: str) -> None:
-    """Raise `ClusterFault` when no gRPC answers at HOST:PORT: Ray itself would try for minutes, or end us."""
-    match = re.fullmatch(r"(?:ray://)?\[?([^\[\]/\s]+)\]?:(\d{1,5})", address)
+    """Raise `ClusterFault` when no Ray answers at HOST:PORT: Ray itself would try for minutes, or end us."""
+    match = re.fullmatch(r"\[?([^\[\]/\s]+)\]?:(\d{1,5})", address)
     if match is None:
         return
+    none_there = f"{address}: no Ray cluster could be had"
     try:
-        with socket.create_connection((match[1], int(match[2])), timeout=_ANSWERING) as connection:
-            if os.environ.get("RAY_USE_TLS", "0").lower() in ("1", "true"):
-                return  # it answers only to whoever has its certificates
-            connection.sendall(_HTTP2_PREFACE)
-            frame = connection.recv(_FRAME_HEADER, socket.MSG_WAITALL)
+        socket.create_connection((match[1], int(match[2])), timeout=_ANSWERING).close()
     except (OSError, OverflowError, UnicodeError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise ClusterFault(f"{address}: no Ray cluster could be had: {reason.lower()}") from error
-    if len(frame) < _FRAME_HEADER or frame[3] != _SETTINGS:
-        raise ClusterFault(f"{address}: no Ray cluster could be had: what answers there is none")
+        raise ClusterFault(f"{none_there}: {reason.lower()}") from error
+    if os.environ.get("RAY_USE_TLS", "0").lower() in ("1", "true"):
+        return  # it answers only to whoever has its certificates
+    try:
+        import grpc
+    except ImportError as error:
+        raise MissingDependency("grpcio", "scale") from error
+    with grpc.insecure_channel(address, options=[("grpc.enable_http_proxy", 0)]) as channel:
+        try:
+            channel.unary_unary(_ALIVE)(b"", timeout=_ANSWERING)
+        except grpc.RpcError as error:
+            if error.code() is grpc.StatusCode.DEADLINE_EXCEEDED:
+                raise ClusterFault(f"{none_there}: timed out") from error
+            if error.code() in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.UNIMPLEMENTED):
+                raise ClusterFault(f"{none_there}: what answers there is none") from error
+            # Anything else is a cluster's: that it wants its key first, or more than an empty request.
 
 
 @contextmanager
