@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from disputatio.config import read_settings
 from disputatio.parts import embedder_for
 from disputatio.protocols import Embedder
 from disputatio.rendering.html import table
 from disputatio.store import index as store
+from disputatio.store.folders import is_address
+from disputatio.store.remote.opening import engine_of
+from disputatio.store.remote.served_index import ServedIndex
 
 
 class Index(store.Index):
-    """Passages on disk, searched by keyword and by meaning, with the default embedder at hand."""
+    """Passages on disk or on a server, searched by word and by meaning, with the default embedder at hand."""
 
     @classmethod
     def open(
@@ -26,17 +30,21 @@ class Index(store.Index):
         language: str | None = None,
         merge_gb: float | None = None,
     ) -> Index:
-        """Open or make an index; `embedder` is a model's name, a part of your own, or "none".
+        """Open or make an index in a folder, or at `postgresql://`, `qdrant://` or `milvus:`.
 
-        Without one an index that exists is opened with the embedder it was made with. `language` is
-        that of stemming, for a new index (English when not said; "none" for no stemming). `merge_gb` bounds
-        the memory of merges, by default as the setting does. Raises `StoreError` or `ConfigError` when the
-        path holds something else or needs another embedder.
+        `embedder` is a model's name, a part of your own, or "none"; without one an index that exists is
+        opened with the embedder it was made with. `language` is that of stemming, for a new index (English
+        when not said; "none" for no stemming). `merge_gb` bounds the memory of merges, by default as the
+        setting does. Raises `StoreError` or `ConfigError` when the path holds something else or needs
+        another embedder.
         """
         if embedder is None or isinstance(embedder, str):
             settings = read_settings()
             embedder = embedder_for(settings, Path(path), named=embedder, create=create)
             merge_gb = settings.merge_gb if merge_gb is None else merge_gb
+        if is_address(path):
+            served = _served(engine_of(path))
+            return served.open(path, embedder=embedder, create=create, language=language)
         return super().open(path, embedder=embedder, create=create, language=language, merge_gb=merge_gb)
 
     def to_dict(self) -> dict[str, Any]:
@@ -56,3 +64,9 @@ class Index(store.Index):
         rows = [(source.name, source.owner, source.documents, source.passages) for source in self.sources()]
         head = ("source", "owner", "documents", "passages")
         return table(head, rows, caption=str(self))
+
+
+@functools.cache
+def _served(engine: type[ServedIndex]) -> type[Index]:
+    """The class of an engine's index that shows itself as `Index` does; the engine's methods come first."""
+    return cast("type[Index]", type(engine.__name__, (engine, Index), {}))

@@ -21,6 +21,7 @@ from disputatio.store.ingesting.document_writer import put_items
 from disputatio.store.ingesting.documents import Document
 from disputatio.store.ingesting.ingest import IngestSummary, Progress, Run, find_all, put_files, summary_of
 from disputatio.store.ingesting.options import ReadOptions, check_options
+from disputatio.store.neighbours import neighbours
 from disputatio.store.options import check_search, search_of
 from disputatio.store.record import manifest as manifests
 from disputatio.store.record.compacting import Planned, compact
@@ -114,11 +115,12 @@ class Index:
         """
         if language not in (None, "none"):
             stemmer(language or "")
-        if is_address(path) and cls is Index:
+        if is_address(path):
             from disputatio.store.remote.opening import engine_of
 
-            served = engine_of(path).open(path, embedder=embedder, create=create, language=language)
-            return cast("Self", served)
+            return cast(
+                "Self", engine_of(path).open(path, embedder=embedder, create=create, language=language)
+            )
         memory = MERGE_MEMORY if merge_gb is None else int(merge_gb * 2**30)
         index = cls(Path(path), embedder, language, memory)
         note = noted(path)
@@ -168,8 +170,7 @@ class Index:
             source_by=source_by, columns=columns or {}, exclude=tuple(exclude), unverified=unverified
         )
         check_options(options)
-        start = time.perf_counter()
-        run = Run(unverified=unverified)
+        start, run = time.perf_counter(), Run(unverified=unverified)
         files = find_all(paths, run, options)
 
         def report(passages: int) -> None:
@@ -206,9 +207,7 @@ class Index:
         How many there were is returned; a name that stands for nothing takes nothing out. Raises
         `StoreError` when the index cannot be written to.
         """
-        clauses = []
-        if sources:
-            clauses.append(f"source IN ({quoted(sources)})")
+        clauses = [f"source IN ({quoted(sources)})"] if sources else []
         if documents:
             clauses.append(f"id IN ({quoted(documents)})")
         for path in map(str, paths):
@@ -316,6 +315,10 @@ class Index:
         if view is None:
             raise InputError(f"{self.path}: there is no passage {passage_id!r}")
         return view.passage(passage_id)
+
+    def around(self, passage: Passage, count: int) -> tuple[list[Passage], list[Passage]]:
+        """Up to `count` passages before and after one, in the order of its document; raises `StoreError`."""
+        return ([], []) if (view := self.view()) is None else neighbours(view, passage, count)
 
     def documents(self, *, text: bool = True) -> list[Document]:
         """Every document, by path and row; `text=False` leaves the texts on disk."""

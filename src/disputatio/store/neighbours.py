@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from disputatio.types import Passage
@@ -19,7 +20,7 @@ def neighbours(view: View, passage: Passage, count: int) -> tuple[list[Passage],
     """
     if not passage.document or not count:
         return [], []
-    found: dict[tuple[int, int], Passage] = {}
+    found: list[Passage] = []
     for segment, dead in zip(view.segments, view.dead, strict=True):
         rows = segment.of_documents([passage.document])
         rows = rows if dead is None else rows[~dead[rows]]
@@ -27,9 +28,17 @@ def neighbours(view: View, passage: Passage, count: int) -> tuple[list[Passage],
             own = int(segment.find([passage.id])[0])
             at = int(rows.searchsorted(max(own, 0)))
             rows = rows[max(0, at - _MOST // 2) : at + _MOST // 2]
-        for other in segment.passages(rows) if len(rows) else []:
-            if other.document == passage.document and other.id != passage.id:
-                found[other.start, other.end] = other
+        found += segment.passages(rows) if len(rows) else []
+    return nearest(found, passage, count)
+
+
+def nearest(passages: Iterable[Passage], passage: Passage, count: int) -> tuple[list[Passage], list[Passage]]:
+    """Of some passages, up to `count` before and after one in the order of its document."""
+    found = {
+        (other.start, other.end): other
+        for other in passages
+        if other.document == passage.document and other.id != passage.id
+    }
     place = (passage.start, passage.end)
     before = [found[key] for key in sorted(found) if key < place]
     after = [found[key] for key in sorted(found) if key > place]

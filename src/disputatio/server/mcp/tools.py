@@ -41,8 +41,7 @@ from disputatio.server.mcp.results import (
 )
 from disputatio.server.routers.sources import rows_of
 from disputatio.server.service import Asking, Service
-from disputatio.store.neighbours import neighbours
-from disputatio.types import Answer, Passage
+from disputatio.types import Answer
 
 INSTRUCTIONS = (
     "Answers questions over sources that disagree. `ask` gives an answer with verbatim quotes, every "
@@ -192,8 +191,4 @@ def _asked(answer: Answer, name: str) -> CallToolResult:
 
 def _fetched(service: Service, name: str) -> Document:
     passage = passage_of(service, name)
-    view = service.opened_index().view()
-    around: tuple[list[Passage], list[Passage]] = ([], [])
-    if view is not None:
-        around = neighbours(view, passage, _AROUND)
-    return document_of(passage, *around)
+    return document_of(passage, *service.opened_index().around(passage, _AROUND))

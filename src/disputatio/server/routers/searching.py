@@ -16,7 +16,6 @@ from disputatio.server.faults import NotFound
 from disputatio.server.replies import json_response
 from disputatio.server.service import Service
 from disputatio.server.shapes import FAULTS, Name, PassageShape
-from disputatio.store.neighbours import neighbours
 from disputatio.types import Hit, Passage
 
 _MOST = 200
@@ -118,8 +117,7 @@ def passage_of(service: Service, name: str) -> Passage:
 
 def _around(service: Service, name: str, count: int) -> dict[str, Any]:
     passage = passage_of(service, name)
-    view = service.opened_index().view()
-    before, after = ([], []) if view is None else neighbours(view, passage, count)
+    before, after = service.opened_index().around(passage, count)
     return {
         "passage": passage.to_dict(),
         "before": [each.to_dict() for each in before],

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -139,6 +139,10 @@ class PostgresIndex(ServedIndex):
         with tables.reported(self._address, "reading"):
             found = rows.passages_of(self._connection(), "p.id = %s", passage_id)
         return next(iter(found.values()), None)
+
+    def _passages_of(self, document: str) -> Iterable[Passage]:
+        with tables.reported(self._address, "reading"):
+            return rows.passages_of(self._connection(), "p.document = %s", document).values()
 
     def _sources(self) -> list[SourceCount]:
         return [

@@ -17,6 +17,7 @@ from disputatio.store.ingesting.document_writer import DocumentWriter, put_items
 from disputatio.store.ingesting.documents import Document
 from disputatio.store.ingesting.ingest import IngestSummary, Run, find_all, put_files, summary_of
 from disputatio.store.ingesting.options import ReadOptions, check_options
+from disputatio.store.neighbours import nearest
 from disputatio.store.options import DEFAULT_K, check_search, search_of
 from disputatio.store.reliabilities import reliable
 from disputatio.store.remote.served import best_reranked, with_duplicates_marked
@@ -205,6 +206,12 @@ class ServedIndex(Index, ABC):
             raise InputError(f"{self.shown}: there is no passage {passage_id!r}")
         return passage
 
+    def around(self, passage: Passage, count: int) -> tuple[list[Passage], list[Passage]]:
+        """Up to `count` passages before and after one, in the order of its document; raises `StoreError`."""
+        if not passage.document or not count or self._settings() is None:
+            return [], []
+        return nearest(self._passages_of(passage.document), passage, count)
+
     def sources(self) -> list[SourceCount]:
         """Every source with its owner and what it holds, by name."""
         sources = [] if self._settings() is None else self._sources()
@@ -288,6 +295,10 @@ class ServedIndex(Index, ABC):
     @abstractmethod
     def _passage(self, passage_id: str) -> Passage | None:
         """The passage of an id."""
+
+    @abstractmethod
+    def _passages_of(self, document: str) -> Iterable[Passage]:
+        """The passages of a document, in any order."""
 
     @abstractmethod
     def _sources(self) -> list[SourceCount]:

@@ -248,6 +248,10 @@ class VectorIndex(ServedIndex):
         bodies = self._engine.fetch(PASSAGES, [row_id(passage_id)])
         return next((rows.passage_in(body) for body in bodies.values()), None)
 
+    def _passages_of(self, document: str) -> Iterable[Passage]:
+        kept_rows = self._engine.scan(PASSAGES, [fact("document", document)])
+        return (rows.passage_in(kept.body) for kept in kept_rows)
+
     def _entries(self) -> list[Entry]:
         return entries_with(self._engine, [ENTRY])
 
