@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -271,3 +272,21 @@ def test_names_are_divided_at_commas_unless_a_folder_has_one(tmp_path: Path) -> 
             divided(wrong)
     with pytest.raises(StoreError, match="none of these 2 indexes"):
         Index.open(f"{tmp_path}/p,{tmp_path}/q")
+
+
+@pytest.mark.parametrize(
+    ("named", "reason"),
+    [
+        ("s3://our-bucket/town", "s3://our-bucket/town: an index is read and written in a folder"),
+        (Path("s3://our-bucket/town"), "index sync s3://our-bucket/town FOLDER"),
+        ("town.index,file:///srv/town", "index sync file:///srv/town FOLDER"),
+        (
+            "town.index,postgresql://ada:secret@db.example/town",
+            "postgresql://ada@db.example/town: is on a server",
+        ),
+    ],
+)
+def test_what_is_no_folder_is_refused_by_its_address(named: str | Path, reason: str) -> None:
+    with pytest.raises(InputError, match=re.escape(reason)) as caught:
+        Index.open(named)
+    assert "secret" not in str(caught.value)

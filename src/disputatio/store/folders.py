@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _SERVED = ("postgresql:/", "postgres:/", "qdrant:/", "milvus:")
+_ELSEWHERE = ("s3:/", "gs:/", "gcs:/", "az:/", "abfs:/", "hdfs:/", "file:/", "http:/", "https:/", "ftp:/")
 _NOTHING = "there is no index here; make one with: disputatio ingest PATH"
 
 
@@ -70,16 +71,29 @@ def divided(path: str | Path) -> tuple[Path, ...]:
     whole = Path(path)
     if is_address(path):
         return (whole,)
-    if "," not in str(path) or "://" in str(path) or whole.exists():
-        return (whole,)
+    if "," not in str(path) or whole.exists():
+        return (_folder(whole),)
     names = [name.strip() for name in str(path).split(",")]
     if not all(names):
         raise InputError(f"{path}: names no index between two commas; write a.index,b.index")
-    folders = [Path(name).expanduser() for name in names]
+    folders = [_folder(Path(name).expanduser()) for name in names]
     for folder in folders:
         if folders.count(folder) > 1:
             raise InputError(f"{path}: names {folder} twice")
     return tuple(folders)
+
+
+def _folder(path: Path) -> Path:
+    """A folder as it is named; raises `InputError` for a bucket, another address, or one among several."""
+    if is_address(path):
+        raise InputError(f"{shown(path)}: is on a server, and is searched alone; several indexes are folders")
+    if str(path).startswith(_ELSEWHERE):
+        url = str(path).replace(":/", "://" if not str(path).startswith("file:") else ":///", 1)
+        raise InputError(
+            f"{url}: an index is read and written in a folder; bring a copy from a bucket into one with: "
+            f"disputatio index sync {url} FOLDER"
+        )
+    return path
 
 
 def only_one(path: str | Path) -> Path:
