@@ -110,8 +110,9 @@ def test_an_index_that_was_named_and_is_not_here_or_is_none_is_broken(
     assert (done.code, checks["index"]["state"]) == (1, "broken")
     (workspace / "docs").mkdir()
     (workspace / "docs" / "note.txt").write_text("no index")
-    done, checks = doctor(capsys, *OURS, "--index", "docs")
-    assert (done.code, checks["index"]["state"]) == (1, "broken")
+    for named in ("docs", "s3://our-bucket/town", "a,,b"):
+        done, checks = doctor(capsys, *OURS, "--index", named)
+        assert (done.code, checks["index"]["state"]) == (1, "broken")
 
 
 @pytest.mark.long

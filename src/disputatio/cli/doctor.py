@@ -68,7 +68,7 @@ def checked(settings: Settings, *, index_named: bool = False) -> Iterator[Check]
     kinds = {name.partition(":")[0] for name in names}
     if settings.embedder != "none":
         kinds.add("openai" if settings.embedder.startswith("openai:") else "local")
-    has_index = is_there(settings) or index_named
+    has_index = index_named or is_there(settings)
     needed = {kind for kind in ("local", "openai") if kind in kinds} | ({"store"} if has_index else set())
     yield _program()
     yield from (_extra(extra, needed=extra in needed) for extra in _EXTRAS)
