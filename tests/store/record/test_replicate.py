@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from disputatio.errors import StoreError
+from disputatio.errors import InputError, StoreError
 from disputatio.store.index import Index
 from disputatio.store.record import manifest as manifests
 from disputatio.store.record import places, replicate
@@ -254,3 +254,15 @@ def test_two_syncs_of_one_copy_do_not_meet(source: Index, tmp_path: Path) -> Non
     sync(source.path, copy)
     with replicate._locked(copy), pytest.raises(StoreError, match="another process is writing"):
         sync(source.path, copy)
+
+
+@pytest.mark.parametrize("target", [False, True])
+def test_an_index_on_a_server_is_not_synced(
+    target: bool, source: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    address = "postgresql://ada:secret@db.example/town"
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises(InputError, match=r"^postgresql://ada@db\.example/town: is kept by a server"):
+        sync(*((source.path, address) if target else (address, tmp_path / "copy")))
+    assert sorted(tmp_path.iterdir()) == before
