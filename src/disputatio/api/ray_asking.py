@@ -8,16 +8,14 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from itertools import count
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from disputatio.api.asking import kit_with, prepared_for
 from disputatio.calling import Cancel
-from disputatio.errors import ConfigError
 from disputatio.eval.running.budget import Budget, BudgetSpent, Meter, bound
 from disputatio.eval.running.shared_budget import at_desk, forfeit_of, worker_meter
 from disputatio.parts import open_journal, share_journal
-from disputatio.store.index import Index
+from disputatio.store.for_workers import name_for_workers
 from disputatio.trace import Trace
 from disputatio.types import Answer, Usage
 from disputatio.workers.carried import Carried, carried
@@ -113,11 +111,8 @@ def asked_by_workers(
 def travelling(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of `ask` as a worker can take them: an index by its folder, passages as a list."""
     sent = dict(arguments)
-    index = sent.get("index")
-    if isinstance(index, Index):
-        sent["index"] = index.path.absolute()
-    elif index is not None and not isinstance(index, str | Path):
-        raise ConfigError("workers open an index by its folder: another retriever cannot be sent to them")
+    if sent.get("index") is not None:
+        sent["index"] = name_for_workers(sent["index"])
     if sent.get("passages") is not None:
         sent["passages"] = list(sent["passages"])
     return sent

@@ -25,7 +25,6 @@ from disputatio.eval.running.preparing import (
     ask_with,
     described,
     engine_modules,
-    folder_of,
     installed_versions,
     kit_for,
     load_models,
@@ -38,6 +37,7 @@ from disputatio.eval.running.run_log_file import disk_faults_told
 from disputatio.eval.running.runner import Progress, run
 from disputatio.pipeline import DEFAULT_STRATEGY
 from disputatio.protocols import MinimalLLM, Retriever
+from disputatio.store.for_workers import name_for_workers
 from disputatio.store.index import Index
 from disputatio.store.own_passages import RetrieverLike
 from disputatio.types import Example
@@ -166,7 +166,7 @@ def evaluate(
                     settings=settings,
                     model=model,
                     roles=roles,
-                    index=folder_of(index),
+                    index=name_for_workers(index),
                     verify=verify,
                     judge=rubric if judge else "",
                     functions=functions_of(strategies),

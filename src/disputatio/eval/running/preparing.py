@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from disputatio.config import Say, Settings
-from disputatio.errors import ConfigError, InputError
+from disputatio.errors import InputError
 from disputatio.eval.data.datasets import Identity
 from disputatio.eval.metrics import VERSION
 from disputatio.eval.running.answering import Ask
@@ -151,12 +151,3 @@ def retriever_for(
         return None if index is None else as_retriever(index)
     embedder = embedder_for(settings, Path(index), say=say)
     return Index.open(Path(index), embedder=embedder, create=False)
-
-
-def folder_of(index: str | Path | RetrieverLike | None) -> Path | None:
-    """The folder by which workers open an index; raises `ConfigError` for a retriever that has none."""
-    if index is None or isinstance(index, str | Path):
-        return None if index is None else Path(index)  # seen from the folder that workers go to
-    if isinstance(index, Index):
-        return index.path.absolute()
-    raise ConfigError("workers open an index by its folder: another retriever cannot be sent to them")
