@@ -69,4 +69,4 @@ class Index(store.Index):
 @functools.cache
 def _served(engine: type[ServedIndex]) -> type[Index]:
     """The class of an engine's index that shows itself as `Index` does; the engine's methods come first."""
-    return cast("type[Index]", type(engine.__name__, (engine, Index), {}))
+    return cast("type[Index]", type(engine.__name__, (engine, Index), {"__module__": __name__}))
