@@ -39,7 +39,8 @@ for part in $parts; do
                 folder="$runs/ra-rag/draw$draw"
                 built="$folder/sources-a$liars"
                 [ -f "$built/about.json" ] || $disputatio eval build multisource "conflictnq:$data/conflictnq/val.jsonl" \
-                    "poisonedrag:$data/poisonedrag/nq.jsonl" --prior adversary-hammer --adversaries "$liars" --estimate 40 --test 30 --seed "$draw" --out "$built"
+                    "poisonedrag:$data/poisonedrag/nq.jsonl" --prior adversary-hammer --adversaries "$liars" --estimate 40 --test 30 --seed "$draw" \
+                    --texts model --journal "$runs/ra-rag/texts.sqlite" --out "$built"
                 run "multisource:$built/test.jsonl" --strategy majority_vote,concat,robust_rag,closed_book,ra_rag,oracle \
                     --set majority_vote.voters=sources --set concat.k=10 --set robust_rag.k=10 --set ra_rag.selection=all \
                     --journal "$runs/ra-rag/calls.sqlite" --in-flight 8 --out "$folder/nq-a$liars"
@@ -52,8 +53,8 @@ for part in $parts; do
             --sets pubmedqa-test medqa medmcqa mmlu --questions 60 --each 60 --tune 40
         ;;
     ragenta)
-        index="$runs/pages.index"
-        [ -d "$index" ] || { echo "make $index first: see bench/search/retrieval_quality.py datamorgana" >&2; exit 2; }
+        index="$runs/pages/datamorgana" # made or gone on with here: embedding takes an hour
+        $python -m bench.search.retrieval_quality datamorgana "$data/datamorgana" --keep "$runs/pages"
         run "datamorgana:$data/datamorgana/questions_500.jsonl" --strategy concat,letter=ragenta,ragenta --set letter.letter=true \
             --index "$index" --judge --rubric release --limit 60 --in-flight 8 --out "$runs/ragenta"
         $disputatio eval tables --paper ragenta "$runs/ragenta"
