@@ -51,6 +51,9 @@ _MOST = 16_384  # rows of one search
 _MOST_OF_A_GROUP = 10  # by the server's default settings
 _MOST_GROUPS = 1_000
 _SETTINGS = row_id("settings")
+# The client pings a connection without calls every ten seconds; a server that bears no more than one in five
+# minutes, such as Lite's, then closes it, at times in the middle of the next call.
+_QUIET_WHILE_IDLE = {"grpc.keepalive_permit_without_calls": False}
 _NO_TERM = 0xFFFFFFFE  # of a passage without terms, for a sparse vector has one
 
 
@@ -292,9 +295,15 @@ def _client(address: CollectionAddress) -> Any:
 
     logging.getLogger("pymilvus").setLevel(logging.CRITICAL)  # it logs each fault that it raises
     if address.is_file:
-        return MilvusClient(address.server)
+        return MilvusClient(address.server, grpc_options=_QUIET_WHILE_IDLE)
     token = f"{address.user}:{address.secret}" if address.user else address.secret
-    return MilvusClient(uri=address.server, token=token, db_name=address.database, timeout=_SECONDS)
+    return MilvusClient(
+        uri=address.server,
+        token=token,
+        db_name=address.database,
+        timeout=_SECONDS,
+        grpc_options=_QUIET_WHILE_IDLE,
+    )
 
 
 def _table(client: Any) -> Any:
