@@ -110,7 +110,7 @@ class Answers:
             for name in (*COLUMNS, *(["truth"] if "truth" in batch.schema.names else [])):
                 try:
                     columns[name] = batch.column(name).cast(pa.string())
-                except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+                except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:  # neither names the column
                     raise InputError(f"column {name}, batch {number}: is not text or numbers") from error
             if "truth" in columns:
                 rows = pa.RecordBatch.from_arrays([columns["question"], columns["truth"]], ["q", "t"])

@@ -136,9 +136,8 @@ def _append(
             near += chunk[i] <= bound
         if near == 0:
             continue
-        for i in range(
-            chunk.size
-        ):  # written whether it is near or not: a branch here is guessed wrong too often
+        # Written whether it is near or not: a branch here is guessed wrong too often.
+        for i in range(chunk.size):
             kept[size] = base + low + i
             kept_distances[size] = chunk[i]
             size += chunk[i] <= bound and (allowed.size == 0 or allowed[order[base + low + i]])
