@@ -30,7 +30,8 @@ from disputatio.calibration.calibrate import calibrate
 from disputatio.errors import StoreError
 from disputatio.kit import Kit
 from disputatio.llm.scripted import Scripted
-from disputatio.store.calibration_log import Check, check_id, read_outcomes
+from disputatio.store.calibration_file import read_outcomes
+from disputatio.store.calibration_log import Check, check_id
 from disputatio.store.index import Index
 from disputatio.store.record.replicate import sync
 from disputatio.types import Passage

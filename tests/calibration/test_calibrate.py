@@ -10,7 +10,8 @@ from disputatio.calibration.calibrate import CalibrationPlan, Listener, Report, 
 from disputatio.calibration.questions import WRITER_SYSTEM
 from disputatio.errors import LLMError, StoreError, Unreachable
 from disputatio.llm.scripted import Line, Scripted
-from disputatio.store.calibration_log import Check, check_id, read_outcomes
+from disputatio.store.calibration_file import read_outcomes
+from disputatio.store.calibration_log import Check, check_id
 from disputatio.store.index import Index
 from disputatio.types import Passage
 from tests.calibration.towns import TOWNS, YEARS, index_of, kit, passage_on, question, say, source_said

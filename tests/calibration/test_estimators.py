@@ -12,7 +12,8 @@ import pytest
 from disputatio.calibration.calibrate import calibrate
 from disputatio.calibration.estimates import estimates_as_published
 from disputatio.errors import InputError
-from disputatio.store.calibration_log import Outcomes, QuestionOutcome, read_outcomes
+from disputatio.store.calibration_file import read_outcomes
+from disputatio.store.calibration_log import Outcomes, QuestionOutcome
 from tests.calibration.towns import index_of, kit
 from tests.shell import run
 

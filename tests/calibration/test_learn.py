@@ -12,7 +12,8 @@ from disputatio.calibration.estimates import estimates_of
 from disputatio.calibration.learn import learn, remove, settled
 from disputatio.causes import Cause, CauseKind
 from disputatio.errors import UnknownName
-from disputatio.store.calibration_log import Check, QuestionOutcome, check_id, open_log, read_outcomes
+from disputatio.store.calibration_file import open_log, read_outcomes
+from disputatio.store.calibration_log import Check, QuestionOutcome, check_id
 from disputatio.store.index import Index
 from disputatio.types import Answer, Conflict, ConflictKind, Position, PositionVerdict
 from tests.calibration.towns import TOWNS, index_of, kit, question

@@ -28,7 +28,7 @@ def passage_on(town: str, year: int, source: str) -> Passage:
     return Passage(text=text, source=source, title=f"{town} by {source}")
 
 
-def index_of(path: Path, lies: Mapping[str, int], *, towns: tuple[str, ...] = TOWNS) -> Index:
+def index_of(path: Path | str, lies: Mapping[str, int], *, towns: tuple[str, ...] = TOWNS) -> Index:
     """An index in which each source is wrong by `lies[source]` years in every town."""
     index = Index.open(path)
     index.add([passage_on(town, YEARS[town] + by, source) for source, by in lies.items() for town in towns])

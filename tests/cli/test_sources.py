@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from disputatio.store.calibration_log import damaged_lines, read_outcomes
+from disputatio.store.calibration_file import damaged_lines, read_outcomes
 from disputatio.store.index import Index
 from disputatio.types import Source
 from tests.calibration.towns import TOWNS, YEARS, index_of, question
@@ -76,6 +76,28 @@ def test_a_calibration_tells_its_cost_first_and_shows_the_table(workspace: Path,
     again = calibrate(capsys, "--questions", "6")
     assert again.err.splitlines()[0] == "no question is left to ask, 6 on record"
     assert again.out.splitlines()[:6] == done.out.splitlines()[:6]
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("towns")
+def test_an_index_on_a_server_is_calibrated_as_one_in_a_folder(workspace: Path, capsys: Capture) -> None:
+    from tests.store.remote import served_postgres
+
+    place = served_postgres.address()
+    index_of(place, LIES)
+    told = {
+        named: run(
+            capsys, "calibrate", "--index", named, "--model", "scripted:", "--questions", "8", "--json"
+        )
+        for named in (place, "x.index")
+    }
+    assert told[place].json["sources"] == told["x.index"].json["sources"]
+    assert told[place].json["questions"] == 8
+    again = run(capsys, "calibrate", "--index", place, "--model", "scripted:", "--questions", "8")
+    assert again.err.splitlines()[0] == "no question is left to ask, 8 on record"
+    left = run(capsys, "sources", "--index", place, "--remove", "buzz", "--json").json
+    assert [source["name"] for source in left if source["reliability"] is None] == ["buzz"]
+    assert {path.name for path in workspace.iterdir()} <= {"cache", "x.index"}
 
 
 @pytest.mark.long

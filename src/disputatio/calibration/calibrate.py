@@ -27,8 +27,6 @@ from disputatio.store.calibration_log import (
     Outcomes,
     QuestionOutcome,
     estimator_named,
-    open_log,
-    read_outcomes,
 )
 from disputatio.store.folders import only_one
 from disputatio.trace import Trace
@@ -148,18 +146,19 @@ def calibrate(
             raise InputError(str(error)) from error
     only_one(index.path)
     listener = listener or Listener()
-    view = index.view()
-    if view is None or not view.manifest.live:
+    held = index.holdings()
+    counts = {} if held is None else held.counts()
+    if held is None or not any(counts.values()):
         raise StoreError(f"{index.path}: holds no passages; put some in with: disputatio ingest PATH")
-    states = {name: state for name, state in view.states().items() if name}
-    with open_log(index.path) as journal:
+    states = {name: state for name, state in held.states().items() if name}
+    with index.open_log() as journal:
         if anew:
             journal.note("anew")
         if owners:
             journal.note("owners", owners=dict(owners))
         if half_life is not None:
             journal.note("forgetting", half_life=half_life)
-        known = read_outcomes(index.path)
+        known = index.records()[0]
         if estimator is not None and estimator != known.estimator:
             journal.note("estimator", estimator=estimator)
         run = _Run(
@@ -174,8 +173,8 @@ def calibrate(
         )
         if len({run.owners.get(name, name) for name in run.names}) > 1:
             _ask_all(run, known, count, questions, anchors, seed, listener)
-    record = read_outcomes(index.path)
-    estimates = estimates_of(record, view, run.names, owners=run.owners, day=day)
+    record = index.records()[0]
+    estimates = estimates_of(record, held, run.names, owners=run.owners, day=day)
     index.set_estimates(estimates.sources, states=states)
     return Report(
         sources=estimates.sources,
@@ -188,7 +187,7 @@ def calibrate(
         cross_checked=estimates.cross_checked,
         calls=run.calls,
         seconds=round(run.seconds, 2),
-        notices=(*_notices(run, record, view.counts().get("", 0)), *estimates.notices),
+        notices=(*_notices(run, record, counts.get("", 0)), *estimates.notices),
     )
 
 

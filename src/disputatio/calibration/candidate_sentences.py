@@ -15,15 +15,13 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from disputatio.reliability.similarity import COPY, content_stems, likeness
 from disputatio.text import sentences
 from disputatio.types import Hit, Passage
 
 if TYPE_CHECKING:
+    from disputatio.store.holdings import Holdings
     from disputatio.store.index import Index
-    from disputatio.store.segments.view import View
 
 LEAST = 0.25  # share of a sentence's content words that another owner must use
 SAME = 0.6  # share of common content words from which two sentences have one topic
@@ -72,11 +70,11 @@ def find_candidates(
     index, `count` and seed give the same candidates. `owners` maps a source to its owner; a source without
     one owns itself.
     """
-    view = index.view()
-    if view is None:
+    held = index.holdings()
+    if held is None:
         return
-    names = sorted(name for name in view.counts() if name)
-    pool = _drawn(view, names, count, seed)
+    names = sorted(name for name in held.counts() if name)
+    pool = _drawn(held, names, count, seed)
     weight = _Rarity(pool)
     shelves: dict[str, list[CandidateSentence]] = {}
     for passage in pool:
@@ -97,27 +95,12 @@ def find_candidates(
         )
 
 
-def _drawn(view: View, names: list[str], count: int, seed: int) -> list[Passage]:
-    """Passages drawn at random, equally many from each source, in any segment."""
+def _drawn(held: Holdings, names: list[str], count: int, seed: int) -> list[Passage]:
+    """Passages drawn at random, equally many from each source."""
     per_source = max(2, math.ceil(3 * count / max(len(names), 1)))
     most = max(4 * count, 64) // per_source
     chosen = sorted(names, key=lambda name: _draw(seed, name))[: max(most, 1)]
-    rows_of: dict[str, list[tuple[int, int, int]]] = {name: [] for name in chosen}
-    salt = np.uint64(_draw(seed, "") | 1)
-    for segment_number, (segment, dead) in enumerate(zip(view.segments, view.dead, strict=True)):
-        hashes = (segment.stored.sums.astype(np.uint64) + np.uint64(1)) * salt
-        hashes = (hashes ^ (hashes >> np.uint64(31))) * np.uint64(0x9E3779B97F4A7C15)
-        for number, name in enumerate(segment.sources):
-            if name in rows_of:
-                mine = segment.source_of == number
-                rows = np.flatnonzero(mine if dead is None else mine & ~dead)
-                best = rows[np.argsort(hashes[rows], kind="stable")[:per_source]]
-                rows_of[name] += [(int(hashes[row]), segment_number, int(row)) for row in best.tolist()]
-    return [
-        view.segments[segment_number].passage(row)
-        for name in chosen
-        for _, segment_number, row in sorted(rows_of[name])[:per_source]
-    ]
+    return held.drawn(chosen, per_source, _draw(seed, "") | 1)
 
 
 def _draw(seed: int, name: str) -> int:

@@ -14,38 +14,28 @@ from disputatio.store.segments import minhash
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from disputatio.store.segments.view import View
+    from disputatio.store.holdings import Holdings
 
 MOST = 500_000  # passages that are compared; a larger index is not searched for copies
 _ALL = 4_000  # up to this many passages, all pairs are compared, with the lower threshold of copies
 _BINS = 20  # bins that two texts must fill together, or they are alike by chance
 
 
-def tied_texts(view: View, names: Sequence[str]) -> NDArray[np.int32] | None:
+def tied_texts(held: Holdings, names: Sequence[str]) -> NDArray[np.int32] | None:
     """The group of each source, one number for each name; sources of mostly near-duplicate passages share
     one.
 
     None if the index is too large to compare all passages.
     """
-    if view.manifest.live > MOST:
+    if sum(held.counts().values()) > MOST:
         return None
-    column = {name: number for number, name in enumerate(names)}
-    sketches, sources = [], []
-    for segment, dead in zip(view.segments, view.dead, strict=True):
-        table = np.array([column.get(name, -1) for name in segment.sources], dtype=np.int64)
-        of = table[segment.source_of]
-        included = of >= 0 if dead is None else (of >= 0) & ~dead
-        sketches.append(segment.sketches[included])
-        sources.append(of[included])
-    if not sketches:
-        return np.arange(len(names), dtype=np.int32)
-    rows = np.concatenate(sketches)
+    rows, sources = held.sketches(names)
     pairs = np.array(_alike(rows) if len(rows) <= _ALL else minhash.pairs(rows), dtype=np.int64).reshape(
         -1, 2
     )
     if not len(pairs):
         return np.arange(len(names), dtype=np.int32)
-    return tied_by_text(pairs, np.concatenate(sources), len(names)).group
+    return tied_by_text(pairs, sources, len(names)).group
 
 
 def _alike(sketches: NDArray[np.uint8]) -> list[tuple[int, int]]:

@@ -20,7 +20,7 @@ from disputatio.store.calibration_log import PAPER, UNKNOWN, Outcomes, QuestionO
 from disputatio.types import Source
 
 if TYPE_CHECKING:
-    from disputatio.store.segments.view import View
+    from disputatio.store.holdings import Holdings
 
 Floats: TypeAlias = NDArray[np.float64]
 PRIOR = 0.5
@@ -36,7 +36,7 @@ class Estimates:
 
 
 def estimates_of(
-    record: Outcomes, view: View, names: Sequence[str], *, owners: Mapping[str, str], day: str
+    record: Outcomes, held: Holdings, names: Sequence[str], *, owners: Mapping[str, str], day: str
 ) -> Estimates:
     """An estimate for each of the sources `names` of an index, from the whole record, by its estimator.
 
@@ -44,7 +44,7 @@ def estimates_of(
     """
     if record.estimator == PAPER:
         return estimates_as_published(record, names, owners=owners, day=day)
-    return estimates_by_owner(record, view, names, owners=owners, day=day)
+    return estimates_by_owner(record, held, names, owners=owners, day=day)
 
 
 def estimates_as_published(
@@ -78,7 +78,7 @@ def estimates_as_published(
 
 
 def estimates_by_owner(
-    record: Outcomes, view: View, names: Sequence[str], *, owners: Mapping[str, str], day: str
+    record: Outcomes, held: Holdings, names: Sequence[str], *, owners: Mapping[str, str], day: str
 ) -> Estimates:
     """Our estimates: an owner has one vote, and so have sources that copy each other's texts or share false
     values (`reliability.trust`)."""
@@ -88,7 +88,7 @@ def estimates_by_owner(
     votes = votes_of(rows, all_names)
     numbers: dict[str, int] = {}
     owned = [numbers.setdefault(owners.get(name, f"\0{name}"), len(numbers)) for name in all_names]
-    texts = tied_texts(view, all_names)
+    texts = tied_texts(held, all_names)
     known = np.array([row.known for row in rows], dtype=np.int32)
     counts = importance(rows, day, record.half_life)
     trusted, ties = untangled(votes, owners=owned, groups=texts, known=known, importance=counts, prior=PRIOR)

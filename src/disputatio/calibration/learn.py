@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 from disputatio.calibration.estimates import estimates_of
 from disputatio.errors import InputError, StoreError, UnknownName
-from disputatio.store.calibration_log import Check, QuestionOutcome, check_id, open_log, read_outcomes
-from disputatio.store.reliabilities import read_states
+from disputatio.store.calibration_log import Check, QuestionOutcome, check_id
 from disputatio.types import Answer, Source
 
 if TYPE_CHECKING:
@@ -31,8 +30,8 @@ def learn(index: Index, answer: Answer, *, day: str) -> bool:
     outcome = settled(answer, owners, day)
     if outcome is None:
         return False
-    with open_log(index.path) as journal:
-        before = read_outcomes(index.path).checks.get(outcome.question)
+    with index.open_log() as journal:
+        before = index.records()[0].checks.get(outcome.question)
         if before is not None and before.kind != "asked":
             return False  # every source has already been asked
         journal.check(Check(id=outcome.question, text=answer.question, kind="asked"))
@@ -51,7 +50,7 @@ def remove(index: Index, sources: Collection[str], *, day: str) -> dict[str, Sou
         if name not in known:
             raise UnknownName("source", name, known, command="disputatio sources")
     owners = {name: source.owner for name, source in known.items() if source.owner and name not in sources}
-    with open_log(index.path) as journal:
+    with index.open_log() as journal:
         journal.note("removed", sources=sorted(sources))
         return _again(index, sources, owners, day)
 
@@ -67,7 +66,7 @@ def set_owner(index: Index, source: str, owner: str, *, day: str) -> None:
         raise InputError(
             f"the passages of {source} say that {stated[source]} owns it: change that in the documents"
         )
-    with open_log(index.path) as journal:
+    with index.open_log() as journal:
         journal.note("owners", owners={source: owner})
         if index.estimates():
             _again(index, (), stated, day)
@@ -117,11 +116,11 @@ def settled(answer: Answer, owners: Mapping[str, str], day: str) -> QuestionOutc
 
 def _again(index: Index, without: Collection[str], owners: Mapping[str, str], day: str) -> dict[str, Source]:
     """Estimate from the present record; stale estimates stay stale."""
-    view = index.view()
-    if view is None:
+    held = index.holdings()
+    if held is None:
         raise StoreError(f"{index.path}: there is no index here; make one with: disputatio ingest PATH")
-    states = {name: state for name, state in view.states().items() if name and name not in without}
-    record = read_outcomes(index.path)
-    estimates = estimates_of(record, view, sorted(states), owners={**record.owners, **owners}, day=day)
-    index.set_estimates(estimates.sources, states={**states, **read_states(index.path)})
+    states = {name: state for name, state in held.states().items() if name and name not in without}
+    record = index.records()[0]
+    estimates = estimates_of(record, held, sorted(states), owners={**record.owners, **owners}, day=day)
+    index.set_estimates(estimates.sources, states={**states, **index.estimated_states()})
     return dict(estimates.sources)

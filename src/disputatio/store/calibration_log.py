@@ -1,33 +1,20 @@
-"""What calibrations asked and what each source said: an append-only file, `calibration.jsonl`.
+"""What calibrations asked and what each source said: a log that is only added to.
 
-Reliabilities are computed from it and can be computed again at any time. A line is on the disk before
-it is acted upon and carries a checksum of itself; a last line that a kill cut short is not there. A
-source that is removed leaves a line that says so: what it said before is then never read again.
+Reliabilities are computed from it and can be computed again at any time. An entry is kept before it is acted
+upon; beside an index in a folder it is a line of `calibration.jsonl` (`calibration_file`), a server keeps
+its own. A source that is removed leaves an entry that says so: what it said before is then never read again.
 """
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
-import json
-import os
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from hashlib import blake2b
-from io import RawIOBase
-from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
 from disputatio.errors import StoreError
-from disputatio.store.folders import only_one
-from disputatio.store.record.layout import LARGEST_CHECKSUMS, read_note, refuse_links
-from disputatio.store.record.manifest import reported, sync_folder
 from disputatio.text import bare_words, content_id
 from disputatio.values import canonical
 
-NAME = "calibration.jsonl"
-LOCK = "calibration.lock"
 UNKNOWN, NOBODY = -2, -1  # of `Outcome.known`, as in the arithmetic of the estimate
 
 Kind = Literal["drawn", "given", "anchor", "asked"]
@@ -95,7 +82,7 @@ class QuestionOutcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcomes:
-    """The whole file: questions and the newest outcome of each, by id, in the order first met.
+    """The whole log: questions and the newest outcome of each, by id, in the order first met.
 
     `tried` are the spots that gave no question, `owners` those that were named by a file, `spent`
     maps a model to its calls and the seconds they took. An outcome counts half after `half_life` days;
@@ -124,8 +111,10 @@ def check_id(question: str) -> str:
     return content_id("f", " ".join(bare_words(question)) or question, *marked)
 
 
-def read_outcomes(path: Path) -> Outcomes:
-    """Everything on record for the index at `path`; raises `StoreError` that names a damaged line."""
+def outcomes_of(
+    entries: Iterable[tuple[int, dict[str, Any]]], damaged: Callable[[int], StoreError]
+) -> Outcomes:
+    """What numbered entries come to; raises the fault that `damaged` names for the number of one."""
     checks: dict[str, Check] = {}
     outcomes: dict[str, QuestionOutcome] = {}
     tried: set[str] = set()
@@ -133,7 +122,7 @@ def read_outcomes(path: Path) -> Outcomes:
     spent: dict[str, tuple[int, float]] = {}
     half_life: float | None = None
     estimator: Estimator = OURS
-    for number, fields in _lines(path):
+    for number, fields in entries:
         try:
             kind = fields.pop("kind")
             estimator = estimator_named(fields.pop("estimator", estimator))
@@ -164,7 +153,7 @@ def read_outcomes(path: Path) -> Outcomes:
             else:
                 raise ValueError(kind)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise _damaged(path, number) from error
+            raise damaged(number) from error
     return Outcomes(
         checks=checks,
         outcomes=outcomes,
@@ -188,35 +177,15 @@ def estimator_named(name: object) -> Estimator:
     raise ValueError(f"estimator {name!r}: choose paper or ours")
 
 
-def damaged_lines(path: Path) -> list[int]:
-    """The numbers, from 1, of lines whose bytes have changed; a last line cut short is not damage."""
-    wrong = []
-    for number, line in _raw(path):
-        try:
-            _checked(line)
-        except (ValueError, TypeError, KeyError, RecursionError):
-            wrong.append(number)
-    return wrong
-
-
 class CalibrationLog:
-    """The file open for appending, by one process; see `open_log`."""
+    """The log open for appending: `append` keeps one entry, and returns when it is kept."""
 
-    def __init__(self, path: Path, out: RawIOBase) -> None:
-        self._path = path
-        self._out = out
+    def __init__(self, append: Callable[[Mapping[str, Any]], None]) -> None:
+        self._append = append
 
     def note(self, kind: str, **fields: Any) -> None:
-        """Add one line; on return it is on the disk. Raises `StoreError` when it cannot be written."""
-        with reported(self._path, "writing to the calibration"):
-            end = os.fstat(self._out.fileno()).st_size
-            try:
-                self._out.write(_line({"kind": kind, **fields}))
-                os.fsync(self._out.fileno())
-            except OSError:
-                with contextlib.suppress(OSError):
-                    os.truncate(self._path / NAME, end)  # no half a line before the next one
-                raise
+        """Add one entry; on return it is kept. Raises `StoreError` when it cannot be written."""
+        self._append({"kind": kind, **fields})
 
     def check(self, question: Check) -> None:
         """Note a question."""
@@ -225,86 +194,3 @@ class CalibrationLog:
     def outcome(self, question_outcome: QuestionOutcome) -> None:
         """Note what the sources said to a question."""
         self.note("outcome", outcome=asdict(question_outcome))
-
-
-@contextmanager
-def open_log(path: Path) -> Iterator[CalibrationLog]:
-    """The file of the index at `path`, made where it is not there; one process at a time.
-
-    Raises `StoreError` when another process calibrates, or the folder cannot be written to, `InputError` for
-    several indexes.
-    """
-    only_one(path)
-    with reported(path, "opening the calibration"):
-        refuse_links(path, passed=lambda name: name not in (NAME, LOCK))
-        lock = (path / LOCK).open("ab")
-    with lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise StoreError(
-                f"{path}: another process is estimating reliabilities here; try again later"
-            ) from error
-        file = path / NAME
-        with reported(path, "opening the calibration"):
-            fresh = not file.exists()
-            if not fresh:
-                raw = read_note(file, LARGEST_CHECKSUMS)
-                if not raw.endswith(b"\n") and not _has_lost_its_end(raw):  # a kill cut the last line short
-                    os.truncate(file, raw.rfind(b"\n") + 1)
-            out = file.open("ab", buffering=0)
-            if fresh:
-                sync_folder(path)
-        with out:
-            yield CalibrationLog(path, out)
-
-
-def _raw(path: Path) -> Iterator[tuple[int, bytes]]:
-    with reported(path, "reading the calibration"):
-        try:
-            raw = read_note(path / NAME, LARGEST_CHECKSUMS)
-        except (FileNotFoundError, NotADirectoryError):
-            return
-    *lines, rest = raw.split(b"\n")
-    yield from enumerate([*lines, rest] if _has_lost_its_end(raw) else lines, start=1)
-
-
-def _has_lost_its_end(raw: bytes) -> bool:
-    """Whether the last line is whole but for its line end, which a kill cannot do to it."""
-    try:
-        _checked(raw[raw.rfind(b"\n") + 1 : -1])
-    except (ValueError, TypeError, KeyError, RecursionError):
-        return False
-    return True
-
-
-def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    for number, line in _raw(path):
-        try:
-            yield number, _checked(line)
-        except (ValueError, TypeError, KeyError, RecursionError) as error:
-            raise _damaged(path, number) from error
-
-
-def _damaged(path: Path, number: int) -> StoreError:
-    return StoreError(
-        f"{path / NAME}, row {number}: is damaged; move the file away and estimate anew with: "
-        "disputatio calibrate"
-    )
-
-
-def _line(entry: Mapping[str, Any]) -> bytes:
-    words = json.dumps(entry, separators=(",", ":"))  # half a character stays JSON
-    return f'["{_sum(words)}",{words}]\n'.encode()
-
-
-def _checked(line: bytes) -> dict[str, Any]:
-    text = line.decode("ascii")
-    checksum, entry = json.loads(text)
-    if checksum != _sum(text[len(checksum) + 4 : -1]):
-        raise ValueError("its bytes have changed")
-    return dict(entry)
-
-
-def _sum(words: str) -> str:
-    return blake2b(words.encode(), digest_size=8).hexdigest()

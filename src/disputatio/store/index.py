@@ -8,15 +8,19 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from contextlib import AbstractContextManager
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack, cast
 
-from disputatio.counts import Unsearched
 from disputatio.errors import InputError, StoreError
 from disputatio.protocols import Embedder, Reranker, Search, SearchOptions
+from disputatio.store import calibration_file
+from disputatio.store.calibration_log import CalibrationLog, Outcomes
+from disputatio.store.figures import IndexInfo, SourceCount
 from disputatio.store.folders import Folders, Found, is_address, noted, only_one
+from disputatio.store.holdings import Holdings
 from disputatio.store.ingesting.document_writer import put_items
 from disputatio.store.ingesting.documents import Document
 from disputatio.store.ingesting.ingest import IngestSummary, Progress, Run, find_all, put_files, summary_of
@@ -28,7 +32,7 @@ from disputatio.store.record.compacting import Planned, compact
 from disputatio.store.record.layout import MERGE_MEMORY
 from disputatio.store.record.tables import quoted, read_note
 from disputatio.store.record.writer import Writer
-from disputatio.store.reliabilities import reliable, write_estimates
+from disputatio.store.reliabilities import read_states, reliable, write_estimates
 from disputatio.store.segments.terms import stemmer
 from disputatio.store.segments.view import View
 from disputatio.types import Hit, Passage, Source
@@ -40,38 +44,6 @@ __all__ = ["Index", "IndexInfo", "IngestSummary", "SourceCount"]
 
 DEFAULT_LANGUAGE = "english"
 _ABOUT = ("id", "path", "row", "title", "url", "date", "date_origin", "source", "owner", "metadata")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourceCount:
-    """A source of the index with what it holds."""
-
-    name: str
-    owner: str
-    documents: int
-    passages: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IndexInfo:
-    """An index in figures; `embedder` is empty where it is searched by keyword alone.
-
-    `commit` is the number of the newest commit, `dead` counts passages that wait for a merge to drop
-    them. Several indexes are summed up; `unsearched` are those of them that cannot be read.
-    """
-
-    path: str
-    format: int
-    embedder: str
-    dimension: int
-    language: str
-    documents: int
-    passages: int
-    sources: int
-    segments: int
-    dead: int
-    commit: int
-    unsearched: tuple[Unsearched, ...] = ()
 
 
 class Index:
@@ -390,6 +362,22 @@ class Index:
     def reliabilities(self) -> dict[str, float]:
         """The probability of being right of each source that has an estimate."""
         return self._folders.reliabilities()
+
+    def estimated_states(self) -> dict[str, str]:
+        """What each source held when it was estimated, where that is on record."""
+        return read_states(self.path)
+
+    def holdings(self) -> Holdings | None:
+        """What each source holds now, as a calibration reads it; None where there is no index yet."""
+        return self.view()
+
+    def records(self) -> list[Outcomes]:
+        """What calibrations asked and heard, of each folder; raises `StoreError` for a damaged one."""
+        return [calibration_file.read_outcomes(path) for path in self.paths]
+
+    def open_log(self) -> AbstractContextManager[CalibrationLog]:
+        """The log of calibrations, for one process at a time; raises `StoreError`, `InputError`."""
+        return calibration_file.open_log(self.path)
 
     def view(self) -> View | None:
         """The index as it is now, compared with its hashes (`View.check`); None where there is none yet."""

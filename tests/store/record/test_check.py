@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from disputatio.errors import IndexBusy, IndexVersion, StoreError
-from disputatio.store.calibration_log import open_log
+from disputatio.store.calibration_file import open_log
 from disputatio.store.index import Index
 from disputatio.store.record import repair, writer
 from disputatio.store.record.audit import find_manifest

@@ -117,6 +117,8 @@ def test_a_user_who_may_only_read_searches_and_writes_nothing(
         done = run(capsys, *words, "--index", mine)
         assert (done.code, len(done.err.splitlines())) == (3, 1), done.err
         assert "permission denied" in done.err
+    with pytest.raises(StoreError, match="opening the calibration failed: permission denied"):
+        Index.open(mine).open_log().__enter__()
     new = run(capsys, "ingest", "b.txt", "--embedder", "none", "--index", as_user(address(), user))
     assert (new.code, len(new.err.splitlines())) == (3, 1), new.err
     assert [hit.passage.source for hit in Index.open(place).search("bridge river")] == ["a"]

@@ -16,7 +16,7 @@ from disputatio.server.faults import NotFound
 from disputatio.server.replies import json_response
 from disputatio.server.service import Service
 from disputatio.server.shapes import FAULTS, Request
-from disputatio.store.calibration_log import NOBODY, UNKNOWN, Outcomes, read_outcomes
+from disputatio.store.calibration_log import NOBODY, UNKNOWN, Outcomes
 from disputatio.types import Source
 
 SourceName = Annotated[str, Path(max_length=500)]
@@ -104,7 +104,7 @@ def router(service: Service) -> APIRouter:
 def rows_of(index: Index) -> list[dict[str, Any]]:
     """Every source of an index by name, as `sources --json` prints it, with what the index holds of it."""
     estimates = index.estimates()
-    named = {name: owner for path in index.paths for name, owner in read_outcomes(path).owners.items()}
+    named = {name: owner for record in index.records() for name, owner in record.owners.items()}
     rows = []
     for counted in index.sources():
         owner = counted.owner or named.get(counted.name, "")
@@ -127,7 +127,7 @@ def _record(index: Index, name: str) -> dict[str, Any]:
     row = row_of(index, name)
     return {
         "source": row,
-        "said": [each for path in index.paths for each in _said(read_outcomes(path), name)],
+        "said": [each for record in index.records() for each in _said(record, name)],
     }
 
 

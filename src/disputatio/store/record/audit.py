@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from disputatio.errors import IndexVersion, StoreError
-from disputatio.store.calibration_log import NAME as CALIBRATION
-from disputatio.store.calibration_log import damaged_lines
+from disputatio.store.calibration_file import NAME as CALIBRATION
+from disputatio.store.calibration_file import damaged_lines
 from disputatio.store.record import manifest as manifests
 from disputatio.store.record.checksums import Entry, hash_file, immutable_files, read_checksums
 from disputatio.store.record.layout import read_note

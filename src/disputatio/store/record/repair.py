@@ -18,8 +18,8 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from disputatio.store.calibration_log import NAME as CALIBRATION
-from disputatio.store.calibration_log import open_log
+from disputatio.store.calibration_file import NAME as CALIBRATION
+from disputatio.store.calibration_file import open_log
 from disputatio.store.ingesting.prepare import metadata_json
 from disputatio.store.record.audit import Findings, Opened, found_in, sound_segments
 from disputatio.store.record.checksums import Checksums

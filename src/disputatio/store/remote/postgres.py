@@ -9,6 +9,7 @@ alone. Any number of writers take turns.
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import weakref
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -16,9 +17,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from disputatio.errors import InputError
+from disputatio.errors import InputError, StoreError
 from disputatio.protocols import Embedder
-from disputatio.store.index import SourceCount
+from disputatio.store.figures import SourceCount
 from disputatio.store.ingesting.documents import Document
 from disputatio.store.remote import postgres_rows as rows
 from disputatio.store.remote import postgres_tables as tables
@@ -29,6 +30,7 @@ from disputatio.store.remote.served_index import Asked, ServedIndex, stemming
 from disputatio.types import Hit, Passage
 
 GRAPH = 20_000  # passages from which the vectors have a graph; fewer are compared one by one
+_SIGN = 1 << 63
 MOST_MB = 4096  # of the server's memory to build it in
 
 
@@ -167,11 +169,55 @@ class PostgresIndex(ServedIndex):
             connection.execute("DELETE FROM estimates")
             connection.cursor().executemany("INSERT INTO estimates VALUES (%s, %s, %s)", rows)
 
-    def _query(self, sql: str) -> list[Any]:
+    def drawn(self, sources: Sequence[str], per_source: int, salt: int) -> list[Passage]:
+        """As any index's: the passages whose ids have the least hashes with this salt."""
+        chosen = self._query(
+            "SELECT source, array_agg(row ORDER BY place) FROM (SELECT source, row, row_number() OVER "
+            "(PARTITION BY source ORDER BY hashtextextended(id, %s), row) AS place FROM passages "
+            "WHERE source = ANY(%s)) p WHERE place <= %s GROUP BY source",
+            (salt - _SIGN, list(sources), per_source),
+        )
+        rows_of = dict(chosen)
+        every = [row for name in sources for row in rows_of.get(name, ())]
+        with tables.reported(self._address, "reading"):
+            passages = rows.passages_of(self._connection(), "p.row = ANY(%s)", every)
+        return [passages[row] for row in every if row in passages]
+
+    def _sketched(self) -> Iterable[tuple[str, bytes | None, str]]:
+        return self._query(
+            "SELECT source, sketch, CASE WHEN sketch IS NULL THEN text ELSE '' END FROM passages ORDER BY row"
+        )
+
+    def _logged(self) -> Iterable[str]:
+        return [entry for (entry,) in self._query("SELECT entry FROM calibration ORDER BY line")]
+
+    @contextmanager
+    def _logging(self) -> Iterator[Callable[[str], None]]:
+        connection = tables.connect(self._address)  # of its own: the lock lasts as long as it does
+        with contextlib.closing(connection):
+            with tables.reported(self._address, "opening the calibration"):
+                [(alone,)] = connection.execute(
+                    "SELECT pg_try_advisory_lock(hashtextextended(%s, 0))",
+                    (f"disputatio calibration {self._address.schema}",),
+                )
+                # Whoever may not write is told before a question is asked.
+                connection.execute("INSERT INTO calibration (entry) SELECT '' WHERE false")
+            if not alone:
+                raise StoreError(
+                    f"{self.shown}: another process is estimating reliabilities here; try again later"
+                )
+
+            def append(entry: str) -> None:
+                with tables.reported(self._address, "writing to the calibration"):
+                    connection.execute("INSERT INTO calibration (entry) VALUES (%s)", (entry,))
+
+            yield append
+
+    def _query(self, sql: str, values: tuple[Any, ...] = ()) -> list[Any]:
         if self._settings() is None:
             return []
         with tables.reported(self._address, "reading"):
-            return list(self._connection().execute(sql))
+            return list(self._connection().execute(sql, values or None))
 
     @contextmanager
     def _snapshot(self, connection: Any, most: int) -> Iterator[None]:

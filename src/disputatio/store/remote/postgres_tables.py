@@ -17,7 +17,7 @@ from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
 
 from disputatio.errors import IndexServerFault, InputError, MissingDependency, StoreError
 
-FORMAT = 3
+FORMAT = 4
 SCHEMA = "disputatio"
 OLDEST_SERVER, OLDEST_VECTOR = 140000, (0, 5)
 SECONDS = 10  # to have a connection
@@ -233,13 +233,19 @@ def _third(connection: Any) -> None:
     )
 
 
+def _fourth(connection: Any) -> None:
+    """The log of calibrations came with version 4."""
+    connection.execute(_CALIBRATION)
+
+
 def _keep_vectors_inline(connection: Any, dimension: int) -> None:
     """Have vectors in the rows of their passages: fetching each from beside them takes most of a scan."""
     if 0 < dimension <= _INLINE:
         connection.execute("ALTER TABLE passages ALTER COLUMN vector SET STORAGE PLAIN")
 
 
-_STEPS: dict[int, Callable[[Any], None]] = {1: _second, 2: _third}
+_STEPS: dict[int, Callable[[Any], None]] = {1: _second, 2: _third, 3: _fourth}
+_CALIBRATION = "CREATE TABLE IF NOT EXISTS calibration (line bigserial PRIMARY KEY, entry text NOT NULL)"
 _OF_TERM = "CREATE INDEX postings_of_term ON postings (term, row) INCLUDE (frequency, length)"
 _TABLES = (
     "CREATE TABLE disputatio_index (version int NOT NULL, embedder text NOT NULL, dimension int NOT NULL, "
@@ -261,4 +267,5 @@ _TABLES = (
     _OF_TERM,
     "CREATE INDEX ON postings (row)",
     "CREATE TABLE estimates (source text PRIMARY KEY, fields text NOT NULL, state text)",
+    _CALIBRATION,
 )

@@ -6,8 +6,9 @@ fusion and the best of each source are those of `search.py`, so that engines giv
 
 from __future__ import annotations
 
+import itertools
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+_SKETCHED = 4096  # passages whose sketches are made at a time
 _FIELDS = ("owner", "title", "url", "document")
 
 
@@ -121,6 +123,30 @@ def with_duplicates_marked(
         hit if better < 0 else replace(hit, duplicate_of=hits[better].passage.id)
         for hit, better in zip(hits, repeats, strict=True)
     ]
+
+
+def sketches_of(
+    passages: Iterable[tuple[str, bytes | None, str]], sources: Sequence[str], stemming: str
+) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """The sketches of the passages of some sources, one row each, and the place of each one's source.
+
+    Of each passage come its source and its sketch, or its text, from which the sketch is made.
+    """
+    import numpy as np
+
+    from disputatio.store.segments import minhash
+    from disputatio.store.segments.terms import count
+
+    column = {name: number for number, name in enumerate(sources)}
+    rows, of_rows = [np.zeros((0, minhash.BINS), dtype=np.uint8)], []
+    waiting = (each for each in passages if each[0] in column)
+    while batch := list(itertools.islice(waiting, _SKETCHED)):
+        texts = [text for _, sketch, text in batch if sketch is None]
+        made = iter(minhash.sketch(count([""] * len(texts), texts, stemming)) if texts else ())
+        kept = [next(made) if sketch is None else np.frombuffer(sketch, np.uint8) for _, sketch, _ in batch]
+        rows.append(np.stack(kept))
+        of_rows += [column[name] for name, _, _ in batch]
+    return np.concatenate(rows), np.array(of_rows, dtype=np.int64)
 
 
 def fact(name: str, value: str) -> str:

@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NoReturn, Self, Unpack
 
 from disputatio.errors import InputError, StoreError
 from disputatio.protocols import Embedder, Reranker, Search, SearchOptions
-from disputatio.store.index import DEFAULT_LANGUAGE, Index, IndexInfo, SourceCount
+from disputatio.store.calibration_log import CalibrationLog, Outcomes
+from disputatio.store.figures import IndexInfo, SourceCount
+from disputatio.store.holdings import Holdings, Sketches
+from disputatio.store.index import DEFAULT_LANGUAGE, Index
 from disputatio.store.ingesting.document_writer import DocumentWriter, put_items
 from disputatio.store.ingesting.documents import Document
 from disputatio.store.ingesting.ingest import IngestSummary, Run, find_all, put_files, summary_of
@@ -20,7 +24,8 @@ from disputatio.store.ingesting.options import ReadOptions, check_options
 from disputatio.store.neighbours import nearest
 from disputatio.store.options import DEFAULT_K, check_search, search_of
 from disputatio.store.reliabilities import reliable
-from disputatio.store.remote.served import best_reranked, with_duplicates_marked
+from disputatio.store.remote.served import best_reranked, sketches_of, with_duplicates_marked
+from disputatio.store.remote.served_log import log_into, logged_outcomes
 from disputatio.store.segments.terms import query_terms, stemmer
 from disputatio.types import Hit, Passage, Source
 
@@ -154,7 +159,7 @@ class ServedIndex(Index, ABC):
 
     def view(self) -> NoReturn:
         """Not for an index that a server keeps; raises `InputError`."""
-        self._refused("read at length (as calibrate, export and compare do)")
+        self._refused("read at length (as export and compare do)")
 
     def _refused(self, doing: str) -> NoReturn:
         raise InputError(f"{self.shown}: an index in {self.kept} cannot be used to {doing}")
@@ -269,7 +274,59 @@ class ServedIndex(Index, ABC):
         reliabilities = {name: json.loads(fields)["reliability"] for name, fields, _ in estimates}
         return {name: value for name, value in reliabilities.items() if value is not None}
 
+    # --- what a calibration reads and keeps -----------------------------------------------------------
+    def estimated_states(self) -> dict[str, str]:
+        """What each source held when it was estimated, where that is on record."""
+        estimates = [] if self._settings() is None else self._estimates()
+        return {name: state for name, _, state in estimates if state}
+
+    def holdings(self) -> Holdings | None:
+        """The index itself, asked anew at each call; None where there is none yet."""
+        return None if self._settings() is None else self
+
+    def counts(self) -> dict[str, int]:
+        """How many passages each source has."""
+        return {each.name: each.passages for each in self._sources()}
+
+    def states(self) -> dict[str, str]:
+        """One word a source for all that it holds: another word when a passage comes, changes or goes."""
+        return self._states()
+
+    @abstractmethod
+    def drawn(self, sources: Sequence[str], per_source: int, salt: int) -> list[Passage]:
+        """Up to `per_source` passages of each source at random, source by source; the same for a salt."""
+
+    def sketches(self, sources: Sequence[str]) -> Sketches:
+        """The sketches of all passages of some sources; where the server keeps none they are made anew."""
+        language = stemming(self._settings() or self._wanted())
+        return Sketches(*sketches_of(self._sketched(), sources, language))
+
+    def records(self) -> list[Outcomes]:
+        """What calibrations asked and heard; raises `StoreError` for a damaged entry."""
+        lines = [] if self._settings() is None else self._logged()
+        return [logged_outcomes(lines, self.shown)]
+
+    @contextmanager
+    def open_log(self) -> Iterator[CalibrationLog]:
+        """The log of calibrations, kept by the server; raises `StoreError` where it cannot be written to."""
+        if self._settings() is None:
+            raise StoreError(f"{self.shown}: there is no index here; make one with: disputatio ingest PATH")
+        with self._logging() as append:
+            yield log_into(append)
+
     # --- what an engine does ------------------------------------------------------------------------
+    @abstractmethod
+    def _sketched(self) -> Iterable[tuple[str, bytes | None, str]]:
+        """Of every passage its source and its sketch, or its text where the server keeps no sketch."""
+
+    @abstractmethod
+    def _logged(self) -> Iterable[str]:
+        """The entries of the log of calibrations, in order."""
+
+    @abstractmethod
+    def _logging(self) -> AbstractContextManager[Callable[[str], None]]:
+        """What keeps an entry of the log, by one process at a time where the server can tell."""
+
     @abstractmethod
     def _settings(self) -> dict[str, Any] | None:
         """Version, embedder, dimension and language, None where there is no index; raises `StoreError`."""

@@ -8,10 +8,12 @@ approximate index; a batch is not one transaction (`vector_writer`), and a searc
 
 from __future__ import annotations
 
+import heapq
 import json
 import time
 import uuid
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
@@ -19,7 +21,7 @@ from typing import Any, ClassVar, Self
 
 from disputatio.errors import InputError, StoreError
 from disputatio.protocols import Embedder
-from disputatio.store.index import SourceCount
+from disputatio.store.figures import SourceCount
 from disputatio.store.ingesting.documents import Document
 from disputatio.store.options import K1, B
 from disputatio.store.remote import vector_rows as rows
@@ -306,6 +308,37 @@ class VectorIndex(ServedIndex):
         if old is not None:
             self._engine.erase(DOCUMENTS, facts=[fact("estimates", json.loads(old)["run"])])
 
+    def drawn(self, sources: Sequence[str], per_source: int, salt: int) -> list[Passage]:
+        """As any index's: of so many documents drawn at random, so many of their passages."""
+        by_source = self._by_source()
+        drawn: list[Passage] = []
+        for name in sources:
+            documents = sorted(by_source.get(name, {}), key=lambda document: _hashed(salt, document))
+            facts = [fact("document", document) for document in documents[:per_source]]
+            kept = self._engine.scan(PASSAGES, facts) if facts else ()
+            passages = [rows.passage_in(row.body) for row in kept]
+            drawn += heapq.nsmallest(per_source, passages, key=lambda passage: _hashed(salt, passage.id))
+        return drawn
+
+    def _sketched(self) -> Iterable[tuple[str, bytes | None, str]]:
+        for kept in self._engine.scan(PASSAGES):
+            passage = rows.passage_in(kept.body)
+            yield passage.source, None, passage.text
+
+    def _logged(self) -> list[str]:
+        return rows.logged(self._engine.scan(DOCUMENTS, [rows.LOGGED]))
+
+    @contextmanager
+    def _logging(self) -> Iterator[Callable[[str], None]]:
+        last = max((kept.order for kept in self._engine.scan(DOCUMENTS, [rows.LOGGED])), default=0)
+
+        def append(entry: str) -> None:
+            nonlocal last
+            last = max(last + 1, time.time_ns())  # in order, also where a clock goes back
+            put(self._engine, DOCUMENTS, rows.log_rows(entry, last))
+
+        yield append
+
     def _states(self) -> dict[str, str]:
         states = {}
         for name, entries in self._by_source().items():
@@ -314,6 +347,11 @@ class VectorIndex(ServedIndex):
                 mixed ^= int.from_bytes(blake2b(document.encode(), digest_size=8).digest())
             states[name] = f"{len(entries)}:{mixed:x}"
         return states
+
+
+def _hashed(salt: int, name: str) -> bytes:
+    """A random place for a name."""
+    return blake2b(f"{salt}\0{name}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
 
 
 def _engine(address: CollectionAddress) -> Engine:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from hashlib import blake2b
@@ -14,13 +15,14 @@ from disputatio.protocols import Embedder
 from disputatio.store.ingesting.documents import Document, place
 from disputatio.store.ingesting.prepare import Prepared, entry_of
 from disputatio.store.remote.batched_writer import counted_terms
-from disputatio.store.remote.engine import Row, row_id
+from disputatio.store.remote.engine import Kept, Row, row_id
 from disputatio.store.remote.served import fact, facts_of
 from disputatio.store.segments.days import first_day
 from disputatio.types import Passage
 
 ENTRY = fact("kind", "entry")
 TEXT = fact("kind", "text")
+LOGGED = fact("kind", "calibration")
 _PIECE = 10_000  # characters of a text in a row: at most 60,000 bytes as JSON
 _ESTIMATES = 100  # sources whose estimates are in a row
 
@@ -128,6 +130,25 @@ def estimate_rows(run: str, estimates: Sequence[tuple[str, str, str | None]]) ->
         )
         for start in range(0, len(estimates), _ESTIMATES)
     ]
+
+
+def log_rows(entry: str, order: int) -> Iterator[Row]:
+    """An entry of the log of calibrations, in pieces."""
+    name, starts = uuid.uuid4().hex, range(0, len(entry), _PIECE)
+    for number, start in enumerate(starts):
+        piece = {"entry": name, "number": number, "of": len(starts), "text": entry[start : start + _PIECE]}
+        yield Row(id=row_id("calibration", name, str(number)), facts=[LOGGED], body=_json(piece), order=order)
+
+
+def logged(kept: Iterable[Kept]) -> list[str]:
+    """The entries of the log of calibrations, in order; one that was cut short is not there."""
+    pieces: dict[tuple[int, str, int], dict[int, str]] = {}
+    for row in kept:
+        piece = json.loads(row.body)
+        whose = (row.order, piece["entry"], piece["of"])
+        pieces.setdefault(whose, {})[piece["number"]] = piece["text"]
+    whole = sorted(whose for whose, found in pieces.items() if len(found) == whose[2])
+    return ["".join(text for _, text in sorted(pieces[whose].items())) for whose in whole]
 
 
 def check_sizes(prepared: Prepared, longest: int) -> None:

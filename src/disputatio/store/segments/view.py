@@ -7,12 +7,14 @@ only the segments that are new to it.
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from disputatio.counts import Unsearched
 from disputatio.errors import InputError, StoreError
+from disputatio.store.holdings import Sketches
 from disputatio.store.record import manifest as manifests
 from disputatio.store.record.manifest import SEGMENTS, Manifest
 
@@ -75,6 +77,43 @@ class View:
                 if count:
                     counts[name] = counts.get(name, 0) + count
         return counts
+
+    def drawn(self, sources: Sequence[str], per_source: int, salt: int) -> list[Passage]:
+        """Up to `per_source` passages of each source at random, source by source; the same for a salt."""
+        import numpy as np
+
+        rows_of: dict[str, list[tuple[int, int, int]]] = {name: [] for name in sources}
+        for segment_number, (segment, dead) in enumerate(zip(self.segments, self.dead, strict=True)):
+            hashes = (segment.stored.sums.astype(np.uint64) + np.uint64(1)) * np.uint64(salt)
+            hashes = (hashes ^ (hashes >> np.uint64(31))) * np.uint64(0x9E3779B97F4A7C15)
+            for number, name in enumerate(segment.sources):
+                if name in rows_of:
+                    mine = segment.source_of == number
+                    rows = np.flatnonzero(mine if dead is None else mine & ~dead)
+                    best = rows[np.argsort(hashes[rows], kind="stable")[:per_source]]
+                    rows_of[name] += [(int(hashes[row]), segment_number, int(row)) for row in best.tolist()]
+        return [
+            self.segments[segment_number].passage(row)
+            for name in sources
+            for _, segment_number, row in sorted(rows_of[name])[:per_source]
+        ]
+
+    def sketches(self, sources: Sequence[str]) -> Sketches:
+        """The sketches of all passages of some sources."""
+        import numpy as np
+
+        from disputatio.store.segments.minhash import BINS
+
+        column = {name: number for number, name in enumerate(sources)}
+        rows = [np.zeros((0, BINS), dtype=np.uint8)]
+        of_rows = [np.zeros(0, dtype=np.int64)]
+        for segment, dead in zip(self.segments, self.dead, strict=True):
+            table = np.array([column.get(name, -1) for name in segment.sources], dtype=np.int64)
+            of = table[segment.source_of]
+            included = of >= 0 if dead is None else (of >= 0) & ~dead
+            rows.append(segment.sketches[included])
+            of_rows.append(of[included])
+        return Sketches(np.concatenate(rows), np.concatenate(of_rows))
 
     def states(self) -> dict[str, str]:
         """One word a source for all that it holds: another word when a passage is added, changed or dropped.

@@ -11,18 +11,8 @@ from pathlib import Path
 import pytest
 
 from disputatio.errors import StoreError
-from disputatio.store.calibration_log import (
-    NAME,
-    NOBODY,
-    UNKNOWN,
-    Check,
-    Outcomes,
-    QuestionOutcome,
-    check_id,
-    damaged_lines,
-    open_log,
-    read_outcomes,
-)
+from disputatio.store.calibration_file import NAME, damaged_lines, open_log, read_outcomes
+from disputatio.store.calibration_log import NOBODY, UNKNOWN, Check, Outcomes, QuestionOutcome, check_id
 
 ONE = Check(id="f1", text="Who built it?", kind="anchor", gold=("Ada", "Ada L."))
 TWO = Check(id="f2", text="When?", kind="drawn", passage="p1", source="a", spot="p1:0", said="1887")
@@ -172,7 +162,8 @@ def test_a_question_is_one_however_it_is_written() -> None:
 @pytest.mark.long
 def test_a_kill_at_any_moment_leaves_whole_lines(tmp_path: Path) -> None:
     writer = (
-        "import sys; from pathlib import Path; from disputatio.store.calibration_log import *\n"
+        "import sys; from pathlib import Path; from disputatio.store.calibration_file import *; "
+        "from disputatio.store.calibration_log import Check\n"
         f"with open_log(Path({str(tmp_path)!r})) as journal:\n"
         "    for n in range(10**6):\n"
         "        journal.check(Check(id=f'f{n}', text='x' * 500, kind='given'))\n"

@@ -1,0 +1,139 @@
+"""The log of calibrations beside an index in a folder: `calibration.jsonl`, a line an entry.
+
+A line carries a checksum of itself and is on the disk before it is acted upon; a last line that a kill cut
+short is not there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from hashlib import blake2b
+from io import RawIOBase
+from pathlib import Path
+from typing import Any
+
+from disputatio.errors import StoreError
+from disputatio.store.calibration_log import CalibrationLog, Outcomes, outcomes_of
+from disputatio.store.folders import only_one
+from disputatio.store.record.layout import LARGEST_CHECKSUMS, read_note, refuse_links
+from disputatio.store.record.manifest import reported, sync_folder
+
+NAME = "calibration.jsonl"
+LOCK = "calibration.lock"
+
+
+def read_outcomes(path: Path) -> Outcomes:
+    """Everything on record for the index at `path`; raises `StoreError` that names a damaged line."""
+    return outcomes_of(_lines(path), lambda number: _damaged(path, number))
+
+
+def damaged_lines(path: Path) -> list[int]:
+    """The numbers, from 1, of lines whose bytes have changed; a last line cut short is not damage."""
+    wrong = []
+    for number, line in _raw(path):
+        try:
+            _checked(line)
+        except (ValueError, TypeError, KeyError, RecursionError):
+            wrong.append(number)
+    return wrong
+
+
+@contextmanager
+def open_log(path: Path) -> Iterator[CalibrationLog]:
+    """The file of the index at `path`, made where it is not there; one process at a time.
+
+    Raises `StoreError` when another process calibrates, or the folder cannot be written to, `InputError` for
+    several indexes.
+    """
+    only_one(path)
+    with reported(path, "opening the calibration"):
+        refuse_links(path, passed=lambda name: name not in (NAME, LOCK))
+        lock = (path / LOCK).open("ab")
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise StoreError(
+                f"{path}: another process is estimating reliabilities here; try again later"
+            ) from error
+        file = path / NAME
+        with reported(path, "opening the calibration"):
+            fresh = not file.exists()
+            if not fresh:
+                raw = read_note(file, LARGEST_CHECKSUMS)
+                if not raw.endswith(b"\n") and not _has_lost_its_end(raw):  # a kill cut the last line short
+                    os.truncate(file, raw.rfind(b"\n") + 1)
+            out = file.open("ab", buffering=0)
+            if fresh:
+                sync_folder(path)
+        with out:
+            yield CalibrationLog(lambda entry: _append(path, out, entry))
+
+
+def _append(path: Path, out: RawIOBase, entry: Mapping[str, Any]) -> None:
+    """Add a line and see it on the disk."""
+    with reported(path, "writing to the calibration"):
+        end = os.fstat(out.fileno()).st_size
+        try:
+            out.write(_line(entry))
+            os.fsync(out.fileno())
+        except OSError:
+            with contextlib.suppress(OSError):
+                os.truncate(path / NAME, end)  # no half a line before the next one
+            raise
+
+
+def _raw(path: Path) -> Iterator[tuple[int, bytes]]:
+    with reported(path, "reading the calibration"):
+        try:
+            raw = read_note(path / NAME, LARGEST_CHECKSUMS)
+        except (FileNotFoundError, NotADirectoryError):
+            return
+    *lines, rest = raw.split(b"\n")
+    yield from enumerate([*lines, rest] if _has_lost_its_end(raw) else lines, start=1)
+
+
+def _has_lost_its_end(raw: bytes) -> bool:
+    """Whether the last line is whole but for its line end, which a kill cannot do to it."""
+    try:
+        _checked(raw[raw.rfind(b"\n") + 1 : -1])
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return False
+    return True
+
+
+def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    for number, line in _raw(path):
+        try:
+            yield number, _checked(line)
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
+            raise _damaged(path, number) from error
+
+
+def _damaged(path: Path, number: int) -> StoreError:
+    return StoreError(
+        f"{path / NAME}, row {number}: is damaged; move the file away and estimate anew with: "
+        "disputatio calibrate"
+    )
+
+
+def _line(entry: Mapping[str, Any]) -> bytes:
+    words = json.dumps(entry, separators=(",", ":"))  # half a character stays JSON
+    return f'["{_sum(words)}",{words}]\n'.encode()
+
+
+def _checked(line: bytes) -> dict[str, Any]:
+    text = line.decode("ascii")
+    checksum, entry = json.loads(text)
+    if checksum != _sum(text[len(checksum) + 4 : -1]):
+        raise ValueError("its bytes have changed")
+    return dict(entry)
+
+
+def _sum(words: str) -> str:
+    return blake2b(words.encode(), digest_size=8).hexdigest()
