@@ -80,7 +80,7 @@ def test_a_question_is_asked_of_an_address(address: str) -> None:
 
 def test_what_only_a_folder_can_do_is_refused_in_a_line(address: str) -> None:
     with pytest.raises(InputError, match="cannot be used to read at length") as caught:
-        d.calibrate(address, questions=[QUESTION], model=script())
+        store.Index.open(address).view()
     assert "\n" not in str(caught.value)
 
 
