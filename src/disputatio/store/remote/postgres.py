@@ -31,6 +31,7 @@ from disputatio.types import Hit, Passage
 
 GRAPH = 20_000  # passages from which the vectors have a graph; fewer are compared one by one
 _SIGN = 1 << 63
+_SORTED_MB = 512  # of the server's memory to sort the words in
 MOST_MB = 4096  # of the server's memory to build it in
 
 
@@ -78,7 +79,10 @@ class PostgresIndex(ServedIndex):
             return remove(self._connection(), sources, map(str, paths), documents)
 
     def compact(self, *, keep: float = 300.0, **_: object) -> None:  # noqa: ARG002 - the server keeps nothing
-        """Clear away what was deleted, and count anew what the server plans by."""
+        """Clear away what was deleted, make what an interrupted ingest did not, and count anew."""
+        if self._settings() is None:
+            return
+        self._grow()
         with tables.reported(self._address, "clearing"):
             for table in ("passages", "postings", "documents", "entries"):
                 self._connection().execute(f"VACUUM ANALYZE {table}")
@@ -249,19 +253,20 @@ class PostgresIndex(ServedIndex):
         )
 
     def _grow(self) -> None:
-        """Give the vectors a graph once there are many, and the server new counts to plan by."""
+        """Give the words an index, the vectors a graph once there are many, and the server new counts.
+
+        Made once at the end of the first ingest, the index of words is sorted; kept up batch by batch it is
+        touched everywhere by each, and an ingest of many passages waits for the disk.
+        """
         connection = self._connection()
+        with tables.reported(self._address, "making the index of words"):
+            tables.add_index(connection, self._address, tables.OF_TERM, megabytes=_SORTED_MB)
         with tables.reported(self._address, "making the graph of vectors"):
             many = connection.execute("SELECT passages FROM disputatio_index").fetchone()[0]
             if self._embedder is not None and many >= GRAPH:
                 # A graph that outgrows the memory for it is built many times slower.
                 room = min(64 + many * 3 * self._embedder.dimension * 4 // 2**20, MOST_MB)
-                with connection.transaction():
-                    connection.execute(
-                        f"SET LOCAL maintenance_work_mem = '{room}MB'; SET LOCAL statement_timeout = 0; "
-                        "CREATE INDEX IF NOT EXISTS passages_by_vector ON passages "
-                        "USING hnsw (vector vector_ip_ops)"
-                    )
+                tables.add_index(connection, self._address, tables.BY_VECTOR, megabytes=room)
             # Also notes which pages all readers see: words are then read from their index alone.
             connection.execute("VACUUM (ANALYZE, SKIP_LOCKED) passages, postings")
 

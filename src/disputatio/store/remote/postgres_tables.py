@@ -21,6 +21,7 @@ FORMAT = 4
 SCHEMA = "disputatio"
 OLDEST_SERVER, OLDEST_VECTOR = 140000, (0, 5)
 SECONDS = 10  # to have a connection
+LONGEST = 600_000  # milliseconds of one statement
 _INLINE = 1000  # numbers of a vector up to which it is kept in its row, not beside it
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}\Z")
 _ADDRESS = re.compile(r"postgres(?:ql)?://?(.*)\Z", re.DOTALL)
@@ -93,7 +94,7 @@ def connect(address: Address) -> Any:
             address.server,
             autocommit=True,
             connect_timeout=SECONDS,
-            options=f"-c search_path={address.schema},public -c statement_timeout=600000 -c jit=off",
+            options=f"-c search_path={address.schema},public -c statement_timeout={LONGEST} -c jit=off",
             application_name="disputatio",
         )
     version = connection.info.server_version
@@ -182,10 +183,29 @@ def migrate(address: Address, connection: Any) -> None:
 
 
 def lock(connection: Any, address: Address) -> None:
-    """Wait for other writers of the index; the lock ends with the transaction."""
+    """Wait for other writers of the index, however long; the lock ends with the transaction."""
+    connection.execute("SET LOCAL statement_timeout = 0")
     connection.execute(
         "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", (f"disputatio {address.schema}",)
     )
+    connection.execute(f"SET LOCAL statement_timeout = {LONGEST}")
+
+
+def add_index(connection: Any, address: Address, index: tuple[str, str], *, megabytes: int) -> None:
+    """Make an index (its name, what it is of) that is not there yet, in so much of the server's memory.
+
+    Writers wait meanwhile; readers do not.
+    """
+    name, of = index
+    is_there = "SELECT to_regclass(%s) IS NOT NULL"
+    if connection.execute(is_there, (f"{address.schema}.{name}",)).fetchone()[0]:
+        return
+    with connection.transaction():
+        lock(connection, address)
+        connection.execute(
+            f"SET LOCAL maintenance_work_mem = '{megabytes}MB'; SET LOCAL statement_timeout = 0"
+        )
+        connection.execute(f"CREATE INDEX IF NOT EXISTS {name} ON {of}")
 
 
 def _check_vector(address: Address, connection: Any) -> None:
@@ -227,7 +247,7 @@ def _third(connection: Any) -> None:
     )
     connection.execute("ALTER TABLE passages ADD COLUMN sketch bytea")
     connection.execute("DROP INDEX IF EXISTS postings_of_term")
-    connection.execute(_OF_TERM)
+    connection.execute(f"CREATE INDEX {OF_TERM[0]} ON {OF_TERM[1]}")
     _keep_vectors_inline(
         connection, connection.execute("SELECT dimension FROM disputatio_index").fetchone()[0]
     )
@@ -246,7 +266,8 @@ def _keep_vectors_inline(connection: Any, dimension: int) -> None:
 
 _STEPS: dict[int, Callable[[Any], None]] = {1: _second, 2: _third, 3: _fourth}
 _CALIBRATION = "CREATE TABLE IF NOT EXISTS calibration (line bigserial PRIMARY KEY, entry text NOT NULL)"
-_OF_TERM = "CREATE INDEX postings_of_term ON postings (term, row) INCLUDE (frequency, length)"
+OF_TERM = ("postings_of_term", "postings (term, row) INCLUDE (frequency, length)")
+BY_VECTOR = ("passages_by_vector", "passages USING hnsw (vector vector_ip_ops)")
 _TABLES = (
     "CREATE TABLE disputatio_index (version int NOT NULL, embedder text NOT NULL, dimension int NOT NULL, "
     "language text NOT NULL, passages bigint NOT NULL DEFAULT 0, terms bigint NOT NULL DEFAULT 0)",
@@ -264,7 +285,6 @@ _TABLES = (
     "CREATE INDEX ON passages USING gin (facts)",
     "CREATE TABLE postings (term bigint NOT NULL, row bigint NOT NULL, frequency int NOT NULL, "
     "length int NOT NULL)",
-    _OF_TERM,
     "CREATE INDEX ON postings (row)",
     "CREATE TABLE estimates (source text PRIMARY KEY, fields text NOT NULL, state text)",
     _CALIBRATION,
