@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -137,6 +139,55 @@ def test_an_index_of_the_first_version_is_brought_to_this_one() -> None:
     index = Index.open(place, embedder=HashEmbedder())
     assert (index.info().format, index.estimates()) == (tables.FORMAT, {})
     assert index.search("bridge river") == before
+
+
+def test_what_an_interrupted_first_ingest_left_is_searched_and_finished_by_compact() -> None:
+    place = address()
+    index = Index.open(place)
+    many = [Passage(text=f"The bridge of town {n} stands.", id=f"p{n}", source="a") for n in range(1200)]
+
+    def cut_short() -> Iterator[Passage]:
+        yield from many[:1100]
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        index.add(cut_short())
+    kept = index.info().passages
+    assert 0 < kept < 1100
+    assert not has_word_index(place)
+    assert len(index.search("bridge", k=2000)) == kept
+    index.compact()
+    assert has_word_index(place)
+    index.add(many)
+    assert len(index.search("bridge", k=2000)) == 1200
+    assert index.check() == []
+
+
+def has_word_index(place: str) -> bool:
+    with psycopg.connect(server()) as connection:
+        found = connection.execute("SELECT to_regclass(%s)", (f"{schema_of(place)}.postings_of_term",))
+        return found.fetchone() != (None,)
+
+
+def test_two_who_finish_their_first_ingest_at_once_make_one_index_of_words() -> None:
+    place = address()
+    Index.open(place).add([Passage(text="A bridge.", source="a")])
+    execute("DROP INDEX postings_of_term", schema=schema_of(place))
+    faults: list[Exception] = []
+
+    def grow() -> None:
+        try:
+            Index.open(place).add([Passage(text="A bridge.", source="a")])
+        except StoreError as error:
+            faults.append(error)
+
+    threads = [threading.Thread(target=grow) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert faults == []
+    assert has_word_index(place)
 
 
 def test_the_commands_work_on_an_index_in_a_database(
