@@ -280,6 +280,8 @@ def test_names_are_divided_at_commas_unless_a_folder_has_one(tmp_path: Path) -> 
         ("s3://our-bucket/town", "s3://our-bucket/town: an index is read and written in a folder"),
         (Path("s3://our-bucket/town"), "index sync s3://our-bucket/town FOLDER"),
         ("town.index,file:///srv/town", "index sync file:///srv/town FOLDER"),
+        ("https://host/town", "https://host/town: no index is read from there"),
+        (Path("ftp://host/town"), "ftp://host/town: no index is read from there"),
         (
             "town.index,postgresql://ada:secret@db.example/town",
             "postgresql://ada@db.example/town: is on a server",

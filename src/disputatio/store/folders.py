@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _SERVED = ("postgresql:/", "postgres:/", "qdrant:/", "milvus:")
-_ELSEWHERE = ("s3:/", "gs:/", "gcs:/", "az:/", "abfs:/", "hdfs:/", "file:/", "http:/", "https:/", "ftp:/")
+_COPIED = ("s3:/", "gs:/", "gcs:/", "abfs:/", "hdfs:/", "file:/")  # what `index sync` opens
+_NO_PLACE = ("az:/", "http:/", "https:/", "ftp:/", "sftp:/", "ssh:/")
 _NOTHING = "there is no index here; make one with: disputatio ingest PATH"
 
 
@@ -87,7 +88,13 @@ def _folder(path: Path) -> Path:
     """A folder as it is named; raises `InputError` for a bucket, another address, or one among several."""
     if is_address(path):
         raise InputError(f"{shown(path)}: is on a server, and is searched alone; several indexes are folders")
-    if str(path).startswith(_ELSEWHERE):
+    if str(path).startswith(_NO_PLACE):
+        url = str(path).replace(":/", "://", 1)
+        raise InputError(
+            f"{url}: no index is read from there; an index is a folder, or on a server (postgresql://, qdrant://, "
+            "milvus://), and comes into a folder from a bucket (s3://, gs://) by: disputatio index sync"
+        )
+    if str(path).startswith(_COPIED):
         url = str(path).replace(":/", "://" if not str(path).startswith("file:") else ":///", 1)
         raise InputError(
             f"{url}: an index is read and written in a folder; bring a copy from a bucket into one with: "
