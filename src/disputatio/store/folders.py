@@ -92,7 +92,7 @@ def _folder(path: Path) -> Path:
         url = str(path).replace(":/", "://", 1)
         raise InputError(
             f"{url}: no index is read from there; an index is a folder, or on a server (postgresql://, "
-            "qdrant://, milvus://), and comes into a folder from a bucket (s3://, gs://) by: disputatio index sync"
+            "qdrant://, milvus://), and comes from a bucket (s3://, gs://) by: disputatio index sync"
         )
     if str(path).startswith(_COPIED):
         url = str(path).replace(":/", "://" if not str(path).startswith("file:") else ":///", 1)
