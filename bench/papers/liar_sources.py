@@ -11,6 +11,7 @@ import csv
 import os
 import sys
 from collections import defaultdict
+from datetime import datetime
 from pathlib import Path
 
 import numpy as np
@@ -100,7 +101,7 @@ def page(file: Path) -> str:
     lines = [
         "# LIAR: speakers as sources, claims as yes or no",
         "",
-        f"{machine()}; 2026-11-23; `python -m bench.papers.liar_sources`. No model was used and no evidence was read.",
+        f"{machine()}; {datetime.now().astimezone().date()}; `python -m bench.papers.liar_sources`. No model was used and no evidence was read.",
         "",
         f"{len(claims):,} claims (lines of train.tsv), {votes.shape[0]:,} distinct statements, {votes.shape[1]:,} speakers. A claim holds when its "
         f"verdict is true, mostly-true or half-true: {100 * np.mean([c[2] for c in claims]):.1f} % do.",

@@ -19,6 +19,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Hashable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 import numpy as np
@@ -392,7 +393,7 @@ def main() -> None:
     print(text)
     if options.half == "report":
         flags = f" --crowd-kit PYTHON --limit {options.limit:.0f}" if options.crowd_kit else ""
-        top = f"# Truth and source accuracy on real claims\n\n{machine()}; 2026-11-21; `python -m bench.papers.truth_discovery{flags}`.\n"
+        top = f"# Truth and source accuracy on real claims\n\n{machine()}; {datetime.now().astimezone().date()}; `python -m bench.papers.truth_discovery{flags}`.\n"
         page = RESULTS / "papers" / "truth_discovery.md"
         page.write_text(f"{top}\n{NOTES}{text}", encoding="utf-8")
 

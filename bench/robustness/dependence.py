@@ -8,6 +8,7 @@ in bench/results/robustness/dependence.md.
 from __future__ import annotations
 
 import time
+from datetime import datetime
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,7 +83,7 @@ def main() -> None:
     lines = [
         "# Copiers found by the false values that they share",
         "",
-        f"{machine()}; 2026-11-23; `python -m bench.robustness.dependence`. Seconds are of the processor, while other work ran.",
+        f"{machine()}; {datetime.now().astimezone().date()}; `python -m bench.robustness.dependence`. Seconds are of the processor, while other work ran.",
         "",
         "A tenth of the sources copy (two from each origin) and take the given share of what their origin said; accuracies from "
         f"0.5 to 0.95; nine wrong answers. Pairs in one group, over {TRIALS} trials (one of 1,000 sources).",
