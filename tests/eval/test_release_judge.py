@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -28,7 +29,7 @@ CASE = Case(
 
 
 def verdict(score: object) -> str:
-    return json.dumps({"analysis": "Step by step.", "score": str(score)})
+    return json.dumps({"analysis": ["Step by step."], "score": score})
 
 
 def model(correct: object, faithful: object) -> Scripted:
@@ -43,7 +44,7 @@ def judged(case: Case, correct: object, faithful: object) -> dict[str, Grade]:
 
 
 def test_grades_are_numbers_on_a_continuous_scale_after_reasoning() -> None:
-    found = judged(CASE, 1.5, "0.25")
+    found = judged(CASE, 1.5, 0.25)
     assert {name: grade.grade for name, grade in found.items()} == {"correctness": 1.5, "faithfulness": 0.25}
     assert "your reasoning" in CORRECTNESS
 
@@ -53,9 +54,16 @@ def test_an_answer_that_nothing_supports_is_not_correct() -> None:
     assert judged(CASE, 2, -0.5)["correctness"].grade == 2
 
 
-@pytest.mark.parametrize("score", ["good", "3", "", "-1.5", "nan"])
-def test_what_is_no_number_on_the_scale_is_unscored(score: str) -> None:
+@pytest.mark.parametrize("score", [3, -1.5, math.nan, -math.inf])
+def test_what_is_no_number_on_the_scale_is_unscored(score: float) -> None:
     assert judged(CASE, score, 1)["correctness"] == Grade(grade=None, reason="no number on the scale")
+
+
+@pytest.mark.parametrize("score", ["good", "1", "", None, True])
+def test_what_is_no_number_is_an_unusable_verdict(score: object) -> None:
+    found = judged(CASE, score, 1)["correctness"]
+    assert found.grade is None
+    assert found.reason == "unusable verdict: 'score' is not a number"
 
 
 def test_the_first_three_hundred_words_and_ten_passages_are_judged() -> None:

@@ -94,4 +94,7 @@ def _breach(value: object, schema: Mapping[str, Any], where: str = "the reply") 
         return next(
             (bad for item in value if (bad := _breach(item, schema["items"], f"an item of {where}"))), ""
         )
+    if kind == "number":
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        return "" if is_number else f"{where} is not a number"
     return "" if isinstance(value, str) else f"{where} is not text"
