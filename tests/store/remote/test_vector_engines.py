@@ -17,7 +17,7 @@ from disputatio.store.folders import shown
 from disputatio.store.index import Index
 from disputatio.store.remote import milvus, qdrant
 from disputatio.store.remote.collection_address import collection_address
-from disputatio.store.remote.engine import DOCUMENTS, PASSAGES
+from disputatio.store.remote.engine import DENSE, DOCUMENTS, PASSAGES, Condition, row_id
 from disputatio.store.remote.vector_index import VectorIndex
 from disputatio.types import Passage, Source
 from tests.shell import run
@@ -299,6 +299,28 @@ def test_the_best_of_large_sources_come_from_the_servers_groups(
     if kind == "milvus":
         with pytest.raises(InputError, match="at most 10 of each source"):
             index.search("zebra", per_source=11)
+
+
+def test_milvus_compares_named_passages_by_their_vectors_not_by_its_approximate_index(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    embedder = HashEmbedder()
+    index = Index.open(served_milvus.address(), embedder=embedder)
+    passages = [Passage(id=f"p{n}", text=f"A bridge of town {n % 7}.", source="a") for n in range(30)]
+    index.add(passages)
+    assert isinstance(index, VectorIndex)
+    engine = index._engine
+
+    def missed(*_: object, **__: object) -> list[object]:
+        return []
+
+    monkeypatch.setattr(engine, "_searched", missed)
+    [vector] = embedder.embed(["town 3"], query=True)
+    found = engine.best(DENSE, vector.tolist(), Condition(), 30, [row_id(one.id) for one in passages])
+    wanted = embedder.embed([one.text for one in passages]) @ vector
+    assert len(found) == 30
+    assert [each.score for each in found] == pytest.approx(sorted(wanted.tolist(), reverse=True), abs=1e-5)
+    assert len(engine.best(DENSE, vector.tolist(), Condition(), 4, [row_id(one.id) for one in passages])) == 4
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -207,8 +207,27 @@ class Milvus:
     def best(
         self, scorer: Scorer, query: Query, condition: Condition, most: int, among: Sequence[str] = ()
     ) -> list[Scored]:
-        """The best passages, at most 16,384; few that are `among` some ids the server compares exactly."""
-        return self._searched(scorer, query, _filter(condition, among), limit=min(most, _MOST))
+        """The best passages, at most 16,384; those `among` some ids are compared exactly."""
+        if not (among and isinstance(query, list)):
+            return self._searched(scorer, query, _filter(condition, among), limit=min(most, _MOST))
+        pages = (among[start : start + _PAGE] for start in range(0, len(among), _PAGE))
+        found = [each for page in pages for each in self._compared(query, _filter(condition, page))]
+        return sorted(found, key=lambda each: -each.score)[:most]
+
+    def _compared(self, vector: list[float], only: str) -> list[Scored]:
+        """The cosine of every passage of a condition, where an approximate index gives those it meets."""
+        import numpy as np
+
+        fields = ["id", "source", "stamp", DENSE]
+        with self._reported("searching"):
+            rows = self._connected().query(self._names[PASSAGES], filter=only, output_fields=fields)
+        kept = np.array([row[DENSE] for row in rows], dtype=np.float32).reshape(len(rows), len(vector))
+        lengths = np.linalg.norm(kept, axis=1) * np.linalg.norm(vector)
+        scores = (kept @ np.array(vector, dtype=np.float32) / np.maximum(lengths, 1e-12)).tolist()
+        return [
+            Scored(row["id"], row["source"], row["stamp"], score)
+            for row, score in zip(rows, scores, strict=True)
+        ]
 
     def best_of_each(
         self, scorer: Scorer, query: Query, condition: Condition, per_source: int
@@ -219,7 +238,8 @@ class Milvus:
         """
         only = _filter(condition)
         if self._counted(PASSAGES, only) <= _MOST:
-            return self._searched(scorer, query, only, limit=_MOST)
+            widely = {"search_params": {"params": {"ef": _MOST}}} if scorer == DENSE else {}
+            return self._searched(scorer, query, only, limit=_MOST, **widely)
         if per_source > _MOST_OF_A_GROUP:
             raise InputError(
                 f"per_source {per_source}: Milvus gives at most {_MOST_OF_A_GROUP} of each source where more "
