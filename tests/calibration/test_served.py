@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import disputatio as d
 from disputatio.calibration.calibrate import Report, calibrate
 from disputatio.calibration.copies import tied_texts
 from disputatio.calibration.learn import remove, set_owner
@@ -98,7 +99,8 @@ def test_a_source_is_taken_out_and_an_owner_named(index: Index) -> None:
     run(index)
     before = index.estimates()
     set_owner(index, "museum", "The town", day=DAY)
-    assert {row["name"]: row["owner"] for row in rows_of(index)}["museum"] == "The town"
+    shown = rows_of(d.Index.open(index.path, create=False))
+    assert {row["name"]: row["owner"] for row in shown}["museum"] == "The town"
     remove(index, ["buzz"], day=DAY)
     after = index.estimates()
     assert after["buzz"].reliability is None

@@ -15,6 +15,7 @@ from disputatio.errors import InputError, StoreError
 from disputatio.store.folders import shown
 from disputatio.store.index import Index
 from disputatio.store.remote import postgres_tables as tables
+from disputatio.store.remote.postgres import PostgresIndex
 from disputatio.types import Passage
 from tests.shell import run
 from tests.store.hashing import HashEmbedder
@@ -160,6 +161,7 @@ def test_what_an_interrupted_first_ingest_left_is_searched_and_finished_by_compa
     assert has_word_index(place)
     index.add(many)
     assert len(index.search("bridge", k=2000)) == 1200
+    assert isinstance(index, PostgresIndex)
     assert index.check() == []
 
 
