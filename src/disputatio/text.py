@@ -79,8 +79,17 @@ def _compared(char: str) -> str:
     return "" if char in "'’." else " "  # don't -> dont, U.S. -> us
 
 
+def is_unseen(char: str) -> bool:
+    r"""Whether a character is a control or a format, half of one, or of the block of tags, assigned or not.
+
+    >>> is_unseen("\u202e"), is_unseen("\U000e0000"), is_unseen("é")
+    (True, True, False)
+    """
+    return unicodedata.category(char) in ("Cc", "Cf", "Cs") or "\U000e0000" <= char <= "\U000e00ff"
+
+
 def _shown(char: str) -> str:
-    return char if char in "\n\t" or unicodedata.category(char) not in ("Cc", "Cf", "Cs") else ""
+    return char if char in "\n\t" or not is_unseen(char) else ""
 
 
 _COMPARED = _Characters(_compared)

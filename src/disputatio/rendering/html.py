@@ -24,7 +24,7 @@ from disputatio.rendering.wording import (
     sources_line,
     warning,
 )
-from disputatio.text import find_quote
+from disputatio.text import find_quote, is_unseen
 from disputatio.types import Answer, Claim, Hit, Passage, Position
 
 _AROUND = 160  # characters of a passage before and after its quote
@@ -73,7 +73,7 @@ def _character(char: str) -> str:
         return "<br>"
     if char == "\t" or char in _JOINERS:
         return char
-    if unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp"):
+    if is_unseen(char) or unicodedata.category(char) in ("Zl", "Zp"):
         return f'<span style="opacity:.5">[U+{ord(char):04X}]</span>'
     return html.escape(char)
 
