@@ -16,7 +16,9 @@ from disputatio.errors import StoreError
 from disputatio.llm.scripted import Scripted
 from disputatio.server.routers.sources import rows_of
 from disputatio.store.index import Index
+from disputatio.store.remote.engine import Kept
 from disputatio.store.remote.served_index import ServedIndex
+from disputatio.store.remote.vector_rows import log_rows, logged
 from disputatio.types import Passage, Source
 from tests.calibration.towns import TOWNS, YEARS, kit, passage_on
 from tests.store.remote import served_milvus, served_postgres, served_qdrant
@@ -117,6 +119,19 @@ def test_a_long_entry_is_kept_whole_and_in_its_place(index: Index) -> None:
     [record] = Index.open(index.path).records()
     assert record.half_life == 3.5
     assert record.owners == {**owners, "source 0 é": "another"}
+
+
+def test_an_entry_that_a_kill_cut_short_is_not_there() -> None:
+    whole, long = '{"kind": "anew"}', "x" * 25_000
+    kept = [
+        [Kept(row.id, row.body, row.order) for row in log_rows(text, order)]
+        for order, text in enumerate((long, whole, long))
+    ]
+    assert [len(rows) for rows in kept] == [3, 1, 3]
+    assert logged([*kept[2], *kept[1], *kept[0]]) == [long, whole, long]
+    for missing in range(3):
+        cut_short = [row for number, row in enumerate(kept[2]) if number != missing]
+        assert logged([*kept[0], *kept[1], *cut_short]) == [long, whole]
 
 
 def test_a_damaged_entry_is_named(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -311,7 +311,10 @@ def test_milvus_compares_named_passages_by_their_vectors_not_by_its_approximate_
     assert isinstance(index, VectorIndex)
     engine = index._engine
 
-    def missed(*_: object, **__: object) -> list[object]:
+    asked: list[dict[str, object]] = []
+
+    def missed(*_: object, **how: object) -> list[object]:
+        asked.append(how)
         return []
 
     monkeypatch.setattr(engine, "_searched", missed)
@@ -321,6 +324,10 @@ def test_milvus_compares_named_passages_by_their_vectors_not_by_its_approximate_
     assert len(found) == 30
     assert [each.score for each in found] == pytest.approx(sorted(wanted.tolist(), reverse=True), abs=1e-5)
     assert len(engine.best(DENSE, vector.tolist(), Condition(), 4, [row_id(one.id) for one in passages])) == 4
+    assert asked == []
+    engine.best_of_each(DENSE, vector.tolist(), Condition(), 2)  # all that match: it is to look that widely
+    assert [how["search_params"] for how in asked] == [{"params": {"ef": how["limit"]}} for how in asked]
+    assert len(asked) == 1
 
 
 @pytest.mark.parametrize("kind", KINDS)
