@@ -11,13 +11,20 @@ from pathlib import Path
 import pytest
 
 from disputatio.eval.judge import Case, Grade
-from disputatio.eval.release_judge import ABSTAINED, CORRECTNESS, grades, release_judge_with, signature
+from disputatio.eval.release_judge import (
+    ABSTAINED,
+    CORRECTNESS,
+    FAITHFULNESS,
+    grades,
+    release_judge_with,
+    signature,
+)
 from disputatio.eval.reporting.report import report
 from disputatio.eval.reporting.tables import markdown
 from disputatio.eval.running.runner import run
 from disputatio.kit import Kit
 from disputatio.llm.scripted import Scripted
-from disputatio.types import Answer, Claim, Passage
+from disputatio.types import Answer, Claim, Completion, Passage, Usage
 from tests.eval.fakes import HALF, MANIFEST, ask, examples
 
 CASE = Case(
@@ -28,12 +35,19 @@ CASE = Case(
 )
 
 
+REASONING = "Step by step, the answer has the date."
+
+
 def verdict(score: object) -> str:
-    return json.dumps({"analysis": ["Step by step."], "score": score})
+    return json.dumps({"score": score})
 
 
 def model(correct: object, faithful: object) -> Scripted:
+    """Reasons when it is asked first, and gives the number when it has reasoned."""
+
     def say(text: str) -> str:
+        if REASONING not in text:
+            return REASONING
         return verdict(correct if text.startswith(CORRECTNESS) else faithful)
 
     return Scripted(say)
@@ -46,7 +60,23 @@ def judged(case: Case, correct: object, faithful: object) -> dict[str, Grade]:
 def test_grades_are_numbers_on_a_continuous_scale_after_reasoning() -> None:
     found = judged(CASE, 1.5, 0.25)
     assert {name: grade.grade for name, grade in found.items()} == {"correctness": 1.5, "faithfulness": 0.25}
-    assert "your reasoning" in CORRECTNESS
+
+
+def test_the_number_is_asked_for_after_the_reasoning_on_its_own_scale() -> None:
+    scripted = model(1, 0)
+    grades([CASE], Kit(model=scripted))
+    first, second = [call for call in scripted.calls if call.prompt.messages[0].content == FAITHFULNESS]
+    assert first.sampling.schema is None
+    assert [turn.role for turn in second.prompt.messages] == ["system", "user", "assistant", "user"]
+    assert second.prompt.messages[:2] == first.prompt.messages
+    assert second.prompt.messages[2].content == REASONING
+    assert "from -1 to 1" in second.prompt.messages[3].content
+
+
+def test_reasoning_that_is_cut_off_is_graded_all_the_same() -> None:
+    cut = Completion(text=REASONING, finish_reason="length", usage=Usage(calls=1))
+    found = grades([CASE], Kit(model=Scripted(lambda text: verdict(1) if REASONING in text else cut)))[0]
+    assert found["correctness"].grade == 1
 
 
 def test_an_answer_that_nothing_supports_is_not_correct() -> None:
@@ -72,7 +102,7 @@ def test_the_first_three_hundred_words_and_ten_passages_are_judged() -> None:
         CASE, answer="word " * 299 + "last beyond", passages=tuple(f"text {n}." for n in range(12))
     )
     grades([long], Kit(model=scripted))
-    prompts = [call.prompt.messages[-1].content for call in scripted.calls]
+    prompts = [call.prompt.messages[1].content for call in scripted.calls]
     assert all("last" in prompt and "beyond" not in prompt for prompt in prompts)
     assert "text 9." in prompts[0]
     assert "text 10." not in prompts[0]
@@ -88,7 +118,7 @@ def test_an_abstention_is_judged_as_what_it_tells_the_reader() -> None:
     judge = release_judge_with(Kit(model=scripted))
     passages = (Passage(id="p", text="It opened in 1890."),)
     found = judge(examples(1)[0], Answer(question="q", abstained="no_evidence", passages=passages))
-    assert all(ABSTAINED in call.prompt.messages[-1].content for call in scripted.calls)
+    assert all(ABSTAINED in call.prompt.messages[1].content for call in scripted.calls)
     assert found["faithfulness"].grade == 0
 
 

@@ -55,6 +55,13 @@ def multisource(
     ] = 40,
     test: Annotated[int, typer.Option(metavar="N", min=1, help="Questions to test on.")] = 60,
     seed: Annotated[int, typer.Option(metavar="N", help="The same seed gives the same files.")] = 0,
+    draw: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Another draw of the sources: who errs, on what; the questions and texts of --seed stay.",
+        ),
+    ] = None,
     texts: Annotated[
         str,
         typer.Option(
@@ -92,7 +99,7 @@ def multisource(
         adversaries=adversaries,
         coverage=coverage,
         estimate=estimate,
-        seed=seed,
+        seed=seed if draw is None else draw,
     )
     made: dict[str, int] = {}
     for material in chosen:
@@ -101,6 +108,7 @@ def multisource(
     about = {
         "origins": [name.partition(":")[0] for name in origin],
         "seed": seed,
+        **({} if draw is None else {"draw": draw}),
         "prior": prior,
         "adversaries": adversaries,
         "coverage": coverage,

@@ -154,3 +154,19 @@ def test_the_command_builds_a_folder_that_eval_run_takes(
     )
     assert ran.exit_code == 0, ran.output
     assert json.loads(ran.stdout)["n"] == 6
+
+
+def test_another_draw_has_other_sources_and_the_same_questions(tmp_path: Path) -> None:
+    origin = write_rows(tmp_path / "val.jsonl", conflictnq_rows())
+    words = "--adversaries 4 --prior adversary-hammer --estimate 2 --test 6 --json"
+    told, asked = [], []
+    for name, draw in (("seed", ""), ("one", "--draw 1"), ("again", "--draw 1"), ("two", "--draw 2")):
+        line = ["build", "multisource", f"conflictnq:{origin}", *words.split(), *draw.split()]
+        made = CliRunner().invoke(cli_eval.app, [*line, "--out", str(tmp_path / name)])
+        assert made.exit_code == 0, made.output
+        told.append((tmp_path / name / "passages.jsonl").read_text())
+        asked.append([row.question for row in load(f"multisource:{tmp_path / name / 'test.jsonl'}")])
+    assert asked[0] == asked[1] == asked[2] == asked[3]
+    assert told[1] == told[2]
+    assert len({told[0], told[1], told[3]}) == 3
+    assert json.loads((tmp_path / "two" / "about.json").read_text())["draw"] == 2
