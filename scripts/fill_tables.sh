@@ -39,7 +39,7 @@ for part in $parts; do
                 folder="$runs/ra-rag/draw$draw"
                 built="$folder/sources-a$liars"
                 [ -f "$built/about.json" ] || $disputatio eval build multisource "conflictnq:$data/conflictnq/val.jsonl" \
-                    "poisonedrag:$data/poisonedrag/nq.jsonl" --prior adversary-hammer --adversaries "$liars" --estimate 40 --test 30 --seed "$draw" \
+                    "poisonedrag:$data/poisonedrag/nq.jsonl" --prior adversary-hammer --adversaries "$liars" --estimate 40 --test 30 --draw "$draw" \
                     --texts model --journal "$runs/ra-rag/texts.sqlite" --out "$built"
                 run "multisource:$built/test.jsonl" --strategy majority_vote,concat,robust_rag,closed_book,ra_rag,oracle \
                     --set majority_vote.voters=sources --set concat.k=10 --set robust_rag.k=10 --set ra_rag.selection=all \
@@ -50,7 +50,13 @@ for part in $parts; do
         ;;
     ac-rag)
         $python -m bench.papers.ac_rag_medical --data "$data" --index "$runs/medical.index" --journal "$runs/ac-rag.sqlite" \
-            --sets pubmedqa-test medqa medmcqa mmlu --questions 60 --each 60 --tune 40
+            --sets pubmedqa-test medqa medmcqa mmlu --questions 60 --each 60 --tune 40 --baselines
+        for pair in "qwen2.5-coder-0.5b qwen2.5-coder-1.5b" "qwen2.5-coder-1.5b qwen2.5-coder-0.5b" "qwen2.5-coder-0.5b qwen2.5-coder-0.5b"; do
+            read -r detector resolver <<<"$pair" # Table 2
+            $python -m bench.papers.ac_rag_medical --data "$data" --index "$runs/medical.index" --journal "$runs/ac-rag.sqlite" \
+                --sets pubmedqa-test --questions 60 --tune 0 --short --role "detector=local:$detector" --role "resolver=local:$resolver" \
+                --out "$runs/pairing_${detector}_${resolver}.json.gz"
+        done
         ;;
     ragenta)
         index="$runs/pages/datamorgana" # made or gone on with here: embedding takes an hour

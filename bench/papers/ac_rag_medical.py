@@ -12,7 +12,9 @@ and stops, so figures at thresholds chosen on other rows stand beside them.
 Each question is asked once for its whole *path*: the pre-check, the direct answer, three rounds, the post-check after
 each, and the answer after each. What thresholds decide is then looked up, not asked again; that the look-up equals
 asking is shown by tests/bench/test_ac_rag_medical.py. Calls are journalled: what is interrupted goes on.
-`--role detector=NAME --role resolver=NAME` casts two models.
+`--role detector=NAME --role resolver=NAME` casts two models. `--short` walks no further than the paper's thresholds go: a
+third of the calls, and Figure 3's second threshold is left out. `--baselines` asks CRAG and Self-RAG over the same index; they have
+the question alone, as their strategies take neither context nor solved examples (PubMedQA's abstract is in the index).
 """
 
 from __future__ import annotations
@@ -54,6 +56,10 @@ PLAIN: Mapping[str, Any] = {
     "rounds": 1,
     "query": "question",
     "summary": False,
+}
+BASELINES: Mapping[str, Mapping[str, Any]] = {
+    "CRAG": {"strategy": "crag", "k": 3},
+    "Self-RAG": {"strategy": "self_rag", "k": 3},
 }
 ABLATIONS: Mapping[str, Mapping[str, Any]] = {
     "no summary": {"summary": False},
@@ -176,14 +182,21 @@ def walked(
     retriever: Retriever,
     arms: Mapping[str, Mapping[str, Any]],
     given: Mapping[str, Any] | None = None,
+    until: float = ALWAYS,
 ) -> Walk | str:
-    """A question's path, or why there is none; `given` are options of every call (context, shots)."""
+    """A question's path, or why there is none; `given` are options of every call of `ac_rag` (context, shots).
+
+    The path ends where the post-check is above `until`.
+    """
 
     def ask(options: Mapping[str, Any]) -> Asked:
+        if "strategy" in options:
+            others = {name: value for name, value in options.items() if name != "strategy"}
+            return put(example, kit, options["strategy"], others, retriever=retriever)
         return put(example, kit, "ac_rag", {**(given or {}), **options}, retriever=retriever)
 
     direct = ask(DIRECT)
-    whole = ask({"delta1": -ALWAYS, "delta4": ALWAYS, "rounds": ROUNDS})
+    whole = ask({"delta1": -ALWAYS, "delta4": until, "rounds": ROUNDS})
     if fault := direct.fault or whole.fault:
         return fault
     assert whole.answer is not None
@@ -212,14 +225,17 @@ def walked(
     )
 
 
-def swept(paths: Sequence[Walk]) -> dict[str, Any]:
-    """Figure 3: accuracy and direct answers by delta1, and of what retrieves accuracy and rounds by delta4."""
+def swept(paths: Sequence[Walk], until: float = ALWAYS) -> dict[str, Any]:
+    """Figure 3: accuracy and direct answers by delta1, and of what retrieves accuracy and rounds by delta4.
+
+    Of paths that end at `until` the second is left out: they do not tell what a higher threshold would do.
+    """
     first, second = [], []
     for delta in SWEEP:
         decisions = [decided(path, delta, DELTA4) for path in paths]
         first.append({"delta": str(delta), **rates(decisions)})
     retrieved = [path for path in paths if path.pre > DELTA1]
-    for delta in (*SWEEP[:-1], math.inf):
+    for delta in (*SWEEP[:-1], math.inf) if until >= ALWAYS else ():
         decisions = [decided(path, -math.inf, delta) for path in retrieved]
         second.append({"delta": str(delta), **rates(decisions)})
     return {"delta1": first, "delta4": second}
@@ -244,6 +260,7 @@ def entered(
     faults: Sequence[str],
     arms: Sequence[str],
     tuned: Sequence[Walk] = (),
+    until: float = ALWAYS,
 ) -> dict[str, Any]:
     """All that one data set comes to; `tuned` are the paths of other rows, on which thresholds are chosen."""
     ours = [decided(path, DELTA1, DELTA4) for path in paths]
@@ -267,7 +284,7 @@ def entered(
         "scores": columns,
         **rates(ours),
         "tuned": {"rows": len(tuned), "delta1": str(deltas[0]), "delta4": str(deltas[1]), **rates(acting)},
-        "sweep": swept(paths),
+        "sweep": swept(paths, until),
         "auc": {
             "direct answer wrong": auc([path.pre for path in paths], wrong),
             "retrieval changes it for the better": auc(
@@ -295,6 +312,7 @@ def measure(
     others: Sequence[Example] = (),
     shots: str = "",
     context: bool = False,
+    until: float = ALWAYS,
 ) -> dict[str, Any]:
     """Walk all questions of a data set; without an index each over its own passages.
 
@@ -305,13 +323,13 @@ def measure(
         given = {"shots": shots}
         if context:
             given["context"] = "\n".join(passage.text for passage in example.passages)
-        return walked(example, kit, index or InMemory(example.passages), some, given)
+        return walked(example, kit, index or InMemory(example.passages), some, given, until)
 
     walks = over(examples, lambda example: one(example, arms), label=name)
     before = over(others, lambda example: one(example, {}), label=f"{name}, to choose thresholds")
     tuned = [each for each in before if isinstance(each, Walk)]
     paths = [each for each in walks if isinstance(each, Walk)]
-    return entered(name, paths, [each for each in walks if isinstance(each, str)], tuple(arms), tuned)
+    return entered(name, paths, [each for each in walks if isinstance(each, str)], tuple(arms), tuned, until)
 
 
 # --- what is asked ------------------------------------------------------------------------------
@@ -355,6 +373,8 @@ def write(out: Mapping[str, Any], path: Path) -> None:
     for part in out["sets"]:
         for which, right in (("delta1", "direct"), ("delta4", "iters")):
             rows = part["sweep"][which]
+            if not rows:
+                continue
             ticks = [row["delta"].replace("inf", "∞") for row in rows]
             shown = {"delta1": "δ1, pre-check", "delta4": "δ4, post-check"}[which]
             chart = lines(
@@ -432,6 +452,8 @@ def report(out: Mapping[str, Any], folder: str) -> str:
         text += ["", f"## Thresholds: {section['name']}", ""]
         for which, last in (("delta1", "direct"), ("delta4", "iters")):
             rows = section["sweep"][which]
+            if not rows:
+                continue
             text += [
                 table(
                     [
@@ -443,7 +465,8 @@ def report(out: Mapping[str, Any], folder: str) -> str:
                 "",
             ]
         text += [f"![accuracy and direct answers by δ1]({folder}/{section['name']}_delta1.svg)"]
-        text += [f"![accuracy and rounds by δ4]({folder}/{section['name']}_delta4.svg)"]
+        if section["sweep"]["delta4"]:
+            text += [f"![accuracy and rounds by δ4]({folder}/{section['name']}_delta4.svg)"]
         text += [f"- fault: {fault}" for fault in section["faults"]]
     return "\n".join(text).rstrip() + "\n"
 
@@ -473,12 +496,16 @@ def main() -> None:
     options.add_argument(
         "--ablations", action="store_true", help="also without summary, and with other queries"
     )
+    options.add_argument("--baselines", action="store_true", help="also CRAG and Self-RAG")
+    options.add_argument("--short", action="store_true", help="no further than the paper's thresholds go")
     options.add_argument("--k", type=int, default=3, help="passages of standard RAG")
     options.add_argument(
         "--out", type=Path, default=_OUT, help="a .json or .json.gz file; the others stand beside it"
     )
     options.add_argument("--about", default="", help="the first paragraph of the report")
     arguments = options.parse_args()
+    if arguments.short and arguments.tune:
+        options.error("--short stops before the thresholds that --tune chooses among: add --tune 0")
     roles = dict(setting.split("=", 1) for setting in arguments.role)
     settings = read_settings(model=arguments.model, journal=arguments.journal, role=roles or None)
     kit = build_kit(settings, say=say)
@@ -488,6 +515,7 @@ def main() -> None:
         f"standard RAG, {arguments.k} passages": {**PLAIN, "k": arguments.k},
     }
     arms |= {label: dict(ablation) for label, ablation in ABLATIONS.items()} if arguments.ablations else {}
+    arms |= BASELINES if arguments.baselines else {}
     played = f"{kit.cast('detector').name} as detector, {kit.cast('resolver').name} as resolver"
     out: dict[str, Any] = {"about": arguments.about, "model": played, "sets": []}
     for name in arguments.sets:
@@ -517,6 +545,7 @@ def main() -> None:
             others=others[count : count + arguments.tune],
             shots=solved(others[:count]),
             context=name == "pubmedqa-test",
+            until=DELTA4 if arguments.short else ALWAYS,
         )
         out["sets"].append(part)
         write(out, arguments.out)

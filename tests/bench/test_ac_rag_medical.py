@@ -19,6 +19,7 @@ from disputatio.llm.scripted import Odds, Scripted
 from disputatio.store.in_memory import InMemory
 from disputatio.strategies.ac_rag import DISSECT_SYSTEM, POST_CHECK_SYSTEM, PRE_CHECK_SYSTEM
 from disputatio.strategies.ac_rag import ac_rag as strategy
+from disputatio.strategies.self_rag import DIRECT_SYSTEM
 from disputatio.types import Example, Passage
 from tests.bench.scripts import script
 
@@ -52,6 +53,8 @@ class Model(Scripted):
             return json.dumps({"terms": [f"term{min(terms, self.terms - 1)}"]})
         if text.startswith(EXPLAIN_SYSTEM):
             return text.rsplit("\n", maxsplit=1)[-1]
+        if text.startswith(DIRECT_SYSTEM):
+            return json.dumps({"answers": ["B. Movement"], "explanation": "It moves."})
         number = text.rsplit("Text ", maxsplit=1)[1][0]
         return json.dumps({"summary": f"It is on term{number}."})
 
@@ -134,3 +137,23 @@ def test_thresholds_are_chosen_on_other_rows_and_reported_beside_the_papers(
 
 def test_solved_examples_end_with_their_letter(bench: Any) -> None:
     assert bench.solved([EXAMPLE]).endswith(f"Answer: {bench._key(EXAMPLE)}")
+
+
+@pytest.mark.parametrize("terms", [1, 2, 3])
+def test_a_short_walk_decides_as_a_whole_one_at_the_papers_thresholds(bench: Any, terms: int) -> None:
+    whole = bench.walked(EXAMPLE, Kit(model=Model(terms)), SHELF, {})
+    short = bench.walked(EXAMPLE, Kit(model=Model(terms)), SHELF, {}, None, bench.DELTA4)
+    at = (bench.DELTA1, bench.DELTA4)
+    assert bench.decided(short, *at) == bench.decided(whole, *at)
+    assert len(short.post) <= len(whole.post)
+    part = bench.entered("toy", [short], [], (), until=bench.DELTA4)
+    assert part["sweep"]["delta4"] == []
+    assert "δ4 (post-check" not in bench.report({"model": "m", "sets": [part]}, "out")
+
+
+def test_a_baseline_is_asked_by_its_own_strategy(bench: Any) -> None:
+    model = Model(1)
+    arms = {"none": {"strategy": "self_rag", "threshold": math.inf}}
+    path = bench.walked(EXAMPLE, Kit(model=model), SHELF, arms, {"shots": "Question: q\nAnswer: A"})
+    assert path.arms == {"none": 1.0}
+    assert "Question: q" not in model.calls[-1].text
