@@ -35,7 +35,7 @@ SLOW = {"tutorial", "search", "frameworks", "mcp"}
 LANGUAGES = {"python", "sh", "console", "text", "json", "jsonl", "toml"}
 ADDRESS = "http://127.0.0.1:8377"  # where the documentation says that a server is
 PROGRAMS = {
-    *("cd", "curl", "export", "git", "mypy", "openssl"),
+    *("cd", "curl", "export", "git", "llama-server", "mypy", "openssl"),
     *("pip", "pytest", "python", "python3", "ruff", "uv"),
 }
 OURS_OF_INSPECT = ("strategy", "model", "rows", "index", "verify", "seed")

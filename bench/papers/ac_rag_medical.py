@@ -515,7 +515,7 @@ def main() -> None:
         f"standard RAG, {arguments.k} passages": {**PLAIN, "k": arguments.k},
     }
     arms |= {label: dict(ablation) for label, ablation in ABLATIONS.items()} if arguments.ablations else {}
-    arms |= BASELINES if arguments.baselines else {}
+    arms |= {label: dict(baseline) for label, baseline in BASELINES.items()} if arguments.baselines else {}
     played = f"{kit.cast('detector').name} as detector, {kit.cast('resolver').name} as resolver"
     out: dict[str, Any] = {"about": arguments.about, "model": played, "sets": []}
     for name in arguments.sets:

@@ -66,6 +66,7 @@ def test_the_number_is_asked_for_after_the_reasoning_on_its_own_scale() -> None:
     scripted = model(1, 0)
     grades([CASE], Kit(model=scripted))
     first, second = [call for call in scripted.calls if call.prompt.messages[0].content == FAITHFULNESS]
+    assert first.sampling is not None
     assert first.sampling.schema is None
     assert [turn.role for turn in second.prompt.messages] == ["system", "user", "assistant", "user"]
     assert second.prompt.messages[:2] == first.prompt.messages
