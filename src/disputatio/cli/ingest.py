@@ -83,8 +83,8 @@ def ingest(
 
     settings = read_settings(index=index, journal="none", replay=False)
     only_one(settings.index)
-    if is_address(settings.index) and (watch or ray):
-        raise InputError("--watch and --ray write to an index in a folder, not to one on a server")
+    if is_address(settings.index) and ray:
+        raise InputError("--ray writes to an index in a folder, not to one on a server")
     options = ReadOptions(
         source_by=source_by,
         columns=read_columns(mapping or [], text_column),

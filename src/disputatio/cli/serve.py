@@ -12,6 +12,7 @@ import typer
 from disputatio.cli.messages import say
 from disputatio.cli.options import Indexes, Journal, Model, Roles, read_roles
 from disputatio.errors import InputError, MissingDependency
+from disputatio.text import content_id
 
 if TYPE_CHECKING:
     from disputatio.config import Settings
@@ -102,7 +103,7 @@ def serve(
     from disputatio.server.connections import listening, port_of, server_of
     from disputatio.server.options import Limits
     from disputatio.server.service import Service
-    from disputatio.store.folders import is_address, only_one
+    from disputatio.store.folders import only_one
     from disputatio.store.folders import shown as shown_index
 
     if not 0 <= port <= 65_535:
@@ -119,8 +120,6 @@ def serve(
     )
     if allow_writing:
         only_one(settings.index)
-        if is_address(settings.index):
-            raise InputError("--allow-writing needs an index in a folder, not one on a server")
     limits = Limits(
         in_flight=in_flight,
         waiting=waiting,
@@ -194,14 +193,18 @@ def _keeping(settings: Settings, answers: str, days: float, runs: Path | None, a
     """Where the server keeps things."""
     from disputatio.parts import cache_folder
     from disputatio.server.options import Keeping
+    from disputatio.store.folders import is_address, shown
 
     if runs is not None and not runs.is_dir():
         raise InputError(f"--runs {runs}: no such folder")
+    uploads = settings.index.with_name(settings.index.name + ".uploads")
+    if is_address(settings.index):  # which names no folder
+        uploads = cache_folder(settings) / content_id("served", shown(settings.index)) / "uploads"
     kept = {"default": cache_folder(settings) / "answers.sqlite", "none": None}
     return Keeping(
         answers=kept[answers] if answers in kept else Path(answers),
         days=days,
-        uploads=settings.index.with_name(settings.index.name + ".uploads"),
+        uploads=uploads,
         runs=runs,
         audit=audit,
     )

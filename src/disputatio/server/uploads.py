@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path, PurePosixPath, PureWindowsPath
@@ -13,8 +12,6 @@ from disputatio.errors import InputError
 from disputatio.server.faults import shown
 from disputatio.server.jobs import Job
 from disputatio.store.index import Index
-from disputatio.store.ingesting.ingest import Run, find_all, put_files, summary_of
-from disputatio.store.ingesting.options import ReadOptions, check_options
 from disputatio.text import one_line
 
 _LONGEST = 150  # characters of a name
@@ -59,15 +56,12 @@ def ingest(
     With `shared` the documents are strangers': they have one owner, and what they say of their source is
     kept apart (`store.ingesting.source.unverified`). Raises `StoreError`, `Cancelled`.
     """
-    options = ReadOptions(source_by=source_by, unverified=shared)
-    check_options(options)
-    start = time.perf_counter()
-    run = Run(unverified=shared)
-    files = find_all(paths, run, options)
-    with index.writer() as writer:
-        put_files(writer, files, run, options, lambda: job.progress(run.done, run.total))
-        writer.finish()
-    summary = summary_of(writer.counts, start, run)
+    summary = index.ingest(
+        *paths,
+        source_by=source_by,
+        unverified=shared,
+        progress=lambda done, total, _: job.progress(done, total),
+    )
     return asdict(summary) | {
         "files": [path.name for path in paths],
         "refused": [{"path": shown(path), "reason": shown(reason)} for path, reason in summary.refused],

@@ -21,7 +21,7 @@ from disputatio.store.calibration_log import CalibrationLog, Outcomes
 from disputatio.store.figures import IndexInfo, SourceCount
 from disputatio.store.folders import Folders, Found, is_address, noted, only_one
 from disputatio.store.holdings import Holdings
-from disputatio.store.ingesting.document_writer import put_items
+from disputatio.store.ingesting.document_writer import DocumentWriter, put_items
 from disputatio.store.ingesting.documents import Document
 from disputatio.store.ingesting.ingest import IngestSummary, Progress, Run, find_all, put_files, summary_of
 from disputatio.store.ingesting.options import ReadOptions, check_options
@@ -149,7 +149,7 @@ class Index:
             if progress is not None:
                 progress(run.done, run.total, passages)
 
-        with self.writer(report) as writer:
+        with self.putting(report) as writer:
             put_files(writer, files, run, options, lambda: report(writer.counts["passages"]))
             writer.finish()
         return summary_of(writer.counts, start, run)
@@ -163,7 +163,7 @@ class Index:
         acknowledged before that stay.
         """
         start = time.perf_counter()
-        with self.writer() as writer:
+        with self.putting() as writer:
             put_items(writer, items)
         return summary_of(writer.counts, start, Run())
 
@@ -223,6 +223,12 @@ class Index:
         embedder is needed. Raises `StoreError` on entering when another writes, `InputError` for several.
         """
         return Writer(only_one(self.path), self._embedder, lambda: self._ensure(adding), on_commit)
+
+    def putting(
+        self, on_commit: Callable[[int], None] = lambda _: None
+    ) -> AbstractContextManager[DocumentWriter]:
+        """What documents are put in, whoever keeps the index; raises what `writer` does."""
+        return self.writer(on_commit)
 
     def _ensure(self, adding: bool) -> Transaction:
         """The index open for writing, made or brought to this version where that is needed."""

@@ -362,4 +362,4 @@ def test_the_commands_work_on_an_index_in_a_vector_engine(
     assert "documents  1\n" in run(capsys, "index", "info", "--index", place).out
     told = run(capsys, "index", "export", "out.jsonl", "--index", place)
     assert (told.code, Path("out.jsonl").exists()) == (2, False)
-    assert run(capsys, "ingest", "docs", "--index", place, "--watch").code == 2
+    assert run(capsys, "ingest", "docs", "--index", place, "--ray", "local").code == 2

@@ -84,7 +84,7 @@ def _put(
     """Put what addresses gave, each as all that the index holds of it."""
     if not batch:
         return Counter()
-    with index.writer() as writer:
+    with index.putting() as writer:
         for url, documents in batch:
             writer.put(url, run.prepared(documents, url, source_by))
         writer.finish()

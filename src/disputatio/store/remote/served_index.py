@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -17,10 +16,7 @@ from disputatio.store.calibration_log import CalibrationLog, Outcomes
 from disputatio.store.figures import IndexInfo, SourceCount
 from disputatio.store.holdings import Holdings, Sketches
 from disputatio.store.index import DEFAULT_LANGUAGE, Index
-from disputatio.store.ingesting.document_writer import DocumentWriter, put_items
-from disputatio.store.ingesting.documents import Document
-from disputatio.store.ingesting.ingest import IngestSummary, Run, find_all, put_files, summary_of
-from disputatio.store.ingesting.options import ReadOptions, check_options
+from disputatio.store.ingesting.document_writer import DocumentWriter
 from disputatio.store.neighbours import nearest
 from disputatio.store.options import DEFAULT_K, check_search, search_of
 from disputatio.store.reliabilities import reliable
@@ -107,39 +103,11 @@ class ServedIndex(Index, ABC):
         return self._settings()
 
     # --- writing ------------------------------------------------------------------------------------
-    def ingest(
-        self,
-        *paths: str | Path,
-        source_by: str | None = None,
-        columns: Mapping[str, str] | None = None,
-        exclude: Sequence[str] = (),
-        unverified: bool = False,
-        progress: Callable[[int, int, int], None] | None = None,
-    ) -> IngestSummary:
-        """Read files and folders and put their documents in, as `Index.ingest` does."""
-        options = ReadOptions(
-            source_by=source_by, columns=columns or {}, exclude=tuple(exclude), unverified=unverified
-        )
-        check_options(options)
-        start, run = time.perf_counter(), Run(unverified=unverified)
-        files = find_all(paths, run, options)
-
-        def report(passages: int) -> None:
-            if progress is not None:
-                progress(run.done, run.total, passages)
-
-        writer = self._writer(report)
-        put_files(writer, files, run, options, lambda: report(writer.counts["passages"]))
-        writer.finish()
+    @contextmanager
+    def putting(self, on_commit: Callable[[int], None] = lambda _: None) -> Iterator[DocumentWriter]:
+        """What documents are put in; raises `StoreError`."""
+        yield self._writer(on_commit)
         self._grow()
-        return summary_of(writer.counts, start, run)
-
-    def add(self, items: Iterable[Document | Passage]) -> IngestSummary:
-        """Put documents or passages in that the caller holds, as `Index.add` does."""
-        start, writer = time.perf_counter(), self._writer()
-        put_items(writer, items)
-        self._grow()
-        return summary_of(writer.counts, start, Run())
 
     @abstractmethod
     def check(self) -> list[str]:

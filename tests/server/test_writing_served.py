@@ -1,0 +1,113 @@
+"""What clients put into an index that a database keeps: uploads, owners, calibrations, as into a folder."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from disputatio.api.indexing import Index
+from disputatio.cli.serve import _keeping
+from disputatio.config import read_settings
+from disputatio.server.options import Access, Keeping
+from disputatio.store.index import IngestSummary
+from disputatio.store.ingesting.ingest_urls import ingest_urls
+from disputatio.store.ingesting.watch import watch
+from tests.server.ferry import PASSAGES, Served, ferry, served
+from tests.server.test_index import finished
+from tests.store.loopback import page, web
+from tests.store.remote import served_milvus, served_postgres, served_qdrant
+
+pytestmark = pytest.mark.long  # servers of their own are started
+ADDRESSES: Mapping[str, Callable[[], str]] = {
+    "postgres": served_postgres.address,
+    "qdrant": served_qdrant.address,
+    "milvus": served_milvus.address,
+}
+
+
+@pytest.fixture(params=ADDRESSES)
+def index(request: pytest.FixtureRequest) -> Index:
+    return Index.open(ADDRESSES[request.param](), embedder="none")
+
+
+@pytest.fixture
+def server(index: Index, tmp_path: Path) -> Iterator[Served]:
+    index.add(PASSAGES)
+    keeping = Keeping(uploads=tmp_path / "uploads")
+    with served(ferry(tmp_path, index=index, access=Access(writing=True), keeping=keeping)) as running:
+        yield running
+
+
+def test_uploads_are_found_owners_stay_and_a_calibration_is_planned(server: Served) -> None:
+    files = [("files", ("notes.txt", b"The ferry was painted red in 1902."))]
+    job = finished(server, server.client.post("/api/ingest", files=files).json())
+    assert (job["state"], job["result"]["added"]) == ("done", 1)
+    hits = server.client.get("/api/search", params={"q": "painted red"}).json()
+    assert hits[0]["passage"]["source"] == "notes"
+    assert server.client.get("/api/documents").json()["total"] == len(PASSAGES) + 1
+    changed = server.client.patch("/api/sources/notes", json={"owner": "press"})
+    assert changed.json()["owner"] == "press"
+    rows = {row["name"]: row for row in server.client.get("/api/sources").json()}
+    assert rows["notes"]["owner"] == "press"
+    planned = finished(server, server.client.post("/api/calibrate", json={"questions": 2}).json())
+    assert (planned["state"], planned["plan"]["sources"]) == ("done", 4)
+
+
+def test_a_folder_that_is_watched_is_kept_in_step(index: Index, tmp_path: Path) -> None:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "a.txt").write_text("A zebra.")
+    stop, heard = threading.Event(), list[IngestSummary]()
+    watching = threading.Thread(
+        target=watch,
+        args=(index, [folder]),
+        kwargs={"debounce": 0.1, "on_summary": heard.append, "stop": stop},
+    )
+    watching.start()
+    try:
+        until(lambda: len(heard) == 1)
+        (folder / "b.txt").write_text("An okapi.")
+        until(lambda: len(heard) == 2)
+        (folder / "a.txt").unlink()
+        until(lambda: len(heard) == 3)
+    finally:
+        stop.set()
+        watching.join()
+    assert [hit.passage.text for hit in Index.open(index.path).search("zebra okapi")] == ["An okapi."]
+
+
+def test_what_addresses_give_is_put_in_and_replaced(index: Index) -> None:
+    url = "http://www.x.example/a.txt"
+    with web() as site:
+        for text in (b"A zebra.", b"An okapi."):
+            site.answers = {"/a.txt": page(text, "text/plain")}
+            assert ingest_urls(index, [url], **site.seams).refused == ()
+    assert [document.text for document in index.documents()] == ["An okapi."]
+    assert [hit.passage.source for hit in index.search("okapi")] == ["x.example"]
+
+
+def test_uploads_of_a_served_index_have_a_folder_of_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DISPUTATIO_CACHE", str(tmp_path))
+    folders = [
+        _keeping(read_settings(index=Path(name)), "none", 1.0, None, None).uploads
+        for name in ("postgresql://a:secret@h/d?schema=x", "postgresql://a:secret@h/d?schema=y", "town.index")
+    ]
+    assert len(set(folders)) == 3
+    assert [folder.name for folder in folders if folder] == ["uploads", "uploads", "town.index.uploads"]
+    assert folders[0] is not None
+    assert folders[0].parent.parent == tmp_path
+    assert not any("secret" in str(folder) for folder in folders)
+
+
+def until(happened: Callable[[], bool]) -> None:
+    """Wait, for a minute at most."""
+    end = time.monotonic() + 60
+    while not happened():
+        assert time.monotonic() < end
+        time.sleep(0.02)
