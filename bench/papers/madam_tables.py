@@ -10,6 +10,8 @@ whole data set does; 60 rows are the first 60 of 100. `--draw` draws them anew, 
   question has several answers.
 * **shuffled**: the same, with the passages of each row in an order drawn by a seed: RAMDocs puts a right one first in nearly
   every row, and a method that trusts rank profits from that.
+* **ambiguous**: the same on rows with several right answers, each borne by a document, and those documents alone, as a substitute for
+  AmbigDocs, of which RAMDocs was made and which is not at hand.
 * **figure3**: the debate with and without its aggregator, for 1, 2 and 3 rounds (with it for 3 is Table 1's).
 * **figure4a**, **figure4b**: two right answers with 1 passage against 1 to 3, and 1 to 3 passages that tell a wrong
   one, for the three methods that the paper shows and `disputation`. The sets are built first, from the same data.
@@ -38,7 +40,7 @@ from disputatio.types import Example
 ROWS = Path(__file__).with_name("ramdocs_rows.txt")
 DRAWN = 100
 SEED = 2504  # of the draw
-PARTS = ("table1", "shuffled", "figure3", "figure4a", "figure4b")
+PARTS = ("table1", "shuffled", "ambiguous", "figure3", "figure4a", "figure4b")
 TABLE1 = (
     "closed_book,concat,self_reflection,self_rag,speculative_rag,astute_rag,madam_rag,bound=madam_rag,"
     "disputation",
@@ -102,6 +104,20 @@ def shuffle(data: Path, out: Path, seed: int = SEED) -> None:
     out.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
+def ambiguous(data: Path, out: Path, *, even: bool) -> None:
+    """Write the drawn rows with several right answers, each borne by a document, with those documents alone."""
+    rows = [json.loads(line) for line in data.read_text(encoding="utf-8").splitlines()]
+    lines = []
+    for number in map(int, ROWS.read_text(encoding="utf-8").split()):
+        row = rows[number]
+        right = [document for document in row["documents"] if document["type"] == "correct"]
+        borne = set(row["gold_answers"]) <= {document["answer"] for document in right}
+        if len(row["gold_answers"]) > 1 and borne and not (even and number % 2):
+            lines.append(json.dumps({**row, "documents": right, "wrong_answers": []}, ensure_ascii=False))
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
 def even_rows(out: Path) -> None:
     """Write the even ones of the drawn rows, in the same order."""
     drawn = [int(line) for line in ROWS.read_text(encoding="utf-8").split()]
@@ -127,6 +143,11 @@ def steps(arguments: argparse.Namespace) -> Iterator[Step]:
         made = out / "ramdocs-shuffled.jsonl"
         run = _run(arguments, f"ramdocs:{made}", TABLE1[0], TABLE1[1], out / "shuffled", same)
         yield replace(run, first=partial(shuffle, Path(arguments.data), made))
+    if "ambiguous" in arguments.parts:
+        made = out / "ramdocs-ambiguous.jsonl"
+        limit = ["--limit", str(arguments.rows)]
+        run = _run(arguments, f"ramdocs:{made}", TABLE1[0], TABLE1[1], out / "ambiguous", limit)
+        yield replace(run, first=partial(ambiguous, Path(arguments.data), made, even=arguments.even))
     if "figure3" in arguments.parts:
         folders.append(out / "ramdocs-figure3")
         named = ",".join(f"{label}=madam_rag" for label, _, _ in ABLATION)

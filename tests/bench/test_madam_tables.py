@@ -53,7 +53,7 @@ def test_the_commands_are_understood_by_the_command_line(capsys: pytest.CaptureF
     lines = [shlex.split(line) for line in capsys.readouterr().out.splitlines()]
     assert [wrong_with_ours(words) for _, *words in lines] == [""] * len(lines)
     assert [words[2] for words in lines] == [
-        *("run", "run", "run", "build", "run", "report", "build", "run", "report", "tables"),
+        *("run", "run", "run", "run", "build", "run", "report", "build", "run", "report", "tables"),
     ]
 
 
@@ -63,6 +63,27 @@ def test_even_rows_are_those_of_the_draw_that_are_even_in_its_order(tmp_path: Pa
     kept = [int(line) for line in (tmp_path / "new" / "rows.txt").read_text().split()]
     assert kept == [row for row in drawn if not row % 2]
     assert 40 <= len(kept) <= 60
+
+
+def test_ambiguous_rows_keep_their_right_documents_alone(tmp_path: Path) -> None:
+    kinds = ("correct", "correct", "noise", "misinfo")
+    documents = [{"text": kind, "type": kind, "answer": "ab"[n % 2]} for n, kind in enumerate(kinds)]
+    rows = [
+        {
+            "question": f"q{n}",
+            "documents": documents,
+            "gold_answers": ["a", "b", "c"][: 1 + n % 3],
+            "wrong_answers": ["c"],
+        }
+        for n in range(500)
+    ]
+    (tmp_path / "dev.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    tables.ambiguous(tmp_path / "dev.jsonl", tmp_path / "out.jsonl", even=True)
+    made = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    drawn = [int(line) for line in tables.ROWS.read_text().split()]
+    assert [row["question"] for row in made] == [f"q{n}" for n in drawn if n % 3 == 1 and not n % 2]
+    assert {document["type"] for row in made for document in row["documents"]} == {"correct"}
+    assert all(row["wrong_answers"] == [] for row in made)
 
 
 @pytest.mark.long
