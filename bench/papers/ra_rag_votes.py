@@ -1,0 +1,126 @@
+"""What the sources of a multi-source set are heard to say, by what they do say: why estimates come out as they do.
+
+    python -m bench.papers.ra_rag_votes SOURCES/estimate.jsonl --journal CALLS
+
+Reliability without labels rests on honest sources agreeing more often than liars. So this counts, over the questions
+of a set built by `disputatio eval build multisource`, how often a source answers where it tells the truth, a lie, or
+nothing on the question; and how often two sources agree that tell the truth, the same lie, different lies, or of which
+one tells nothing. Sources that tell different lies should agree in no case. Calls are those of the estimation, which the
+journal of an evaluation of the set has.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from bench.lib.asking import over, table
+from disputatio.agents.per_source import ask_sources, read_checks, retrieve_per_source
+from disputatio.attribution.clusters import cluster
+from disputatio.config import read_settings
+from disputatio.eval.data.datasets import load
+from disputatio.kit import Kit
+from disputatio.parts import build_kit
+from disputatio.store.in_memory import InMemory
+from disputatio.types import Example
+
+KINDS = ("factual", "misinformation", "irrelevant")
+PAIRS = ("both the truth", "the same lie", "different lies", "a truth and a lie", "one or both nothing")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """A source and a question: what it tells (its answer, empty for nothing), and the cluster that it was heard in."""
+
+    kind: str
+    told: str
+    heard: int | None
+
+
+def cells(example: Example, heard: Mapping[str, int]) -> dict[str, Cell]:
+    """The cells of a question; `heard` has the cluster of each source that answered."""
+    told: dict[str, Cell] = {
+        passage.source: Cell(kind="irrelevant", told="", heard=heard.get(passage.source))
+        for passage in example.passages
+    }
+    for passage, kind, answer in zip(
+        example.passages, example.metadata["types"], example.metadata["answers"], strict=True
+    ):
+        if kind != "irrelevant":
+            told[passage.source] = Cell(kind=kind, told=answer, heard=heard.get(passage.source))
+    return told
+
+
+def pair_of(first: Cell, other: Cell) -> str:
+    """What two sources tell beside each other, one of `PAIRS`.
+
+    >>> lies = [Cell(kind="misinformation", told=told, heard=0) for told in ("1850", "1851")]
+    >>> pair_of(*lies), pair_of(lies[0], lies[0])
+    ('different lies', 'the same lie')
+    """
+    kinds = {first.kind, other.kind}
+    if "irrelevant" in kinds:
+        return "one or both nothing"
+    if len(kinds) == 2:
+        return "a truth and a lie"
+    if kinds == {"factual"}:
+        return "both the truth"
+    return "the same lie" if first.told == other.told else "different lies"
+
+
+def report(questions: Sequence[Mapping[str, Cell]]) -> str:
+    """Both tables as Markdown."""
+    every = [cell for question in questions for cell in question.values()]
+    lines = []
+    for kind in KINDS:
+        those = [cell for cell in every if cell.kind == kind]
+        lines.append([kind, len(those), _share(sum(cell.heard is not None for cell in those), len(those))])
+    met, agreed = Counter[str](), Counter[str]()
+    for question in questions:
+        for first, other in itertools.combinations(question.values(), 2):
+            if first.heard is not None and other.heard is not None:
+                met[pair_of(first, other)] += 1
+                agreed[pair_of(first, other)] += first.heard == other.heard
+    pairs = [[pair, met[pair], _share(agreed[pair], met[pair])] for pair in PAIRS]
+    return "\n\n".join(
+        [
+            table(["the source tells", "cells", "answered, %"], lines),
+            table(["two sources tell", "pairs that answered", "agree, %"], pairs),
+        ]
+    )
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.0f}" if whole else "–"
+
+
+def heard_on(example: Example, kit: Kit, f_align: str) -> dict[str, int]:
+    """The cluster of each source that answers, as the estimation hears it."""
+    hearing = replace(kit, retriever=InMemory(example.passages))
+    holdings = retrieve_per_source(example.question, hearing, per_source=3)
+    replies = ask_sources(
+        example.question, holdings, hearing, tau=0.1, max_tokens=96, checks=read_checks(f_align)
+    )
+    votes = cluster(example.question, [reply.answer for reply in replies], hearing).votes
+    return {reply.source: vote for reply, vote in zip(replies, votes, strict=True) if vote >= 0}
+
+
+def main() -> None:
+    """Ask, or look the calls up, and print."""
+    options = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    options.add_argument("questions", help="the estimate.jsonl of a set")
+    options.add_argument("--journal", default=None)
+    options.add_argument("--model", default=None)
+    options.add_argument("--f-align", default="paper", choices=["paper", "ours"])
+    arguments = options.parse_args()
+    kit = build_kit(read_settings(model=arguments.model, journal=arguments.journal))
+    examples = load(f"multisource:{arguments.questions}")
+    heard = over(examples, lambda example: heard_on(example, kit, arguments.f_align), label="asked")
+    print(report([cells(example, votes) for example, votes in zip(examples, heard, strict=True)]))
+
+
+if __name__ == "__main__":
+    main()
