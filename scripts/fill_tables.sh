@@ -55,7 +55,7 @@ for part in $parts; do
             read -r detector resolver <<<"$pair" # Table 2
             $python -m bench.papers.ac_rag_medical --data "$data" --index "$runs/medical.index" --journal "$runs/ac-rag.sqlite" \
                 --sets pubmedqa-test --questions 60 --tune 0 --short --role "detector=local:$detector" --role "resolver=local:$resolver" \
-                --out "$runs/pairing_${detector}_${resolver}.json.gz"
+                --out "$runs/pairing_${detector//./_}_${resolver//./_}.json.gz"
         done
         ;;
     ragenta)

@@ -17,13 +17,19 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from bench.lib.asking import over, table
+from bench.lib.correlation import pearson
 from disputatio.agents.per_source import ask_sources, read_checks, retrieve_per_source
 from disputatio.attribution.clusters import cluster
 from disputatio.config import read_settings
+from disputatio.eval.builders.multisource import TRUE
 from disputatio.eval.data.datasets import load
+from disputatio.eval.estimating import votes_of
 from disputatio.kit import Kit
 from disputatio.parts import build_kit
+from disputatio.reliability.weighted_vote import CAP, estimate
 from disputatio.store.in_memory import InMemory
 from disputatio.types import Example
 
@@ -93,6 +99,20 @@ def report(questions: Sequence[Mapping[str, Cell]]) -> str:
     )
 
 
+def estimates(examples: Sequence[Example], heard: Sequence[Mapping[str, int]]) -> str:
+    """The true and the estimated reliability of each source (equations 3 and 4), and how they go together."""
+    truths = {
+        passage.source: float(passage.metadata[TRUE]) for example in examples for passage in example.passages
+    }
+    names = sorted(truths)
+    found = estimate(votes_of(heard, names), options=max(2, min(len(names), CAP))).reliability
+    true = np.array([truths[name] for name in names])
+    lines = [[name, f"{truths[name]:g}", f"{found[at]:.2f}"] for at, name in enumerate(names)]
+    return table(
+        ["source", "true p", "estimated"], [*lines, ["Pearson's r", "", f"{pearson(true, found):.2f}"]]
+    )
+
+
 def _share(part: int, whole: int) -> str:
     return f"{100 * part / whole:.0f}" if whole else "–"
 
@@ -119,6 +139,7 @@ def main() -> None:
     kit = build_kit(read_settings(model=arguments.model, journal=arguments.journal))
     examples = load(f"multisource:{arguments.questions}")
     heard = over(examples, lambda example: heard_on(example, kit, arguments.f_align), label="asked")
+    print(estimates(examples, heard) + "\n")
     print(report([cells(example, votes) for example, votes in zip(examples, heard, strict=True)]))
 
 

@@ -14,7 +14,7 @@ EXAMPLE = Example(
     question="When?",
     gold=("1850",),
     passages=tuple(
-        Passage(id=f"{name}{n}", text=answer or "Else.", source=name)
+        Passage(id=f"{name}{n}", text=answer or "Else.", source=name, metadata={"true_reliability": "0.9"})
         for name, _, answer in TELLS
         for n in range(2)
     ),
@@ -46,3 +46,8 @@ def test_liars_that_are_heard_alike_are_told_from_liars_that_tell_the_same() -> 
     assert shares["a truth and a lie"] == ("3", "0")
     assert shares["one or both nothing"] == ("4", "25")
     assert shares["both the truth"] == ("0", "–")
+
+
+def test_estimates_stand_beside_the_truth() -> None:
+    rows = votes.estimates([EXAMPLE], [{"a": 0, "b": 1, "c": 1}]).splitlines()
+    assert rows[2:5] == ["| a | 0.9 | 0.00 |", "| b | 0.9 | 1.00 |", "| c | 0.9 | 1.00 |"]
