@@ -23,6 +23,7 @@ from disputatio.kit import Kit, chat
 from disputatio.llm.call_cache import CallCache
 from disputatio.types import Answer, Example, Passage, Sampling
 from disputatio.workers.cluster import cluster
+from tests.eval.fakes import without_times
 
 slow = pytest.mark.slow
 EXAMPLES = [
@@ -76,13 +77,6 @@ def script(tmp_path: Path) -> str:
 def evaluated(script: str, out: Path, **how: Any) -> Results:
     strategies = how.pop("strategies", {"reads": reads, "guesses": guesses})
     return evaluate(EXAMPLES, strategies, model=script, out=out, **how)
-
-
-def without_times(value: Any) -> Any:
-    """A report, or a part of one, but for what clocks said."""
-    if isinstance(value, dict):
-        return {k: without_times(v) for k, v in value.items() if "seconds" not in k and k != "runs"}
-    return [without_times(each) for each in value] if isinstance(value, list) else value
 
 
 @slow

@@ -180,7 +180,8 @@ def test_a_collection_of_another_program_or_version_is_refused() -> None:
             Index.open(place)
 
 
-def test_a_milvus_collection_of_another_program_is_refused() -> None:
+def test_a_milvus_collection_of_another_program_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(milvus, "_TRIES", 2)
     client = milvus.Milvus(collection_address(served_milvus.address()))._connected()
     client.create_collection("theirs", dimension=4)
     client.create_collection("theirs_documents", dimension=4)
