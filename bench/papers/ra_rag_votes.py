@@ -15,22 +15,18 @@ import argparse
 import itertools
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from bench.lib.asking import over, table
 from bench.lib.correlation import pearson
-from disputatio.agents.per_source import ask_sources, read_checks, retrieve_per_source
-from disputatio.attribution.clusters import cluster
 from disputatio.config import read_settings
 from disputatio.eval.builders.multisource import TRUE
 from disputatio.eval.data.datasets import load
-from disputatio.eval.estimating import votes_of
-from disputatio.kit import Kit
+from disputatio.eval.estimating import heard_on, votes_of
 from disputatio.parts import build_kit
 from disputatio.reliability.weighted_vote import CAP, estimate
-from disputatio.store.in_memory import InMemory
 from disputatio.types import Example
 
 KINDS = ("factual", "misinformation", "irrelevant")
@@ -117,17 +113,6 @@ def _share(part: int, whole: int) -> str:
     return f"{100 * part / whole:.0f}" if whole else "–"
 
 
-def heard_on(example: Example, kit: Kit, f_align: str) -> dict[str, int]:
-    """The cluster of each source that answers, as the estimation hears it."""
-    hearing = replace(kit, retriever=InMemory(example.passages))
-    holdings = retrieve_per_source(example.question, hearing, per_source=3)
-    replies = ask_sources(
-        example.question, holdings, hearing, tau=0.1, max_tokens=96, checks=read_checks(f_align)
-    )
-    votes = cluster(example.question, [reply.answer for reply in replies], hearing).votes
-    return {reply.source: vote for reply, vote in zip(replies, votes, strict=True) if vote >= 0}
-
-
 def main() -> None:
     """Ask, or look the calls up, and print."""
     options = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
@@ -138,7 +123,8 @@ def main() -> None:
     arguments = options.parse_args()
     kit = build_kit(read_settings(model=arguments.model, journal=arguments.journal))
     examples = load(f"multisource:{arguments.questions}")
-    heard = over(examples, lambda example: heard_on(example, kit, arguments.f_align), label="asked")
+    how = {"f_align": arguments.f_align}
+    heard = over(examples, lambda example: heard_on(example, kit, how)[0], label="asked")
     print(estimates(examples, heard) + "\n")
     print(report([cells(example, votes) for example, votes in zip(examples, heard, strict=True)]))
 

@@ -119,26 +119,8 @@ def _estimate(
     examples: Sequence[Example], kit: Kit, options: Mapping[str, Any], estimator: Estimator, workers: int
 ) -> tuple[dict[str, Source], int, int]:
     """The sources with their estimates, and the calls and tokens that these took."""
-    settings = {name: options[name] for name in _SETTINGS if name in options}
-    checks = read_checks(str(settings.get("f_align", "paper")))
-
-    def votes_on(example: Example) -> tuple[dict[str, int], Trace]:
-        hearing = replace(kit, retriever=InMemory(example.passages)).with_trace(Trace())
-        holdings = retrieve_per_source(example.question, hearing, per_source=settings.get("per_source", 3))
-        replies = ask_sources(
-            example.question,
-            holdings,
-            hearing,
-            tau=settings.get("tau", 0.1),
-            max_tokens=settings.get("max_tokens", 96),
-            checks=checks,
-        )
-        clusters = cluster(example.question, [reply.answer for reply in replies], hearing)
-        votes = zip((reply.source for reply in replies), clusters.votes, strict=True)
-        return {source: vote for source, vote in votes if vote >= 0}, hearing.trace
-
     with ThreadPoolExecutor(max(workers, 1)) as pool:
-        heard = list(pool.map(votes_on, examples))
+        heard = list(pool.map(lambda example: heard_on(example, kit, options), examples))
     names = sorted({passage.source for example in examples for passage in example.passages})
     votes = votes_of([row for row, _ in heard], names)
     found = (
@@ -158,6 +140,24 @@ def _estimate(
     }
     spent = total_usage(usage for _, trace in heard for usage in trace.usages)
     return sources, spent.calls, spent.prompt_tokens + spent.completion_tokens
+
+
+def heard_on(example: Example, kit: Kit, options: Mapping[str, Any]) -> tuple[dict[str, int], Trace]:
+    """The cluster of each source that answers a question, under a strategy's options, and what it took."""
+    settings = {name: options[name] for name in _SETTINGS if name in options}
+    hearing = replace(kit, retriever=InMemory(example.passages)).with_trace(Trace())
+    holdings = retrieve_per_source(example.question, hearing, per_source=settings.get("per_source", 3))
+    replies = ask_sources(
+        example.question,
+        holdings,
+        hearing,
+        tau=settings.get("tau", 0.1),
+        max_tokens=settings.get("max_tokens", 96),
+        checks=read_checks(str(settings.get("f_align", "paper"))),
+    )
+    clusters = cluster(example.question, [reply.answer for reply in replies], hearing)
+    votes = zip((reply.source for reply in replies), clusters.votes, strict=True)
+    return {source: vote for source, vote in votes if vote >= 0}, hearing.trace
 
 
 def votes_of(rows: Sequence[Mapping[str, int]], names: Sequence[str]) -> NDArray[np.int32]:

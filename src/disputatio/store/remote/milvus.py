@@ -44,7 +44,7 @@ from disputatio.store.remote.served import fact
 
 OLDEST_SERVER = (2, 5)
 _SECONDS = 30
-_TRIES, _PAUSE = 24, 0.25  # in seconds, while another writer makes the collections
+_TRIES, _PAUSE = 24, 0.25  # and the seconds between them, while another writer makes the collections
 _PAGE = 1_000
 _LONGEST = 65_535  # bytes of a field of text
 _MOST = 16_384  # rows of one search
