@@ -42,7 +42,7 @@ def build(root: Path = ROOT) -> bool:
 
 
 def digest(files: list[Path]) -> str:
-    """One name for the names and contents of files."""
+    """Return one name for the names and contents of files."""
     found = hashlib.sha256()
     for file in files:
         found.update(f"{file.name}\0{file.stat().st_size}\0".encode())

@@ -11,13 +11,15 @@ BENCH = Path(__file__).resolve().parent.parent / "bench"
 
 
 def first_line(script: Path) -> str:
-    """What a script says it measures: the first line of its docstring."""
+    """Return what a script says it measures: the first line of its docstring."""
     doc = ast.get_docstring(ast.parse(script.read_text(encoding="utf-8")))
     return doc.splitlines()[0] if doc else "(says nothing of itself)"
 
 
 def is_measurement(script: Path) -> bool:
-    """Whether a file of bench/ can be run by a user; a worker is started by the script that it serves."""
+    """Return whether a file of bench/ can be run by a user; a worker is started by the script that
+    it serves.
+    """
     serves = script.parent.name == "lib" or script.stem.endswith("_worker")
     return not serves and '__name__ == "__main__"' in script.read_text(encoding="utf-8")
 

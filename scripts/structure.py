@@ -15,7 +15,7 @@ from pathlib import Path
 
 
 def modules(package: Path) -> dict[str, Path]:
-    """The files of a package by dotted name."""
+    """Return the files of a package by dotted name."""
     names = {}
     for path in sorted(package.rglob("*.py")):
         parts = path.relative_to(package.parent).with_suffix("").parts
@@ -24,7 +24,7 @@ def modules(package: Path) -> dict[str, Path]:
 
 
 def imports(tree: ast.AST, known: Mapping[str, Path]) -> Iterator[str]:
-    """The modules of the package that a module imports by absolute name."""
+    """Yield the modules of the package that a module imports by absolute name."""
     for node in ast.walk(tree):
         names: list[str] = []
         if isinstance(node, ast.Import):
@@ -38,7 +38,7 @@ def imports(tree: ast.AST, known: Mapping[str, Path]) -> Iterator[str]:
 
 
 def circles(needs: Mapping[str, set[str]]) -> list[list[str]]:
-    """The sets of modules that reach each other through imports."""
+    """Return the sets of modules that reach each other through imports."""
     reached = {name: reachable(name, needs) for name in needs}
     sets = {
         frozenset(other for other in reached[name] if name in reached[other])
@@ -49,7 +49,7 @@ def circles(needs: Mapping[str, set[str]]) -> list[list[str]]:
 
 
 def reachable(name: str, needs: Mapping[str, set[str]]) -> set[str]:
-    """All modules that a module imports, directly or through others."""
+    """Return all modules that a module imports, directly or through others."""
     seen: set[str] = set()
     waiting = [name]
     while waiting:

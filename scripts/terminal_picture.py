@@ -48,7 +48,7 @@ FRAME = """\
 
 
 def on_a_terminal(words: list[str]) -> tuple[int, str]:
-    """The exit code of a command whose output is a terminal, and what it printed with its colours."""
+    """Return the exit code of a command whose output is a terminal, and what it printed with its colours."""
     environment = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
     environment |= {"TERM": "xterm-256color", "COLUMNS": str(COLUMNS)}
     ours, theirs = os.openpty()
@@ -66,7 +66,7 @@ def on_a_terminal(words: list[str]) -> tuple[int, str]:
 
 
 def drawn(printed: str, title: str) -> str:
-    """What a terminal shows, as SVG."""
+    """Return what a terminal shows, as SVG."""
     console = Console(record=True, width=COLUMNS, file=io.StringIO(), force_terminal=True)
     console.print(Text.from_ansi(printed.rstrip("\n")))
     picture = console.export_svg(title=title, theme=SVG_EXPORT_THEME, code_format=FRAME, unique_id="answer")
@@ -74,7 +74,7 @@ def drawn(printed: str, title: str) -> str:
 
 
 def _moved(match: re.Match[str]) -> str:
-    """A text that starts where its first letter stands: some viewers drop blanks at its start."""
+    """Return a text that starts where its first letter stands: some viewers drop blanks at its start."""
     x, rest, length, blanks = float(match[1]), match[2], float(match[3]), match[5].count(BLANK)
     cell = length / len(html.unescape(match[5] + match[6]))
     moved, shorter = x + blanks * cell, length - blanks * cell

@@ -30,7 +30,9 @@ class Expression:
 
 
 def expressions() -> list[Expression]:
-    """Every regular expression of the package that reads text; raises `ValueError` for one not understood."""
+    """Return every regular expression of the package that reads text; raises `ValueError` for one not
+    understood.
+    """
     return [found for file in sorted(SOURCE.rglob("*.py")) for found in _of_file(file)]
 
 
@@ -73,7 +75,7 @@ def _of_re(call: ast.Call) -> bool:
 
 
 def _uses(tree: ast.AST) -> dict[str, set[str]]:
-    """The methods by which names of a module are used; one that is handed on is used by all."""
+    """Return the methods by which names of a module are used; one that is handed on is used by all."""
     used: dict[str, set[str]] = {}
     called: set[int] = set()
     for node in ast.walk(tree):
@@ -225,7 +227,7 @@ _NOISE = 0.004  # seconds below which a time says nothing
 
 
 def growth(run: Callable[[str], object], text: Callable[[int], str], sizes: Sequence[int] = SIZES) -> float:
-    """How many times as long ten times the text takes, at worst; 0 where all of it takes no time.
+    """Return how many times as long ten times the text takes, at worst; 0 where all of it takes no time.
 
     A larger text is not tried where a smaller one has shown too much.
     """
@@ -251,7 +253,7 @@ def _seconds(run: Callable[[str], object], text: str) -> float:
 
 
 def use(pattern: re.Pattern[str], method: str) -> Callable[[str], object]:
-    """A function that applies an expression to a whole text."""
+    """Return a function that applies an expression to a whole text."""
     if method in ("sub", "subn"):
         return lambda text: pattern.sub("", text)
     if method == "finditer":

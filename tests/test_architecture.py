@@ -76,13 +76,13 @@ DANGEROUS_OPTIONS = {"allow_pickle", "trust_remote_code", "shell"}
 
 
 def module_of(path: Path) -> str:
-    """The dotted name of a file below src."""
+    """Return the dotted name of a file below src."""
     parts = path.relative_to(SRC.parent).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
 def room_of(module: str) -> str:
-    """The room that a module of the package stands in."""
+    """Return the room that a module of the package stands in."""
     parts = module.split(".")
     if len(parts) == 1:
         return "root"
@@ -96,7 +96,7 @@ def nodes_of(tree: ast.AST) -> tuple[ast.AST, ...]:
 
 
 def imported(tree: ast.AST, module: str, *, package: bool = False) -> Iterator[str]:
-    """The dotted names that a module imports, wherever it does; `from a import b` gives `a.b`."""
+    """Yield the dotted names that a module imports, wherever it does; `from a import b` gives `a.b`."""
     here = module.split(".") if package else module.split(".")[:-1]
     for node in nodes_of(tree):
         if isinstance(node, ast.Import):
@@ -115,7 +115,7 @@ def is_module(name: str) -> bool:
 
 
 def against_the_rooms(tree: ast.AST, module: str, *, package: bool = False) -> list[str]:
-    """What is wrong with a module's imports, one sentence each."""
+    """Return what is wrong with a module's imports, one sentence each."""
     room = room_of(module)
     if room not in MAY_IMPORT:
         return [f"{module} stands in no known room: give {room!r} a row in MAY_IMPORT."]
@@ -137,12 +137,12 @@ def against_the_rooms(tree: ast.AST, module: str, *, package: bool = False) -> l
 
 
 def is_of_one_strategy(module: str, target: str) -> bool:
-    """Whether two modules of strategies/ are the same strategy's: its file, or its private parts."""
+    """Return whether two modules of strategies/ are the same strategy's: its file, or its private parts."""
     return target == "disputatio.strategies" or module.split(".")[:3] == target.split(".")[:3]
 
 
 def circles(files: Sequence[Path]) -> list[str]:
-    """The modules that import each other when they are imported, one sentence a circle."""
+    """Return the modules that import each other when they are imported, one sentence a circle."""
     trees = {module_of(path): (tree_of(path), path.name == "__init__.py") for path in files}
     needs: dict[str, set[str]] = {}
     for module, (tree, package) in trees.items():
@@ -159,7 +159,7 @@ def circles(files: Sequence[Path]) -> list[str]:
 
 
 def path_back(start: str, needs: Mapping[str, set[str]]) -> list[str]:
-    """The shortest way from a module through its imports back to itself; empty where there is none."""
+    """Return the shortest way from a module through its imports back to itself; empty where there is none."""
     trails, seen = [[start]], {start}
     while trails:
         trail = trails.pop(0)
@@ -173,7 +173,7 @@ def path_back(start: str, needs: Mapping[str, set[str]]) -> list[str]:
 
 
 def at_import(body: list[ast.stmt]) -> Iterator[ast.Import | ast.ImportFrom]:
-    """The import statements that run when the module is imported."""
+    """Yield the import statements that run when the module is imported."""
     for node in body:
         if isinstance(node, ast.Import | ast.ImportFrom):
             yield node
@@ -201,7 +201,7 @@ def heavy_at_import(tree: ast.Module, module: str) -> list[str]:
 
 
 def dangers(tree: ast.AST, module: str) -> list[str]:
-    """What no module of ours does, one sentence each."""
+    """Return what no module of ours does, one sentence each."""
     wrong = []
     for name in imported(tree, module):
         if name.split(".")[0] in DANGEROUS_MODULES:
@@ -224,7 +224,7 @@ def dangers(tree: ast.AST, module: str) -> list[str]:
 
 
 def reports_its_use(tree: ast.AST, module: str) -> list[str]:
-    """Whether a module imports OpenVINO and leaves its usage statistics on, in one sentence.
+    """Return whether a module imports OpenVINO and leaves its usage statistics on, in one sentence.
 
     Importing it starts a process that reports the import to the vendor, unless the package that does
     so cannot be imported: `sys.modules.setdefault("openvino_telemetry", None)` before the import.
@@ -242,7 +242,9 @@ def tree_of(path: Path) -> ast.Module:
 
 
 def ill_named(path: Path, tree: ast.Module) -> list[str]:
-    """Whether a module is too long, says not what it is for, or is named for nothing, one sentence each."""
+    """Return whether a module is too long, says not what it is for, or is named for nothing, one sentence
+    each.
+    """
     wrong = []
     lines = path.read_text(encoding="utf-8").count("\n")
     most = LINES_OF_A_STRATEGY if room_of(module_of(path)) == "strategies" else LINES

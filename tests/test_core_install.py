@@ -56,7 +56,7 @@ def told(work):
 
 
 def run(lines: str, folder: Path) -> list[str]:
-    """What some lines print in a core installation."""
+    """Return what some lines print in a core installation."""
     code = f"{BARE}\n{SETTING}\n{lines}"
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, cwd=folder, check=False

@@ -62,7 +62,7 @@ class Mute(Parrot):
 
 
 def asks_for_logprobs(name: str, *settings: str) -> tuple[bool, bool]:
-    """Whether a strategy asks a model for log-probabilities, and whether it fails without them."""
+    """Return whether a strategy asks a model for log-probabilities, and whether it fails without them."""
     strategy, model = load_strategy(name), Mute()
     options = read_options(strategy, dict(setting.split("=") for setting in settings))
     try:

@@ -54,7 +54,7 @@ class Block:
 
 
 def blocks(page: str) -> Iterator[Block]:
-    """The fenced blocks of a page of Markdown."""
+    """Yield the fenced blocks of a page of Markdown."""
     for match in _FENCE.finditer(page):
         indent = len(match[1])
         text = "".join(line[indent:] for line in match[3].splitlines(keepends=True))
@@ -64,7 +64,9 @@ def blocks(page: str) -> Iterator[Block]:
 
 
 def commands(block: Block) -> list[str]:
-    """The command lines of a shell block; in a console block those after `$ `, without what they print."""
+    """Return the command lines of a shell block; in a console block those after `$ `, without what they
+    print.
+    """
     lines = block.text.replace("\\\n", " ").splitlines()
     if block.language == "console":
         lines = [line[2:] for line in lines if line.startswith("$ ")]
@@ -72,7 +74,7 @@ def commands(block: Block) -> list[str]:
 
 
 def words_of(command: str) -> list[str]:
-    """The words of a command line, without variables set before it and pipes after it."""
+    """Return the words of a command line, without variables set before it and pipes after it."""
     words = shlex.split(command, comments=True)
     while words and re.fullmatch(r"[A-Z_]+=.*", words[0]):
         words.pop(0)
@@ -81,7 +83,7 @@ def words_of(command: str) -> list[str]:
 
 
 def wrong_with(command: str) -> str:
-    """Why a command line of the documentation would not be understood, or nothing."""
+    """Return why a command line of the documentation would not be understood, or nothing."""
     program, *rest = words_of(command) or [""]
     name = program.removeprefix(".venv/bin/")
     if name == "make":
@@ -98,7 +100,7 @@ def wrong_with(command: str) -> str:
 
 
 def wrong_with_ours(words: list[str]) -> str:
-    """Why our command line would refuse these words, or nothing; nothing is opened or run."""
+    """Return why our command line would refuse these words, or nothing; nothing is opened or run."""
     from typer.exceptions import TyperException
     from typer.main import get_command
 
@@ -126,7 +128,9 @@ def wrong_with_ours(words: list[str]) -> str:
 
 
 def wrong_with_inspect(words: list[str]) -> str:
-    """Why Inspect's command line, or one of our tasks under it, would refuse these words, or nothing."""
+    """Return why Inspect's command line, or one of our tasks under it, would refuse these words,
+    or nothing.
+    """
     import click
     from inspect_ai._cli.main import inspect
 

@@ -17,7 +17,7 @@ HEAVY = {
 
 
 def loaded_by(line: str, folder: Path) -> list[str]:
-    """The modules that a fresh interpreter has loaded after `line`, which must say nothing."""
+    """Return the modules that a fresh interpreter has loaded after `line`, which must say nothing."""
     probe = (
         f"import sys\nbefore = set(sys.modules)\n{line}\n"
         "new = sorted(set(sys.modules) - before)\nimport json\nprint(json.dumps(new))"

@@ -25,7 +25,7 @@ FOREIGN = re.compile("|".join(pattern.format(name) for pattern, names in NAMES.i
 
 
 def tracked() -> list[Path]:
-    """The files under version control; where there is none (an archive), nothing is checked."""
+    """Return the files under version control; where there is none (an archive), nothing is checked."""
     if not (ROOT / ".git").exists():
         pytest.skip("not a checkout")
     run = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)

@@ -27,7 +27,7 @@ def test_every_call_of_the_regular_expressions_module_is_looked_at() -> None:
 
 
 def worst_of(expression: Expression, sizes: tuple[int, ...]) -> str:
-    """What the expression is slow on; empty where it is linear on every text."""
+    """Return what the expression is slow on; empty where it is linear on every text."""
     for text in inputs(expression):
         for method in expression.methods:
             if (times := growth(use(expression.pattern, method), text, sizes)) > MOST:

@@ -14,14 +14,14 @@ NOTEBOOK = Path(__file__).resolve().parent.parent / "examples" / "notebooks" / "
 
 
 def cells() -> list[str]:
-    """The code of the notebook, cell by cell."""
+    """Return the code of the notebook, cell by cell."""
     notebook = json.loads(NOTEBOOK.read_text(encoding="utf-8"))
     assert (notebook["nbformat"], notebook["metadata"]["kernelspec"]["language"]) == (4, "python")
     return ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
 
 
 def run() -> dict[str, Any]:
-    """The names that the cells leave behind."""
+    """Return the names that the cells leave behind."""
     namespace: dict[str, Any] = {"__name__": "__main__"}
     for number, source in enumerate(cells(), start=1):
         exec(compile(source, f"{NOTEBOOK.name}, cell {number}", "exec"), namespace)

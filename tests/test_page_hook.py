@@ -13,7 +13,7 @@ from scripts.build_page import CannotBuild
 
 
 def packed(root: Path, version: str = "standard") -> list[str]:
-    """What the hook warns of when a wheel of `root` is packed."""
+    """Return what the hook warns of when a wheel of `root` is packed."""
     said: list[str] = []
     app: Any = SimpleNamespace(display_warning=said.append)
     hook = page_hook.PageHook(str(root), {}, None, None, str(root / "dist"), "wheel", app)  # type: ignore[arg-type]

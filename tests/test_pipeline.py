@@ -43,7 +43,7 @@ def with_options(
     maybe: Literal["in", "out"] | None = None,
     bare: object = None,
 ) -> Answer:
-    """A strategy out of the tree."""
+    """Return a strategy out of the tree."""
     kit.complete("reader", [chat("s", question)])
     told = f"{n} {share} {name} {flag} {most} {way} {maybe} {bare}"
     return Answer(question=question, answers=("1887",), explanation=told, passages=(PASSAGE,))
@@ -53,7 +53,7 @@ del with_options.__annotations__["bare"]  # a strategy out of the tree may leave
 
 
 def boastful(question: str, kit: Kit) -> Answer:
-    """A strategy that says it is another and cost much."""
+    """Return a strategy that says it is another and cost much."""
     return Answer(question=question, answers=("1",), strategy="best", model="big", usage=Usage(calls=99))
 
 

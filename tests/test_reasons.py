@@ -108,7 +108,7 @@ _TALLIES = {"eval/reporting/report.py"}  # counts the heads of a judge's message
 
 
 def reads_of_english(tree: ast.AST) -> list[int]:
-    """The lines that compare, search or take apart a `reason` or a sentence about positions."""
+    """Return the lines that compare, search or take apart a `reason` or a sentence about positions."""
 
     def is_english(node: ast.AST) -> bool:
         if isinstance(node, ast.Subscript):
@@ -189,7 +189,7 @@ class Witness:
 
 
 def filled(schema: Mapping[str, Any], answers: Sequence[str]) -> Any:
-    """The simplest value of a schema, with the first answer for a text and all of them for a list."""
+    """Return the simplest value of a schema, with the first answer for a text and all of them for a list."""
     if "enum" in schema:
         return schema["enum"][0]
     if schema.get("type") == "array":
@@ -213,7 +213,8 @@ _PLAIN = {*_LINKS, *statements._VERBS, *" ".join((*_BASE, TRUE, LIE)).casefold()
 
 
 def neutral(text: str) -> str:
-    """The same shape in words that mean nothing, one for one: letters are exchanged, case and length stay.
+    """Return the same shape in words that mean nothing, one for one: letters are exchanged, case and length
+    stay.
 
     >>> neutral("outvoted by the owner a.example")
     'bhgibged by the bjaer a.rknzcle'
@@ -228,7 +229,9 @@ def neutral(text: str) -> str:
 
 
 def town(word: Callable[[str], str], phrase: str) -> tuple[list[Passage], list[str]]:
-    """Passages that disagree, a phrase in their texts, titles, sources, owners and answers; the answers."""
+    """Return passages that disagree, a phrase in their texts, titles, sources, owners and answers; the
+    answers.
+    """
     said = word(phrase)
     answers = [f"{TRUE} {said}", f"{LIE} {said}", f"Tove Lind {said}", "1998"]
     texts = [line.format(*answers, said=said) for line in _BASE]
@@ -249,7 +252,7 @@ def town(word: Callable[[str], str], phrase: str) -> tuple[list[Passage], list[s
 
 
 def shape(answer: Answer) -> dict[str, Any]:
-    """What was decided, without any text: kinds, verdicts, causes, votes."""
+    """Return what was decided, without any text: kinds, verdicts, causes, votes."""
     certificate = answer.certificate
     return {
         "answers": len(answer.answers),

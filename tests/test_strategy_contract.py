@@ -136,7 +136,7 @@ class Hand:
 
 
 def instance(schema: Mapping[str, Any], word: str) -> Any:
-    """The simplest value that a JSON schema allows, with `word` wherever a string is free."""
+    """Return the simplest value that a JSON schema allows, with `word` wherever a string is free."""
     if "const" in schema:
         return schema["const"]
     if "enum" in schema:
@@ -154,7 +154,7 @@ def instance(schema: Mapping[str, Any], word: str) -> Any:
 
 
 def strategy(name: str) -> Any:
-    """The function of a strategy file, which bears the file's name."""
+    """Return the function of a strategy file, which bears the file's name."""
     return getattr(importlib.import_module(f"disputatio.strategies.{name}"), name)
 
 
@@ -177,14 +177,14 @@ class Highlighter:
 def ask(
     name: str, model: Parrot, passages: Sequence[Passage], question: str = QUESTION, **options: Any
 ) -> Answer:
-    """One question to a strategy, its options as they are unless given."""
+    """Return one question to a strategy, its options as they are unless given."""
     kit = Kit(model=model, reader=Highlighter(), retriever=Hand(passages))
     answer: Answer = strategy(name)(question, kit, **options)
     return answer
 
 
 def settings() -> list[tuple[str, str, object]]:
-    """Every strategy with each of its options, at each value of a choice and at 1 where it counts."""
+    """Return every strategy with each of its options, at each value of a choice and at 1 where it counts."""
     found = []
     for name in NAMES:
         hints = typing.get_type_hints(strategy(name))
@@ -239,7 +239,7 @@ def test_the_function_takes_a_question_a_kit_and_options_with_defaults(name: str
 
 
 def is_option(hint: Any) -> bool:
-    """Whether a value of this type can be given as `key=value`."""
+    """Return whether a value of this type can be given as `key=value`."""
     if typing.get_origin(hint) in (typing.Union, types.UnionType):
         return all(is_option(part) for part in typing.get_args(hint))
     return typing.get_origin(hint) is typing.Literal or hint in (int, float, str, bool, type(None))

@@ -218,7 +218,7 @@ def found(text: str, quote: str) -> str | None:
 
 
 def squash(text: str) -> str:
-    """A looser form than the one quotes are compared in: what differs here is another text."""
+    """Return a looser form than the one quotes are compared in: what differs here is another text."""
     folded = unicodedata.normalize("NFKC", text.casefold())
     folded = re.sub("[“”„«»‘’‚`'\"‐‑‒–—−-]", "", folded)
     kept = (c for c in folded if not c.isspace() and unicodedata.category(c) != "Cf")

@@ -68,7 +68,7 @@ def answered(
 
 
 def decided(answer: Answer) -> Answer:
-    """What was decided, without what it cost and what it was made from."""
+    """Return what was decided, without what it cost and what it was made from."""
     return replace(answer, usage=Usage(), basis=None)
 
 

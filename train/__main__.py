@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line; every value of a plan is an option of `encoder`."""
+    """Return the command line; every value of a plan is an option of `encoder`."""
     top = argparse.ArgumentParser(prog="python -m train", description=__doc__)
     default = os.environ.get("DISPUTATIO_DATA", ROOT.parent / "shared" / "data")
     every = argparse.ArgumentParser(add_help=False)

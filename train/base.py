@@ -28,7 +28,9 @@ def _silent(*_: object) -> None:
 
 
 def base_folder(folder: Path) -> Path:
-    """The folder with `model.safetensors` and `tokenizer.json`, fetched into it where they are missing."""
+    """Return the folder with `model.safetensors` and `tokenizer.json`, fetched into it where they are
+    missing.
+    """
     for name, (size, sha256) in FILES.items():
         if not (folder / name).exists():
             folder.mkdir(parents=True, exist_ok=True)
@@ -41,7 +43,7 @@ def base_folder(folder: Path) -> Path:
 
 
 def read_safetensors(path: Path) -> dict[str, NDArray[Any]]:
-    """The arrays of a safetensors file by name (32-bit floats and 64-bit integers)."""
+    """Return the arrays of a safetensors file by name (32-bit floats and 64-bit integers)."""
     types = {"F32": "<f4", "I64": "<i8"}
     with path.open("rb") as file:
         (size,) = struct.unpack("<Q", file.read(8))

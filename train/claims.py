@@ -17,7 +17,7 @@ _DIGIT = re.compile(r"\d")
 
 
 def shape_of(answer: str) -> str:
-    """What kind of answer it looks like: one of another kind would give a wrong claim away.
+    """Return what kind of answer it looks like: one of another kind would give a wrong claim away.
 
     >>> [shape_of(answer) for answer in ("12 May 1962", "Anna Berg", "the old bridge")]
     ['figure', 'name', 'words']
@@ -39,7 +39,9 @@ class Claims:
                 self._answers.setdefault(key, []).append(answer)
 
     def pair(self, example: Example, chance: random.Random, *, least: int, most: int) -> Pair | None:
-        """A claim on the example's passage, or None where it has no short answer or no other to put for it."""
+        """Return a claim on the example's passage, or None where it has no short answer or no other to put
+        for it.
+        """
         if not example.spans or len(example.answers[0].split()) > MOST_WORDS:
             return None
         answer = chance.choice(example.answers)
@@ -75,7 +77,7 @@ class Claims:
         )
 
     def _other(self, example: Example, answer: str, chance: random.Random) -> str | None:
-        """An answer of the same shape from the same page, none of the example's own."""
+        """Return an answer of the same shape from the same page, none of the example's own."""
         answers = self._answers.get((example.dataset, example.title, shape_of(answer)), [])
         own = {known.casefold() for known in example.answers}
         for other in chance.sample(answers, min(8, len(answers))):
@@ -88,7 +90,7 @@ class Claims:
 def claims_of(
     examples: Sequence[Example], *, share: float, seed: int, epoch: int, least: int, most: int
 ) -> list[Pair]:
-    """Claims on a share of the examples, the same for the same seed and epoch."""
+    """Return claims on a share of the examples, the same for the same seed and epoch."""
     maker = Claims(examples)
     pairs = []
     for example in examples:

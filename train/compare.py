@@ -81,7 +81,9 @@ def compare(
 
 
 def _readings(asked_passages: Sequence[Asked], read: Read, kit: Kit) -> tuple[list[tuple[str, bool]], float]:
-    """Each passage's answer, empty where it was refused, and whether the reader failed; the seconds of all."""
+    """Return each passage's answer, empty where it was refused, and whether the reader failed; the seconds of
+    all.
+    """
     found: list[tuple[str, bool]] = []
     seconds = 0.0
     for number, asked in enumerate(asked_passages):
@@ -117,7 +119,7 @@ def _scores(read: Sequence[tuple[Asked, str]]) -> dict[str, Any]:
 
 
 def _either(read: Sequence[tuple[Asked, str, str]]) -> dict[str, Any]:
-    """How often one of two readers is right, and how often each is where they agree and where not."""
+    """Return how often one of two readers is right, and how often each is where they agree and where not."""
     right = [row for row in read if row[0].kind == "right"]
     agree = [row for row in right if row[1] and row[2] and contains(row[1], [row[2]])]
     apart = [row for row in right if row not in agree]

@@ -123,7 +123,7 @@ def _hidden(classes: int) -> Any:
 
 
 def reading_loss(outputs: Any, batch: Any) -> tuple[Any, Any]:
-    """The loss of spans and of answerability, each a mean over the batch in nats.
+    """Return the loss of spans and of answerability, each a mean over the batch in nats.
 
     A span's probability is that of its start times that of its end; where several spans are right it is
     their sum that counts (Clark and Gardner 2018, section 3).

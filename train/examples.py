@@ -38,7 +38,7 @@ class Example:
 
 
 def seeded(*parts: object) -> random.Random:
-    """A generator that depends on the parts alone, on every machine.
+    """Return a generator that depends on the parts alone, on every machine.
 
     >>> seeded(1, "a").random() == seeded(1, "a").random() != seeded(2, "a").random()
     True
@@ -60,7 +60,8 @@ def side(group: str) -> str:
 
 
 def row_side(row: int) -> str:
-    """The side of a row of a retrieval data set: even rows are for reporting, a quarter of the odd for dev.
+    """Return the side of a row of a retrieval data set: even rows are for reporting, a quarter of the odd for
+    dev.
 
     >>> [row_side(row) for row in range(9)]
     ['report', 'train', 'report', 'train', 'report', 'train', 'report', 'dev', 'report']
@@ -71,7 +72,7 @@ def row_side(row: int) -> str:
 
 
 def rows_of(path: Path) -> Iterator[dict[str, Any]]:
-    """The objects of a JSON-lines file, gzip or plain."""
+    """Yield the objects of a JSON-lines file, gzip or plain."""
     opener = gzip.open if path.suffix == ".gz" else open
     with opener(path, "rt", encoding="utf-8") as lines:
         for line in lines:
@@ -79,7 +80,8 @@ def rows_of(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def occurrences(text: str, answer: str) -> tuple[tuple[int, int], ...]:
-    """Where the words of an answer stand in a text, without regard to case and what is between the words.
+    """Return where the words of an answer stand in a text, without regard to case and what is between the
+    words.
 
     >>> occurrences("Born 12 May, 1962; 12 may 1962.", "12 May 1962")
     ((5, 17), (19, 30))
@@ -94,7 +96,7 @@ def occurrences(text: str, answer: str) -> tuple[tuple[int, int], ...]:
 
 
 def question_form(question: str) -> str:
-    """A question without case and punctuation, to find the same one in two sets.
+    """Return a question without case and punctuation, to find the same one in two sets.
 
     >>> question_form("Who is  she?") == question_form("who is she")
     True
@@ -103,7 +105,7 @@ def question_form(question: str) -> str:
 
 
 def shown_title(title: str | None) -> str:
-    """A title as a reader would see it; addresses and names of whole collections are none.
+    """Return a title as a reader would see it; addresses and names of whole collections are none.
 
     >>> shown_title("Super_Bowl_50"), shown_title("https://example.com/a"), shown_title('"The Prodigal"')
     ('Super Bowl 50', '', 'The Prodigal')
@@ -114,7 +116,7 @@ def shown_title(title: str | None) -> str:
 
 
 def squad_like(folder: Path) -> list[Example]:
-    """All questions of the `qa_*` files of a folder, joined to their contexts, the same question once.
+    """Return all questions of the `qa_*` files of a folder, joined to their contexts, the same question once.
 
     Raises `ValueError` where an answer does not stand where its row says.
     """
@@ -149,7 +151,7 @@ def squad_like(folder: Path) -> list[Example]:
 
 
 def ramdocs(path: Path, sides: Iterable[str], *, keep_unread: bool = False) -> list[Example]:
-    """The passages of RAMDocs rows of some sides, each with the answer that it bears, noise with none.
+    """Return the passages of RAMDocs rows of some sides, each with the answer that it bears, noise with none.
 
     A passage marked as bearing an answer that does not stand in it is left out, or kept without a span.
     """
@@ -205,7 +207,7 @@ def natural_questions(path: Path, sides: Iterable[str], *, without: Set[str] = f
 
 
 def questions_elsewhere(data: Path) -> Set[str]:
-    """The forms of questions of sets that are kept for evaluation, so that none of them is trained on."""
+    """Return the forms of questions of sets that are kept for evaluation, so that none of them is trained on."""
     forms = set()
     for name in ("nq", "hotpotqa", "msmarco"):
         forms |= {question_form(row["question"]) for row in rows_of(data / "poisonedrag" / f"{name}.jsonl")}
@@ -218,7 +220,7 @@ def questions_elsewhere(data: Path) -> Set[str]:
 
 
 def window(example: Example, random_source: random.Random, least: int, most: int) -> Example:
-    """The example with a stretch of `least` to `most` words of its passage, one of its answers inside."""
+    """Return the example with a stretch of `least` to `most` words of its passage, one of its answers inside."""
     tokens = [match.span() for match in _TOKEN.finditer(example.text)]
     length = random_source.randint(least, most)
     if len(tokens) <= length:
@@ -249,7 +251,9 @@ class Unanswerable:
         self._words = {text: _vocabulary(text) for texts in self._texts.values() for text in texts}
 
     def twin(self, example: Example, random_source: random.Random) -> Example | None:
-        """The question with a passage that bears none of its answers, or None where there is no such passage."""
+        """Return the question with a passage that bears none of its answers, or None where there is no such
+        passage.
+        """
         if random_source.random() < 0.35:
             rest = _beside(example, random_source)
             if rest is not None:
@@ -278,7 +282,7 @@ def _bears(text: str, answers: Iterable[str]) -> bool:
 
 
 def _beside(example: Example, random_source: random.Random) -> str | None:
-    """What stands before or after all answers, if it has thirty words and bears none of the answers."""
+    """Return what stands before or after all answers, if it has thirty words and bears none of the answers."""
     before = example.text[: min(start for start, _ in example.spans)]
     after = example.text[max(end for _, end in example.spans) :]
     parts = [part.strip() for part in (before, after)]
@@ -307,7 +311,7 @@ class Mix:
     most_words: int = 110
 
     def share_and_times(self, dataset: str) -> tuple[float, int]:
-        """The share of a set's rows in an epoch, and how often each of them stands there."""
+        """Return the share of a set's rows in an epoch, and how often each of them stands there."""
         shares = {
             "squadshifts_reddit": self.reviews_share,
             "squadshifts_amazon_reviews": self.reviews_share,
@@ -330,7 +334,9 @@ def epoch_of(
     epoch: int,
     mix: Mix = Mix(),
 ) -> list[Example]:
-    """The examples of one epoch in their order: the mix, windows and unanswerable twins, by seed and epoch."""
+    """Return the examples of one epoch in their order: the mix, windows and unanswerable twins, by seed and
+    epoch.
+    """
     twins = Unanswerable(examples)
     made = []
     for example in examples:
@@ -345,7 +351,7 @@ def epoch_of(
 
 
 def _varied(example: Example, twins: Unanswerable, chance: random.Random, mix: Mix) -> Example:
-    """One turn of an example: perhaps unanswerable, cropped, under its title half the time."""
+    """Return one turn of an example: perhaps unanswerable, cropped, under its title half the time."""
     turned = example
     if example.spans and example.dataset not in RETRIEVED and chance.random() < UNANSWERABLE_SHARE:
         turned = twins.twin(example, chance) or example

@@ -27,7 +27,9 @@ SEQUENCES = 120  # that the ranges of activations are taken from
 
 
 def convert(state: dict[str, Any]) -> Any:
-    """The model with these weights in OpenVINO's form, in 32-bit floats, any number of rows and tokens."""
+    """Return the model with these weights in OpenVINO's form, in 32-bit floats, any number of rows and
+    tokens.
+    """
     import openvino
     import torch
 
@@ -55,7 +57,7 @@ def convert(state: dict[str, Any]) -> Any:
 
 
 def quantise(model: Any, tokenizer: Any, examples: Sequence[Example], *, activations: bool = False) -> Any:
-    """The model with 8-bit weights, and 8-bit activations in its products if asked.
+    """Return the model with 8-bit weights, and 8-bit activations in its products if asked.
 
     Activations in 8 bits are fast where a processor has instructions for them (AVX512-VNNI, AMX), and cost
     some of the reading; their ranges are taken from a few of the examples.
@@ -80,7 +82,7 @@ def quantise(model: Any, tokenizer: Any, examples: Sequence[Example], *, activat
 
 
 def fitted(scores: Any, labels: Any, *, steps: int = 30, ridge: float = 1e-3) -> tuple[float, ...]:
-    """The weights and level of a logistic regression of labels on columns of scores (Newton's method).
+    """Return the weights and level of a logistic regression of labels on columns of scores (Newton's method).
 
     >>> slope, level = fitted(np.array([[-2.0], [-1.0], [1.0], [2.0], [-0.5]]), np.array([0, 0, 1, 1, 1]))
     >>> slope > 0
@@ -131,7 +133,7 @@ def export(
 
 
 def calibrated(model: EncoderModel, dev: Sequence[Example], pairs: Sequence[Pair]) -> dict[str, Numbers]:
-    """The weights of the logits of each head in the log-odds of what it says, fitted on kept examples."""
+    """Return the weights of the logits of each head in the log-odds of what it says, fitted on kept examples."""
     asked = [(example.question, Passage(text=example.text, title=example.title)) for example in dev]
     scores = [(score,) for _, score in EncoderReader(model).scored(asked)]
     weights = {"read": _weights(scores, [bool(example.spans) for example in dev])}

@@ -36,7 +36,7 @@ class Features:
 
 
 def pair_features(tokenizer: Any, pairs: Sequence[Pair]) -> list[Features]:
-    """The features of each pair; of two long texts each keeps the half of its sequence."""
+    """Return the features of each pair; of two long texts each keeps the half of its sequence."""
     made = []
     texts = [(pair.first, pair.second) for pair in pairs]
     for pair, encoding in zip(pairs, tokenizer.encode_batch(texts), strict=True):
@@ -50,7 +50,7 @@ def pair_features(tokenizer: Any, pairs: Sequence[Pair]) -> list[Features]:
 def features_of(
     tokenizer: Any, examples: Sequence[Example], *, question_words: int = QUESTION_WORDS
 ) -> list[Features | None]:
-    """The features of each example; None where it has answers and the cut left none of them whole."""
+    """Return the features of each example; None where it has answers and the cut left none of them whole."""
     pairs = []
     for example in examples:
         question = " ".join(example.question.split()[:question_words])
@@ -75,7 +75,7 @@ def features_of(
 def token_spans(
     offsets: NDArray[np.int32], legal: NDArray[np.bool_], spans: Sequence[tuple[int, int]]
 ) -> tuple[tuple[int, int], ...]:
-    """The token ranges that cover character ranges, those that the sequence holds whole."""
+    """Return the token ranges that cover character ranges, those that the sequence holds whole."""
     places = np.flatnonzero(legal)
     if not len(places):
         return ()
@@ -110,7 +110,7 @@ def store(path: Path, features: Sequence[Features]) -> None:
 
 
 def stored(path: Path) -> list[Features]:
-    """The features of a file that `store` wrote."""
+    """Return the features of a file that `store` wrote."""
     with np.load(path) as arrays:
         ends = np.cumsum(arrays["sizes"])[:-1]
         columns = [np.split(arrays[name], ends) for name in ("tokens", "segments", "legal", "offsets")]
@@ -125,7 +125,8 @@ def stored(path: Path) -> list[Features]:
 
 
 def padded(features: Sequence[Features]) -> dict[str, NDArray[Any]]:
-    """A batch as arrays of shape (examples, longest): tokens, segments, attended, legal; spans and their mask; labels.
+    """Return a batch as arrays of shape (examples, longest): tokens, segments, attended, legal; spans and
+    their mask; labels.
 
     An unanswerable example has the one span (0, 0): the first token stands for "no answer here".
     """

@@ -92,7 +92,9 @@ class Run:
         print(line, flush=True)
 
     def epoch(self, head: str, number: int) -> list[Features]:
-        """The features of an epoch; made once and kept in the run's folder, so that resuming takes seconds."""
+        """Return the features of an epoch; made once and kept in the run's folder, so that resuming takes
+        seconds.
+        """
         plan = self.plan
         about = repr((plan.mix, plan.seed, plan.length, head, number))
         path = self.folder / f"{head}-{hashlib.sha256(about.encode()).hexdigest()[:16]}.npz"
@@ -101,7 +103,9 @@ class Run:
         return stored(path)
 
     def batches(self, head: str) -> Iterator[list[Features]]:
-        """A head's batches from the present step on; an epoch is made anew from its number and the seed."""
+        """Yield a head's batches from the present step on; an epoch is made anew from its number and the
+        seed.
+        """
         done = sum(self.plan.head_of_step(step) == head for step in range(self.step))
         passed, epoch = 0, 0
         while True:
@@ -149,7 +153,7 @@ class Run:
         return True
 
     def _advance(self, features: Sequence[Features], task: Task) -> dict[str, float]:
-        """One step of the optimiser; the parts of the loss before it.
+        """Return one step of the optimiser; the parts of the loss before it.
 
         The batch is halved (more exactly, cut into as many parts as there are threads), each part runs on
         a thread of its own, and the gradients are added in order. Within an operation nothing waits for
@@ -173,7 +177,7 @@ class Run:
     def _gradients(
         self, features: Sequence[Features], share: float, task: Task
     ) -> tuple[Any, dict[str, float]]:
-        """The gradients of a part of a batch and the parts of its loss, each times the part's share."""
+        """Return the gradients of a part of a batch and the parts of its loss, each times the part's share."""
         if self.device == "cpu":
             torch.set_num_threads(1)
         batch = {name: torch.from_numpy(array).to(self.device) for name, array in padded(features).items()}
@@ -188,11 +192,11 @@ class Run:
         return contextlib.nullcontext()
 
     def dev_scores(self) -> dict[str, Any]:
-        """The scores of every head on its kept examples."""
+        """Return the scores of every head on its kept examples."""
         return {name: task.dev_scores(self.outputs) for name, task in self.tasks.items()}
 
     def outputs(self, features: Sequence[Features]) -> list[tuple[Any, ...]]:
-        """The model's outputs for each of the features, as numpy arrays."""
+        """Return the model's outputs for each of the features, as numpy arrays."""
         order = sorted(range(len(features)), key=lambda place: len(features[place].tokens))
         rows: dict[int, tuple[Any, ...]] = {}
         self.model.eval()
@@ -207,7 +211,7 @@ class Run:
 
 
 def weights_of(folder: Path) -> dict[str, Any]:
-    """The weights of a run: those it ended with, or of its checkpoint as it stands."""
+    """Return the weights of a run: those it ended with, or of its checkpoint as it stands."""
     if (folder / WEIGHTS).exists():
         return dict(torch.load(folder / WEIGHTS, map_location="cpu", weights_only=True))
     return dict(torch.load(folder / CHECKPOINT, map_location="cpu", weights_only=True)["model"])

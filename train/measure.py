@@ -47,7 +47,7 @@ SETS = ("ramdocs", "squad2", "nq", "conflictnq", "realtimeqa", "test", "rank", "
 def measure(
     path: Path, data: Path, *, threads: int = 2, limit: int | None = None, only: Collection[str] = SETS
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The scores of an encoder, set by set, as plain values; `test` is the rest of the kept contexts.
+    """Yield the scores of an encoder, set by set, as plain values; `test` is the rest of the kept contexts.
 
     `limit` keeps that many passages of a set, evenly spread; RAMDocs is always read whole, and timed.
     """
@@ -98,18 +98,18 @@ def evenly(some: Sequence[Asked], limit: int | None) -> list[Asked]:
 
 
 def read_all(reader: EncoderReader, some: Sequence[Asked]) -> list[tuple[Asked, Extraction]]:
-    """Each with its reading."""
+    """Return each with its reading."""
     return list(zip(some, reader.read_pairs([(one.question, one.passage) for one in some]), strict=True))
 
 
 def squad2_questions(data: Path, part: str) -> list[Asked]:
-    """The questions of SQuAD 2.0 whose contexts lie on one side of the split."""
+    """Return the questions of SQuAD 2.0 whose contexts lie on one side of the split."""
     examples = squad_like(data / "train")
     return [_asked(one) for one in examples if one.dataset == "squad2_dev" and side(one.group) == part]
 
 
 def test_sets(data: Path) -> dict[str, list[Asked]]:
-    """The questions of the other sets on contexts kept for the test."""
+    """Return the questions of the other sets on contexts kept for the test."""
     sets: dict[str, list[Asked]] = {}
     for one in squad_like(data / "train"):
         if one.dataset != "squad2_dev" and side(one.group) == "test":
@@ -118,7 +118,9 @@ def test_sets(data: Path) -> dict[str, list[Asked]]:
 
 
 def ramdocs_passages(data: Path, part: str) -> list[Asked]:
-    """The passages of RAMDocs rows of a side: kind `right`, `misinformation` or `noise`, with their own answer."""
+    """Return the passages of RAMDocs rows of a side: kind `right`, `misinformation` or `noise`, with their
+    own answer.
+    """
     path, kinds = (
         data / "ramdocs" / "dev.jsonl",
         {"correct": "right", "misinfo": "misinformation", "noise": "noise"},
@@ -193,7 +195,7 @@ def squad2_scores(read: Sequence[tuple[Asked, Extraction]], threshold: float) ->
 
 
 def retrieval_scores(read: Sequence[tuple[Asked, Extraction]], threshold: float) -> dict[str, Any]:
-    """How right passages and planted ones are read, and how much noise is refused.
+    """Return how right passages and planted ones are read, and how much noise is refused.
 
     `as_written` counts readings equal to the answer, or containing it or contained in it. Noise is refused
     below the threshold that keeps 93 % of these right passages (a point of the curve), and, as it would be
@@ -228,8 +230,10 @@ def retrieval_scores(read: Sequence[tuple[Asked, Extraction]], threshold: float)
 
 
 def ranking_scores(read: Sequence[tuple[Asked, Extraction]]) -> dict[str, Any]:
-    """The mean reciprocal rank of the first passage that bears an answer, in the published order of a question's
-    passages (that of the search that found them) and in that of the probability that they answer."""
+    """Return the mean reciprocal rank of the first passage that bears an answer, in the published order of a
+    question's passages (that of the search that found them) and in that of the probability that they
+    answer.
+    """
     rows: dict[str, list[tuple[Asked, Extraction]]] = {}
     for asked, reading in read:
         rows.setdefault(asked.question, []).append((asked, reading))
@@ -247,7 +251,7 @@ def ranking_scores(read: Sequence[tuple[Asked, Extraction]]) -> dict[str, Any]:
 
 
 def f1_threshold(read: Sequence[tuple[Asked, Extraction]]) -> float:
-    """The threshold of the probability with the highest mean F1, a refusal being an empty answer."""
+    """Return the threshold of the probability with the highest mean F1, a refusal being an empty answer."""
     ordered = sorted(read, key=lambda pair: -pair[1].probability)
     gained = [0.0]
     for asked, reading in ordered:
@@ -257,7 +261,7 @@ def f1_threshold(read: Sequence[tuple[Asked, Extraction]]) -> float:
 
 
 def _keeping_threshold(read: Sequence[tuple[Asked, Extraction]]) -> float:
-    """The threshold that keeps 93 % of these answerable passages."""
+    """Return the threshold that keeps 93 % of these answerable passages."""
     return keeping([reading.probability for asked, reading in read if asked.answers], KEPT)
 
 

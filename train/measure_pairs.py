@@ -101,7 +101,7 @@ def entailment_scores(model: EncoderModel, pairs: Sequence[Pair]) -> dict[str, A
 
 
 def sameness_scores(model: EncoderModel, pairs: Sequence[Pair]) -> dict[str, Any]:
-    """The AUC of sameness, both orders averaged as at work."""
+    """Return the AUC of sameness, both orders averaged as at work."""
     judge, values = EncoderJudge(model), list[float]()
     names: dict[str, list[tuple[Passage, Passage, int]]] = {}
     for pair in pairs:

@@ -30,7 +30,7 @@ class Named:
 
 
 def name_of(title: str) -> str:
-    """What a page is about, by its title.
+    """Return what a page is about, by its title.
 
     >>> name_of("Steam_engine"), name_of("Mercury_(planet)")
     ('Steam engine', 'Mercury')
@@ -39,7 +39,7 @@ def name_of(title: str) -> str:
 
 
 def mentions(name: str) -> list[str]:
-    """How a text may call what it is about: by the whole name, or the last word of a long one.
+    """Return how a text may call what it is about: by the whole name, or the last word of a long one.
 
     >>> mentions("Nikola Tesla"), mentions("Rhine")
     (['Nikola Tesla', 'Tesla'], ['Rhine'])
@@ -49,7 +49,7 @@ def mentions(name: str) -> list[str]:
 
 
 def renamed(text: str, name: str, other: str) -> str:
-    """A text with the mentions of a name replaced by those of another.
+    """Return a text with the mentions of a name replaced by those of another.
 
     >>> renamed("Nikola Tesla came; Tesla stayed.", "Nikola Tesla", "Ada Berg")
     'Ada Berg came; Berg stayed.'
@@ -62,7 +62,7 @@ def renamed(text: str, name: str, other: str) -> str:
 
 
 def is_named(text: str, name: str) -> bool:
-    """Whether a text mentions a name."""
+    """Return whether a text mentions a name."""
     return any(re.search(rf"(?<!\w){re.escape(mention)}(?!\w)", text) for mention in mentions(name))
 
 
@@ -86,7 +86,9 @@ class Pages:
         self.passages = [passage for passages in self.pages.values() for passage in passages]
 
     def pair(self, example: Example, chance: random.Random, *, least: int, most: int) -> Pair | None:
-        """A question's passage beside another of its page, or beside one of another page under its page's name."""
+        """Return a question's passage beside another of its page, or beside one of another page under its
+        page's name.
+        """
         name = name_of(example.title)
         own = [passage for passage in self.pages.get(example.title, ()) if passage.text != example.text]
         if not own or (name and not is_named(example.text, name)):
@@ -131,7 +133,9 @@ def _cut(text: str, chance: random.Random, least: int, most: int) -> str:
 def pages_of(
     examples: Sequence[Example], *, part: str, share: float, seed: int, epoch: int, least: int, most: int
 ) -> list[Pair]:
-    """Pairs of a share of the questions on pages of one side of the split, the same for the same seed and epoch."""
+    """Return pairs of a share of the questions on pages of one side of the split, the same for the same seed
+    and epoch.
+    """
     maker = Pages([example for example in examples if side(example.title) == part])
     pairs = []
     for example in examples:

@@ -43,7 +43,7 @@ class Pair:
 
 
 def plain(text: str) -> str:
-    """A text of a tokenised set as people write it.
+    """Return a text of a tokenised set as people write it.
 
     >>> plain("The ferry ( 1887 ) -LRB- see below -RRB- sank .")
     'The ferry (1887) (see below) sank.'
@@ -55,7 +55,7 @@ def plain(text: str) -> str:
 
 
 def entailment_pairs(folder: Path) -> list[Pair]:
-    """The claims of all `nli_*` files of a folder, each with what its passage says of it."""
+    """Return the claims of all `nli_*` files of a folder, each with what its passage says of it."""
     pairs = []
     for path in sorted(folder.glob("nli_*.jsonl.gz")):
         dataset = path.name.removeprefix("nli_").removesuffix(".jsonl.gz")
@@ -166,25 +166,27 @@ def _sameness(first: dict[str, str], second: dict[str, str]) -> int | None:
 
 
 def _likeness(first: str, second: str) -> float:
-    """The Jaccard index of the words of two texts."""
+    """Return the Jaccard index of the words of two texts."""
     ours, theirs = (set(_WORD.findall(text.lower())) for text in (first, second))
     return len(ours & theirs) / max(1, len(ours | theirs))
 
 
 def _exchanged(text: str, answer: str, other: str, answers: Sequence[str]) -> str:
-    """The text with its answer replaced: by the other's where they differ, else by a third."""
+    """Return the text with its answer replaced: by the other's where they differ, else by a third."""
     choices = sorted({listed for listed in answers if listed != answer})
     instead = other if other != answer else (choices[0] if choices else "")
     return re.sub(re.escape(answer), lambda _: instead, text, flags=re.IGNORECASE) if instead else text
 
 
 def side_of(pair: Pair) -> str:
-    """The side of a pair by its group; RAMDocs goes by its rows."""
+    """Return the side of a pair by its group; RAMDocs goes by its rows."""
     return row_side(int(pair.group.split("/")[1])) if pair.dataset == "namesakes" else side(pair.group)
 
 
 def all_pairs(data: Path) -> list[Pair]:
-    """Every pair that may be trained on or watched; those kept for the report are left out by their side."""
+    """Return every pair that may be trained on or watched; those kept for the report are left out by their
+    side.
+    """
     folder = data / "train"
     found = entailment_pairs(folder)
     found += coreference_pairs(folder / "ref_ecbplus_pairs.jsonl.gz")

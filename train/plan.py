@@ -47,7 +47,7 @@ class Plan(Mix):
         return {"read": self.batch, "entail": self.entail_batch, "same": self.same_batch}[head]
 
     def head_of_step(self, step: int) -> str:
-        """Which head a step trains: in every round each has its share, in an order of that round.
+        """Return which head a step trains: in every round each has its share, in an order of that round.
 
         >>> plan = Plan(entail_steps=6, same_steps=3)
         >>> heads = [plan.head_of_step(step) for step in range(40)]
@@ -62,7 +62,7 @@ class Plan(Mix):
         return heads[step % ROUND]
 
     def share_of_rate(self, step: int) -> float:
-        """The factor of the rate at a step, counted from 0.
+        """Return the factor of the rate at a step, counted from 0.
 
         >>> plan = Plan(steps=100, warm_up=10, falling=0.5)
         >>> [plan.share_of_rate(step) for step in (0, 9, 49, 75, 99)]

@@ -14,7 +14,7 @@ _PUNCTUATION = set(string.punctuation)
 
 
 def squad_form(text: str) -> str:
-    """An answer as SQuAD's own script compares it: no case, punctuation, articles or repeated blanks.
+    """Return an answer as SQuAD's own script compares it: no case, punctuation, articles or repeated blanks.
 
     >>> squad_form("The  U.S. Army")
     'us army'
@@ -29,7 +29,8 @@ def exact(predicted: str, gold: Sequence[str]) -> float:
 
 
 def f1(predicted: str, gold: Sequence[str]) -> float:
-    """The best F1 of words between the prediction and a gold answer; with no gold, 1 if nothing is predicted.
+    """Return the best F1 of words between the prediction and a gold answer; with no gold, 1 if nothing is
+    predicted.
 
     >>> f1("in the old city", ["old city"]), f1("", []), f1("x", [])
     (0.8, 1.0, 0.0)
@@ -47,7 +48,7 @@ def _overlap(predicted: list[str], gold: list[str]) -> float:
 
 
 def contains(predicted: str, gold: Sequence[str]) -> bool:
-    """Whether the words of a gold answer stand in the prediction, or those of the prediction in it.
+    """Return whether the words of a gold answer stand in the prediction, or those of the prediction in it.
 
     >>> contains("Sergeant in the army", ["sergeant"]), contains("sergeant", ["general"])
     (True, False)
@@ -76,7 +77,7 @@ def area(scores: Sequence[float], labels: Sequence[bool]) -> float | None:
 
 
 def keeping(scores: Sequence[float], share: float) -> float:
-    """The highest threshold at which at least `share` of these scores are kept (score >= threshold).
+    """Return the highest threshold at which at least `share` of these scores are kept (score >= threshold).
 
     >>> keeping([1.0, 2.0, 3.0, 4.0], 0.75)
     2.0

@@ -25,7 +25,7 @@ from train.pairs import Pair, all_pairs, side_of
 
 
 def training_examples(data: Path) -> tuple[list[Example], list[Example]]:
-    """The examples to train on and those kept to watch (both sides of the split by context or row)."""
+    """Return the examples to train on and those kept to watch (both sides of the split by context or row)."""
     elsewhere = questions_elsewhere(data)
     squads = [one for one in squad_like(data / "train") if question_form(one.question) not in elsewhere]
     parts: dict[str, list[Example]] = {}
@@ -57,7 +57,9 @@ def dev_sample(examples: Sequence[Example], seed: int, each: int = 90) -> list[E
 
 
 def calibration_examples(data: Path) -> list[Example]:
-    """The kept examples of the retrieved sets and some of each other set: nothing trained on or reported."""
+    """Return the kept examples of the retrieved sets and some of each other set: nothing trained on or
+    reported.
+    """
     _, kept = training_examples(data)
     retrieved = [replace(one, title=shown_title(one.title)) for one in kept if one.dataset in RETRIEVED]
     chosen = [one for place, one in enumerate(retrieved) if one.dataset == "ramdocs" or place % 2]

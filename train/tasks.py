@@ -32,10 +32,10 @@ class Task(Protocol):
     name: str
 
     def epoch(self, number: int) -> list[Features]:
-        """The features of an epoch in their order, the same for the same seed."""
+        """Return the features of an epoch in their order, the same for the same seed."""
 
     def losses(self, outputs: Any, batch: Any) -> dict[str, Any]:
-        """The parts of the loss of a batch by name, each times its weight."""
+        """Return the parts of the loss of a batch by name, each times its weight."""
 
     def dev_scores(self, ask: Ask) -> Scores:
         """Scores by data set on the kept examples; `ask` gives the model's outputs, one row each."""
@@ -57,7 +57,7 @@ class Reading:
         return [features for features in features_of(self.tokenizer, examples) if features is not None]
 
     def losses(self, outputs: Any, batch: Any) -> dict[str, Any]:
-        """The losses of the span and of answerability."""
+        """Return the losses of the span and of answerability."""
         span, answer = reading_loss(outputs, batch)
         return {"span": span, "answer": self.plan.answer_weight * answer}
 
@@ -103,7 +103,7 @@ class Judging:
             self.dev += seeded(plan.seed, "dev", name).sample(pairs, min(3 * plan.dev_each, len(pairs)))
 
     def epoch(self, number: int) -> list[Features]:
-        """The mix of the sets, and for *entail* claims made of the questions."""
+        """Return the mix of the sets, and for *entail* claims made of the questions."""
         plan, chosen = self.plan, list[Pair]()
         common = {
             "seed": plan.seed,
@@ -125,7 +125,7 @@ class Judging:
         return pair_features(self.tokenizer, chosen)
 
     def losses(self, outputs: Any, batch: Any) -> dict[str, Any]:
-        """The one loss of the head."""
+        """Return the one loss of the head."""
         loss = entailment_loss if self.name == "entail" else sameness_loss
         return {self.name: loss(outputs, batch)}
 
@@ -140,7 +140,7 @@ class Judging:
 
 
 def cropped(pair: Pair, chance: Any, least: int, most: int) -> Pair:
-    """A pair for *same* with shorter texts half of the time, so that long and short passages occur."""
+    """Return a pair for *same* with shorter texts half of the time, so that long and short passages occur."""
     if pair.head != "same" or chance.random() < 0.5:
         return pair
     head, _, first = pair.first.partition("\n")
@@ -152,7 +152,7 @@ def cropped(pair: Pair, chance: Any, least: int, most: int) -> Pair:
 
 
 def _reading(starts: Any, ends: Any, features: Features, text: str) -> tuple[str, float]:
-    """The likeliest span of a passage and how far its logits lie above those of "no answer"."""
+    """Return the likeliest span of a passage and how far its logits lie above those of "no answer"."""
     places = np.flatnonzero(features.legal)
     if not len(places):
         return "", float("-inf")

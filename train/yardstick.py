@@ -65,7 +65,7 @@ class Yardstick:
 
 
 def contradictions(judge: Any, pairs: Sequence[Pair]) -> tuple[str, float]:
-    """The AUC of contradiction against the rest, and the processor seconds a pair."""
+    """Return the AUC of contradiction against the rest, and the processor seconds a pair."""
     start = time.process_time()
     scores = judge.contradicts([(pair.second, pair.first) for pair in pairs])
     seconds = (time.process_time() - start) / len(pairs)

@@ -37,7 +37,7 @@ TEXT = "The town counted three thousand five hundred people in the census of tha
 
 
 def loading(folder: Path, cache: Path | None) -> float:
-    """Seconds from a new embedder to its first vector."""
+    """Return seconds from a new embedder to its first vector."""
     start = time.perf_counter()
     OnnxEmbedder(folder, cache=cache).embed(["warm"])
     return round(time.perf_counter() - start, 3)

@@ -32,7 +32,7 @@ INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 
 
 def passages_of(path: Path, count: int) -> list[str]:
-    """The first passages of a corpus, divided as the index divides them."""
+    """Return the first passages of a corpus, divided as the index divides them."""
     texts: list[str] = []
     with path.open(encoding="utf-8") as file:
         for line in file:
@@ -44,7 +44,7 @@ def passages_of(path: Path, count: int) -> list[str]:
 
 
 def ways_of(folder: Path, passages: Sequence[str]) -> tuple[dict[str, Way], str]:
-    """What is compared, by name, and the lengths of the passages in words."""
+    """Return what is compared, by name, and the lengths of the passages in words."""
     sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]  # else use is reported
     import openvino
     from tokenizers import Tokenizer

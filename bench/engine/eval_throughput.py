@@ -127,7 +127,7 @@ def measure_run(arguments: argparse.Namespace) -> Found:
 
 
 def idle(spans: Sequence[tuple[float, float, int]], start: float, end: float) -> float:
-    """The share of a time in which no call was under way.
+    """Return the share of a time in which no call was under way.
 
     >>> idle([(1.0, 3.0, 1), (2.0, 4.0, 2), (6.0, 8.0, 1)], 0.0, 10.0)
     0.5
@@ -189,7 +189,7 @@ def measure_ceiling(arguments: argparse.Namespace) -> Found:
 
 # --- the whole ------------------------------------------------------------------------------------
 def kept(arguments: argparse.Namespace, name: str, *words: str) -> Found:
-    """What a setting came to: from the work folder, or from a process that is started for it."""
+    """Return what a setting came to: from the work folder, or from a process that is started for it."""
     path = arguments.work / f"{name}.json"
     if not path.exists():
         command = [
@@ -211,7 +211,7 @@ def kept(arguments: argparse.Namespace, name: str, *words: str) -> Found:
 
 
 def page(arguments: argparse.Namespace, runs: Sequence[Found], ceilings: dict[str, Found]) -> str:
-    """What was found, in Markdown."""
+    """Return what was found, in Markdown."""
     kit = build_kit(read_settings(journal="none", model=arguments.model))
     lines = [
         "# Questions an hour",

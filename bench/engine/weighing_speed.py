@@ -59,7 +59,7 @@ def judged(winners: Any, skills: Any, p: Any) -> dict[str, float]:
 
 
 def ours(name: str, votes: Any, p: Any) -> dict[str, float]:
-    """One of ours: seconds include everything from the array of votes on."""
+    """Return one of ours: seconds include everything from the array of votes on."""
     from disputatio.reliability.trust import trust
     from disputatio.reliability.weighted_vote import as_met, estimate, majority
 
@@ -79,7 +79,7 @@ def ours(name: str, votes: Any, p: Any) -> dict[str, float]:
 
 
 def theirs(name: str, votes: Any, p: Any) -> dict[str, float]:
-    """One of crowd-kit's, at its defaults; seconds do not include making its table."""
+    """Return one of crowd-kit's, at its defaults; seconds do not include making its table."""
     crowd, pandas = import_module("crowdkit.aggregation"), import_module("pandas")
     question, source = np.nonzero(votes >= 0)
     table = pandas.DataFrame({"task": question, "worker": source, "label": votes[question, source]})

@@ -30,7 +30,8 @@ class Bin:
 def confusion(
     first: Sequence[Hashable], other: Sequence[Hashable], labels: Sequence[Hashable]
 ) -> list[list[int]]:
-    """How often `one` says row and `other` says column; raises `ValueError` for a label that is not listed.
+    """Return how often `one` says row and `other` says column; raises `ValueError` for a label that is not
+    listed.
 
     >>> confusion([1, 1, 0], [1, 0, 0], [0, 1])
     [[1, 0], [1, 1]]
@@ -77,7 +78,7 @@ def _price(gap: float, weights: Weights) -> float:
 
 
 def roc_auc(scores: Sequence[float], so: Sequence[bool]) -> float | None:
-    """The chance that one that is so scores above one that is not; None where there are not both.
+    """Return the chance that one that is so scores above one that is not; None where there are not both.
 
     >>> roc_auc([0.9, 0.8, 0.3, 0.1], [True, False, True, False]), roc_auc([0.5, 0.5], [True, False])
     (0.75, 0.5)
@@ -122,7 +123,8 @@ def calibration(scores: Sequence[float], so: Sequence[bool], bins: int = 10) -> 
 
 
 def calibration_error(scores: Sequence[float], so: Sequence[bool], bins: int = 10) -> float | None:
-    """The mean distance of score and share over the bins, weighed by their sizes (ECE); None without scores.
+    """Return the mean distance of score and share over the bins, weighed by their sizes (ECE); None without
+    scores.
 
     >>> calibration_error([0.25, 0.25, 0.25, 0.25], [True, False, False, False])
     0.0
@@ -140,7 +142,7 @@ def resampled(
     resamples: int = RESAMPLES // 10,
     seed: int = 0,
 ) -> Estimate:
-    """A statistic of the items with its bootstrap percentile interval, resampling the items.
+    """Return a statistic of the items with its bootstrap percentile interval, resampling the items.
 
     Samples in which the statistic is not defined are left out.
 

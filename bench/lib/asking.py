@@ -142,7 +142,8 @@ class Panel:
     def voted(
         self, weights: Mapping[str, float] | None = None, spare: Mapping[str, float] | None = None
     ) -> Asked:
-        """The (weighted) vote of the sources over these answers, with what the panel cost; None: all weigh 1.
+        """Return the (weighted) vote of the sources over these answers, with what the panel cost; None: all
+        weigh 1.
 
         `spare` weights decide where nobody who answered has any of the first.
         What `ra_rag` with selection=all and `majority_vote` come to, up to the order in which ties are met.
@@ -181,7 +182,9 @@ def panel(question: str, retriever: Retriever, kit: Kit, *, tau: float = 0.1, ch
 
 
 def votes_of(panels: Sequence[Panel], names: Sequence[str]) -> NDArray[np.int32]:
-    """The votes (questions, sources), the clusters of each question numbered as these sources met them."""
+    """Return the votes (questions, sources), the clusters of each question numbered as these sources met
+    them.
+    """
     votes = np.full((len(panels), len(names)), -1, dtype=np.int32)
     for row, poll in enumerate(panels):
         numbers: dict[int, int] = {}
@@ -195,7 +198,7 @@ def votes_of(panels: Sequence[Panel], names: Sequence[str]) -> NDArray[np.int32]
 def sources_of(
     estimates: Estimate, names: Sequence[str], *, groups: Mapping[str, str] | None = None
 ) -> dict[str, Source]:
-    """The estimates as a kit wants them; a source that could not be checked has none."""
+    """Return the estimates as a kit wants them; a source that could not be checked has none."""
     return {
         name: Source(
             name=name,
@@ -223,7 +226,7 @@ def weighed(
 
 
 def told(values: Sequence[float | None], digits: int = 3) -> str:
-    """A mean with its 95 % bootstrap interval.
+    """Return a mean with its 95 % bootstrap interval.
 
     >>> told([1.0, 1.0])
     '1.000 [1.000, 1.000]'
@@ -237,7 +240,8 @@ def told(values: Sequence[float | None], digits: int = 3) -> str:
 
 
 def told_over_draws(draws: Sequence[Sequence[float | None]], digits: int = 3) -> str:
-    """The mean over draws (of sources, of seeds) of each draw's mean, with a 95 % interval over the draws.
+    """Return the mean over draws (of sources, of seeds) of each draw's mean, with a 95 % interval over the
+    draws.
 
     It is the unit where a paper averages over draws; of one draw there is no interval.
 
@@ -248,7 +252,8 @@ def told_over_draws(draws: Sequence[Sequence[float | None]], digits: int = 3) ->
 
 
 def against(first: Sequence[float | None], other: Sequence[float | None]) -> str:
-    """A paired difference with its interval and p, and McNemar's exact test where scores are right or wrong.
+    """Return a paired difference with its interval and p, and McNemar's exact test where scores are right or
+    wrong.
 
     >>> against([1.0] * 7 + [0.0] * 3, [0.0] * 10).partition("; ")[2]
     'McNemar 7 to 0, p = 0.016'
@@ -266,6 +271,6 @@ def against(first: Sequence[float | None], other: Sequence[float | None]) -> str
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """A Markdown table, numbers to the right."""
+    """Return a Markdown table, numbers to the right."""
     lines = ["| " + " | ".join(head) + " |", "|---|" + "---:|" * (len(head) - 1)]
     return "\n".join([*lines, *("| " + " | ".join(str(cell) for cell in row) + " |" for row in rows)])

@@ -67,12 +67,12 @@ def plain(text: str) -> str:
 
 
 def words(text: str) -> tuple[str, ...]:
-    """The words of a plain text that can be names."""
+    """Return the words of a plain text that can be names."""
     return tuple(each for each in re.findall(r"[^\W\d]+", text) if each not in TITLES)
 
 
 def names(text: str) -> list[Name]:
-    """The names of a list, as well as its punctuation tells.
+    """Return the names of a list, as well as its punctuation tells.
 
     >>> [name.surname for name in names("Knuth, Donald E.; Alan Turing")]
     ['knuth', 'turing']
@@ -99,7 +99,9 @@ def names(text: str) -> list[Name]:
 
 
 def surnames(lists: Iterable[str]) -> frozenset[str]:
-    """The surnames of one book: words that clearly written lists use as surnames more than as given names."""
+    """Return the surnames of one book: words that clearly written lists use as surnames more than as given
+    names.
+    """
     last: Counter[str] = Counter()
     first: Counter[str] = Counter()
     for text in lists:

@@ -16,7 +16,7 @@ class BuildOptions(NamedTuple):
 
 
 def read_build_options(description: str | None) -> BuildOptions:
-    """The options of the command line: `--work DIR --size N [--seed S]`."""
+    """Return the options of the command line: `--work DIR --size N [--seed S]`."""
     parser = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )

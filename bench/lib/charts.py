@@ -23,7 +23,8 @@ def lines(
     right: Mapping[str, Points] | None = None,
     below: str = "",
 ) -> str:
-    """A chart of lines over named places on the x axis; `right` has lines with an axis of their own, dashed.
+    """Return a chart of lines over named places on the x axis; `right` has lines with an axis of their own,
+    dashed.
 
     A point that is None is left out.
 
@@ -86,7 +87,7 @@ def _y(value: float, low: float, high: float) -> float:
 
 
 def _range(values: Sequence[float]) -> tuple[float, float]:
-    """The ends of an axis: the values with a tenth of their spread on either side."""
+    """Return the ends of an axis: the values with a tenth of their spread on either side."""
     low, high = min(values, default=0.0), max(values, default=1.0)
     spread = (high - low) or 0.1
     return low - spread / 10, high + spread / 4

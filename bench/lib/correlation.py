@@ -31,7 +31,7 @@ def pearson(first: Floats, other: Floats) -> float:
 
 
 def interval(values: Floats) -> str:
-    """The 95 % percentile interval."""
+    """Return the 95 % percentile interval."""
     if np.isnan(values).all():
         return ""
     low, high = np.nanquantile(values, [0.025, 0.975])

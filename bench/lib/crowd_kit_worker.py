@@ -15,7 +15,7 @@ from typing import Any
 
 
 def skills(model: Any, workers: list[int]) -> dict[str, float] | None:
-    """How good each worker is in the method's own measure, the greater the better."""
+    """Return how good each worker is in the method's own measure, the greater the better."""
     if hasattr(model, "spamming_"):  # MACE: how probably a worker knows, rows in the order met
         return {str(worker): float(row[1]) for worker, row in zip(workers, model.spamming_, strict=True)}
     if hasattr(model, "alphas_"):

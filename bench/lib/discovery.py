@@ -263,7 +263,8 @@ def _maximised(claims: _Claims, part: Floats, strength: float, iterations: int) 
 def _beliefs(
     claims: _Claims, part: Floats, count: Floats, shares: Floats, errors: Floats, truths: Floats
 ) -> Floats:
-    """The probability that each slot is the truth of its question, given the shares (the expectation step).
+    """Return the probability that each slot is the truth of its question, given the shares (the expectation
+    step).
 
     log P(claims | t) is the sum over claims of log exact (or exact + general, where no general value of t was
     said), log general / generals(t), or log wrong + log of the error's own probability. It is summed slot
@@ -306,5 +307,5 @@ def _beliefs(
 
 
 def _summed(at: NDArray[np.int64], value: Floats, size: int) -> Floats:
-    """The sum of the values at each place."""
+    """Return the sum of the values at each place."""
     return np.bincount(at, value, size).astype(np.float64, copy=False)

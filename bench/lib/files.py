@@ -9,7 +9,7 @@ from typing import Any
 
 
 def beside(path: Path, ending: str) -> Path:
-    """The file of the same measurement with another ending.
+    """Return the file of the same measurement with another ending.
 
     >>> beside(Path("results/papers/costs.json.gz"), ".md").name
     'costs.md'
@@ -18,7 +18,7 @@ def beside(path: Path, ending: str) -> Path:
 
 
 def read_json(path: Path) -> Any:
-    """The value of a file of figures."""
+    """Return the value of a file of figures."""
     data = path.read_bytes()
     return json.loads(gzip.decompress(data) if path.suffix == ".gz" else data)
 

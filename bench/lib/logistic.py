@@ -23,12 +23,12 @@ class Fit:
     means: Floats
 
     def log_odds(self, features: Floats) -> Floats:
-        """The log-odds of rows of features; an unknown one counts as its mean."""
+        """Return the log-odds of rows of features; an unknown one counts as its mean."""
         return np.asarray(self.bias + _known(features, self.means) @ self.weights)
 
 
 def fit(features: Floats, right: NDArray[np.bool_], *, ridge: float = RIDGE) -> Fit:
-    """The logistic regression with this ridge on standardised features, by Newton's method.
+    """Return the logistic regression with this ridge on standardised features, by Newton's method.
 
     >>> even = fit(np.array([[0.0], [0.0], [1.0], [1.0]]), np.array([True, False, True, False]))
     >>> abs(round(even.bias, 6)), abs(round(float(even.weights[0]), 6)), even.means.tolist()
@@ -51,12 +51,12 @@ def fit(features: Floats, right: NDArray[np.bool_], *, ridge: float = RIDGE) -> 
 
 
 def _known(features: Floats, means: Floats) -> Floats:
-    """The features about their means, unknown ones at them."""
+    """Return the features about their means, unknown ones at them."""
     return np.asarray(np.where(np.isnan(features), 0.0, features - means))
 
 
 def chance(log_odds: Floats) -> Floats:
-    """The probability that log-odds stand for.
+    """Return the probability that log-odds stand for.
 
     >>> chance(np.array([0.0])).tolist()
     [0.5]
@@ -65,7 +65,7 @@ def chance(log_odds: Floats) -> Floats:
 
 
 def folds(count: int, deal: int) -> NDArray[np.int64]:
-    """The fold of each of so many rows, as even as can be.
+    """Return the fold of each of so many rows, as even as can be.
 
     >>> sorted(np.bincount(folds(25, 0)).tolist())
     [2, 2, 2, 2, 2, 3, 3, 3, 3, 3]

@@ -14,7 +14,7 @@ _NOT_NAMED = ("expect", "seed", "shuffle_seed")  # the data set's, and the evalu
 
 
 def shown(entrant: Entrant) -> str:
-    """A strategy as it is asked for on the command line, with the options that are not its defaults.
+    """Return a strategy as it is asked for on the command line, with the options that are not its defaults.
 
     >>> shown(Entrant(label="debate", strategy="madam_rag", options={"rounds": 1, "bound": True}))
     'madam_rag --set rounds=1 --set bound=true'

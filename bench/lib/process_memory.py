@@ -10,12 +10,12 @@ Field = Literal["VmRSS", "RssAnon"]
 
 
 def peak_mb() -> int:
-    """The most that it has held so far, in MB, mapped files included."""
+    """Return the most that it has held so far, in MB, mapped files included."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
 
 
 def memory_mb(field: Field) -> int:
-    """What it holds now, in MB: `VmRSS`, or without mapped files (`RssAnon`)."""
+    """Return what it holds now, in MB: `VmRSS`, or without mapped files (`RssAnon`)."""
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith(field + ":"):
             return int(line.split()[1]) // 1024

@@ -32,7 +32,7 @@ class Stated:
 
 
 def surest(stated: Sequence[Stated], share: float) -> float | None:
-    """How right the surest `share` of the answers are; of equally sure ones each counts in part.
+    """Return how right the surest `share` of the answers are; of equally sure ones each counts in part.
 
     None where nothing was answered, or an answer states no confidence.
 
@@ -65,7 +65,7 @@ def _surest(weights: NDArray[np.float64], stated: Sequence[Stated], share: float
 
 
 def gain(stated: Sequence[Stated], *, kept: float = KEPT, seed: int = 0) -> dict[str, float | None]:
-    """What leaving out the least confident answers adds to how right they are, with its 95 % interval.
+    """Return what leaving out the least confident answers adds to how right they are, with its 95 % interval.
 
     Questions are resampled, each with all answers that it got, so that asking one in several settings makes
     no interval narrower. `p` is two-sided, as in `paired_difference`.
@@ -93,7 +93,8 @@ def gain(stated: Sequence[Stated], *, kept: float = KEPT, seed: int = 0) -> dict
 
 
 def worth(stated: Sequence[Stated], *, asked: int) -> dict[str, Any]:
-    """All that the confidence of some answers to `asked` questions is worth; figures of those that state one.
+    """Return all that the confidence of some answers to `asked` questions is worth; figures of those that
+    state one.
 
     `single` is whether each question was answered once: only then has the calibration error an interval.
     """

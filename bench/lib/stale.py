@@ -29,12 +29,12 @@ MARK = "**Stale:** prompts or code that these figures rest on have changed since
 
 
 def read() -> dict[str, dict[str, Any]]:
-    """What each page rests on."""
+    """Return what each page rests on."""
     return dict(json.loads(RECORD.read_text(encoding="utf-8")))
 
 
 def today(about: Mapping[str, Any]) -> str:
-    """The hash of what a page rests on, as it is now."""
+    """Return the hash of what a page rests on, as it is now."""
     digest = hashlib.sha256()
     for name in about["strategies"]:
         strategy = load_strategy(name)
@@ -45,7 +45,7 @@ def today(about: Mapping[str, Any]) -> str:
 
 
 def _of(module: str) -> str:
-    """The hash of a module, or of all modules of a package."""
+    """Return the hash of a module, or of all modules of a package."""
     spec = importlib.util.find_spec(module)
     if spec is None or spec.origin is None:
         raise ValueError(f"{module}: there is no such module")
@@ -55,17 +55,19 @@ def _of(module: str) -> str:
 
 
 def is_stale(about: Mapping[str, Any]) -> bool:
-    """Whether a page's figures are of other prompts or code; `stale` in the record says so for what is known."""
+    """Return whether a page's figures are of other prompts or code; `stale` in the record says so for what is
+    known.
+    """
     return bool(about.get("stale")) or today(about) != about["hash"]
 
 
 def is_marked(page: Path) -> bool:
-    """Whether a page says that it is stale."""
+    """Return whether a page says that it is stale."""
     return MARK in page.read_text(encoding="utf-8")
 
 
 def line(about: Mapping[str, Any]) -> str:
-    """What a reader has to know of how a page's figures were made."""
+    """Return what a reader has to know of how a page's figures were made."""
     return f"{MADE} {about['options']}. Order of passages: {about['order']}. Tuned on: {about['tuned']}."
 
 

@@ -27,12 +27,12 @@ NAMES = tuple(
 
 
 def question(name: str) -> str:
-    """What is asked of a ferry."""
+    """Return what is asked of a ferry."""
     return f"In what year did the {name} ferry first cross?"
 
 
 def ferries(folder: Path) -> Index:
-    """An index in which two sources name one year for each ferry, and a third another."""
+    """Return an index in which two sources name one year for each ferry, and a third another."""
     index = Index.open(folder / "ferries.index", embedder="none")
     rows: list[Passage] = []
     for number, name in enumerate(NAMES):
@@ -70,15 +70,15 @@ class Waiting:
         self._delay, self._spread = delay, spread
 
     def capabilities(self) -> Capabilities:
-        """All that strategies ask for."""
+        """Return all that strategies ask for."""
         return Capabilities(engine="waiting", logprobs=True, max_options=26, schema=True)
 
     def complete(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
-        """The year in each prompt's passage."""
+        """Return the year in each prompt's passage."""
         return self.complete_as_done(prompts, sampling, lambda *_: None, Cancel())
 
     def choose(self, prompts: Sequence[Prompt], options: Sequence[str]) -> list[Choice]:
-        """The first option, rather surely."""
+        """Return the first option, rather surely."""
         return self.choose_as_done(prompts, options, lambda *_: None, Cancel())
 
     def complete_as_done(
@@ -154,7 +154,7 @@ def process(arguments: Sequence[str], **variables: str) -> Iterator[tuple[subpro
 
 
 def spent(process_id: int) -> float:
-    """Seconds of processor that a process has used."""
+    """Return seconds of processor that a process has used."""
     fields = Path(f"/proc/{process_id}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 

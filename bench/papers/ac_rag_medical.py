@@ -104,7 +104,7 @@ class Decided:
 
 
 def decided(path: Walk, delta1: float, delta4: float, rounds: int = ROUNDS) -> Decided:
-    """The answer and the rounds of `ac_rag` with these thresholds, looked up.
+    """Return the answer and the rounds of `ac_rag` with these thresholds, looked up.
 
     >>> path = Walk(question="q", pre=-1.0, post=(-4.0, -1.0), right=(0.0, 0.0, 1.0, 0.0), arms={})
     >>> [decided(path, -2.0, delta4).rounds for delta4 in (-math.inf, -3.0, 0.0)], decided(path, 0.0, 0.0).rounds
@@ -119,7 +119,8 @@ def decided(path: Walk, delta1: float, delta4: float, rounds: int = ROUNDS) -> D
 
 
 def chosen(paths: Sequence[Walk], rounds: int = ROUNDS) -> tuple[float, float]:
-    """The thresholds of the sweep that are most often right on these paths, among those under which the loop acts.
+    """Return the thresholds of the sweep that are most often right on these paths, among those under which
+    the loop acts.
 
     It acts where some questions are answered directly and others not, and some of these take several rounds. Among
     equals the pair with fewest rounds; the paper's where none acts.
@@ -148,13 +149,13 @@ def solved(examples: Sequence[Example]) -> str:
 
 
 def _key(example: Example) -> str:
-    """The letter of the right option, or yes, no or maybe."""
+    """Return the letter of the right option, or yes, no or maybe."""
     right = example.metadata.get("answer")
     return str(right) if right else example.gold[0]
 
 
 def auc(scores: Sequence[float], labels: Sequence[bool]) -> float | None:
-    """The chance that a positive scores above a negative, ties counting half; None without both.
+    """Return the chance that a positive scores above a negative, ties counting half; None without both.
 
     >>> auc([0.1, 0.4, 0.35, 0.8], [False, False, True, True]), auc([1.0], [True])
     (0.75, None)
@@ -168,7 +169,7 @@ def auc(scores: Sequence[float], labels: Sequence[bool]) -> float | None:
 
 
 def scored(example: Example, asked: Asked) -> float | None:
-    """How right an answer is: the option picked, or the words of a gold answer; None for a fault."""
+    """Return how right an answer is: the option picked, or the words of a gold answer; None for a fault."""
     if asked.answer is None:
         return None
     if "options" in example.metadata:
@@ -184,7 +185,8 @@ def walked(
     given: Mapping[str, Any] | None = None,
     until: float = ALWAYS,
 ) -> Walk | str:
-    """A question's path, or why there is none; `given` are options of every call of `ac_rag` (context, shots).
+    """Return a question's path, or why there is none; `given` are options of every call of `ac_rag` (context,
+    shots).
 
     The path ends where the post-check is above `until`.
     """
@@ -262,7 +264,9 @@ def entered(
     tuned: Sequence[Walk] = (),
     until: float = ALWAYS,
 ) -> dict[str, Any]:
-    """All that one data set comes to; `tuned` are the paths of other rows, on which thresholds are chosen."""
+    """Return all that one data set comes to; `tuned` are the paths of other rows, on which thresholds are
+    chosen.
+    """
     ours = [decided(path, DELTA1, DELTA4) for path in paths]
     deltas = chosen(tuned)
     acting = [decided(path, *deltas) for path in paths]
@@ -341,7 +345,7 @@ def sampled(examples: Sequence[Example], count: int) -> list[Example]:
 
 
 def nfcorpus(data: Path) -> list[dict[str, str]]:
-    """The abstracts of NFCorpus, each a source of its own."""
+    """Return the abstracts of NFCorpus, each a source of its own."""
     lines = (data / "nfcorpus/corpus.jsonl").read_text(encoding="utf-8").splitlines()
     rows = [json.loads(line) for line in lines]
     return [
@@ -352,7 +356,7 @@ def nfcorpus(data: Path) -> list[dict[str, str]]:
 
 
 def opened(path: Path, data: Path) -> Index:
-    """The index of the abstracts of PubMedQA and NFCorpus, made where it is not."""
+    """Return the index of the abstracts of PubMedQA and NFCorpus, made where it is not."""
     index = Index.open(path)
     if not index.info().passages:
         say("ingesting the abstracts of PubMedQA and NFCorpus")
@@ -388,7 +392,7 @@ def write(out: Mapping[str, Any], path: Path) -> None:
 
 
 def report(out: Mapping[str, Any], folder: str) -> str:
-    """The tables as Markdown; `folder` has the charts."""
+    """Return the tables as Markdown; `folder` has the charts."""
     about = [str(out.get("about", "")), "", f"Models: {out['model']}.", ""]
     text = ["# AC-RAG on medical questions, and on questions that need retrieval", "", *about]
     labels = list(out["sets"][0]["scores"]) if out["sets"] else []

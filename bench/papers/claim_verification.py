@@ -82,7 +82,7 @@ def main() -> None:
 def judges(
     model: str | None, journal: str, folders: Sequence[Path], *, encoder: bool = False
 ) -> list[tuple[str, Callable[[Sequence[Example]], list[float]]]]:
-    """The judges by name: each gives a probability of support for every claim."""
+    """Return the judges by name: each gives a probability of support for every claim."""
     scorers: list[tuple[str, Callable[[Sequence[Example]], list[float]]]] = []
     if model != "none":
         kit = build_kit(read_settings(model=model, journal=journal), say=say)
@@ -104,7 +104,7 @@ def judges(
 
 
 def one_by_one(judge: Entailment) -> Callable[[Sequence[Example]], list[float]]:
-    """A judge that reads one text at a time; of a claim's texts the best counts."""
+    """Return a judge that reads one text at a time; of a claim's texts the best counts."""
 
     def asked(claims: Sequence[Example]) -> list[float]:
         pairs = [(text.text, bare(claim.metadata["claim"])) for claim in claims for text in claim.passages]
@@ -117,7 +117,7 @@ def one_by_one(judge: Entailment) -> Callable[[Sequence[Example]], list[float]]:
 def score_all(
     claims: Sequence[Example], score: Callable[[Sequence[Example]], list[float]], name: str
 ) -> list[Scored]:
-    """Every claim with its score; one that the judge could not score ends the run, which can go on."""
+    """Return every claim with its score; one that the judge could not score ends the run, which can go on."""
     scored: list[Scored] = []
     for at in range(0, len(claims), AT_ONCE):
         some = claims[at : at + AT_ONCE]
@@ -159,7 +159,9 @@ def print_result(name: str, scored: Sequence[Scored], seconds: float) -> None:
 
 
 def drawing(plots: dict[str, list[Scored]]) -> str:
-    """The share of supported claims in each stretch of scores, beside what a calibrated judge would have."""
+    """Return the share of supported claims in each stretch of scores, beside what a calibrated judge would
+    have.
+    """
     series: dict[str, list[float | None]] = {
         "calibrated": [(at + 0.5) / BINS for at in range(BINS)],
     }
@@ -173,7 +175,7 @@ def drawing(plots: dict[str, list[Scored]]) -> str:
 
 
 def bare(claim: str) -> str:
-    """A claim without its citation marks.
+    """Return a claim without its citation marks.
 
     >>> bare("Bridges rust [2] [3].")
     'Bridges rust.'

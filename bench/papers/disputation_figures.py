@@ -88,7 +88,7 @@ HALVES = ("all rows", "odd rows", "even rows")
 
 
 def built_kind(gold: Iterable[str], wrong: Iterable[str], types: Sequence[str]) -> str:
-    """The kind of conflict that a row's passages were made to have; empty where they do not tell.
+    """Return the kind of conflict that a row's passages were made to have; empty where they do not tell.
 
     `gold` and `wrong` are in the form that answers are compared in; what is both is no wrong answer.
 
@@ -107,7 +107,7 @@ def built_kind(gold: Iterable[str], wrong: Iterable[str], types: Sequence[str]) 
 
 
 def value(row: Row | None, name: str) -> float | None:
-    """A score or cost of a row; None where there is none."""
+    """Return a score or cost of a row; None where there is none."""
     if row is None or row.fault:
         return None
     if name == "tokens":
@@ -118,18 +118,20 @@ def value(row: Row | None, name: str) -> float | None:
 
 
 def column(rows: Iterable[Row | None], name: str) -> list[float | None]:
-    """A score or cost of each row."""
+    """Return a score or cost of each row."""
     return [value(row, name) for row in rows]
 
 
 def within(rows: Rows, group: str) -> list[Row]:
-    """The rows of a group."""
+    """Return the rows of a group."""
     return [row for row in rows if GROUPS[group](row)]
 
 
 # --- all figures ----------------------------------------------------------------------------------
 def tell(systems: Mapping[str, Mapping[str, Rows]], wanted: Sequence[str]) -> dict[str, Any]:
-    """The figures of the wanted parts, as far as there are rows for them; `asked` has the rows by part and label."""
+    """Return the figures of the wanted parts, as far as there are rows for them; `asked` has the rows by part
+    and label.
+    """
     main, figures = systems.get("main", {}), dict[str, Any]()
     ours, dealt = main.get(OURS, ()), systems.get("shuffled", {}).get(OURS, ())
     if "main" in wanted and main:
@@ -178,7 +180,7 @@ def _beside(labels: Mapping[str, Rows]) -> dict[str, Any]:
 
 # --- means and differences ------------------------------------------------------------------------
 def measured(rows: Rows, names: Sequence[str] = (*SCORES, *COSTS)) -> dict[str, Any]:
-    """How many rows were scored, failed and abstained, and the mean of each figure with its interval."""
+    """Return how many rows were scored, failed and abstained, and the mean of each figure with its interval."""
     spans = estimates([column(rows, name) for name in names])
     return {
         "n": sum(not row.fault for row in rows),
@@ -204,13 +206,14 @@ def compared(rows: Rows, other: Rows, names: Sequence[str] = (*SCORES, *COSTS)) 
 
 
 def paired(rows: Rows, other: Rows) -> list[tuple[Row, Row]]:
-    """The rows that both have, at the same level, in the order of the first."""
+    """Return the rows that both have, at the same level, in the order of the first."""
     theirs = {(each.row, each.level): each for each in other}
     return [(each, theirs[each.row, each.level]) for each in rows if (each.row, each.level) in theirs]
 
 
 def ratio(first: Sequence[float | None], other: Sequence[float | None]) -> Figure | None:
-    """The sum of one over the sum of the other on the questions that both have, resampling the questions.
+    """Return the sum of one over the sum of the other on the questions that both have, resampling the
+    questions.
 
     None where the other sums to nothing; no interval where it does so in some resample.
     """
@@ -230,7 +233,9 @@ def ratio(first: Sequence[float | None], other: Sequence[float | None]) -> Figur
 
 # --- Figure 4 -------------------------------------------------------------------------------------
 def falls(rows: Rows, name: str) -> dict[int, float | None]:
-    """How far each question falls from the lowest level to the highest; None where either was not scored."""
+    """Return how far each question falls from the lowest level to the highest; None where either was not
+    scored.
+    """
     levels = sorted({row.level for row in rows})
     ends = [{row.row: value(row, name) for row in rows if row.level == levels[at]} for at in (0, -1)]
     return {row: _less(ends[0][row], ends[1].get(row)) for row in ends[0]}
@@ -264,7 +269,8 @@ def _beside_half(ours: Mapping[int, float | None], other: Mapping[int, float | N
 
 # --- confidence -----------------------------------------------------------------------------------
 def calibrated(rows: Rows) -> dict[str, Any]:
-    """What the confidence of the answers is worth, as to strict EM and as to precision; abstentions are no answers.
+    """Return what the confidence of the answers is worth, as to strict EM and as to precision; abstentions
+    are no answers.
 
     `curve` is the mean score of the surest tenth, two tenths and so on, of the answers that state a confidence.
     """
@@ -284,7 +290,9 @@ def calibrated(rows: Rows) -> dict[str, Any]:
 
 # --- kinds of conflict ----------------------------------------------------------------------------
 def confused(rows: Rows) -> dict[str, Any]:
-    """How often each kind that was built was called which; and the share called right, of kinds we have."""
+    """Return how often each kind that was built was called which; and the share called right, of kinds we
+    have.
+    """
     built = {kind: [row for row in rows if row.built == kind] for kind in BUILT}
     called = {
         kind: Counter("failed" if row.fault else row.kind for row in of_kind)
@@ -311,7 +319,7 @@ def _span(estimate: Estimate | Difference) -> dict[str, float | None]:
 
 
 def figure(estimate: Figure | None) -> dict[str, float | None]:
-    """A value with its interval, as the other figures are kept."""
+    """Return a value with its interval, as the other figures are kept."""
     if estimate is None:
         return {"mean": None, "low": None, "high": None}
     return {"mean": estimate.value, "low": estimate.low, "high": estimate.high}

@@ -37,7 +37,7 @@ answers of equal confidence each counts in part. Gain: the precision without the
 
 
 def page(about: TOLD, figures: TOLD, made: Mapping[str, TOLD], picture: str) -> str:
-    """The whole page, of the parts that there are; `made` tells of each part's labels what was asked."""
+    """Return the whole page, of the parts that there are; `made` tells of each part's labels what was asked."""
     parts = [part for part in ("main", "shuffled", "ablations", "figure4") if part in figures]
     head = {"model": "no model", "engine": "no engine", "data": "no data", "sha256": "–", **about}
     text = ["# The disputation on RAMDocs dev", "", OPENING.format(parts="|".join(parts), **head)]
@@ -69,7 +69,7 @@ def chart(sections: TOLD) -> str:
 
 
 def spanned(name: str, span: TOLD) -> str:
-    """A mean with its interval, in the measure's own way."""
+    """Return a mean with its interval, in the measure's own way."""
     if span["mean"] is None:
         return "–"
     if span["low"] is None:
@@ -78,13 +78,13 @@ def spanned(name: str, span: TOLD) -> str:
 
 
 def differing(name: str, span: TOLD) -> str:
-    """A paired difference with its interval and p."""
+    """Return a paired difference with its interval and p."""
     text = spanned(name, span)
     return text if span["mean"] is None or span["p"] is None else f"{text}, {p_value(span['p'])}"
 
 
 def times(ratio: TOLD) -> str:
-    """A ratio with its interval."""
+    """Return a ratio with its interval."""
     if ratio["mean"] is None:
         return "–"
     return f"{ratio['mean']:.2f}" + (

@@ -92,7 +92,7 @@ class Bench:
     kept: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)
 
     def rows(self, part: str) -> dict[str, list[Row]]:
-        """The rows of every label of a part, in the order of the data."""
+        """Return the rows of every label of a part, in the order of the data."""
         labels = self.kept.get(part, {})
         return {label: sorted(entrant["rows"].values(), key=_place) for label, entrant in labels.items()}
 
@@ -103,7 +103,7 @@ def _place(row: Row) -> tuple[int, int]:
 
 # --- asking ---------------------------------------------------------------------------------------
 def tasks(examples: Sequence[Example]) -> list[Task]:
-    """A task a row of RAMDocs."""
+    """Return a task a row of RAMDocs."""
     return [
         Task(
             example=example,
@@ -128,7 +128,7 @@ def order_of_kinds(examples: Sequence[Example]) -> dict[str, str]:
 
 
 def shuffled(task: Task, seed: int) -> Task:
-    """The same question with its passages dealt anew; their names tell the new places."""
+    """Return the same question with its passages dealt anew; their names tell the new places."""
     chance = random.Random(f"{seed}/{task.row}")
     dealt = chance.sample(task.example.passages, len(task.example.passages))
     named = [
@@ -139,7 +139,7 @@ def shuffled(task: Task, seed: int) -> Task:
 
 
 def levelled(examples: Sequence[Example], kind: Kind, questions: int) -> list[Task]:
-    """The first questions of a set of Figure 4, each at every level."""
+    """Return the first questions of a set of Figure 4, each at every level."""
     origins = {content_id("q", example.id, kind): example.row for example in examples}
     made = controlled(examples, kind, levels=LEVELS)
     with TemporaryDirectory() as folder:
@@ -260,7 +260,7 @@ def write(bench: Bench, part: str) -> None:
 
 
 def rounded(value: Any) -> Any:
-    """The same value with every number in it to six digits behind the point: no result means more.
+    """Return the same value with every number in it to six digits behind the point: no result means more.
 
     >>> rounded({"em": [1 / 3, None, 2]})
     {'em': [0.333333, None, 2]}
@@ -273,7 +273,7 @@ def rounded(value: Any) -> Any:
 
 
 def opened(path: Path) -> Bench:
-    """What the file holds; nothing where there is none."""
+    """Return what the file holds; nothing where there is none."""
     if not path.exists():
         return Bench(path=path)
     written = read_json(path)

@@ -107,7 +107,8 @@ def hear(example: Example, kit: Kit) -> Hearing:
 
 
 def is_right(answer: str, gold: Sequence[str], wrong: Sequence[str]) -> bool:
-    """Whether an answer leniently states a gold one and strictly no wrong one; what is listed as both is gold.
+    """Return whether an answer leniently states a gold one and strictly no wrong one; what is listed as both
+    is gold.
 
     >>> is_right("a linebacker", ["linebacker"], []), is_right("a punter", ["linebacker"], ["punter"])
     (True, False)
@@ -120,7 +121,7 @@ def is_right(answer: str, gold: Sequence[str], wrong: Sequence[str]) -> bool:
 
 
 def sides(hearing: Hearing, *, ranked: bool) -> Sides:
-    """The sides of a row, as `disputation` sees them where it knows of no source."""
+    """Return the sides of a row, as `disputation` sees them where it knows of no source."""
     example, names = hearing.example, NAMES[ranked]
     weighed = weigh(example.question, hearing.testimonies, {}, ranked=ranked)
     features = [[side.features.get(name, np.nan) for name in names] for side in weighed]
@@ -136,7 +137,7 @@ def sides(hearing: Hearing, *, ranked: bool) -> Sides:
 
 # --- cross-validation -----------------------------------------------------------------------------
 def crossed(rows: Sequence[Sides], columns: Sequence[int], deal: int) -> list[Floats]:
-    """The log-odds of every row's sides by the fit, on these features, to the rows of other folds."""
+    """Return the log-odds of every row's sides by the fit, on these features, to the rows of other folds."""
     some = list(columns)
     fold = folds(len(rows), deal)
     odds: dict[int, Floats] = {}
@@ -149,7 +150,7 @@ def crossed(rows: Sequence[Sides], columns: Sequence[int], deal: int) -> list[Fl
 
 
 def _fitted(rows: Sequence[Sides], columns: Sequence[int]) -> Fit:
-    """The fit to rows; raises `InputError` where they have no sides."""
+    """Return the fit to rows; raises `InputError` where they have no sides."""
     features = np.vstack([row.features[:, list(columns)] for row in rows]) if rows else np.empty((0, 0))
     if not len(features):
         raise InputError("no passage of the rows to fit on answers anything")
@@ -157,7 +158,7 @@ def _fitted(rows: Sequence[Sides], columns: Sequence[int]) -> Fit:
 
 
 def kept(answers: Sequence[str], log_odds: Floats, bar: float) -> list[str]:
-    """The answers at or above a threshold, or else the best; nothing where there are none.
+    """Return the answers at or above a threshold, or else the best; nothing where there are none.
 
     >>> kept(["a", "b", "c"], np.array([0.3, -0.1, 0.0]), 0.0), kept(["a", "b"], np.array([-2.0, -1.0]), 0.0)
     (['a', 'c'], ['b'])
@@ -216,7 +217,7 @@ def discerning(rows: Sequence[Sides]) -> dict[str, Estimate]:
 
 # --- the figures ----------------------------------------------------------------------------------
 def counted(hearings: Sequence[Hearing]) -> dict[str, Any]:
-    """How many rows and witnesses there are, and the faults."""
+    """Return how many rows and witnesses there are, and the faults."""
     testimonies = [testimony for row in hearings for testimony in row.testimonies]
     return {
         "rows": [row.example.row for row in hearings if not row.fault],
@@ -228,7 +229,7 @@ def counted(hearings: Sequence[Hearing]) -> dict[str, Any]:
 
 
 def fitted(hearings: Sequence[Hearing], *, ranked: bool) -> dict[str, Any]:
-    """The model of all rows, its constants beside those in use, and what cross-validation says of it.
+    """Return the model of all rows, its constants beside those in use, and what cross-validation says of it.
 
     Raises `InputError` where no passage answers anything.
     """
@@ -268,7 +269,7 @@ def write(out: Mapping[str, Any], path: Path) -> None:
 
 
 def report(out: Mapping[str, Any]) -> str:
-    """What was fitted on what, the constants, and the cross-validation with each feature left out."""
+    """Return what was fitted on what, the constants, and the cross-validation with each feature left out."""
     lines = ["# The weights by which the disputation judges sides", ""]
     lines += ["`python -m bench.papers.disputation_weights --data DEV.jsonl --journal FILE`", ""]
     lines += [
@@ -295,7 +296,7 @@ def report(out: Mapping[str, Any]) -> str:
 
 
 def _by_order(fits: Mapping[str, Any]) -> str:
-    """What trusting ranks is worth, once both fits are there."""
+    """Return what trusting ranks is worth, once both fits are there."""
     if len(fits) < len(FITS):
         return ""
     unranked, ranked = (fits[title]["em of rows at threshold 0"][ALL]["strict"] for title in FITS)
@@ -329,7 +330,7 @@ def _told(title: str, figures: Mapping[str, Any]) -> list[str]:
 
 
 def _used(name: str, title: str) -> list[str]:
-    """The constants in use, where they come from this fit."""
+    """Return the constants in use, where they come from this fit."""
     weight, mean = next(usual for feature, usual in WEIGHTS.items() if feature == name)
     reported = title == "unranked" or name == ONLY[True]
     return [f"{weight:g}", f"{mean:g}"] if reported else ["–", "–"]

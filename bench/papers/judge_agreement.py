@@ -87,7 +87,7 @@ def graded(
     kit: Kit,
     grade: Callable[[Sequence[Case], Kit], list[Grade]],
 ) -> list[tuple[Example, Grade]]:
-    """Each example with the judge's grade of its case."""
+    """Return each example with the judge's grade of its case."""
     grades: list[Grade] = []
     for at in range(0, len(cases), AT_ONCE):
         grades += grade(cases[at : at + AT_ONCE], kit.with_trace(Trace()))
@@ -191,24 +191,24 @@ def report(
 
 
 def same(pairs: Sequence[tuple[int, int]]) -> str:
-    """How many pairs are of one grade."""
+    """Return how many pairs are of one grade."""
     return f"{sum(a == b for a, b in pairs)} of {len(pairs)}"
 
 
 def shown(pairs: Sequence[tuple[int, int]], menu: Mapping[str, int], weights: Weights) -> str:
-    """A weighted kappa with its bootstrap interval over the rows."""
+    """Return a weighted kappa with its bootstrap interval over the rows."""
     labels = sorted(menu.values())
     spread = resampled(pairs, lambda some: kappa([a for a, _ in some], [b for _, b in some], labels, weights))
     return "not defined" if spread.mean is None else f"{spread.mean:.3f}{between(spread.low, spread.high)}"
 
 
 def between(low: float | None, high: float | None) -> str:
-    """An interval in words."""
+    """Return an interval in words."""
     return "" if low is None or high is None else f" [{low:.3f}, {high:.3f}]"
 
 
 def nearest(score: float, *, up: bool = True) -> int:
-    """The grade nearest to a score in fractions.
+    """Return the grade nearest to a score in fractions.
 
     >>> nearest(1.8), nearest(1.5), nearest(1.5, up=False), nearest(-1.0), nearest(0.5)
     (2, 2, 1, -1, 1)

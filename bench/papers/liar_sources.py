@@ -38,7 +38,9 @@ def load(file: Path) -> list[tuple[str, str, bool]]:
 
 
 def votes_of(claims: list[tuple[str, str, bool]]) -> NDArray[np.int32]:
-    """A question a statement, a source a speaker; whoever says it says yes (cluster 0), nobody says no."""
+    """Return a question a statement, a source a speaker; whoever says it says yes (cluster 0), nobody says
+    no.
+    """
     speakers = {name: number for number, name in enumerate(sorted({claim[0] for claim in claims}))}
     statements = {text: number for number, text in enumerate(dict.fromkeys(claim[1] for claim in claims))}
     votes = np.full((len(statements), len(speakers)), -1, np.int32)
@@ -69,7 +71,7 @@ def learned(speakers: list[NDArray[np.bool_]], labelled: int, mean: float) -> di
 
 
 def shown(values: Floats) -> str:
-    """The mean over the splits, and where 95 % of them lie."""
+    """Return the mean over the splits, and where 95 % of them lie."""
     if np.isnan(values).any():
         return "none (constant)"
     low, high = np.quantile(values, [0.025, 0.975])
@@ -77,7 +79,7 @@ def shown(values: Floats) -> str:
 
 
 def page(file: Path) -> str:
-    """The Markdown page."""
+    """Return the Markdown page."""
     claims = load(file)
     votes = votes_of(claims)
     truth: dict[str, list[bool]] = defaultdict(list)

@@ -67,7 +67,7 @@ Key = TypeVar("Key", str, int)
 
 
 def by_entrant(contents: Contents) -> Mapping[str, Rows]:
-    """The records of each entrant, by example; the bound debate goes by its option."""
+    """Return the records of each entrant, by example; the bound debate goes by its option."""
     names = {entrant.label: _name(entrant) for entrant in contents.entrants}
     rows: dict[str, dict[str, Record]] = {name: {} for name in names.values()}
     for entry in contents.entries:
@@ -81,7 +81,7 @@ def _name(entrant: Entrant) -> str:
 
 
 def score(record: Record, name: str = "em") -> float | None:
-    """A score in per cent; None for a fault."""
+    """Return a score in per cent; None for a fault."""
     value = None if record.fault else record.scores.get(name)
     return None if value is None else 100 * value
 
@@ -91,7 +91,7 @@ def mean(values: Sequence[float]) -> str:
 
 
 def same_rows(contents: Contents, order: str) -> list[str]:
-    """All methods on the rows of Table 1, what they cost, and how they stand to two of them."""
+    """Return all methods on the rows of Table 1, what they cost, and how they stand to two of them."""
     rows = by_entrant(contents)
     lines = []
     for label, records in rows.items():
@@ -197,7 +197,9 @@ def by_level(contents: Contents, kind: str) -> list[str]:
 
 
 def _heights(rows: Mapping[str, Rows], levels: Sequence[set[str]]) -> dict[str, list[float]]:
-    """The mean EM of each method at each level, in per cent; a method without a score at one is left out."""
+    """Return the mean EM of each method at each level, in per cent; a method without a score at one is left
+    out.
+    """
     means = {}
     for label, records in rows.items():
         scores = [[score(record) for key, record in records.items() if key in keys] for keys in levels]
@@ -208,7 +210,7 @@ def _heights(rows: Mapping[str, Rows], levels: Sequence[set[str]]) -> dict[str, 
 
 
 def plainly(kind: str, heights: Mapping[str, Sequence[float]]) -> list[str]:
-    """Whether our point estimates tell what the paper tells of its own methods, in a sentence."""
+    """Return whether our point estimates tell what the paper tells of its own methods, in a sentence."""
     ours = heights.get("madam_rag")
     others = [heights[name] for name in ("concat", "astute_rag") if name in heights]
     if ours is None or "concat" not in heights:
@@ -227,7 +229,7 @@ def plainly(kind: str, heights: Mapping[str, Sequence[float]]) -> list[str]:
 
 
 def _means(records: Rows, questions: Mapping[str, int]) -> Mapping[int, float | None]:
-    """The mean score of each question over its levels; None where one of them is a fault."""
+    """Return the mean score of each question over its levels; None where one of them is a fault."""
     shares: dict[int, list[float | None]] = defaultdict(list)
     for key, record in records.items():
         shares[questions[key]].append(_share(record))
@@ -238,7 +240,7 @@ def _means(records: Rows, questions: Mapping[str, int]) -> Mapping[int, float | 
 
 
 def page(runs: Path) -> str:
-    """The page of the runs that there are."""
+    """Return the page of the runs that there are."""
     folders = {name: runs / name for name in ("ramdocs", "shuffled", "ambiguous", "ramdocs-figure3", *LEVELS)}
     journals = {name: read_journal(folder) for name, folder in folders.items() if folder.exists()}
     first = next(iter(journals.values()))

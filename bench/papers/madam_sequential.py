@@ -75,7 +75,7 @@ Agent responses:
 def sequential(
     question: str, passages: Sequence[Passage], kit: Kit, *, rounds: int = 3, seed: int = 0
 ) -> Answer:
-    """The paper's loop, one call at a time."""
+    """Return the paper's loop, one call at a time."""
     shuffled = random.Random(seed)
     history, replies, answers = "", [""] * len(passages), []
     turn = 0
@@ -112,13 +112,13 @@ def _one(kit: Kit, role: str, system: str, task: str) -> str:
 
 
 def _answer(reply: str) -> str:
-    """What stands between "Answer:" and "Explanation:", or the first sentence."""
+    """Return what stands between "Answer:" and "Explanation:", or the first sentence."""
     match = re.search(r"Answer:\s*(.*?)\s*(?:Explanation:|$)", reply)
     return (match[1] if match else reply.split(". ", maxsplit=1)[0]).strip(" .'\"{}[]")
 
 
 def _answers(reply: str) -> list[str]:
-    """The list that the aggregator gives, however it writes it."""
+    """Return the list that the aggregator gives, however it writes it."""
     match = re.search(r"(?:All Correct )?Answers?:\s*(.*?)\s*(?:Explanation:|$)", reply)
     listed = match[1] if match else reply
     quoted = re.findall(r'"([^"]+)"', listed)
@@ -131,7 +131,7 @@ def _answers(reply: str) -> list[str]:
 
 
 def measure(name: str, example: Example, kit: Kit) -> dict[str, Any]:
-    """One system on one row: answers, scores, cost and wall seconds."""
+    """Return one system on one row: answers, scores, cost and wall seconds."""
     trace = Trace()
     start = time.perf_counter()
     if name == "sequential":
@@ -159,7 +159,7 @@ def measure(name: str, example: Example, kit: Kit) -> dict[str, Any]:
 
 
 def summary(records: Sequence[dict[str, Any]]) -> str:
-    """The pairs, then the totals and their ratios, as Markdown."""
+    """Return the pairs, then the totals and their ratios, as Markdown."""
     pairs: dict[int, dict[str, dict[str, Any]]] = {}
     for record in records:
         pairs.setdefault(record["row"], {})[record["system"]] = record

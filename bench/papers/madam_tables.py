@@ -76,7 +76,7 @@ class Step:
 
 
 def draw(examples: Sequence[Example], count: int = DRAWN, seed: int = SEED) -> list[int]:
-    """Row numbers in an order of which every beginning is stratified by the number of right answers.
+    """Return row numbers in an order of which every beginning is stratified by the number of right answers.
 
     The i-th of the n rows of a stratum, in random order, stands at (i + 1/2) / n of the list, so that the first
     m rows hold the share of each stratum to within one row.
@@ -126,7 +126,7 @@ def even_rows(out: Path) -> None:
 
 
 def steps(arguments: argparse.Namespace) -> Iterator[Step]:
-    """The commands of the parts that are wanted, in order; the tables come last.
+    """Yield the commands of the parts that are wanted, in order; the tables come last.
 
     Figure 4 is told by the reports of its sets, by level: the paper's text has no figures to stand beside.
     """
@@ -173,7 +173,7 @@ def _run(
     out: Path,
     rows: Sequence[str],
 ) -> Step:
-    """One evaluation; its folder is its journal, where running again goes on."""
+    """Return one evaluation; its folder is its journal, where running again goes on."""
     words = ["eval", "run", dataset, "--strategy", strategies, "--out", str(out), *rows]
     words += [argument for setting in settings for argument in ("--set", setting)]
     words += ["--workers", str(arguments.workers), *(("--model", arguments.model) if arguments.model else ())]

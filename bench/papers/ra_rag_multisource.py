@@ -83,14 +83,14 @@ TAUS = (0.0, 0.1, 0.5, 0.8)
 
 
 def worded(chosen: Sequence[Material], kit: Kit, texts: str) -> list[Material]:
-    """The questions with their texts by code, or by the model."""
+    """Return the questions with their texts by code, or by the model."""
     if texts == "code":
         return list(chosen)
     return fabricated(chosen, kit, say=say)
 
 
 def questions(data: Path) -> list[list[Material]]:
-    """The material of both origins, made whole in code."""
+    """Return the material of both origins, made whole in code."""
     return [
         substituted(read_material(f"{name}:{data / path}"), seed=SEED)
         for name, path in (("conflictnq", "conflictnq/val.jsonl"), ("poisonedrag", "poisonedrag/nq.jsonl"))
@@ -98,7 +98,9 @@ def questions(data: Path) -> list[list[Material]]:
 
 
 def asked_all(built: MultiSource, split: str, kit: Kit) -> tuple[list[Example], list[Panel]]:
-    """The questions of a split and what all sources say to them; on replay those that were asked alone."""
+    """Return the questions of a split and what all sources say to them; on replay those that were asked
+    alone.
+    """
 
     def heard(example: Example) -> Panel | None:
         try:
@@ -156,13 +158,13 @@ def main_part(built: MultiSource, kit: Kit, out: dict[str, Any]) -> None:
 
 
 def first(poll: Panel, weights: Mapping[str, float], kappa: int) -> Panel:
-    """The panel of the `kappa` heaviest sources that have an answer: kappa-RRSS (algorithm 1)."""
+    """Return the panel of the `kappa` heaviest sources that have an answer: kappa-RRSS (algorithm 1)."""
     order = sorted((each.source for each in poll.after if each.answer), key=lambda name: -weights[name])
     return replace(poll, votes={name: poll.votes[name] for name in order[:kappa]})
 
 
 def stricter(built: MultiSource, panels: Sequence[Panel]) -> float:
-    """The tau, in tenths, that best tells answers of factual passages from those of irrelevant ones.
+    """Return the tau, in tenths, that best tells answers of factual passages from those of irrelevant ones.
 
     By the sum of the shares kept and dropped (Youden's J); chosen on the questions to estimate on. It looks
     at which passages are on the question, never at which are true.
@@ -184,7 +186,7 @@ def stricter(built: MultiSource, panels: Sequence[Panel]) -> float:
 
 
 def again(poll: Panel, tau: float, kit: Kit) -> Panel:
-    """The panel under another tau, clustered anew: nobody is asked again."""
+    """Return the panel under another tau, clustered anew: nobody is asked again."""
     after = tuple(
         each
         if each.consistency is None or each.consistency >= tau
@@ -199,7 +201,7 @@ def again(poll: Panel, tau: float, kit: Kit) -> Panel:
 def estimates(
     built: MultiSource, panels: Sequence[Panel], estimated: Estimate, known: Mapping[str, Source]
 ) -> dict[str, Any]:
-    """What the estimate says of each source beside its truth."""
+    """Return what the estimate says of each source beside its truth."""
     true = [source.reliability or 0.0 for source in built.sources]
     guess = [known[source.name].reliability for source in built.sources]
     both = [(a, b) for a, b in zip(guess, true, strict=True) if a is not None]
@@ -226,7 +228,7 @@ def estimates(
 
 
 def _right(built: MultiSource, panels: Sequence[Panel], name: str) -> str:
-    """How many of a source's answers in the panels are right: what a perfect estimate would find."""
+    """Return how many of a source's answers in the panels are right: what a perfect estimate would find."""
     by_question = {example.question: example for example in built.examples}
     replies = [(poll, each) for poll in panels for each in poll.after if each.source == name and each.answer]
     right = sum(bears_any(each.answer, by_question[poll.question].gold) for poll, each in replies)
@@ -388,7 +390,9 @@ def cost_part(
 
 
 def _least(replies: Sequence[SourceReply]) -> int:
-    """The calls of the paper's algorithm 1, one source after another by falling reliability, up to kappa answers."""
+    """Return the calls of the paper's algorithm 1, one source after another by falling reliability, up to
+    kappa answers.
+    """
     calls = answered = 0
     for each in replies:
         if answered == KAPPA:
@@ -428,7 +432,7 @@ def write(out: dict[str, Any]) -> None:
 
 
 def report(out: Mapping[str, Any]) -> str:
-    """All parts that have run, as Markdown."""
+    """Return all parts that have run, as Markdown."""
     lines = ["# RA-RAG's multi-source benchmark with a real model", "", str(out.get("about", "")), ""]
     if "estimates" in out:
         for tau, part in out["estimates"].items():

@@ -43,7 +43,7 @@ class Cell:
 
 
 def cells(example: Example, heard: Mapping[str, int]) -> dict[str, Cell]:
-    """The cells of a question; `heard` has the cluster of each source that answered."""
+    """Return the cells of a question; `heard` has the cluster of each source that answered."""
     told: dict[str, Cell] = {
         passage.source: Cell(kind="irrelevant", told="", heard=heard.get(passage.source))
         for passage in example.passages
@@ -57,7 +57,7 @@ def cells(example: Example, heard: Mapping[str, int]) -> dict[str, Cell]:
 
 
 def pair_of(first: Cell, other: Cell) -> str:
-    """What two sources tell beside each other, one of `PAIRS`.
+    """Return what two sources tell beside each other, one of `PAIRS`.
 
     >>> lies = [Cell(kind="misinformation", told=told, heard=0) for told in ("1850", "1851")]
     >>> pair_of(*lies), pair_of(lies[0], lies[0])
@@ -96,7 +96,9 @@ def report(questions: Sequence[Mapping[str, Cell]]) -> str:
 
 
 def estimates(examples: Sequence[Example], heard: Sequence[Mapping[str, int]]) -> str:
-    """The true and the estimated reliability of each source (equations 3 and 4), and how they go together."""
+    """Return the true and the estimated reliability of each source (equations 3 and 4), and how they go
+    together.
+    """
     truths = {
         passage.source: float(passage.metadata[TRUE]) for example in examples for passage in example.passages
     }

@@ -90,7 +90,7 @@ MERGER_TASK = "Question: {question}\n\nFirst answer: {answer}\n\nMore: {more}\n\
 
 
 def batches(trace: Trace) -> int:
-    """How often the model was waited for: runs of calls of one kind and role that follow each other."""
+    """Return how often the model was waited for: runs of calls of one kind and role that follow each other."""
     runs, last = 0, None
     for event in trace.events:
         if event["event"] not in ASKING:
@@ -147,7 +147,7 @@ def _one(kit: Kit, system: str, task: str, tokens: int) -> str:
 
 # --- one answer -----------------------------------------------------------------------------------
 def measure(name: str, example: Example, kit: Kit, index: Index, k: int) -> dict[str, Any]:
-    """One strategy on one question: its answer, what that cost, its citations and its grades."""
+    """Return one strategy on one question: its answer, what that cost, its citations and its grades."""
     record: dict[str, Any] = {"row": example.row, "strategy": name, "question": example.question}
     trace = Trace()
     traced = kit.with_trace(trace)
@@ -200,7 +200,7 @@ def measure(name: str, example: Example, kit: Kit, index: Index, k: int) -> dict
 
 
 def graded(example: Example, answer: Answer, kit: Kit) -> dict[str, Any]:
-    """The judge's grades of an answer."""
+    """Return the judge's grades of an answer."""
     case = judged_case(example, answer)
     grades = {"correctness": correctness([case], kit)[0], "faithfulness": faithfulness([case], kit)[0]}
     return as_record(grades)
@@ -227,7 +227,7 @@ def _stored(index: Index, passage: str) -> Passage | None:
 
 # --- the report -----------------------------------------------------------------------------------
 def value(record: dict[str, Any] | None, measure_: str) -> float | None:
-    """A measure of one answer; None where it cannot be computed, as for an answer that cites nothing."""
+    """Return a measure of one answer; None where it cannot be computed, as for an answer that cites nothing."""
     if record is None or record.get("fault"):
         return None
     if measure_ == "precision":

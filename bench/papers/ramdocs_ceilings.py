@@ -26,25 +26,25 @@ KEPT = {"all": "every passage's answer", "oracle": "answers of passages of type 
 
 
 def everything(answers: Sequence[Told]) -> list[str]:
-    """Every answer."""
+    """Return every answer."""
     return [answer for answer, _ in answers]
 
 
 def most_votes(answers: Sequence[Told]) -> list[str]:
-    """The answers that most passages have."""
+    """Return the answers that most passages have."""
     votes = Counter(squad_normalise(answer) for answer, _ in answers)
     most = max(votes.values(), default=0)
     return [answer for answer, _ in answers if votes[squad_normalise(answer)] == most]
 
 
 def two_votes(answers: Sequence[Told]) -> list[str]:
-    """The answers of two passages or more; all where none has two."""
+    """Return the answers of two passages or more; all where none has two."""
     votes = Counter(squad_normalise(answer) for answer, _ in answers)
     return [answer for answer, _ in answers if votes[squad_normalise(answer)] > 1] or everything(answers)
 
 
 def without_later_copies(answers: Sequence[Told]) -> list[str]:
-    """All but those of a near copy of an earlier passage that differs from it in the answer."""
+    """Return all but those of a near copy of an earlier passage that differs from it in the answer."""
     return _without(answers, max)
 
 
@@ -60,7 +60,7 @@ def without_uncorroborated_copies(answers: Sequence[Told]) -> list[str]:
 
 
 def without_worse_copies(answers: Sequence[Told]) -> list[str]:
-    """The same, and in a tie the later one goes."""
+    """Return the same, and in a tie the later one goes."""
     left = set(map(squad_normalise, without_uncorroborated_copies(answers)))
     return without_later_copies([labelled for labelled in answers if squad_normalise(labelled[0]) in left])
 
@@ -95,7 +95,7 @@ def resolved(examples: Sequence[Example], rule: Callable[[Sequence[Told]], list[
 
 
 def page(spec: str) -> str:
-    """The Markdown page for a data set of labelled passages."""
+    """Return the Markdown page for a data set of labelled passages."""
     examples, identity = load(spec), identify(spec)
     shares = ceilings(examples)
     lines = [

@@ -61,7 +61,7 @@ def _sources(
     others: int,
     dice: random.Random,
 ) -> tuple[list[Passage], set[str]]:
-    """Passages of all sources, and which of these have one on the question."""
+    """Return passages of all sources, and which of these have one on the question."""
     own = [*rows[number]["real_passages"], *rows[number]["fake_passages"]]
     rest = [row["real_passages"][0] for at, row in enumerate(rows) if at != number and row["real_passages"]]
     passages, having = [], set()

@@ -39,7 +39,7 @@ COMPARED = ("MV", "RA-RAG", "Oracle")
 
 
 def distance(outcomes: list[TrialOutcome]) -> float:
-    """The mean distance from the paper's accuracies."""
+    """Return the mean distance from the paper's accuracies."""
     gaps = [
         abs((outcome.accuracy[name].mean or 0) - outcome.paper[name])
         for outcome in outcomes
@@ -49,7 +49,7 @@ def distance(outcomes: list[TrialOutcome]) -> float:
 
 
 def choose(trials: int, seed: int) -> str:
-    """How far the simulation is from the paper on the rows that are not reported, by `common`."""
+    """Return how far the simulation is from the paper on the rows that are not reported, by `common`."""
     lines = ["| common | TQA | HotpotQA | mean |", "|---|---|---|---|"]
     for common in CHOICES:
         far = [
@@ -154,7 +154,7 @@ def _cell(found: Estimate) -> str:
 
 
 def verdicts(outcomes: list[TrialOutcome]) -> str:
-    """What was to be shown, and whether it is."""
+    """Return what was to be shown, and whether it is."""
     mean = {
         outcome.adversaries: {name: outcome.accuracy[name].mean or 0 for name in COMPARED}
         for outcome in outcomes

@@ -30,7 +30,8 @@ SAME = ("strategy", "set", "dataset", "model", "roles", "engine", "verify", "ind
 
 
 def costs_of(out: Path) -> list[dict[str, Any]]:
-    """One object a strategy, its options and a data set, of the evaluation in a folder; raises `InputError`.
+    """Return one object a strategy, its options and a data set, of the evaluation in a folder; raises
+    `InputError`.
 
     Strategies that do not come with the package are left out.
     """
@@ -65,7 +66,9 @@ def costs_of(out: Path) -> list[dict[str, Any]]:
 
 
 def changed(entrant: Entrant) -> dict[str, Any] | None:
-    """The options of an entrant that are not as they stand, seeds apart; None for a strategy not of ours."""
+    """Return the options of an entrant that are not as they stand, seeds apart; None for a strategy not of
+    ours.
+    """
     try:
         usual = defaults(load_strategy(entrant.strategy))
     except UnknownName:
@@ -80,7 +83,9 @@ def changed(entrant: Entrant) -> dict[str, Any] | None:
 
 
 def merged(costs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The measurements by strategy; of those of the same thing, that of most questions (the last of equals)."""
+    """Return the measurements by strategy; of those of the same thing, that of most questions (the last of
+    equals).
+    """
     best: dict[str, dict[str, Any]] = {}
     for cost in costs:
         key = json.dumps([cost[name] for name in SAME], sort_keys=True)
@@ -98,7 +103,7 @@ def merged(costs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def table(costs: Sequence[Mapping[str, Any]]) -> str:
-    """The measurements as a table of Markdown."""
+    """Return the measurements as a table of Markdown."""
     head = "| strategy | options | data set | questions | model | calls | read | cached | written |"
     lines = [head, "| --- | --- | --- | ---: | --- | ---: | ---: | ---: | ---: |"]
     for cost in costs:

@@ -88,7 +88,7 @@ class Found:
 
 
 def of_report(name: str) -> bool:
-    """Whether an object is of the half that is reported: by a hash of its name."""
+    """Return whether an object is of the half that is reported: by a hash of its name."""
     return bool(hashlib.blake2b(name.encode(), digest_size=8).digest()[0] & 1)
 
 
@@ -100,7 +100,9 @@ def arrays(
     *,
     recurring: bool,
 ) -> Data:
-    """Claims (object -> source -> value) as arrays; the verdict gives right and exact values, None without gold."""
+    """Return claims (object -> source -> value) as arrays; the verdict gives right and exact values, None
+    without gold.
+    """
     objects = sorted(claims)
     sources = sorted({source for claim in claims.values() for source in claim})
     column = {source: number for number, source in enumerate(sources)}
@@ -201,7 +203,7 @@ def books(folder: Path) -> Data:
 
 
 def read(file: Path) -> list[dict[str, str]]:
-    """The rows of a CSV file."""
+    """Return the rows of a CSV file."""
     with file.open(encoding="utf-8", newline="") as lines:
         return list(csv.DictReader(lines))
 
@@ -306,7 +308,7 @@ class Scores:
         self.share = self.draws @ self.correct[:, self.ranked] / np.maximum(self.answered, 1)
 
     def truth(self, method: Found, *, exact: bool = False) -> Floats:
-        """Whether each question's winner is right, 0 or 1."""
+        """Return whether each question's winner is right, 0 or 1."""
         won = method.winners[self.rows]
         table = (self.data.exact if exact else self.data.right)[self.rows]
         return (np.take_along_axis(table, np.maximum(won, 0)[:, None], axis=1)[:, 0] & (won >= 0)).astype(
@@ -321,7 +323,9 @@ class Scores:
         return spearman(correct / counts, method.reliability[self.ranked])
 
     def ranks_resampled(self, method: Found) -> Floats:
-        """The same over resamples of the questions; sources without a gold claim in a resample are left out of it."""
+        """Return the same over resamples of the questions; sources without a gold claim in a resample are
+        left out of it.
+        """
         if method.reliability is None:
             return np.full(RESAMPLES, np.nan)
         figure = method.reliability[self.ranked]
@@ -331,7 +335,7 @@ class Scores:
 
 
 def table(scores: Scores, methods: list[Found]) -> list[str]:
-    """One line a method, and the paired differences of ours to the best of the others."""
+    """Return one line a method, and the paired differences of ours to the best of the others."""
     birth = scores.data.recurring
     head = "on the gold path | exact" if birth else "exact list of authors"
     lines = [f"| method | {head} | rank correlation | seconds |", "| --- |" + " ---: |" * (4 if birth else 3)]

@@ -69,7 +69,7 @@ Attack = Callable[[Target, Kit], list[str]]
 
 
 def plain(target: Target, _: Kit) -> list[str]:
-    """The planted passages as they are."""
+    """Return the planted passages as they are."""
     return list(target.lies[:LIES])
 
 
@@ -117,7 +117,7 @@ def edited(target: Target, kit: Kit) -> list[str]:
 
 
 def two_lies(target: Target, kit: Kit) -> list[str]:
-    """Every other passage plants another lie."""
+    """Return every other passage plants another lie."""
     return [
         text.replace(target.lie, target.other_lie) if number % 2 else text
         for number, text in enumerate(plain(target, kit))
@@ -125,7 +125,7 @@ def two_lies(target: Target, kit: Kit) -> list[str]:
 
 
 def aimed(target: Target, kit: Kit) -> list[str]:
-    """Each passage begins with what is searched for."""
+    """Return each passage begins with what is searched for."""
     return [f"{target.example.question} {target.lie}. {text}" for text in plain(target, kit)]
 
 
@@ -168,7 +168,7 @@ def targets(data: Path) -> list[Target]:
 
 
 def asked(target: Target, *, attack: Attack, wider: int, kit: Kit) -> Outcome:
-    """One question under one attack; passages have no source, title or date."""
+    """Return one question under one attack; passages have no source, title or date."""
     texts = [*target.real, *attack(target, kit)]
     random.Random(target.example.id).shuffle(texts)
     example = replace(target.example, passages=tuple(Passage(text=text) for text in texts))
@@ -177,7 +177,7 @@ def asked(target: Target, *, attack: Attack, wider: int, kit: Kit) -> Outcome:
 
 
 def report(out: Mapping[str, Any]) -> str:
-    """The page: one row an attack, with and without looking wider."""
+    """Return the page: one row an attack, with and without looking wider."""
     rows = []
     for name, columns in out["attacks"].items():
         for label, cells in columns.items():

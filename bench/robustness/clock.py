@@ -91,7 +91,7 @@ def main() -> None:
 
 
 def apart(work: Path, more: dict[str, str]) -> Any:
-    """What a process of its own makes in a folder, which is then removed."""
+    """Return what a process of its own makes in a folder, which is then removed."""
     work.mkdir()
     try:
         words = [sys.executable, "-m", "bench.robustness.clock", "--under", str(work)]

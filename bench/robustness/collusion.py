@@ -105,7 +105,7 @@ def trial(generator: np.random.Generator, way: Way, liars: int) -> list[float]:
 
 
 def sybils(seed: int) -> str:
-    """A thousand sources of one owner: how many of the tested answers they change."""
+    """Return a thousand sources of one owner: how many of the tested answers they change."""
     generator = np.random.default_rng(seed)
     votes, truth, _ = world(generator, WAYS[0], 4)
     known = np.where(np.arange(ESTIMATED) < ANCHORS, truth[:ESTIMATED], -2).astype(np.int32)

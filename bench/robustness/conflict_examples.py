@@ -96,12 +96,13 @@ class Chosen:
     counts: Mapping[str, int]
 
     def of(self, setting: Setting) -> list[Row]:
-        """The rows that have as many real passages as a setting asks for."""
+        """Return the rows that have as many real passages as a setting asks for."""
         return [row for row in self.rows if setting.real != 2 or row.second]
 
 
 def example(row: Row, setting: Setting, seed: int) -> Example:
-    """A row as it is asked in a setting: its passages without source, title or date, shuffled by the seed.
+    """Return a row as it is asked in a setting: its passages without source, title or date, shuffled by the
+    seed.
 
     The fabricated passages of a smaller number are among those of a greater one.
     """
@@ -149,7 +150,9 @@ def conflictnq(data: Path, *, questions: int, seed: int) -> Chosen:
 
 
 def _row(material: Material, number: int) -> Row | None:
-    """A question with its real passage and three fabricated ones; None where they do not bear what they should."""
+    """Return a question with its real passage and three fabricated ones; None where they do not bear what
+    they should.
+    """
     lies = [lie for lie in material.lies if len(set(lie.texts)) >= TEXTS]
     real = tuple(text[:CHARACTERS] for text in material.factual[:1])
     if not lies or not real or not bears_any(real[0], material.gold):
@@ -167,14 +170,14 @@ def _row(material: Material, number: int) -> Row | None:
 
 
 def _shelf(data: Path, materials: Sequence[Material]) -> InMemory:
-    """All real passages of ConflictNQ and all that were retrieved for NQ."""
+    """Return all real passages of ConflictNQ and all that were retrieved for NQ."""
     real = [Passage(text=text[:CHARACTERS]) for material in materials for text in material.factual]
     retrieved = [Passage(text=passage.text[:CHARACTERS]) for passage in nq_passages(data / NQ)]
     return InMemory([*real, *retrieved])
 
 
 def _with_second(row: Row, shelf: InMemory) -> Row:
-    """The row with two real passages, in the best way that there is; as it is where there is none."""
+    """Return the row with two real passages, in the best way that there is; as it is where there is none."""
     text = row.real[0]
     for shared in (True, False):
         if halves := _halves(text, row.gold, shared=shared):
@@ -189,7 +192,7 @@ def _with_second(row: Row, shelf: InMemory) -> Row:
 
 
 def _halves(text: str, gold: Sequence[str], *, shared: bool) -> tuple[str, str] | None:
-    """The text cut at the end of a sentence, nearest its middle, so that both halves bear an answer.
+    """Return the text cut at the end of a sentence, nearest its middle, so that both halves bear an answer.
 
     `shared`: the same one of the right answers. Within brackets nothing is cut: "(b. 1981)" ends no sentence.
 
@@ -208,7 +211,9 @@ def _halves(text: str, gold: Sequence[str], *, shared: bool) -> tuple[str, str] 
 
 
 def _retrieved(row: Row, shelf: InMemory) -> str:
-    """The best passage of another row with an answer and all content words of the question; empty for none."""
+    """Return the best passage of another row with an answer and all content words of the question; empty for
+    none.
+    """
     content = _content(row.question)
     for hit in shelf.search(row.question, k=LOOKED_AT):
         text = hit.passage.text
@@ -218,7 +223,7 @@ def _retrieved(row: Row, shelf: InMemory) -> str:
 
 
 def _content(text: str) -> set[str]:
-    """The stems of a text's figures and of its words of three letters or more that do not only ask.
+    """Return the stems of a text's figures and of its words of three letters or more that do not only ask.
 
     >>> sorted(_content("When was the 2nd footbridge at Elm built?"))
     ['2nd', 'built', 'elm', 'footb']
@@ -229,7 +234,7 @@ def _content(text: str) -> set[str]:
 
 # --- PoisonedRAG --------------------------------------------------------------------------------
 def poisonedrag(data: Path, *, questions: int | None = None, seed: int = 0) -> Chosen:
-    """The questions of PoisonedRAG that NQ has retrieved passages for; all of them, or so many.
+    """Return the questions of PoisonedRAG that NQ has retrieved passages for; all of them, or so many.
 
     Passages that bear an answer come first where more than five were retrieved. What NQ takes for right is
     right beside PoisonedRAG's own answer; where the target is among it, the question is left out.

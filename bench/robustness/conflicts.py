@@ -61,7 +61,7 @@ Ask = Callable[[Sequence[Example], Entrant, str], list[Asked]]
 
 # --- who is asked -------------------------------------------------------------------------------
 def named(names: str, seed: int) -> list[Entrant]:
-    """The strategies of `NAME,NAME:key=value,key=value`; their seeds are the benchmark's unless given.
+    """Return the strategies of `NAME,NAME:key=value,key=value`; their seeds are the benchmark's unless given.
 
     Raises `InputError` for one that is named twice, and what `entrants` raises.
 
@@ -92,7 +92,9 @@ def named(names: str, seed: int) -> list[Entrant]:
 
 
 def asked_by(kit: Kit, *, alone: bool = False) -> Ask:
-    """What puts examples to an entrant: several at a time, or each alone, so that its seconds are its own."""
+    """Return what puts examples to an entrant: several at a time, or each alone, so that its seconds are its
+    own.
+    """
 
     def ask(examples: Sequence[Example], entrant: Entrant, label: str) -> list[Asked]:
         do = partial(_put, kit=kit, entrant=entrant)
@@ -107,7 +109,7 @@ def _put(each: Example, *, kit: Kit, entrant: Entrant) -> Asked:
 
 # --- what came of it ----------------------------------------------------------------------------
 def entered(examples: Sequence[Example], asked: Sequence[Asked], entrant: Entrant) -> dict[str, Any]:
-    """All that an entrant's answers in a setting come to: a column a measure, and their means.
+    """Return all that an entrant's answers in a setting come to: a column a measure, and their means.
 
     A fault has None in every column. No text of questions, passages or answers is kept.
     """
@@ -149,7 +151,7 @@ def _rounded(value: float | None) -> float | None:
 
 
 def stated(part: Mapping[str, Any], label: str) -> list[Stated]:
-    """The answers that an entrant gave in a setting, with their confidence."""
+    """Return the answers that an entrant gave in a setting, with their confidence."""
     columns = part["entrants"][label]["columns"]
     each = zip(part["rows"], columns["right"], columns["abstained"], columns["confidence"], strict=True)
     return [
@@ -160,7 +162,9 @@ def stated(part: Mapping[str, Any], label: str) -> list[Stated]:
 
 
 def confidences(settings: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """What confidence is worth, by setting, or by corpus over all its settings, and entrant that states any."""
+    """Return what confidence is worth, by setting, or by corpus over all its settings, and entrant that
+    states any.
+    """
     figures: dict[str, dict[str, Any]] = {}
     for corpus in dict.fromkeys(part["corpus"] for part in settings.values()):
         of_corpus = {name: part for name, part in settings.items() if part["corpus"] == corpus}

@@ -44,7 +44,7 @@ SOURCES = ("archive.example", "museum.example", "parish.example", "buzz.example"
 
 # --- sync ---------------------------------------------------------------------------------------------
 def make_states(folder: Path) -> Told:
-    """An index in so many successive states, each kept in a folder of its own, with what they answer."""
+    """Return an index in so many successive states, each kept in a folder of its own, with what they answer."""
     index = Index.open(folder / "source", embedder=Embedder())
     answers = []
     for number in range(STATES):
@@ -61,13 +61,13 @@ def make_states(folder: Path) -> Told:
 
 
 def found(folder: Path) -> list[list[str]]:
-    """The ids that the searches give."""
+    """Return the ids that the searches give."""
     index = Index.open(folder, embedder=Embedder())
     return [[hit.passage.id for hit in index.search(query, k=10)] for query in QUERIES]
 
 
 def look(folder: Path) -> Told:
-    """What the target gives as a kill left it."""
+    """Return what the target gives as a kill left it."""
     files = sorted(
         str(path.relative_to(folder / "target")) for path in (folder / "target").rglob("*") if path.is_file()
     )
@@ -78,7 +78,7 @@ def look(folder: Path) -> Told:
 
 
 def copy(folder: Path, state: int, tell: Tell | None = None) -> Told:
-    """One copy of a state to the target."""
+    """Return one copy of a state to the target."""
     if tell is not None:
         tell({"begin": state})
     sync(folder / f"state{state}", folder / "target")
@@ -132,7 +132,7 @@ def question(number: int) -> str:
 
 
 def make_mills(folder: Path) -> Told:
-    """An index of four sources, of which one is always seven years late."""
+    """Return an index of four sources, of which one is always seven years late."""
     index = Index.open(folder / "mills", embedder=Embedder())
     index.add(
         Passage(
@@ -145,7 +145,7 @@ def make_mills(folder: Path) -> Told:
 
 
 def estimate(folder: Path, tell: Tell | None = None) -> Told:
-    """One calibration; its estimates."""
+    """Return one calibration; its estimates."""
 
     def reply(text: str) -> str:
         years = re.findall(r"was built in (\d{4})\.", text)
@@ -171,7 +171,7 @@ def _estimate_and_tell(folder: Path, tell: Tell) -> None:
 
 
 def estimates(folder: Path) -> dict[str, Any]:
-    """The estimates that are stored, by source."""
+    """Return the estimates that are stored, by source."""
     known = Index.open(folder, embedder=Embedder()).estimates()
     return {
         name: [source.reliability, source.answered, source.agreed] for name, source in sorted(known.items())
@@ -179,7 +179,7 @@ def estimates(folder: Path) -> dict[str, Any]:
 
 
 def after(folder: Path) -> Told:
-    """What can be read after a kill: the estimates, and the questions on record."""
+    """Return what can be read after a kill: the estimates, and the questions on record."""
     return {"estimates": estimates(folder), "outcomes": sorted(read_outcomes(folder).outcomes)}
 
 

@@ -39,13 +39,15 @@ def drawn(
 
 
 def agreement(groups: NDArray[np.int32], planted: NDArray[np.int32]) -> tuple[int, int, int]:
-    """Pairs in one group: found and planted, found, planted."""
+    """Return pairs in one group: found and planted, found, planted."""
     same, other = (np.triu(group[:, None] == group[None, :], 1) for group in (groups, planted))
     return int((same & other).sum()), int(same.sum()), int(other.sum())
 
 
 def line(sources: int, questions: int, coverage: float, taken: float, trials: int) -> str:
-    """One row: precision and recall of tied pairs with the truth known and with it estimated, and the seconds."""
+    """Return one row: precision and recall of tied pairs with the truth known and with it estimated, and the
+    seconds.
+    """
     counts, guessed = np.zeros(3), np.zeros(3)
     seconds = [0.0, 0.0]
     for seed in range(trials):

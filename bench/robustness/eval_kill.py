@@ -101,7 +101,7 @@ def examples() -> list[Example]:
 
 
 def scripted() -> Scripted:
-    """A model that answers by a hash of what it is asked, and at times fails at the first attempt."""
+    """Return a model that answers by a hash of what it is asked, and at times fails at the first attempt."""
     met: Counter[str] = Counter()
 
     def reply(text: str) -> Completion | Exception:
@@ -151,7 +151,7 @@ def evaluate(out: Path, chosen: Sequence[Entrant], in_flight: int, tell: Tell) -
 
 
 def reports(out: Path) -> dict[str, bytes]:
-    """Every form of the report."""
+    """Return every form of the report."""
     figures = report(out, resamples=RESAMPLES)
     return {
         "JSON": json.dumps(figures, indent=2).encode(),
@@ -248,7 +248,7 @@ class Life:
 
 
 def look(out: Path, life: Life) -> tuple[int, list[str]]:
-    """How many records are done, and what is wrong with the journal as a killed process left it."""
+    """Return how many records are done, and what is wrong with the journal as a killed process left it."""
     if not (out / FILE).exists():
         return 0, [f"{len(life.told)} records lost with the journal"] if life.told else []
     wrong = []
@@ -373,7 +373,7 @@ class Bench:
         part.replace(self.kept)
 
     def page(self) -> str:
-        """What was found, in Markdown."""
+        """Return what was found, in Markdown."""
         counts, ends = self.counts, self.counts["evaluations brought to their end"]
         lost = sum("lost" in fault for fault in self.wrong)
         twice = sum("twice" in fault for fault in self.wrong)

@@ -120,7 +120,7 @@ class Faulty:
 
 
 def instance(schema: Any) -> Any:
-    """The simplest value that a JSON schema allows, with the right year wherever a string is free."""
+    """Return the simplest value that a JSON schema allows, with the right year wherever a string is free."""
     if "const" in schema:
         return schema["const"]
     if "enum" in schema:
@@ -137,7 +137,7 @@ def instance(schema: Any) -> Any:
 
 
 def strategies(replies: int) -> dict[str, Any]:
-    """Each strategy under so many faulty replies: what came of the questions."""
+    """Return each strategy under so many faulty replies: what came of the questions."""
     table: dict[str, Any] = {}
     for name in sorted(each.name for each in disputatio.strategies()):
         counts: Counter[str] = Counter()
@@ -161,7 +161,7 @@ def strategies(replies: int) -> dict[str, Any]:
 
 
 def partial(rounds: int) -> dict[str, Any]:
-    """Every strategy with every second reply a fault: are the passages that could not be read told?"""
+    """Return every strategy with every second reply a fault: are the passages that could not be read told?"""
     counts: Counter[str] = Counter()
     silent: list[str] = []
     for name in sorted(each.name for each in disputatio.strategies()):
@@ -348,7 +348,7 @@ def served(kind: str) -> Iterator[str]:
 
 
 def endpoints(calls: int) -> dict[str, Any]:
-    """Each behaviour so many times: what the client made of it, and the memory that it took."""
+    """Return each behaviour so many times: what the client made of it, and the memory that it took."""
     from disputatio.llm.endpoint import Endpoint
     from disputatio.llm.stream import Deadlines
 

@@ -75,7 +75,7 @@ def make_index(path: Path) -> None:
 
 
 def found(path: Path) -> list[Any]:
-    """What the index finds, to the last digit."""
+    """Return what the index finds, to the last digit."""
     index = Index.open(path, embedder=Embedder(), create=False)
     hits = [index.search(query, k=400) for query in QUERIES]
     return [[(hit.passage, hit.score) for hit in part] for part in hits] + [
@@ -103,7 +103,7 @@ def make_run(path: Path) -> None:
 
 
 def flips(path: Path, ask: Callable[[Path], object], count: int, draw: random.Random) -> Counter[str]:
-    """What came of so many flipped bits, one at a time, over every file below a folder."""
+    """Return what came of so many flipped bits, one at a time, over every file below a folder."""
     sound = ask(path)
     files = [file for file in sorted(path.rglob("*")) if file.is_file() and file.stat().st_size]
     outcomes: Counter[str] = Counter()
@@ -126,7 +126,7 @@ def flips(path: Path, ask: Callable[[Path], object], count: int, draw: random.Ra
 
 
 def outside(path: Path) -> str:
-    """A hash of all that lies beside the index."""
+    """Return a hash of all that lies beside the index."""
     digest = blake2b(digest_size=16)
     for file in sorted(path.parent.rglob("*")):
         if path not in (file, *file.parents):
@@ -135,7 +135,7 @@ def outside(path: Path) -> str:
 
 
 def attacks(path: Path, count: int, draw: random.Random) -> Counter[str]:
-    """What came of so many hostile manifests, each put to search, check and sync."""
+    """Return what came of so many hostile manifests, each put to search, check and sync."""
     fields = json.loads((path / manifests.NAME).read_bytes())
     fields = {name: value for name, value in fields.items() if name not in (manifests._KEY, "checksum")}
     (path.parent / "own").mkdir()

@@ -109,7 +109,7 @@ Look = Callable[[Path], Any]
 
 
 def measured(work: Path, chosen: Sequence[str], most: int, draw: random.Random) -> dict[str, Any]:
-    """What came of each operation."""
+    """Return what came of each operation."""
     import lancedb  # noqa: F401 - loaded before the forks, and not used before them
 
     import disputatio.eval.evaluate
@@ -131,7 +131,7 @@ def measured(work: Path, chosen: Sequence[str], most: int, draw: random.Random) 
 def tried(
     work: Path, before: Path, operation: tuple[Act, Look, bool], most: int, draw: random.Random
 ) -> dict[str, Any]:
-    """One operation with a disk that is full from each place on."""
+    """Return one operation with a disk that is full from each place on."""
     act, look, keeps = operation
     copy = work / "now"
     shutil.copytree(before, copy)
@@ -167,7 +167,7 @@ def tried(
 
 
 def in_child(do: Callable[[], Any], *, limit: int = -1) -> dict[str, Any]:
-    """What a fork of this process did: its outcome, value, writes, and what was said."""
+    """Return what a fork of this process did: its outcome, value, writes, and what was said."""
     reading, writing = os.pipe()
     with warnings.catch_warnings():
         warnings.simplefilter(
@@ -276,7 +276,7 @@ def evaluate(folder: Path) -> None:
 
 
 def found(folder: Path) -> Any:
-    """All passages of the index, by id."""
+    """Return all passages of the index, by id."""
     from disputatio.store.index import Index
 
     index = Index.open(folder / "index", create=False)
@@ -284,7 +284,7 @@ def found(folder: Path) -> Any:
 
 
 def found_in_copy(folder: Path) -> Any:
-    """All passages of the second folder's index."""
+    """Return all passages of the second folder's index."""
     from disputatio.store.index import Index
 
     index = Index.open(folder / "copy", create=False)
@@ -292,14 +292,14 @@ def found_in_copy(folder: Path) -> Any:
 
 
 def scored(folder: Path) -> Any:
-    """The scores of the run."""
+    """Return the scores of the run."""
     from disputatio.eval.results import read_results
 
     return [[entry.record.row, entry.record.answers] for entry in read_results(folder / "run").records]
 
 
 def damages(folder: Path) -> Any:
-    """What a check of the index finds."""
+    """Return what a check of the index finds."""
     from disputatio.store.record.check import check
 
     return len(check(folder / "index").damaged)

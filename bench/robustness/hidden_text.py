@@ -149,7 +149,7 @@ _HTML_LOOKS = {
 def pdf(
     stream: bytes, *, fonts: str = "", more: str = "", catalogue: str = "", objects: tuple[bytes, ...] = ()
 ) -> bytes:
-    """A PDF of one page; `more` goes into its resources, `objects` get the numbers from 6 on."""
+    """Return a PDF of one page; `more` goes into its resources, `objects` get the numbers from 6 on."""
     about = f"<</Type/Page/Parent 2 0 R/MediaBox[0 0 300 300]/Contents 5 0 R/Resources<</Font<</F1 3 0 R{fonts}>>{more}>>>>"
     parts = [
         f"<</Type/Catalog/Pages 2 0 R{catalogue}>>".encode(),
@@ -175,7 +175,7 @@ def _stream(data: bytes, about: str = "") -> bytes:
 
 
 def _drawn(before: str = "", place: str = "20 100", after: str = "", *, font: str = "/F1 12 Tf") -> bytes:
-    """A page with the SEEN words, and below them the others, drawn after `before`."""
+    """Return a page with the SEEN words, and below them the others, drawn after `before`."""
     words = " ".join(SEEN.split()[:6])
     return (
         f"BT /F1 12 Tf 20 200 Td ({words}) Tj ET q {before} BT {font} {place} Td ({UNSEEN}) Tj ET {after} Q"
@@ -264,7 +264,7 @@ def _tagged(words: str) -> str:
 
 
 def cases() -> Iterator[Case]:
-    """Every trick, and every look that hides nothing."""
+    """Yield every trick, and every look that hides nothing."""
     for kind, files, hides in (
         ("html", _HTML, True), ("html", _HTML_LOOKS, False), ("pdf", _PDF, True), ("pdf", _PDF_LOOKS, False),
     ):  # fmt: skip
@@ -315,7 +315,7 @@ def _result(case: Case, path: Path, read: object) -> Result:
 
 
 def page(results: list[Result]) -> str:
-    """The results as Markdown."""
+    """Return the results as Markdown."""
     tricks = [result for result in results if result.hides]
     looks = [result for result in results if not result.hides]
     lines = [

@@ -123,7 +123,7 @@ class Obedient:
 
 
 def instance(schema: Mapping[str, Any], word: str) -> Any:
-    """The simplest value that a JSON schema allows, with `word` wherever a string is free."""
+    """Return the simplest value that a JSON schema allows, with `word` wherever a string is free."""
     for choices in ("anyOf", "oneOf"):
         if choices in schema:
             return instance(schema[choices][0], word)
@@ -137,7 +137,7 @@ def instance(schema: Mapping[str, Any], word: str) -> Any:
 
 
 def leaks(prompt: str) -> Iterator[str]:
-    """What is wrong with a prompt."""
+    """Yield what is wrong with a prompt."""
     outside = _FENCED.sub("", prompt)
     if MARK in outside:
         yield "words of a document outside a fence"
@@ -148,7 +148,7 @@ def leaks(prompt: str) -> Iterator[str]:
 
 
 def flaws(answer: Answer) -> Iterator[str]:
-    """What is wrong with an answer, or with a surface that shows it."""
+    """Yield what is wrong with an answer, or with a surface that shows it."""
     texts = {passage.id: passage.text for passage in answer.passages}
     for claim in answer.claims:
         for citation in claim.citations:
@@ -165,7 +165,7 @@ def flaws(answer: Answer) -> Iterator[str]:
 
 
 def tried(strategy: str, cases: Sequence[tuple[str, str]]) -> Mapping[str, Any]:
-    """All cases under one strategy."""
+    """Return all cases under one strategy."""
     counts: Counter[str] = Counter()
     for attack, field in cases:
         model = Obedient()

@@ -181,7 +181,7 @@ def _zip(folder: Path, *members: tuple[str | zipfile.ZipInfo, str | bytes], name
 
 
 def _member(name: str) -> Make:
-    """An archive of one member; the name is written as it is, past what `zipfile` would mend."""
+    """Return an archive of one member; the name is written as it is, past what `zipfile` would mend."""
 
     def make(at: Place) -> None:
         stand_in = "n" * len(name.encode())
@@ -261,7 +261,7 @@ _PACKAGE = '<package xmlns="http://www.idpf.org/2007/opf"><manifest><item id="a"
 def _epub(
     *, root: str = "p.opf", chapter: str = "a.xhtml", head: str = "", where: str = "", text: str = ""
 ) -> Make:
-    """A book; `head` and `text` go into the file `where`: container, package or chapter."""
+    """Return a book; `head` and `text` go into the file `where`: container, package or chapter."""
 
     def make(at: Place) -> None:
         heads = {
@@ -294,7 +294,7 @@ _RELS = (
 def _docx(
     *, main: str = "word/document.xml", head: str = "", text: str = "", outside: str = "", kind: str = "image"
 ) -> Make:
-    """A Word file; `outside` is the target of a relation of its text, as an external one."""
+    """Return a Word file; `outside` is the target of a relation of its text, as an external one."""
 
     def make(at: Place) -> None:
         first = _RELS.format(kind="officeDocument", to=at.filled(main), mode="")
@@ -460,7 +460,7 @@ def _member_of(name: str) -> Make:
 
 
 def run_path(read: Read, group: str, case: str, make: Make, base: Path, web: socket.socket) -> Result:
-    """One path case in a fresh folder; `web` is a listener that nothing may call."""
+    """Return one path case in a fresh folder; `web` is a listener that nothing may call."""
     folder, outside = base / "folder", base / "outside"
     folder.mkdir(parents=True)
     outside.mkdir()
@@ -520,14 +520,14 @@ def run_path(read: Read, group: str, case: str, make: Make, base: Path, web: soc
 
 
 def listener() -> socket.socket:
-    """A port of loopback that hears calls and answers none."""
+    """Return a port of loopback that hears calls and answers none."""
     server = socket.create_server(("127.0.0.1", 0))
     server.setblocking(False)
     return server
 
 
 def called(web: socket.socket) -> bool:
-    """Whether somebody has called since the last look."""
+    """Return whether somebody has called since the last look."""
     try:
         web.accept()[0].close()
     except BlockingIOError:
@@ -660,7 +660,7 @@ class Net:
             return [PUBLIC] if host.endswith(".example") else ["10.0.0.9"]
 
     def connect(self, ip: str, _port: int, _seconds: float) -> socket.socket:
-        """One end of a pair; the answer waits in it."""
+        """Return one end of a pair; the answer waits in it."""
         self.connected.append(ip)
         near, far = socket.socketpair()
         self._open.append(far)
@@ -682,7 +682,7 @@ def _redirect(location: str) -> bytes:
 
 
 def run_url(group: str, case: str, url: str, net: Net, *, hops: int) -> Result:
-    """One URL; `hops` connections to the public address are in order, and no document is."""
+    """Return one URL; `hops` connections to the public address are in order, and no document is."""
     through = reason = ""
     try:
         with _deadline():
@@ -702,7 +702,7 @@ def run_url(group: str, case: str, url: str, net: Net, *, hops: int) -> Result:
 
 
 def url_results() -> Iterator[Result]:
-    """Every URL case."""
+    """Yield every URL case."""
     for address in INSIDE:
         for host in dict.fromkeys(spellings(address)):
             url = f"http://{host}/"
@@ -737,7 +737,7 @@ def url_results() -> Iterator[Result]:
 
 
 def results() -> Iterator[Result]:
-    """Every case, one after the other."""
+    """Yield every case, one after the other."""
     groups = (("paths", path_cases()), ("archives and pointers", archive_cases()), ("names", name_cases()))
     with tempfile.TemporaryDirectory() as base, open_reader(stdin=io.BytesIO(b"")) as read, listener() as web:
         number = 0
@@ -749,7 +749,7 @@ def results() -> Iterator[Result]:
 
 
 def table(outcomes: Sequence[Result]) -> str:
-    """The report: how many of each group, what got through, and each refusal's reason."""
+    """Return the report: how many of each group, what got through, and each refusal's reason."""
     through = [result for result in outcomes if result.through]
     lines = [f"{len(outcomes)} hostile inputs, **{len(through)} got through**.", ""]
     lines += [

@@ -65,7 +65,7 @@ class Embedder:
 
 
 def text_of(file: str, version: int) -> str:
-    """A text of two to five passages, each of which names the file and its version."""
+    """Return a text of two to five passages, each of which names the file and its version."""
     sentence = f"every passage of {file} is marked {mark(file, version)} and was written by the bench. "
     return sentence * (20 + 7 * (version % 5))
 
@@ -75,7 +75,7 @@ def mark(file: str, version: int) -> str:
 
 
 def parts_of(file: str, version: int) -> int:
-    """How many passages a file has."""
+    """Return how many passages a file has."""
     if file.endswith(".jsonl"):
         return ROWS
     return len(split(text_of(file, version).strip("\n")))
@@ -141,7 +141,7 @@ def put(index: Index, docs: Path, changed: State, tell: Tell) -> None:
 
 # --- what is checked --------------------------------------------------------------------------------
 def versions_in(passages: list[Passage], wrong: list[str]) -> State:
-    """Which version of each file some passages are of; half a file, or two versions of one, is wrong."""
+    """Return which version of each file some passages are of; half a file, or two versions of one, is wrong."""
     versions: dict[str, Counter[int]] = {}
     for passage in passages:
         word = next(word for word in passage.text.split() if word.startswith("x") and word.endswith("x"))
@@ -182,7 +182,7 @@ def verify(folder: Path, allowed: dict[str, set[int | None]], *, deep: bool) -> 
 
 
 def whole(index: Index, wrong: list[str]) -> State:
-    """What the segments hold; the tables must say the same, and each document have all its passages."""
+    """Return what the segments hold; the tables must say the same, and each document have all its passages."""
     view = index.view()
     if view is None:
         return {}
@@ -251,7 +251,7 @@ class Child:
         return bool(raw)
 
     def told(self) -> list[Told]:
-        """What it told since the last call."""
+        """Return what it told since the last call."""
         *lines, self._raw = self._raw.split(b"\n")
         return [json.loads(line) for line in lines]
 
@@ -273,13 +273,13 @@ def _send(pipe: int, message: Told) -> None:
 
 
 def ask(run: Callable[[], Told]) -> Told:
-    """What a function returns in a fork of its own."""
+    """Return what a function returns in a fork of its own."""
     messages = Child(lambda tell: tell(run())).end()
     return messages[0] if messages else {"error": "the fork died"}
 
 
 def run_kills(folder: Path, kills: int, seed: int, longest: float) -> Told:
-    """The main part: so many kills, each followed by a look at what is there."""
+    """Return the main part: so many kills, each followed by a look at what is there."""
     rng = random.Random(seed)
     state: State = {}
     counts: Counter[str] = Counter()
@@ -347,7 +347,7 @@ _FIRST_SEARCH = (
 
 
 def fresh_process(index: Path) -> float:
-    """Seconds that a new process takes to open an index and search it, imports and all."""
+    """Return seconds that a new process takes to open an index and search it, imports and all."""
     start = time.perf_counter()
     subprocess.run([sys.executable, "-c", _FIRST_SEARCH, str(index)], check=True)
     return time.perf_counter() - start
@@ -356,7 +356,7 @@ def fresh_process(index: Path) -> float:
 def heard_of(
     messages: Sequence[Told], state: State, counts: Counter[str]
 ) -> tuple[str, dict[str, set[int | None]]]:
-    """What a killed worker was at, and which versions of each file may be there now.
+    """Return what a killed worker was at, and which versions of each file may be there now.
 
     A file that was begun may be there as before or as after; one that was acknowledged as told only.
     """

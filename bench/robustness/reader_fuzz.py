@@ -50,17 +50,17 @@ def prose(draw: random.Random, words: int = 80) -> str:
 
 
 def text_file(draw: random.Random) -> bytes:
-    """A text file."""
+    """Return a text file."""
     return prose(draw).encode()
 
 
 def markdown_file(draw: random.Random) -> bytes:
-    """A Markdown file with front matter."""
+    """Return a Markdown file with front matter."""
     return f"---\ntitle: A page\nsource: census\n---\n\n# Head\n\n{prose(draw)}\n".encode()
 
 
 def html_file(draw: random.Random) -> bytes:
-    """A page with a hidden paragraph."""
+    """Return a page with a hidden paragraph."""
     return (
         '<!doctype html><html><head><meta charset="utf-8"><title>Page</title><style>.x{display:none}</style></head>'
         f'<body><nav>Home</nav><article><h1>Head</h1><p>{prose(draw)}</p><p class="x">Ignore this.</p>'
@@ -69,7 +69,7 @@ def html_file(draw: random.Random) -> bytes:
 
 
 def pdf_file(draw: random.Random) -> bytes:
-    """A PDF of two pages, every other stream packed."""
+    """Return a PDF of two pages, every other stream packed."""
     from pypdf import PdfWriter
     from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
 
@@ -90,7 +90,7 @@ def pdf_file(draw: random.Random) -> bytes:
 
 
 def docx_file(draw: random.Random) -> bytes:
-    """A DOCX file with a heading, a table and a hidden run."""
+    """Return a DOCX file with a heading, a table and a hidden run."""
     import docx
 
     document = docx.Document()
@@ -105,7 +105,7 @@ def docx_file(draw: random.Random) -> bytes:
 
 
 def epub_file(draw: random.Random) -> bytes:
-    """An EPUB of one chapter."""
+    """Return an EPUB of one chapter."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as book:
         book.writestr("mimetype", "application/epub+zip")
@@ -116,7 +116,7 @@ def epub_file(draw: random.Random) -> bytes:
 
 
 def eml_file(draw: random.Random) -> bytes:
-    """A message with two forms of its text and an attachment."""
+    """Return a message with two forms of its text and an attachment."""
     message = email.message.EmailMessage()
     message["From"], message["Subject"] = "Ada <ada@firm.example>", "The bridge"
     message["Date"], message["Message-ID"] = "Mon, 04 Mar 2019 10:00:00 +0000", "<1@firm.example>"
@@ -127,17 +127,17 @@ def eml_file(draw: random.Random) -> bytes:
 
 
 def csv_file(draw: random.Random) -> bytes:
-    """A CSV file of five rows."""
+    """Return a CSV file of five rows."""
     return ("text,source,year\n" + "".join(f'"{prose(draw, 10)}",s{n},20{n:02}\n' for n in range(5))).encode()
 
 
 def jsonl_file(draw: random.Random) -> bytes:
-    """A JSONL file of five rows."""
+    """Return a JSONL file of five rows."""
     return "".join(json.dumps({"text": prose(draw, 10), "source": f"s{n}"}) + "\n" for n in range(5)).encode()
 
 
 def parquet_file(draw: random.Random) -> bytes:
-    """A Parquet file of two row groups."""
+    """Return a Parquet file of two row groups."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -148,7 +148,7 @@ def parquet_file(draw: random.Random) -> bytes:
 
 
 def zip_file(draw: random.Random) -> bytes:
-    """An archive of four files and an archive."""
+    """Return an archive of four files and an archive."""
     out, inner = io.BytesIO(), io.BytesIO()
     with zipfile.ZipFile(inner, "w", zipfile.ZIP_DEFLATED) as nested:
         nested.writestr("inner.txt", prose(draw))
@@ -169,7 +169,7 @@ FORMATS: dict[str, Callable[[random.Random], bytes]] = {
 
 
 def mutate(raw: bytes, other: bytes, draw: random.Random) -> tuple[str, bytes]:
-    """The name of a kind of damage, and a file that has it; `other` is what may be mixed in."""
+    """Return the name of a kind of damage, and a file that has it; `other` is what may be mixed in."""
     data = bytearray(raw)
     kind = draw.choice(("flip", "flip", "cut", "splice", "repeat", "head", "zeros", "extremes"))
     if raw.startswith(b"PK") and draw.random() < 0.6:  # else most damage ends at the check of a sum
@@ -199,7 +199,7 @@ def mutate(raw: bytes, other: bytes, draw: random.Random) -> tuple[str, bytes]:
 
 
 def _inside(raw: bytes, other: bytes, draw: random.Random) -> bytes:
-    """A package whose directory is whole and one of whose members is damaged."""
+    """Return a package whose directory is whole and one of whose members is damaged."""
     out = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(raw)) as old, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as new:
         names = old.namelist()
@@ -270,13 +270,13 @@ def _read_one(read: Callable[[Path, str], Reading], path: Path, tally: Tally) ->
 
 
 def general(reason: str) -> str:
-    """A reason without what differs from file to file."""
+    """Return a reason without what differs from file to file."""
     reason = re.sub(r"\((\w+Error|\w+): .*\)$", r"(\1)", re.sub(r"\(its columns.*\)$", "(...)", reason))
     return re.sub(r"\d[\d,.]*", "N", re.sub(r"'.*'", "'...'", reason))[:110]
 
 
 def report(tally: Tally, seconds: float, args: argparse.Namespace) -> str:
-    """The tally as Markdown."""
+    """Return the tally as Markdown."""
     slowest = {suffix: max(times) for suffix, times in tally.seconds.items()}
     lines = [
         "# Damaged files, read", "",

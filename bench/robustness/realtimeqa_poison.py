@@ -70,13 +70,13 @@ class Row:
         return sum(bears_any(f"{p.title} {p.text}", self.example.gold) for p in self.example.passages)
 
     def passages(self, count: int) -> list[Passage]:
-        """What is read with so many poisoned passages, ranked together by BM25."""
+        """Return what is read with so many poisoned passages, ranked together by BM25."""
         every = [*self.example.passages, *self.poison[:count]]
         return [hit.passage for hit in InMemory(every).search(self.example.question, k=len(every))]
 
 
 def read_rows(path: Path) -> list[Row]:
-    """The rows of the file, in its order."""
+    """Return the rows of the file, in its order."""
     rows = []
     for number, row in enumerate(json.loads(path.read_text(encoding="utf-8"))):
         texts = _listed(row["context"])
@@ -119,7 +119,7 @@ def read_rows(path: Path) -> list[Row]:
 
 
 def _listed(value: Any) -> list[Any]:
-    """A list, which some editions of the file hold as the text of a Python literal."""
+    """Return a list, which some editions of the file hold as the text of a Python literal."""
     listed = ast.literal_eval(value) if isinstance(value, str) else value
     return list(listed)
 
@@ -213,7 +213,7 @@ def write(out: Mapping[str, Any]) -> None:
 
 
 def report(out: Mapping[str, Any]) -> str:
-    """The tables as Markdown."""
+    """Return the tables as Markdown."""
     lines = ["# Poisoned passages from new domains (RealtimeQA)", "", str(out.get("about", "")), ""]
     lines += [f"- domains {what}: {count}" for what, count in out.get("domains", {}).items()]
     for what, title in (("attack", "Attack success rate"), ("accuracy", "Accuracy")):

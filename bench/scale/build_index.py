@@ -39,14 +39,14 @@ class MadeVectors:
         self._last, self._known = self._known, dict(zip(texts, vectors, strict=True))
 
     def embed(self, texts: Sequence[str], *, query: bool = False) -> NDArray[np.float32]:
-        """The vectors of texts that were remembered."""
+        """Return the vectors of texts that were remembered."""
         del query
         found = [self._known[text] if text in self._known else self._last[text] for text in texts]
         return np.stack(found)
 
 
 def made(folder: Path, size: int, seed: int, embedder: MadeVectors) -> Iterator[list[Passage]]:
-    """The passages of a corpus in blocks of 10,000, whose vectors the embedder then knows."""
+    """Yield the passages of a corpus in blocks of 10,000, whose vectors the embedder then knows."""
     folder.mkdir(parents=True, exist_ok=True)
     maker = corpus._Maker(folder, size, seed)
     maker._queries()

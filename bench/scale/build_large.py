@@ -44,7 +44,9 @@ class Blocks:
         self._hashes = np.array([hash_of(word) for word in self._maker.vocabulary.tolist()], dtype=np.uint64)
 
     def segment(self, start: int) -> Segment:
-        """The segment of the block that begins at a row; the first is compared with one from texts alone."""
+        """Return the segment of the block that begins at a row; the first is compared with one from texts
+        alone.
+        """
         rows = min(corpus.BLOCK, self.size - start)
         ids, lengths, sources, vectors = self._maker._block(start, rows, start // corpus.BLOCK)
         texts = [text.decode("ascii") for text in self._maker._texts(ids, lengths)]

@@ -71,7 +71,7 @@ def main() -> None:
 
 
 def page(results: dict[str, Any]) -> str:
-    """The page in Markdown."""
+    """Return the page in Markdown."""
     built = results["build"][-1]
     lines = [
         "# Millions of passages in one index",

@@ -71,7 +71,7 @@ def copied(source: Path, target: Path, number: int) -> None:
 
 
 def measured(step: Callable[..., Any], *arguments: Any) -> dict[str, Any]:
-    """What a step gives and took, in a process of its own."""
+    """Return what a step gives and took, in a process of its own."""
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=_run, args=(theirs, step, arguments))
@@ -205,7 +205,7 @@ def _leg(leg: str, field: str, one: Mapping[str, Any]) -> str:
 
 
 def page(results: Mapping[str, Any]) -> str:
-    """The page in Markdown."""
+    """Return the page in Markdown."""
     sizes = [results[name] for name in sorted(results)]
     rows: dict[str, Callable[[Any], str]] = {
         "segments merged": lambda one: f"{one['segments']:,}",

@@ -40,7 +40,7 @@ Timing = dict[str, float]
 
 
 def made(work: Path, rows: int, seed: int = 7) -> Path:
-    """The folder of a segment of so many rows, made unless it is there, with the queries beside it."""
+    """Return the folder of a segment of so many rows, made unless it is there, with the queries beside it."""
     folder = work / f"ranked_{rows}"
     if (folder / "segment" / "segment.json").exists():
         return folder
@@ -59,7 +59,7 @@ def made(work: Path, rows: int, seed: int = 7) -> Path:
 
 
 def timed(step: Callable[[int], object], vectors: int) -> Timing:
-    """A step's milliseconds, by the clock and of the cores."""
+    """Return a step's milliseconds, by the clock and of the cores."""
     clock, spent = [], []
     for turn in range(WARM + TIMED):
         begin, began = time.perf_counter(), time.process_time()
@@ -74,7 +74,7 @@ def timed(step: Callable[[int], object], vectors: int) -> Timing:
 
 
 def measured(folders: Sequence[Path], vectors: NDArray[np.float32]) -> dict[str, Any]:
-    """The figures of some segments."""
+    """Return the figures of some segments."""
     segments = [Segment.open(folder) for folder in folders]
     names = sorted({name for segment in segments for name in segment.sources})
     parts = []
@@ -109,7 +109,7 @@ def measured(folders: Sequence[Path], vectors: NDArray[np.float32]) -> dict[str,
 def recall_of(
     parts: Sequence[SearchedSegment], vector: NDArray[np.float32], room: NDArray[np.int64]
 ) -> float:
-    """The share of the best three of each source by every vector that ranking keeps."""
+    """Return the share of the best three of each source by every vector that ranking keeps."""
     scores, groups = [], []
     for part in parts:
         assert part.segment.vectors is not None
@@ -123,7 +123,7 @@ def recall_of(
 
 
 def page(results: dict[str, Any], command: str) -> str:
-    """The page in Markdown."""
+    """Return the page in Markdown."""
     lines = [
         "# Ranking the best of each source by meaning",
         "",
@@ -179,7 +179,7 @@ def main() -> None:
 
 
 def largest(index: Path) -> list[Path]:
-    """The folders of an index's segments, the largest first; raises `ValueError` where there is none."""
+    """Return the folders of an index's segments, the largest first; raises `ValueError` where there is none."""
     manifest = manifests.read(index)
     if manifest is None:
         raise ValueError(f"{index}: make it with bench/scale/build_large.py")

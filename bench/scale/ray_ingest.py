@@ -56,7 +56,7 @@ class Waiting:
         self._seconds = milliseconds / 1000
 
     def embed(self, texts: Sequence[str], *, query: bool = False) -> NDArray[np.float32]:  # noqa: ARG002 - as all embedders do
-        """A unit vector for each text, from its hash."""
+        """Return a unit vector for each text, from its hash."""
         time.sleep(self._seconds * len(texts))
         digests = [blake2b(text.encode(), digest_size=64).digest() * 6 for text in texts]
         vectors = np.array([np.frombuffer(digest, dtype=np.uint8) for digest in digests], dtype=np.float32)
@@ -94,7 +94,7 @@ class Logged:
         self.name, self.dimension = self._embedder.name, self._embedder.dimension
 
     def embed(self, texts: Sequence[str], *, query: bool = False) -> NDArray[np.float32]:
-        """What the embedder gives."""
+        """Return what the embedder gives."""
         begun = time.time()
         vectors = self._embedder.embed(texts, query=query)
         with (self._folder / f"{os.getpid()}.jsonl").open("a") as out:
@@ -115,7 +115,7 @@ class Clock:
         self.ready.append(time.time())
 
     def figures(self, passages: int) -> dict[str, Any]:
-        """The figures of the ingest that has just ended."""
+        """Return the figures of the ingest that has just ended."""
         end, begin = time.time(), max(self.ready, default=self._begun)
         lines = [line for file in self._log.glob("*.jsonl") for line in file.read_text().splitlines()]
         since = 0.0
@@ -226,12 +226,12 @@ def check(arguments: argparse.Namespace, work: Path) -> None:
 
 
 def rows_of(index: Index, table: str) -> list[dict[str, Any]]:
-    """Every row of a table, in its order, but for the vectors."""
+    """Return every row of a table, in its order, but for the vectors."""
     return [row for batch in index._rows(table, _COLUMNS[table]) for row in batch]
 
 
 def vectors_of(index: Index) -> NDArray[np.float32]:
-    """The vectors of all passages, in the order of their rows."""
+    """Return the vectors of all passages, in the order of their rows."""
     return np.array([row["vector"] for batch in index._rows("passages", ["vector"]) for row in batch])
 
 
@@ -245,7 +245,7 @@ def keep(name: str, figures: Any) -> None:
 
 
 def page(results: dict[str, Any]) -> str:
-    """The page in Markdown."""
+    """Return the page in Markdown."""
     lines = [
         "# An ingest on Ray",
         "",

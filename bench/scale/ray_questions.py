@@ -31,7 +31,7 @@ _REPLY = json.dumps({"explanation": "It is known.", "answers": ["Paris"]})
 
 
 def _body(streamed: bool) -> bytes:
-    """A reply, whole or as events."""
+    """Return a reply, whole or as events."""
     usage = {"prompt_tokens": 50, "completion_tokens": 12, "total_tokens": 62}
     about = {"id": "c", "created": 1, "model": "waiting"}
     if not streamed:
@@ -83,7 +83,7 @@ def serve(port: Any, wait: float) -> None:
 
 
 def measured(workers: int, in_flight: int, wait: float, rounds: int) -> dict[str, Any]:
-    """The figures of one setting; `workers` of 0 asks in this process."""
+    """Return the figures of one setting; `workers` of 0 asks in this process."""
     from disputatio.eval.evaluate import evaluate
     from disputatio.types import Example
 
@@ -160,7 +160,7 @@ def main() -> None:
 
 
 def page(results: dict[str, Any]) -> str:
-    """The page in Markdown."""
+    """Return the page in Markdown."""
     rows = [results[name] for name in sorted(results)]
     lines = [
         "# Questions an hour on Ray",

@@ -92,7 +92,7 @@ class Clock:
         self.begun, self.cpu = time.perf_counter(), time.process_time()
 
     def told(self) -> dict[str, float]:
-        """The figures since the last call."""
+        """Return the figures since the last call."""
         now, cpu = time.perf_counter(), time.process_time()
         told = {
             "seconds": round(now - self.begun, 2),
@@ -143,7 +143,7 @@ def estimated(path: Path) -> dict[str, Any]:
 
 
 def pairs_of(group: NDArray[Any]) -> set[tuple[int, int]]:
-    """The pairs of sources in one group."""
+    """Return the pairs of sources in one group."""
     order = np.argsort(group, kind="stable")
     pairs = set()
     for members in np.split(order, np.flatnonzero(np.diff(group[order])) + 1):
@@ -187,13 +187,13 @@ def compared(sources: int, answers: int, each: int, both: bool, spread: int | No
 
 
 def apart(function: Callable[..., Any], *arguments: Any) -> Any:
-    """The result of a function in a process of its own."""
+    """Return the result of a function in a process of its own."""
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         return pool.apply(function, arguments)
 
 
 def page(results: dict[str, Any], command: str) -> str:
-    """The page in Markdown."""
+    """Return the page in Markdown."""
     table = results["table"]
     ours, paper = table["ours"], table["paper"]
     lines = [

@@ -52,7 +52,7 @@ class Known:
         self.vectors: dict[str, NDArray[np.float32]] = {}
 
     def embed(self, texts: Sequence[str], *, query: bool = False) -> NDArray[np.float32]:
-        """The vector of each text."""
+        """Return the vector of each text."""
         del query
         if len(self.vectors) > 3 * BLOCK:
             kept = list(self.vectors)[-2 * BLOCK :]
@@ -78,7 +78,7 @@ def filled(index: Index, corpus: Corpus, known: Known) -> dict[str, float]:
 
 
 def cores_of(pid: int | None) -> float:
-    """Seconds of the processor spent by this process and, on this machine, by a session of the server.
+    """Return seconds of the processor spent by this process and, on this machine, by a session of the server.
 
     With its helpers: those that have ended are counted by the process that started both.
     """
@@ -91,7 +91,9 @@ def cores_of(pid: int | None) -> float:
 
 
 def ticks_of(pid: int) -> list[str]:
-    """What Linux says of a process from its state on: state, parent, ..., user, system, those of ended children."""
+    """Return what Linux says of a process from its state on: state, parent, ..., user, system, those of ended
+    children.
+    """
     return Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()
 
 
@@ -133,7 +135,9 @@ def asked(engines: dict[str, Index], corpus: Corpus, known: Known, many: int) ->
 
 
 def session_of(index: Index) -> int | None:
-    """The process of a server on this machine that answers this one; None for a folder or another machine."""
+    """Return the process of a server on this machine that answers this one; None for a folder or another
+    machine.
+    """
     if not isinstance(index, PostgresIndex):
         return None
     info = index._connection().info
@@ -141,7 +145,7 @@ def session_of(index: Index) -> int | None:
 
 
 def corpus_nearest(corpus: Corpus, vectors: list[NDArray[np.float32]]) -> NDArray[np.int64]:
-    """The rows of the 10 nearest passages of each vector, exactly."""
+    """Return the rows of the 10 nearest passages of each vector, exactly."""
     asked = np.stack(vectors).T
     best = np.full((asked.shape[1], 10), -np.inf, dtype=np.float32)
     rows = np.zeros((asked.shape[1], 10), dtype=np.int64)
@@ -156,7 +160,7 @@ def corpus_nearest(corpus: Corpus, vectors: list[NDArray[np.float32]]) -> NDArra
 
 
 def page(results: dict[str, Any], command: str) -> str:
-    """The page in Markdown."""
+    """Return the page in Markdown."""
     sizes, engines = sorted(map(int, results["sizes"])), results["engines"]
     lines = [
         "# An index on a server beside the index in a folder",
@@ -261,7 +265,7 @@ def main() -> None:
 def filled_once(
     work: Path, size: int, name: str, index: Index, corpus: Corpus, known: Known
 ) -> dict[str, float]:
-    """What filling took, from the file beside the index where it was filled before."""
+    """Return what filling took, from the file beside the index where it was filled before."""
     note = work / str(size) / f"served_{name}.json"
     if note.exists() and index.info().passages == size:
         kept: dict[str, float] = read_json(note)

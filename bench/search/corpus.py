@@ -61,18 +61,18 @@ class Corpus:
     size: int
 
     def texts(self, start: int, stop: int) -> list[str]:
-        """The texts of a range of rows."""
+        """Return the texts of a range of rows."""
         return _texts(self.folder / "texts.bin", self.folder / "offsets.npy", start, stop)
 
     def vectors(self, start: int, stop: int) -> NDArray[np.float32]:
-        """The vectors of a range of rows, (stop - start, 384)."""
+        """Return the vectors of a range of rows, (stop - start, 384)."""
         vectors: NDArray[np.float32] = np.array(
             np.load(self.folder / "vectors.npy", mmap_mode="r")[start:stop]
         )
         return vectors
 
     def sources(self) -> NDArray[np.int16]:
-        """The number of each row's source."""
+        """Return the number of each row's source."""
         sources: NDArray[np.int16] = np.load(self.folder / "sources.npy")
         return sources
 
@@ -91,7 +91,7 @@ class Corpus:
         return texts, names, np.load(self.folder / "extra_vectors.npy")
 
     def queries(self) -> list[Query]:
-        """All queries; the first 40 are not to be measured."""
+        """Return all queries; the first 40 are not to be measured."""
         written = json.loads((self.folder / "queries.json").read_text("utf-8"))
         vectors = np.load(self.folder / "query_vectors.npy")
         return [
@@ -133,7 +133,7 @@ class Truth:
         return scores
 
     def nearest(self, k: int) -> NDArray[np.int64]:
-        """Rows of the k nearest passages of every query, best first; kept in a file once found."""
+        """Return rows of the k nearest passages of every query, best first; kept in a file once found."""
         path = self.corpus.folder / f"nearest_{k}.npy"
         if not path.exists():
             found = []
@@ -148,12 +148,12 @@ class Truth:
 
 
 def source_name(number: int) -> str:
-    """The name of a source; the smaller the number, the more it published."""
+    """Return the name of a source; the smaller the number, the more it published."""
     return f"s{number:04d}.example"
 
 
 def open_corpus(work: Path, size: int, seed: int = 7) -> Corpus:
-    """The corpus of a size in the work folder; made when it is not there or was made otherwise."""
+    """Return the corpus of a size in the work folder; made when it is not there or was made otherwise."""
     folder = work / str(size) / "corpus"
     stamp = {"size": size, "seed": seed, "version": 1}
     done = folder / "made.json"
@@ -236,7 +236,7 @@ class _Maker:
         np.save(self.folder / "planted.npy", self.planted)
 
     def _words(self, kind: str, draw: np.random.Generator) -> tuple[str, NDArray[np.int64]]:
-        """The words of a query: ranks drawn evenly on a log scale within what the kind asks for."""
+        """Return the words of a query: ranks drawn evenly on a log scale within what the kind asks for."""
         ranges = {
             "mixed": [(200, 100_000)] * int(draw.integers(2, 7)),
             "mid": [(200, 5000)] * int(draw.integers(2, 7)),

@@ -43,7 +43,9 @@ Metric = Callable[[Sequence[str], Mapping[str, int]], float]
 
 
 def read_nq(data: Path, *, rows: int = 300) -> Collection:
-    """The first NQ questions and the passages of all of them; relevant is what bears an answer of its question."""
+    """Return the first NQ questions and the passages of all of them; relevant is what bears an answer of its
+    question.
+    """
     documents: dict[str, tuple[str, str, str]] = {}
     questions: dict[str, str] = {}
     judged: dict[str, dict[str, int]] = {}

@@ -69,7 +69,7 @@ def ndcg(ranking: Sequence[str], relevant: Mapping[str, int], depth: int = 10) -
 
 
 def recall(ranking: Sequence[str], relevant: Mapping[str, int], depth: int = 100) -> float:
-    """The share of the relevant documents that are among the first.
+    """Return the share of the relevant documents that are among the first.
 
     >>> recall(["a", "x", "b"], {"a": 1, "b": 2, "c": 1}, 2)
     0.3333333333333333
@@ -78,7 +78,7 @@ def recall(ranking: Sequence[str], relevant: Mapping[str, int], depth: int = 100
 
 
 def reciprocal_rank(ranking: Sequence[str], relevant: Mapping[str, int], depth: int = 20) -> float:
-    """One over the rank of the first relevant document, 0 where none is among the first.
+    """Return one over the rank of the first relevant document, 0 where none is among the first.
 
     >>> reciprocal_rank(["x", "a"], {"a": 1}), reciprocal_rank(["x"], {"a": 1})
     (0.5, 0.0)
@@ -143,7 +143,7 @@ class Collection:
 
 
 def read_nfcorpus(folder: Path) -> Collection:
-    """The BEIR form of NFCorpus (Boteva et al., 2016)."""
+    """Return the BEIR form of NFCorpus (Boteva et al., 2016)."""
 
     def lines(name: str) -> Iterator[Any]:
         return map(json.loads, (folder / name).read_text("utf-8").splitlines())
@@ -163,7 +163,7 @@ def read_nfcorpus(folder: Path) -> Collection:
 
 
 def read_datamorgana(folder: Path) -> Collection:
-    """The 500 synthetic questions over FineWeb pages that RAGentA was measured on."""
+    """Return the 500 synthetic questions over FineWeb pages that RAGentA was measured on."""
     with gzip.open(folder / "corpus.jsonl.gz", "rt", encoding="utf-8") as file:
         pages = [json.loads(line) for line in file]
     rows = [json.loads(line) for line in (folder / "questions_500.jsonl").read_text("utf-8").splitlines()]
@@ -175,7 +175,7 @@ def read_datamorgana(folder: Path) -> Collection:
 
 
 def filled(folder: Path, embedder: Embedder, collection: Collection) -> tuple[Index, float]:
-    """The index of a collection, and the seconds that this run spent on filling it."""
+    """Return the index of a collection, and the seconds that this run spent on filling it."""
     index = Index.open(folder, embedder=embedder)
     start = time.perf_counter()
 
@@ -211,7 +211,7 @@ def ranked(index: Index, collection: Collection, judged: Judged, k: int, **optio
 
 @cache
 def names_of(index: Index) -> Mapping[str, Sequence[str]]:
-    """The collection's names of each document of the index."""
+    """Return the collection's names of each document of the index."""
     named: dict[str, list[str]] = {}
     for document in index.documents(text=False):
         named.setdefault(document.id, []).append(document.path)
@@ -219,7 +219,9 @@ def names_of(index: Index) -> Mapping[str, Sequence[str]]:
 
 
 def whole_documents(collection: Collection, judged: Judged, language: str) -> Found:
-    """The same BM25 over whole documents, as the published figure was taken: not divided into passages."""
+    """Return the same BM25 over whole documents, as the published figure was taken: not divided into
+    passages.
+    """
     passages = [
         Passage(id=name, text=text or " ", title=title, source="corpus")
         for name, title, text in collection.documents
@@ -233,7 +235,7 @@ def whole_documents(collection: Collection, judged: Judged, language: str) -> Fo
 
 
 def mean(rankings: Found, judged: Judged, metric: Metric) -> float:
-    """A measure's mean over the judged questions."""
+    """Return a measure's mean over the judged questions."""
     return statistics.fmean(metric(rankings[name], relevant) for name, relevant in judged.items())
 
 
@@ -266,7 +268,7 @@ def nfcorpus(
 
 
 def tuned(collection: Collection, index: Index, plain: Index) -> Iterator[str]:
-    """What alpha, k1 and b would be, chosen on dev, and what that brings on test."""
+    """Yield what alpha, k1 and b would be, chosen on dev, and what that brings on test."""
     dev, test = collection.judged["dev"], collection.judged["test"]
 
     def score(judged: Judged, asked: Index = index, **options: Any) -> float:

@@ -64,6 +64,6 @@ def _adding(arguments: argparse.Namespace, size: int, name: str) -> dict[str, An
 
 
 def _segments(folder: Any) -> int | None:
-    """How many segments our index has; None for others."""
+    """Return how many segments our index has; None for others."""
     segments = folder / "index" / "segments"
     return sum(1 for path in segments.iterdir() if path.is_dir()) if segments.is_dir() else None

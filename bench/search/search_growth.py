@@ -38,7 +38,7 @@ Measured = Mapping[str, Any]
 
 
 def figures() -> dict[str, Callable[[Measured], float | None]]:
-    """What is told of each size, from its part of search_scale.json."""
+    """Return what is told of each size, from its part of search_scale.json."""
 
     def warm(leg: str) -> Callable[[Measured], float]:
         return lambda result: float(result["modes"][MODE]["warm"]["ours"][leg]["p50"])
@@ -96,7 +96,7 @@ def bytes_of(folder: Path) -> dict[str, int]:
 
 
 def page(results: Mapping[str, Any], work: Path) -> str:
-    """The page in Markdown."""
+    """Return the page in Markdown."""
     sizes = sorted(int(size) for size in results if size.isdigit() and "ours" in results[size]["built"])
     heads = [f"{size:,}" for size in sizes]
     lines = [

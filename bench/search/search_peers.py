@@ -59,15 +59,17 @@ class System:
         raise NotImplementedError
 
     def search(self, leg: str, query: Query, k: int) -> Found:
-        """The best k passages of a leg."""
+        """Return the best k passages of a leg."""
         raise NotImplementedError
 
     def per_source(self, leg: str, query: Query, k: int, sources: list[str] | None) -> Found:
-        """The best k passages of every source, or of those named."""
+        """Return the best k passages of every source, or of those named."""
         raise NotImplementedError
 
     def ranking(self, leg: str, query: Query, k: int, sources: list[str] | None) -> int:
-        """The same as rows, scores and sources, no text read (ours alone has this); how many there are."""
+        """Return the same as rows, scores and sources, no text read (ours alone has this); how many there
+        are.
+        """
         raise NotImplementedError
 
     def add(self, first: int, texts: list[str], sources: list[str], vectors: NDArray[np.float32]) -> None:
@@ -152,7 +154,7 @@ class Ours(System):
     dimension = DIMENSION
 
     def embed(self, texts: Sequence[str], *, query: bool = False) -> NDArray[np.float32]:
-        """The vectors of texts that are on their way in, or of the query."""
+        """Return the vectors of texts that are on their way in, or of the query."""
         if query:
             return self.vectors[texts[0]][None]
         return np.stack([self.vectors.pop(text) for text in texts])
@@ -286,14 +288,14 @@ class Flat:
         self.sources = np.load(self.folder / "sources.npy")
 
     def fetch(self, rows: NDArray[Any]) -> Found:
-        """Rows with their texts."""
+        """Return rows with their texts."""
         return [
             (row, bytes(self.bytes[self.offsets[row] : self.offsets[row + 1]]).decode())
             for row in map(int, rows)
         ]
 
     def wanted(self, sources: list[str] | None) -> NDArray[np.bool_]:
-        """Which sources are asked for, by number."""
+        """Return which sources are asked for, by number."""
         chosen = np.zeros(SOURCES, dtype=np.bool_)
         chosen[[int(name[1:5]) for name in sources] if sources is not None else slice(None)] = True
         return chosen
@@ -511,7 +513,9 @@ SYSTEMS: dict[str, type[System]] = {
 def _fused(
     rows: NDArray[np.int64], scores: NDArray[Any], near: NDArray[np.int64], cosines: NDArray[Any], k: int
 ) -> NDArray[np.int64]:
-    """The best k of two lists, scores stretched to [0, 1] and weighed; what a list lacks counts 0 there."""
+    """Return the best k of two lists, scores stretched to [0, 1] and weighed; what a list lacks counts 0
+    there.
+    """
     total: dict[int, float] = {}
     for keys, values, weight in ((rows, scores, ALPHA), (near, cosines, 1 - ALPHA)):
         if len(values):

@@ -30,7 +30,7 @@ Results = Mapping[str, Any]
 
 
 def page(results: Results) -> str:
-    """The whole page."""
+    """Return the whole page."""
     sizes = sorted((size for size in results if size.isdigit()), key=int)
     lines = [
         "# Search at 10,000, 100,000 and 1,000,000 passages",
@@ -94,7 +94,7 @@ def _beside(results: Results) -> Iterator[tuple[object, ...]]:
 
 
 def _of_sources(results: Results) -> Iterator[tuple[object, ...]]:
-    """The best of each of 1,000 sources, and the recall of the dense leg."""
+    """Yield the best of each of 1,000 sources, and the recall of the dense leg."""
     for size in ("10000", "100000", "1000000"):
         for mode, part in results.get(size, {}).get("modes", {}).items():
             ours = part["by_source"].get("ours")
@@ -160,7 +160,7 @@ def _at_a_million(results: Results) -> Iterator[tuple[object, ...]]:
 
 
 def _of_adding(results: Results) -> Iterator[tuple[object, ...]]:
-    """Passages added to an index that others read."""
+    """Yield passages added to an index that others read."""
     ours = results.get("adding", {}).get("ours")
     if ours:
         yield _aim(

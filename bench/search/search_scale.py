@@ -89,7 +89,7 @@ class Remote:
         self._process.stdin.flush()
 
     def hear(self, op: str) -> dict[str, Any]:
-        """The answer to it."""
+        """Return the answer to it."""
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         answer: dict[str, Any] = json.loads(line) if line else {"error": "its process ended"}
@@ -106,7 +106,7 @@ class Remote:
 
 
 def folder_of(options: argparse.Namespace, size: int, name: str) -> Path:
-    """Where a system keeps its files."""
+    """Return where a system keeps its files."""
     return Path(options.work) / str(size) / "systems" / name.removesuffix("-grouped")
 
 
@@ -131,7 +131,9 @@ def built(options: argparse.Namespace, size: int, name: str) -> dict[str, Any]:
 
 
 def cold(options: argparse.Namespace, size: int, name: str) -> dict[str, float]:
-    """Seconds of a first hybrid search in fresh processes, medians of three; then with the files out of memory."""
+    """Return seconds of a first hybrid search in fresh processes, medians of three; then with the files out
+    of memory.
+    """
     folder = folder_of(options, size, name)
     times: dict[str, list[float]] = defaultdict(list)
     os.sync()
@@ -164,7 +166,9 @@ def forget(folder: Path) -> None:
 def tuned(
     remote: Remote, options: argparse.Namespace, size: int, nearest: NDArray[np.int64]
 ) -> dict[str, Any]:
-    """The fastest setting with a recall@20 of .96 (else the best recall), on queries that are not measured."""
+    """Return the fastest setting with a recall@20 of .96 (else the best recall), on queries that are not
+    measured.
+    """
     settings = SYSTEMS[remote.name].settings
     note = folder_of(options, size, remote.name).with_suffix(".tuned.json")
     if len(settings) > 1 and (remote.name in options.rebuild or not note.exists()):
@@ -255,7 +259,7 @@ def spread(times: Sequence[float]) -> dict[str, Any]:
 def by_source(
     remotes: Sequence[Remote], corpus: Corpus, clock: str, turns: int = 15
 ) -> dict[str, dict[str, Any]]:
-    """The best three of each of N sources, and, before or after in turns, one BM25 top-20."""
+    """Return the best three of each of N sources, and, before or after in turns, one BM25 top-20."""
     queries = corpus.queries()
     chosen = range(WARM, WARM + turns)
     truth = Truth(corpus)
@@ -317,7 +321,8 @@ def by_source(
 def share(
     leg: str, scores: NDArray[np.float32], of: NDArray[np.int64], picked: NDArray[np.int64], rows: list[int]
 ) -> tuple[float, float, float]:
-    """How right an answer is on the sources with a hit, the share of sources with a hit, and how right on all.
+    """Return how right an answer is on the sources with a hit, the share of sources with a hit, and how right
+    on all.
 
     Sparse: of the sources with a word of the query, the share whose three best have the right scores.
     Dense: of the true best three of each picked source, the share that was found.
@@ -345,7 +350,7 @@ def share(
 
 
 def measure(options: argparse.Namespace, size: int, systems: Sequence[str]) -> dict[str, Any]:
-    """All that is measured at one size."""
+    """Return all that is measured at one size."""
     start = time.perf_counter()
     corpus = open_corpus(options.work, size, options.seed)
     nearest = Truth(corpus).nearest(20)
@@ -386,7 +391,7 @@ def measure(options: argparse.Namespace, size: int, systems: Sequence[str]) -> d
 
 
 def arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
-    """What the command line says."""
+    """Return what the command line says."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

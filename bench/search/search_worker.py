@@ -85,21 +85,21 @@ class Worker:
         return {}
 
     def do_search(self, leg: str, query: int, k: int) -> dict[str, Any]:
-        """Seconds, and the rows found."""
+        """Return seconds, and the rows found."""
         sought = self.queries[query]
         clocks = _clocks()
         hits = self.system.search(leg, sought, k)
         return self._told(_since(clocks), hits)
 
     def do_per_source(self, leg: str, query: int, k: int, sources: list[str] | None) -> dict[str, Any]:
-        """Seconds, and the rows found."""
+        """Return seconds, and the rows found."""
         sought = self.queries[query]
         clocks = _clocks()
         hits = self.system.per_source(leg, sought, k, sources)
         return self._told(_since(clocks), hits)
 
     def do_ranking(self, leg: str, query: int, k: int, sources: list[str] | None) -> dict[str, Any]:
-        """Seconds of the ranking alone, and how many hits there are."""
+        """Return seconds of the ranking alone, and how many hits there are."""
         sought = self.queries[query]
         clocks = _clocks()
         hits = self.system.ranking(leg, sought, k, sources)
@@ -147,7 +147,7 @@ def _clocks() -> tuple[float, float]:
 
 
 def _since(clocks: tuple[float, float]) -> dict[str, float]:
-    """Seconds that have passed, and seconds that processors worked for all threads of this process."""
+    """Return seconds that have passed, and seconds that processors worked for all threads of this process."""
     return {"seconds": time.perf_counter() - clocks[0], "cpu": time.process_time() - clocks[1]}
 
 

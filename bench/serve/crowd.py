@@ -32,7 +32,7 @@ PAGE = RESULTS / "serve" / "crowd.md"
 
 
 def crowd(url: str, people: int, questions: Sequence[str]) -> tuple[float, list[float], int]:
-    """Seconds until all are answered, the seconds of each, and how many were not answered."""
+    """Return seconds until all are answered, the seconds of each, and how many were not answered."""
     waiting = list(enumerate(questions))
     lock = threading.Lock()
     times: list[float] = []
@@ -62,7 +62,7 @@ def crowd(url: str, people: int, questions: Sequence[str]) -> tuple[float, list[
 
 
 def evaluation(index: Index, delay: float, questions: Sequence[str]) -> float:
-    """Seconds that an evaluation of the questions takes, with sixteen in flight."""
+    """Return seconds that an evaluation of the questions takes, with sixteen in flight."""
     examples = [
         Example(id=f"e{number}", row=number, question=text, gold=("x",))
         for number, text in enumerate(questions)
@@ -73,7 +73,7 @@ def evaluation(index: Index, delay: float, questions: Sequence[str]) -> float:
 
 
 def queued(url: str) -> tuple[float, float]:
-    """How many questions have waited for a turn, and the bound under which 95 % of them waited."""
+    """Return how many questions have waited for a turn, and the bound under which 95 % of them waited."""
     text = httpx.get(f"{url}/metrics").text
     buckets = [
         (float(bound), float(count))

@@ -50,7 +50,7 @@ def prompts(count: int, words: int, seed: int) -> list[Prompt]:
 
 
 def schema(number: int | None) -> dict[str, object]:
-    """A schema of a reply; `number` makes it one of its own."""
+    """Return a schema of a reply; `number` makes it one of its own."""
     field = "answer" if number is None else f"answer{number}"
     text = {"type": "string", "maxLength": 12}
     return {"type": "object", "properties": {field: text}, "required": [field], "additionalProperties": False}

@@ -83,7 +83,7 @@ ODD = (
 
 
 def raw(draw: random.Random, paths: Mapping[str, Sequence[str]], token: str, host: str) -> bytes:
-    """A request that no client of good will sends, with the right name and token mostly."""
+    """Return a request that no client of good will sends, with the right name and token mostly."""
     template = draw.choice(list(paths))
     quoted = quote if draw.random() < 0.8 else str
     path = re.sub(r"\{[^}]*\}", lambda _: quoted(draw.choice(ODD)), template)
@@ -127,7 +127,7 @@ def raw(draw: random.Random, paths: Mapping[str, Sequence[str]], token: str, hos
 
 
 def send(address: tuple[str, int], request: bytes, seconds: float) -> bytes:
-    """What comes back to the end; raises `TimeoutError` for a hang."""
+    """Return what comes back to the end; raises `TimeoutError` for a hang."""
     with socket.create_connection(address, timeout=seconds) as line:
         parts = []
         try:
@@ -140,7 +140,9 @@ def send(address: tuple[str, int], request: bytes, seconds: float) -> bytes:
 
 
 def untyped(response: bytes) -> bool:
-    """Whether a response is a fault of the server (5xx) that is not of the API's form, or an `Internal` one."""
+    """Return whether a response is a fault of the server (5xx) that is not of the API's form, or an
+    `Internal` one.
+    """
     match = re.match(rb"HTTP/1\.1 5\d\d", response)
     if match is None:
         return False

@@ -39,22 +39,22 @@ def timed(work: Callable[[Way, str], object], way: Way, text: str) -> float:
 
 
 def asked(kit: Kit, text: str) -> str:
-    """The library's answer as JSON."""
+    """Return the library's answer as JSON."""
     return ask(text, kit=kit).to_json()
 
 
 def over_http_asked(client: httpx.Client, text: str) -> object:
-    """The server's answer, read."""
+    """Return the server's answer, read."""
     return client.post("/api/ask", json={"question": text}).json()
 
 
 def searched(index: Index, text: str) -> list[str]:
-    """The library's hits as JSON."""
+    """Return the library's hits as JSON."""
     return [hit.to_json() for hit in index.search(text)]
 
 
 def over_http_searched(client: httpx.Client, text: str) -> object:
-    """The server's hits, read."""
+    """Return the server's hits, read."""
     return client.get("/api/search", params={"q": text}).json()
 
 

@@ -37,7 +37,7 @@ FRAMES = """() => { window.frames_at = []; const each = at => { window.frames_at
 
 
 def metrics(page: Page) -> Any:
-    """A way to read how long the page's own thread has run, in its own time and not the clock's."""
+    """Return a way to read how long the page's own thread has run, in its own time and not the clock's."""
     session = page.context.new_cdp_session(page)
     session.send("Performance.enable", {"timeDomain": "threadTicks"})
 
@@ -91,14 +91,14 @@ def streamed(browser: Browser, url: str, name: str) -> tuple[list[float], float]
 
 
 def quantile(values: Sequence[float], share: float) -> float:
-    """The value below which a share of them lies."""
+    """Return the value below which a share of them lies."""
     return sorted(values)[min(len(values) - 1, int(share * len(values)))]
 
 
 def report(
     loads: Sequence[tuple[float, float, float]], runs: Sequence[tuple[list[float], float]], words: str
 ) -> str:
-    """The page of results."""
+    """Return the page of results."""
     painted, ready = [each[0] for each in loads], [each[1] for each in loads]
     work = [each[2] for each in loads]
     gaps = [gap for each, _ in runs for gap in each]

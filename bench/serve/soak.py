@@ -29,7 +29,7 @@ STREAM = {"Accept": "text/event-stream"}
 
 
 def one(client: httpx.Client, draw: random.Random, kept: list[str]) -> str:
-    """One thing that a person does, and what came of it."""
+    """Return one thing that a person does, and what came of it."""
     text = question(draw.choice(NAMES))
     kind = draw.choices(
         ("ask", "stream", "leave", "stop", "search", "passage", "if", "sources", "upload"),

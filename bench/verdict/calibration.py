@@ -50,7 +50,7 @@ class Seen:
 
 
 def seen(example: Example, *, kit: Kit, expect: str) -> list[Seen]:
-    """The positions of the answer to one question; none where it failed."""
+    """Return the positions of the answer to one question; none where it failed."""
     asked = put(example, kit, "disputation", {"expect": expect}, retriever=InMemory(example.passages))
     if asked.answer is None:
         return []
@@ -69,7 +69,7 @@ def seen(example: Example, *, kit: Kit, expect: str) -> list[Seen]:
 
 
 def raw(probability: float) -> float:
-    """The log-odds of a probability."""
+    """Return the log-odds of a probability."""
     bounded = min(max(probability, 0.001), 0.999)
     return math.log(bounded / (1 - bounded))
 
@@ -88,13 +88,15 @@ def fitted(corpora: Mapping[str, Sequence[Seen]]) -> tuple[float, float]:
 
 
 def error(rows: Sequence[Seen], slope: float, offset: float) -> float | None:
-    """The calibration error of positions under a map."""
+    """Return the calibration error of positions under a map."""
     scores = chance(np.array([slope * one.log_odds + offset for one in rows]))
     return calibration_error(scores.tolist(), [one.right for one in rows])
 
 
 def tried(corpora: Mapping[str, Sequence[Seen]]) -> dict[str, Any]:
-    """The map fitted on these corpora, and the error of each as weighed, by the map of the others, by that of all."""
+    """Return the map fitted on these corpora, and the error of each as weighed, by the map of the others, by
+    that of all.
+    """
     slope, offset = fitted(corpora)
     parts = {}
     for name, rows in corpora.items():
@@ -111,7 +113,7 @@ def tried(corpora: Mapping[str, Sequence[Seen]]) -> dict[str, Any]:
 
 
 def report(out: Mapping[str, Any]) -> str:
-    """The page."""
+    """Return the page."""
     head = [
         "corpus",
         "rows",

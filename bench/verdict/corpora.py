@@ -48,14 +48,14 @@ class Corpus:
     examples: tuple[Example, ...]
 
     def to_fit(self) -> list[Example]:
-        """The rows that weights may be fitted on."""
+        """Return the rows that weights may be fitted on."""
         odd = [example for example in self.examples if example.row % 2]
         return (
             [one for one in odd if one.row % UNSEEN == UNSEEN - 1] if self.name.startswith(RAMDOCS) else odd
         )
 
     def to_report(self) -> list[Example]:
-        """The rows that nothing is fitted or chosen on."""
+        """Return the rows that nothing is fitted or chosen on."""
         return [example for example in self.examples if example.row % 2 == 0]
 
 
@@ -72,7 +72,9 @@ def ramdocs_published(data: Path) -> Corpus:
 
 
 def nq(data: Path, *, rows: int = 200) -> Corpus:
-    """The first NQ questions with passages of Wikipedia, one of which at least bears the answer: nothing is planted."""
+    """Return the first NQ questions with passages of Wikipedia, one of which at least bears the answer:
+    nothing is planted.
+    """
     every = load(f"nq_with_passages:{data / 'nq_with_passages' / 'nq.jsonl'}")[:rows]
     bearing = [one for one in every if any(bears_any(f"{p.title} {p.text}", one.gold) for p in one.passages)]
     return Corpus(name="nq", expect="one", examples=tuple(map(shuffled, bearing)))
@@ -124,7 +126,9 @@ def realtimeqa_wide(data: Path) -> Corpus:
 
 
 def ambignq(data: Path) -> Corpus:
-    """A set of RAMDocs' kind from AmbigNQ's questions and NQ's passages of Wikipedia: several readings, lies and noise."""
+    """Return a set of RAMDocs' kind from AmbigNQ's questions and NQ's passages of Wikipedia: several
+    readings, lies and noise.
+    """
     ambiguous = read_ambiguous(f"ambignq:{data / 'ambignq' / 'dev_light.json'}")
     whole = InMemory(pool([f"nq_with_passages:{data / 'nq_with_passages' / 'nq.jsonl'}"]))
     built = mix(ambiguous, lambda _: whole, seed=SEED)
@@ -141,7 +145,9 @@ def made_up(_: Path) -> Corpus:
 
 
 def shuffled(one: Example) -> Example:
-    """An example with its passages in an order drawn from its row; what metadata says of passages goes along."""
+    """Return an example with its passages in an order drawn from its row; what metadata says of passages goes
+    along.
+    """
     places = list(range(len(one.passages)))
     random.Random(f"{SEED} {one.row}").shuffle(places)
     kinds = {

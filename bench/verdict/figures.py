@@ -58,7 +58,7 @@ class Outcome:
 
 
 def outcome(example: Example, asked: Asked) -> Outcome:
-    """An answer scored; all scores are None where there is a fault."""
+    """Return an answer scored; all scores are None where there is a fault."""
     lies = [lie for lie in example.wrong if lie not in example.gold]
     lied = any(states(said, lie) for said in asked.answers for lie in lies)
     right = not lied and any(
@@ -96,13 +96,13 @@ def by_weights_of(figures: Mapping[str, Any] | None) -> Iterator[None]:
 
 
 def asked_of(example: Example, *, strategy: str, options: Mapping[str, Any], kit: Kit) -> Outcome:
-    """One question put to one strategy."""
+    """Return one question put to one strategy."""
     passages = InMemory(example.passages)
     return outcome(example, put(example, kit, strategy, options, retriever=passages))
 
 
 def measured(corpus: Corpus, kit: Kit, left_out: Mapping[str, Any] | None, rows: int) -> dict[str, Any]:
-    """All columns of one corpus."""
+    """Return all columns of one corpus."""
     examples = corpus.to_report()[:rows]
     reading = {"k": FIRST} if corpus.name == WIDE else {}
     columns: dict[str, tuple[str, dict[str, Any], Mapping[str, Any] | None]] = {
@@ -129,7 +129,7 @@ def measured(corpus: Corpus, kit: Kit, left_out: Mapping[str, Any] | None, rows:
 
 
 def report(out: Mapping[str, Any]) -> str:
-    """The page: one table a corpus, and what may be said of all."""
+    """Return the page: one table a corpus, and what may be said of all."""
     lines = [
         "# The verdict: right, attacked, open, by corpus",
         "",
@@ -183,7 +183,7 @@ def _calibration(cells: Sequence[Mapping[str, Any]], score: str) -> str:
 
 
 def _sure(cells: Sequence[Mapping[str, Any]]) -> str:
-    """What is right and attacked where less likely answers are withheld."""
+    """Return what is right and attacked where less likely answers are withheld."""
     parts = []
     for least in SURE:
         kept = [cell["confidence"] is not None and cell["confidence"] >= least for cell in cells]

@@ -67,7 +67,7 @@ class Sides:
 
 
 def family(corpus: str) -> str:
-    """The corpus of which a setting is one: weights that never saw it saw no other setting of it.
+    """Return the corpus of which a setting is one: weights that never saw it saw no other setting of it.
 
     >>> family("conflictnq-1r3f"), family("nq")
     ('conflictnq', 'nq')
@@ -76,7 +76,7 @@ def family(corpus: str) -> str:
 
 
 def sides(example: Example, corpus: Corpus, kit: Kit) -> Sides | None:
-    """The sides of a row; None where the model failed. What a replay lacks ends the benchmark."""
+    """Return the sides of a row; None where the model failed. What a replay lacks ends the benchmark."""
     who: Reader = "llm" if kit.has_model else "encoder"
     try:
         testimonies = read(example.question, example.passages, kit, who, max_tokens=MAX_TOKENS)
@@ -99,14 +99,14 @@ def sides(example: Example, corpus: Corpus, kit: Kit) -> Sides | None:
 
 
 def fitted(rows: Sequence[Sides]) -> Fit:
-    """The fit to rows; raises `InputError` where they have no sides."""
+    """Return the fit to rows; raises `InputError` where they have no sides."""
     if not any(len(row.answers) for row in rows):
         raise InputError("no passage of the rows to fit on answers anything")
     return fit(np.vstack([row.features for row in rows]), np.concatenate([row.answers for row in rows]))
 
 
 def constants(model: Fit) -> dict[str, Any]:
-    """The bias, and of each feature its weight and what it usually is."""
+    """Return the bias, and of each feature its weight and what it usually is."""
     return {
         "bias": round(model.bias, 4),
         "features": {
@@ -117,7 +117,7 @@ def constants(model: Fit) -> dict[str, Any]:
 
 
 def told_by_others(name: str, rows: Mapping[str, Sequence[Sides]]) -> dict[str, Any]:
-    """How well the weights of all other corpora tell the sides of one."""
+    """Return how well the weights of all other corpora tell the sides of one."""
     others = [row for other, some in rows.items() if family(other) != family(name) for row in some]
     model, own = fitted(others), rows[name]
     likely = [chance(model.log_odds(row.features)).tolist() for row in own]
@@ -144,7 +144,7 @@ def told_by_others(name: str, rows: Mapping[str, Sequence[Sides]]) -> dict[str, 
 
 
 def report(out: Mapping[str, Any]) -> str:
-    """The constants, and every corpus with weights that never saw it."""
+    """Return the constants, and every corpus with weights that never saw it."""
     constants = [["bias", f"{out['bias']:.3f}", "–", f"{BIAS:g}", "–"]]
     constants += [
         [

@@ -161,7 +161,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """A public name whose module is loaded when it is first named."""
+    """Return a public name whose module is loaded when it is first named."""
     if name == "strategies":
         return importlib.import_module("disputatio.strategies")  # a package that can be called
     if name not in _LATE:

@@ -78,7 +78,8 @@ def complete(
     on_done: Callable[[int, Completion], None],
     cancel: Cancel,
 ) -> list[Completion]:
-    """One completion a prompt, in order; `on_done(index, completion)` is called for each once it is there.
+    """Return one completion a prompt, in order; `on_done(index, completion)` is called for each once it is
+    there.
 
     A model that is no `ReportingLLM` reports when its whole batch is back. Raises `LLMError`, `Cancelled`,
     and `Malformed` for a model that does not return one completion a prompt.
@@ -96,7 +97,7 @@ def choose(
     on_done: Callable[[int, Choice], None],
     cancel: Cancel,
 ) -> list[Choice]:
-    """log P of each option for each prompt; reported and cancelled as by `complete`."""
+    """Return log P of each option for each prompt; reported and cancelled as by `complete`."""
     cancel.check()
     if reports(model, "choose"):
         return _checked(model.choose_as_done(prompts, options, on_done, cancel), options)
@@ -106,7 +107,9 @@ def choose(
 
 
 def _checked(choices: list[Choice], options: Sequence[str]) -> list[Choice]:
-    """The choices; raises `Malformed` where log-probabilities are none (no numbers, or above nought)."""
+    """Return the choices; raises `Malformed` where log-probabilities are none (no numbers, or
+    above nought).
+    """
     for choice in choices:
         if len(choice.logprobs) != len(options) or not all(value <= _ROUNDING for value in choice.logprobs):
             raise Malformed("the model gave log-probabilities that are none")
@@ -114,7 +117,8 @@ def _checked(choices: list[Choice], options: Sequence[str]) -> list[Choice]:
 
 
 def reports(model: object, method: str) -> TypeGuard[ReportingLLM]:
-    """Whether a model's `complete_as_done` (or `choose_as_done`) stands for its `complete` (or `choose`).
+    """Return whether a model's `complete_as_done` (or `choose_as_done`) stands for its `complete` (or
+    `choose`).
 
     It does not where a subclass overrides `complete` alone. The other method of the two may be missing.
     """
@@ -133,7 +137,9 @@ def _after_the_batch(
     on_done: Callable[[int, _Result], None],
     cancel: Cancel,
 ) -> list[_Result]:
-    """The results of a batch, reported when all are there; of one that failed in part, those that are."""
+    """Return the results of a batch, reported when all are there; of one that failed in part,
+    those that are.
+    """
     try:
         results = call()
     except BatchFault as fault:

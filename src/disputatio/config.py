@@ -77,7 +77,7 @@ class Settings(BaseSettings):
     @field_validator("index", "cache", "journal", "encoder", "entailment", "embedder")
     @classmethod
     def _at_home(cls, value: Any) -> Any:
-        """A path that begins with `~` is one below the user's home."""
+        """Return a path that begins with `~` is one below the user's home."""
         return type(value)(Path(value).expanduser()) if str(value).startswith("~") else value
 
     @classmethod
@@ -104,7 +104,7 @@ class Settings(BaseSettings):
 
 
 def settings_file() -> Path:
-    """The file of settings that the user named, else the one that may lie in the working folder."""
+    """Return the file of settings that the user named, else the one that may lie in the working folder."""
     return Path(os.environ.get(NAMED_FILE) or FILE)
 
 
@@ -150,7 +150,7 @@ def _check_found(found: Mapping[str, Any], named: Mapping[str, Any]) -> None:
 
 
 def read_settings(**flags: Any) -> Settings:
-    """The settings in force; flags that are None were not given. Raises `InputError` in one line."""
+    """Return the settings in force; flags that are None were not given. Raises `InputError` in one line."""
     try:
         return Settings(**{name: value for name, value in flags.items() if value is not None})
     except ValidationError as error:

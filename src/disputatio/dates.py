@@ -17,7 +17,7 @@ _DAY = re.compile(r"(\d{4})(?:[-/](\d{2})(?:[-/](\d{2})(?:[T ].*)?)?)?", re.ASCI
 
 
 def stated_date(passage: Passage) -> str:
-    """The date that a passage's document states, as it is written there; empty when it states none.
+    """Return the date that a passage's document states, as it is written there; empty when it states none.
 
     >>> stated_date(Passage(text="x", date="3 May 1931", date_origin="stated"))
     '3 May 1931'
@@ -28,7 +28,7 @@ def stated_date(passage: Passage) -> str:
 
 
 def is_later(first: str, second: str) -> bool:
-    """Whether an ISO date is later than another, as far as both go; any date is later than none.
+    """Return whether an ISO date is later than another, as far as both go; any date is later than none.
 
     >>> is_later("2019-03", "2018-12-30"), is_later("2019-03", "2019"), is_later("2019", "2019-03")
     (True, False, False)
@@ -37,7 +37,7 @@ def is_later(first: str, second: str) -> bool:
 
 
 def stated_day(passage: Passage) -> str:
-    """The stated date in the form that can be compared: 2021, 2021-05 or 2021-05-31; else empty.
+    """Return the stated date in the form that can be compared: 2021, 2021-05 or 2021-05-31; else empty.
 
     >>> dated = Passage(text="x", date="2021/05/31", date_origin="stated")
     >>> stated_day(dated), stated_day(Passage(text="x", date="in spring", date_origin="stated"))
@@ -55,7 +55,7 @@ def stated_day(passage: Passage) -> str:
 
 
 def as_stated(passage: Passage) -> Passage:
-    """A passage as its caller hands it over: whoever gives a date states it.
+    """Return a passage as its caller hands it over: whoever gives a date states it.
 
     A passage that says where its date comes from, or that was found in an index (it names its document),
     stays as it is.

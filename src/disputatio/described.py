@@ -48,7 +48,9 @@ class Description:
 
 
 def describe(name: str) -> Description:
-    """The description of a strategy by its name, or `package.module:function`; raises `UnknownName`."""
+    """Return the description of a strategy by its name, or `package.module:function`; raises
+    `UnknownName`.
+    """
     strategy = load_strategy(name)
     module = inspect.getmodule(strategy)
     summary, _, rest = (inspect.getdoc(module) or "").strip().partition("\n\n")
@@ -73,7 +75,7 @@ def describe(name: str) -> Description:
 
 
 def measured() -> dict[str, list[dict[str, Any]]]:
-    """What questions were measured to cost, by strategy: means over `questions` of a data set."""
+    """Return what questions were measured to cost, by strategy: means over `questions` of a data set."""
     file = resources.files("disputatio.strategies").joinpath(COSTS)
     costs: dict[str, list[dict[str, Any]]] = {}
     for row in json.loads(file.read_text(encoding="utf-8"))["measured"]:
@@ -82,7 +84,7 @@ def measured() -> dict[str, list[dict[str, Any]]]:
 
 
 def meaning(hint: Any) -> str:
-    """The meaning that an annotation declares, empty where it declares none.
+    """Return the meaning that an annotation declares, empty where it declares none.
 
     >>> meaning(typing.Annotated[int, "maximum rounds of debate"]), meaning(int)
     ('maximum rounds of debate', '')
@@ -92,7 +94,7 @@ def meaning(hint: Any) -> str:
 
 
 def type_words(hint: Any) -> str:
-    """An option's annotation as a user reads it.
+    """Return an option's annotation as a user reads it.
 
     >>> type_words(typing.Literal["a", "b"]), type_words(int | None), type_words(bool)
     ('a, b', 'int or none', 'bool')

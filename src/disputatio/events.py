@@ -29,7 +29,7 @@ class _Event(Serialisable):
     kind: ClassVar[str] = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """The kind and all fields as JSON values."""
+        """Return the kind and all fields as JSON values."""
         return {"kind": self.kind, **super().to_dict()}
 
 
@@ -132,7 +132,7 @@ Event = Started | Found | Read | SideFormed | Round | Claimed | Answered | Cost
 
 
 def events_of_note(note: Mapping[str, Any]) -> Iterator[Event]:
-    """The events that a note of a trace stands for; none for what is of interest to the log alone."""
+    """Yield the events that a note of a trace stands for; none for what is of interest to the log alone."""
     kind = note["event"]
     if kind == "strategy":
         yield Started(
@@ -156,7 +156,7 @@ def events_of_note(note: Mapping[str, Any]) -> Iterator[Event]:
 
 
 def events_of_answer(answer: Answer) -> Iterator[Event]:
-    """The events that an answer ends with: its positions, its claims, itself, and its cost."""
+    """Yield the events that an answer ends with: its positions, its claims, itself, and its cost."""
     for position in answer.conflict.positions:
         yield SideFormed(
             answer=position.answer,

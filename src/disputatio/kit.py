@@ -78,11 +78,11 @@ class Kit:
         return self.model.name != NO_MODEL
 
     def cast(self, role: str) -> LLM:
-        """The model that plays a role."""
+        """Return the model that plays a role."""
         return self.roles.get(role, self.model)
 
     def with_trace(self, trace: Trace) -> Kit:
-        """The same parts with another trace, for another question."""
+        """Return the same parts with another trace, for another question."""
         return replace(self, trace=trace)
 
     def complete(
@@ -93,7 +93,7 @@ class Kit:
         *,
         passages: Sequence[Sequence[Passage]] = (),
     ) -> list[Completion]:
-        """One completion a prompt, all in one batch; raises `LLMError`, `Cancelled`.
+        """Return one completion a prompt, all in one batch; raises `LLMError`, `Cancelled`.
 
         `passages` has those that each prompt shows, for the trace.
         """
@@ -128,14 +128,14 @@ class Kit:
         return [finished.result() for finished in calls]
 
     def choose(self, role: str, prompts: Sequence[Prompt], options: Sequence[str]) -> list[Choice]:
-        """log P of each option for each prompt, all in one batch; raises `LLMError`, `Cancelled`."""
+        """Return log P of each option for each prompt, all in one batch; raises `LLMError`, `Cancelled`."""
         if not prompts:
             return []
         log = _Log(kit=self, role=role, prompts=prompts, settings=[options] * len(prompts))
         return calling.choose(self.cast(role), prompts, options, log.choice, self.cancel)
 
     def extract(self, question: str, passages: Sequence[Passage]) -> list[Extraction]:
-        """What the reader finds in each passage; raises `MissingPart` where the kit has no reader."""
+        """Return what the reader finds in each passage; raises `MissingPart` where the kit has no reader."""
         self.cancel.check()
         if not passages:
             return []
@@ -156,7 +156,7 @@ class Kit:
         return extractions
 
     def same(self, question: str, pairs: Sequence[tuple[Passage, Passage]]) -> list[float | None]:
-        """How likely the passages of each pair are about the same thing; None where nobody tells."""
+        """Return how likely the passages of each pair are about the same thing; None where nobody tells."""
         if self.sameness is None or not pairs:
             return [None] * len(pairs)
         scores = self.sameness.same(question, pairs)
@@ -164,7 +164,7 @@ class Kit:
         return list(scores)
 
     def alike(self, pairs: Sequence[tuple[Passage, Passage]]) -> list[float | None]:
-        """The cosine of the embeddings of each pair of passages; None where there is no embedder."""
+        """Return the cosine of the embeddings of each pair of passages; None where there is no embedder."""
         if self.embedder is None or not pairs:
             return [None] * len(pairs)
         passages = {passage.id: passage for pair in pairs for passage in pair}
@@ -184,7 +184,7 @@ class Kit:
         sources: Collection[str] | None = None,
         exclude: Collection[str] = (),
     ) -> list[Hit]:
-        """Hits for a query; raises `MissingPart` where there is nothing to search.
+        """Return hits for a query; raises `MissingPart` where there is nothing to search.
 
         What a retriever of the user's own returns against `exclude`, `sources` or `per_source` is dropped.
         """
@@ -209,13 +209,13 @@ class Kit:
         return hits
 
     def passages(self, question: str, *, k: int | None = None) -> list[Passage]:
-        """The passages to read for a question, best first (in hand: as they were given)."""
+        """Return the passages to read for a question, best first (in hand: as they were given)."""
         return [hit.passage for hit in self.search(question, k=k)]
 
     def search_elsewhere(
         self, query: str, *, k: int | None = None, exclude: Collection[str] = ()
     ) -> list[Passage]:
-        """Passages from the second place to search, or from the first where there is no other.
+        """Return passages from the second place to search, or from the first where there is no other.
 
         A passage without an id gets one from its content. Raises `InputError` for one without text.
         """
@@ -247,7 +247,7 @@ class Kit:
 def _within(
     hits: Sequence[Hit], per_source: int | None, sources: Collection[str] | None, exclude: Collection[str]
 ) -> list[Hit]:
-    """The hits that a search's options allow; passages without a source are sources of their own."""
+    """Return the hits that a search's options allow; passages without a source are sources of their own."""
     allowed: list[Hit] = []
     counts: Counter[str] = Counter()
     for hit in hits:
@@ -308,5 +308,5 @@ class _Log:
 
 
 def chat(system: str, user: str) -> Prompt:
-    """A prompt of two turns; what stays the same from call to call belongs into the first."""
+    """Return a prompt of two turns; what stays the same from call to call belongs into the first."""
     return Prompt(messages=(Message(role="system", content=system), Message(role="user", content=user)))

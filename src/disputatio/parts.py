@@ -38,7 +38,7 @@ def build_kit(
     say: Say = lambda _: None,
     progress: catalogue.Progress | None = None,
 ) -> Kit:
-    """The kit that settings describe; models are opened at their first use.
+    """Return the kit that settings describe; models are opened at their first use.
 
     `model`, `roles` and `embedder` are objects that stand in place of those that the settings name. `say`
     hears what a user should know while waiting, `progress` how far a download is. Nothing is loaded. Raises
@@ -58,7 +58,7 @@ def build_kit(
 
 
 def own_model(model: MinimalLLM, settings: Settings, journal: Any) -> LLM:
-    """A model object as an `LLM`; its calls are kept only in a journal that was named for them.
+    """Return a model object as an `LLM`; its calls are kept only in a journal that was named for them.
 
     Raises `ConfigError` for an object that is no model.
     """
@@ -73,7 +73,7 @@ def own_model(model: MinimalLLM, settings: Settings, journal: Any) -> LLM:
 
 
 def with_retriever(kit: Kit, retriever: Retriever | None) -> Kit:
-    """The kit with something to search, and with what that knows of how reliable its sources are."""
+    """Return the kit with something to search, and with what that knows of how reliable its sources are."""
     estimates = getattr(retriever, "estimates", None)
     return replace(kit, retriever=retriever, sources=estimates() if callable(estimates) else {})
 
@@ -86,7 +86,7 @@ def open_embedder(
     settings: Settings | None = None,
     dimension: int | None = None,
 ) -> Embedder | None:
-    """The embedder of that name or folder, None for `none`; raises `InputError` when it is not here.
+    """Return the embedder of that name or folder, None for `none`; raises `InputError` when it is not here.
 
     `openai:NAME` is a model at OPENAI_BASE_URL, `openai:NAME@256` one asked for vectors of 256
     numbers; `dimension` is the length that its vectors are known to have, and nothing is asked here.
@@ -104,7 +104,7 @@ def open_embedder(
 
 
 def _late_embedder(settings: Settings, say: Say, progress: catalogue.Progress | None) -> Embedder | None:
-    """The embedder of the settings, opened by the first strategy that compares passages by meaning."""
+    """Return the embedder of the settings, opened by the first strategy that compares passages by meaning."""
     if settings.embedder == "none":
         return None
     from disputatio.store.lazy_embedder import LazyEmbedder
@@ -120,7 +120,9 @@ def _late_embedder(settings: Settings, say: Say, progress: catalogue.Progress | 
 
 
 def _served_embedder(name: str, settings: Settings, dimension: int | None) -> Embedder:
-    """An embedder behind a server, with the prefixes of the settings, else those that its model wants."""
+    """Return an embedder behind a server, with the prefixes of the settings, else those that its
+    model wants.
+    """
     from disputatio.llm.connection import LARGEST_EMBEDDINGS, Connection
     from disputatio.llm.endpoint_embedder import EndpointEmbedder, split_name
     from disputatio.store.model_folder import trained_prefixes
@@ -151,7 +153,7 @@ def embedder_for(
     say: Say = lambda _: None,
     progress: catalogue.Progress | None = None,
 ) -> Embedder | None:
-    """The embedder to open an index with: the one it was made with, else the one of the settings.
+    """Return the embedder to open an index with: the one it was made with, else the one of the settings.
 
     `named` is what the user asked for by name, which is then not second-guessed. Query vectors are
     kept in the journal; on replay they come from there and no model is opened. None where the index
@@ -192,7 +194,9 @@ def embedder_for(
 
 
 def _reopened(made_with: str) -> str:
-    """What an index's embedder is opened by, going by the name it recorded; empty where that is not known."""
+    """Return what an index's embedder is opened by, going by the name it recorded; empty where that is not
+    known.
+    """
     if made_with.startswith("openai:"):
         return made_with.partition("#")[0]
     bare = made_with.partition("@")[0]
@@ -206,12 +210,12 @@ def _reopened(made_with: str) -> str:
 
 
 def cache_folder(settings: Settings) -> Path:
-    """Where models, converted models and the journal are kept."""
+    """Return where models, converted models and the journal are kept."""
     return settings.cache or catalogue.cache_folder()
 
 
 def open_encoder(name: str) -> EncoderModel | None:
-    """The trained encoder of a name: `default`, a zip file or a folder; None for `none`.
+    """Return the trained encoder of a name: `default`, a zip file or a folder; None for `none`.
 
     Raises `InputError` where a file is missing.
     """
@@ -223,7 +227,8 @@ def open_encoder(name: str) -> EncoderModel | None:
 
 
 def _encoder_parts(settings: Settings) -> dict[str, Any]:
-    """What of a kit the trained encoder is: its reader, judge of sameness, and of claims if it is to be.
+    """Return what of a kit the trained encoder is: its reader, judge of sameness, and of claims if it is to
+    be.
 
     `entailment = auto` leaves claims to the language model where there is one.
     """
@@ -261,7 +266,7 @@ def share_journal(name: str, journal: Any) -> None:
 
 
 def open_journal(settings: Settings) -> Any:
-    """The journal of calls, None for none; on replay it must be there and is only read."""
+    """Return the journal of calls, None for none; on replay it must be there and is only read."""
     if settings.journal in _SHARED:
         return _SHARED[settings.journal]
     if settings.journal == "none":
@@ -294,7 +299,7 @@ def _journalled(
 def _open_model(
     name: str, settings: Settings, say: Say, progress: catalogue.Progress | None
 ) -> tuple[LLM, str | None]:
-    """A model by its name, with the engine that stands in its journal keys; None: not journalled."""
+    """Return a model by its name, with the engine that stands in its journal keys; None: not journalled."""
     kind, rest = _split(name)
     if kind == "none":
         from disputatio.llm.no_model import NoModel
@@ -342,7 +347,7 @@ def _deadlines(settings: Settings) -> Deadlines:
 
 
 def _is_here(name: str, kind: Literal["language model", "embedder"]) -> bool:
-    """Whether a model can be used without fetching it; nothing is loaded.
+    """Return whether a model can be used without fetching it; nothing is loaded.
 
     Raises `UnknownName` with the nearest model of that kind, `ConfigError` for one of another kind,
     `InputError` for a path that leads nowhere.
@@ -360,7 +365,7 @@ def _is_here(name: str, kind: Literal["language model", "embedder"]) -> bool:
 
 
 def _engine_of(name: str, engine: str) -> str:
-    """The engine as it stands in journal keys: a local file that changed is another model."""
+    """Return the engine as it stands in journal keys: a local file that changed is another model."""
     path = Path(name)
     if not path.is_file():
         return engine
@@ -379,7 +384,7 @@ def _split(name: str) -> tuple[str, str]:
 
 
 def _find_model(name: str, say: Say, progress: catalogue.Progress | None) -> Path:
-    """The model's file, fetched when it is not here yet."""
+    """Return the model's file, fetched when it is not here yet."""
     if not catalogue.is_present(name):
         say(f"fetching the model {name}, once")
     return catalogue.path(name, pull=True, progress=progress)

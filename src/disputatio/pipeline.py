@@ -97,7 +97,7 @@ def ask(
 
 
 def check_confidence(least: float) -> None:
-    """Raises `InputError` for what is no probability."""
+    """Raise `InputError` for what is no probability."""
     if not 0 <= least <= 1:
         raise InputError(f"min_confidence is a probability between 0 and 1, not {least:g}")
 
@@ -109,7 +109,9 @@ def _key(call: PastCall) -> str:
 def _basis(
     answer: Answer, kit: Kit, searches: Sequence[PastSearch], events: Sequence[Mapping[str, Any]]
 ) -> Basis:
-    """What was found for an answer, what is known of its sources, and what the model held of its sides."""
+    """Return what was found for an answer, what is known of its sources, and what the model held of its
+    sides.
+    """
     read = {passage.id for passage in answer.passages}
     hits = dict.fromkeys(hit.passage for search in searches for hit in search.hits)
     names = {kit.trace.found[name].source for name in hits} | {each.source for each in answer.passages}
@@ -129,13 +131,15 @@ def _basis(
 
 
 def strategy_names() -> list[str]:
-    """The names of the strategies that come with the package, in order."""
+    """Return the names of the strategies that come with the package, in order."""
     package = importlib.import_module(STRATEGIES)
     return sorted(module.name for module in pkgutil.iter_modules(package.__path__))
 
 
 def load_strategy(name: str) -> Strategy:
-    """The strategy of a name, or of a `package.module:function` out of the tree; raises `UnknownName`."""
+    """Return the strategy of a name, or of a `package.module:function` out of the tree; raises
+    `UnknownName`.
+    """
     if ":" in name:
         module_name, _, function = name.partition(":")
         if not all(part.isidentifier() for part in (*module_name.split("."), function)):
@@ -154,7 +158,8 @@ def load_strategy(name: str) -> Strategy:
 
 
 def strategy_name(strategy: Strategy) -> str:
-    """A strategy's name: that of the package for a shipped one, else `module:function`; raises `ConfigError`.
+    """Return a strategy's name: that of the package for a shipped one, else `module:function`; raises
+    `ConfigError`.
 
     >>> from disputatio.strategies.concat import concat
     >>> strategy_name(concat)
@@ -169,13 +174,13 @@ def strategy_name(strategy: Strategy) -> str:
 
 
 def strategy_options(strategy: Strategy) -> dict[str, inspect.Parameter]:
-    """A strategy's options: its keyword-only parameters."""
+    """Return a strategy's options: its keyword-only parameters."""
     parameters = inspect.signature(strategy).parameters.values()
     return {each.name: each for each in parameters if each.kind is inspect.Parameter.KEYWORD_ONLY}
 
 
 def read_options(strategy: Strategy, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options that come as text (`--set key=value`) or as values, checked against the signature."""
+    """Return options that come as text (`--set key=value`) or as values, checked against the signature."""
     known = strategy_options(strategy)
     hints = _hints(strategy)
     values = {}
@@ -188,7 +193,7 @@ def read_options(strategy: Strategy, options: Mapping[str, Any]) -> dict[str, An
 
 
 def prompts_hash(strategy: Strategy) -> str:
-    """A hash over the prompts and schemas of a strategy's file and of all modules whose parts it uses.
+    """Return a hash over the prompts and schemas of a strategy's file and of all modules whose parts it uses.
 
     Its own module counts by its name too: two strategies that only speak through shared agents differ.
     """
@@ -202,7 +207,7 @@ def prompts_hash(strategy: Strategy) -> str:
 
 
 def _speaking(home: types.ModuleType | None) -> list[types.ModuleType]:
-    """A strategy's module and those whose parts it uses and that can hold prompts."""
+    """Return a strategy's module and those whose parts it uses and that can hold prompts."""
     modules = dict.fromkeys([] if home is None else [home])
     waiting = list(modules)
     while waiting:
@@ -219,7 +224,7 @@ def _room(module: types.ModuleType) -> str:
 
 
 def _hints(strategy: Strategy) -> dict[str, Any]:
-    """The annotations of a strategy's options; none where they name what only type checkers import."""
+    """Return the annotations of a strategy's options; none where they name what only type checkers import."""
     try:
         return typing.get_type_hints(strategy)
     except NameError:

@@ -17,18 +17,20 @@ class Serialisable:
     __slots__ = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """All fields as JSON values, in their order."""
+        """Return all fields as JSON values, in their order."""
         fields: dict[str, Any] = _rendering().to_dict(self)
         return fields
 
     def to_json(self, *, indent: int | None = None) -> str:
-        """The same as JSON text; controls, marks of direction and halves of characters are escaped."""
+        """Return the same as JSON text; controls, marks of direction and halves of characters are escaped."""
         text: str = _rendering().json_text(self.to_dict(), indent=indent)
         return text
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Self:
-        """What `to_dict` wrote, without fields that are not known; raises `InputError` for unfit values."""
+        """Return what `to_dict` wrote, without fields that are not known; raises `InputError` for unfit
+        values.
+        """
         value: Self = _rendering().from_dict(cls, fields)
         return value
 
@@ -48,7 +50,7 @@ class Presentable(Serialisable):
 
 
 def reason_of(position: object) -> str:
-    """The cause of a position in English."""
+    """Return the cause of a position in English."""
     sentence: str = importlib.import_module("disputatio.rendering.reasons").reason(position)
     return sentence
 
@@ -56,7 +58,7 @@ def reason_of(position: object) -> str:
 def decided_without(
     answer: object, sources: Collection[str], owners: Collection[str], passages: Collection[str]
 ) -> Any:
-    """The answer decided again without some passages (`disputatio.what_if`)."""
+    """Return the answer decided again without some passages (`disputatio.what_if`)."""
     what_if = importlib.import_module("disputatio.what_if")
     return what_if.without(answer, sources=sources, owners=owners, passages=passages)
 

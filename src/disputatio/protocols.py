@@ -31,16 +31,16 @@ class LLM(Protocol):
         """The name that users give, `local:...` or `openai:...`."""
 
     def capabilities(self) -> Capabilities:
-        """What the engine can do; may probe it at the first call."""
+        """Return what the engine can do; may probe it at the first call."""
 
     def complete(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
-        """One completion a prompt, in order.
+        """Return one completion a prompt, in order.
 
         Raises `LLMError`; `BatchFault` when some calls of the batch succeeded.
         """
 
     def choose(self, prompts: Sequence[Prompt], options: Sequence[str]) -> list[Choice]:
-        """log P of each option as the first word of the reply, from one generated token.
+        """Return log P of each option as the first word of the reply, from one generated token.
 
         Raises `LLMError`; `NoLogprobs` when the engine cannot tell.
         """
@@ -92,7 +92,7 @@ class Embedder(Protocol):
     def dimension(self) -> int: ...
 
     def embed(self, texts: Sequence[str], *, query: bool = False) -> NDArray[np.float32]:
-        """An array (len(texts), dimension) of unit rows; `query` picks the query's prefix."""
+        """Return an array (len(texts), dimension) of unit rows; `query` picks the query's prefix."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,7 +149,7 @@ class Retriever(Protocol):
     """
 
     def search(self, query: str, **options: Unpack[SearchOptions]) -> list[Hit]:
-        """The best passages for a query, best first; the options are the fields of `Search`."""
+        """Return the best passages for a query, best first; the options are the fields of `Search`."""
 
 
 @runtime_checkable
@@ -157,7 +157,7 @@ class Reranker(Protocol):
     """A second look at what was retrieved."""
 
     def rerank(self, query: str, passages: Sequence[Passage]) -> list[float]:
-        """One score a passage, higher is better."""
+        """Return one score a passage, higher is better."""
 
 
 @runtime_checkable
@@ -168,7 +168,7 @@ class PassageReader(Protocol):
     def name(self) -> str: ...
 
     def read(self, question: str, passages: Sequence[Passage]) -> list[Extraction]:
-        """What each passage answers to the question, in order."""
+        """Return what each passage answers to the question, in order."""
 
 
 @runtime_checkable

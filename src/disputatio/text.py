@@ -80,7 +80,8 @@ def _compared(char: str) -> str:
 
 
 def is_unseen(char: str) -> bool:
-    r"""Whether a character is a control or a format, half of one, or of the block of tags, assigned or not.
+    r"""Return whether a character is a control or a format, half of one, or of the block of tags, assigned or
+    not.
 
     >>> is_unseen("\u202e"), is_unseen("\U000e0000"), is_unseen("é")
     (True, True, False)
@@ -97,7 +98,7 @@ _SHOWN = _Characters(_shown)
 
 
 def squad_normalise(text: str) -> str:
-    """Text as SQuAD's metrics compare it: lower case, without articles and punctuation.
+    """Return text as SQuAD's metrics compare it: lower case, without articles and punctuation.
 
     Rajpurkar et al. 2016, arXiv 1606.05250, extended to any script by Unicode classes. It loses signs,
     decimal points and the marks of names. It is for scores that papers define this way, never for a decision.
@@ -118,7 +119,8 @@ def squad_normalise(text: str) -> str:
 
 
 def squad_contains(text: str, part: str) -> bool:
-    """Whether `text` has the words of `part`, whole and in order, both normalised as in SQuAD's metrics.
+    """Return whether `text` has the words of `part`, whole and in order, both normalised as in SQuAD's
+    metrics.
 
     >>> squad_contains("Born in Kansas City.", "kansas"), squad_contains("Arkansas", "Kansas")
     (True, False)
@@ -130,7 +132,7 @@ def squad_contains(text: str, part: str) -> bool:
 
 
 def bare_words(text: str) -> list[str]:
-    """The words of a text without case, articles and punctuation, for rough overlap of texts.
+    """Return the words of a text without case, articles and punctuation, for rough overlap of texts.
 
     >>> bare_words("The ferry crossed in 1887.")
     ['ferry', 'crossed', 'in', '1887']
@@ -139,7 +141,7 @@ def bare_words(text: str) -> list[str]:
 
 
 def is_unknown(answer: str) -> bool:
-    """Whether an answer means that there is no answer.
+    """Return whether an answer means that there is no answer.
 
     >>> is_unknown("Unknown."), is_unknown("I don't know"), is_unknown("1963")
     (True, True, False)
@@ -150,7 +152,7 @@ def is_unknown(answer: str) -> bool:
 
 
 def stem(word: str) -> str:
-    """A rough stem: a word's first five letters; a word with a digit stays whole.
+    """Return a rough stem: a word's first five letters; a word with a digit stays whole.
 
     >>> stem("footballer") == stem("football"), stem("1921a")
     (True, '1921a')
@@ -181,7 +183,7 @@ def sentences(text: str) -> list[tuple[int, int]]:
 
 
 def first_sentence(text: str, limit: int = 300) -> str:
-    """The first sentence of `text`, at most `limit` characters of it.
+    """Return the first sentence of `text`, at most `limit` characters of it.
 
     >>> first_sentence("One. Two.")
     'One.'
@@ -192,7 +194,7 @@ def first_sentence(text: str, limit: int = 300) -> str:
 
 
 def content_id(prefix: str, *parts: str) -> str:
-    """A short name for content: the prefix and 16 hex digits of SHA-256 over the parts.
+    """Return a short name for content: the prefix and 16 hex digits of SHA-256 over the parts.
 
     >>> content_id("p", "a", "b") == content_id("p", "a", "b") != content_id("p", "ab")
     True
@@ -202,7 +204,7 @@ def content_id(prefix: str, *parts: str) -> str:
 
 
 def neutralise(text: str) -> str:
-    """Untrusted text without chat-template tokens and control characters.
+    """Return untrusted text without chat-template tokens and control characters.
 
     >>> neutralise("a<|im_end|>b")
     'a< |im_end| >b'
@@ -212,12 +214,12 @@ def neutralise(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """Text that cannot pretend to be another line of a prompt."""
+    """Return text that cannot pretend to be another line of a prompt."""
     return " ".join(neutralise(text).split())
 
 
 def fence(label: str, text: str) -> str:
-    """Untrusted text between marks that it cannot forge.
+    """Return untrusted text between marks that it cannot forge.
 
     The mark is a hash of the text, taken again with a counter until the text does not contain it:
     so nothing inside can close the fence, while the same passage always gets the same fence and
@@ -238,7 +240,7 @@ def fence(label: str, text: str) -> str:
 
 
 def find_quote(text: str, quote: str) -> tuple[int, int] | None:
-    """The offsets of `quote` in `text`; case, white space and quote marks may differ.
+    """Return the offsets of `quote` in `text`; case, white space and quote marks may differ.
 
     The span is always verbatim text and never cuts a word or a figure: "5" is no quote of "-5", nor "C" of
     "C++". None if the text does not have the quote.
@@ -264,7 +266,9 @@ def find_quote(text: str, quote: str) -> tuple[int, int] | None:
 
 
 def _cuts(text: str, at: int) -> bool:
-    """Whether the offset `at` is inside a word; a combining mark belongs to the character before it."""
+    """Return whether the offset `at` is inside a word; a combining mark belongs to the character
+    before it.
+    """
     if not 0 < at < len(text):
         return False
     before, after = text[at - 1], text[at]

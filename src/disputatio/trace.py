@@ -33,7 +33,7 @@ Listener = Callable[[Mapping[str, Any]], None]
 
 
 def total_usage(usages: Iterable[Usage]) -> Usage:
-    """The sum of what calls cost.
+    """Return the sum of what calls cost.
 
     >>> total_usage([Usage(calls=1, seconds=0.5), Usage(calls=2, seconds=1.0)]).seconds
     1.5
@@ -56,12 +56,12 @@ def total_usage(usages: Iterable[Usage]) -> Usage:
 
 
 def prompt_hash(prompt: Prompt) -> str:
-    """The name of a prompt in a trace: a hash of its roles and contents."""
+    """Return the name of a prompt in a trace: a hash of its roles and contents."""
     return content_id("q", *(f"{m.role}\x1e{m.content}" for m in prompt.messages))
 
 
 def call_key(role: str, prompt: Prompt, settings: Sampling | Sequence[str]) -> str:
-    """The name of a call among those of one question: a hash of role, prompt, and sampling or options.
+    """Return the name of a call among those of one question: a hash of role, prompt, and sampling or options.
 
     >>> prompt = Prompt(messages=())
     >>> call_key("judge", prompt, ["Yes", "No"]) == call_key("judge", prompt, ["No", "Yes"])
@@ -72,7 +72,7 @@ def call_key(role: str, prompt: Prompt, settings: Sampling | Sequence[str]) -> s
 
 
 def judgement_key(relation: str, first: str, second: str) -> str:
-    """The name of a judgement on two texts among those of one question.
+    """Return the name of a judgement on two texts among those of one question.
 
     >>> judgement_key("entails", "a", "b") == judgement_key("entails", "b", "a")
     False
@@ -155,7 +155,7 @@ class Trace:
             self.usages.extend(usages)
 
     def usage(self) -> Usage:
-        """What the question has cost so far."""
+        """Return what the question has cost so far."""
         with self._lock:
             return total_usage(self.usages)
 

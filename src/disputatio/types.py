@@ -352,7 +352,7 @@ class Answer(Presentable):
     def without(
         self, *, sources: Collection[str] = (), owners: Collection[str] = (), passages: Collection[str] = ()
     ) -> Answer:
-        """The answer that the same strategy gives without some of the passages that were found.
+        """Return the answer that the same strategy gives without some of the passages that were found.
 
         They are named by source, owner or id. No model is called and nothing is searched again: the calls and
         searches of `basis` decide. Raises `UnknownName` for a name that the answer does not have, and

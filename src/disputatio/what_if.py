@@ -48,7 +48,7 @@ def without(
     owners: Collection[str] = (),
     passages: Collection[str] = (),
 ) -> Answer:
-    """The answer that the same strategy gives without passages of these sources, owners and ids.
+    """Return the answer that the same strategy gives without passages of these sources, owners and ids.
 
     Raises `UnknownName` for a name that the answer does not have, and `MustAskAgain` where a model would have
     to read something new, or the answer was given by a strategy that is not shipped.
@@ -124,7 +124,9 @@ def _removed(
     owners: Collection[str],
     ids: Collection[str],
 ) -> frozenset[str]:
-    """The ids of the passages that are left out; raises `UnknownName` for a name that none of them has."""
+    """Return the ids of the passages that are left out; raises `UnknownName` for a name that none of them
+    has.
+    """
     named: dict[str, dict[str, list[str]]] = {"source": {}, "owner": {}, "passage": {}}
     for passage in passages:
         owner = passage.owner or (known[passage.source].owner if passage.source in known else "")
@@ -144,7 +146,9 @@ def _removed(
 
 
 def _checked(claims: Sequence[Claim], before: Sequence[Claim]) -> tuple[list[Claim], bool]:
-    """The claims with the verdicts that they had on the same quotes; whether one was judged on others."""
+    """Return the claims with the verdicts that they had on the same quotes; whether one was judged
+    on others.
+    """
     known = {_statement(claim): claim for claim in before}
     quotes = {(claim.text, _place(quote)): quote for claim in before for quote in claim.citations}
     checked, unjudged = [], False
@@ -182,11 +186,11 @@ class _PastKit(Kit):
     alikes: Mapping[str, float]
 
     def alike(self, pairs: Sequence[tuple[Passage, Passage]]) -> list[float | None]:
-        """The recorded likeness of passages; None where it was not asked."""
+        """Return the recorded likeness of passages; None where it was not asked."""
         return [self.alikes.get(judgement_key("alike", first.id, second.id)) for first, second in pairs]
 
     def cast(self, role: str) -> _PastCalls:
-        """The recorded calls of a role."""
+        """Return the recorded calls of a role."""
         return _PastCalls(name=self.model.name, role=role, results=self.results, missed=self.missed)
 
 
@@ -204,7 +208,7 @@ class _PastCalls:
         return Capabilities(engine="recorded", logprobs=True, max_options=26, schema=True)
 
     def complete(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
-        """The recorded completions; raises `MustAskAgain` for a prompt that is new."""
+        """Return the recorded completions; raises `MustAskAgain` for a prompt that is new."""
         results = [self.results.get(call_key(self.role, prompt, sampling)) for prompt in prompts]
         completions = [result for result in results if isinstance(result, Completion)]
         if len(completions) < len(prompts):
@@ -212,7 +216,7 @@ class _PastCalls:
         return completions
 
     def choose(self, prompts: Sequence[Prompt], options: Sequence[str]) -> list[Choice]:
-        """The recorded choices; raises `NotRecorded` for a prompt that is new."""
+        """Return the recorded choices; raises `NotRecorded` for a prompt that is new."""
         results = [self.results.get(call_key(self.role, prompt, options)) for prompt in prompts]
         choices = [result for result in results if isinstance(result, Choice)]
         if len(choices) < len(prompts):
@@ -229,7 +233,7 @@ class _PastExtractions:
     name: str = "recorded"
 
     def read(self, question: str, passages: Sequence[Passage]) -> list[Extraction]:
-        """The recorded extractions; raises `MustAskAgain` for a passage that is new."""
+        """Return the recorded extractions; raises `MustAskAgain` for a passage that is new."""
         known = {extraction.passage: extraction for extraction in self.extractions.get(question, ())}
         if any(passage.id not in known for passage in passages):
             raise MustAskAgain(_UNREAD)
@@ -244,15 +248,15 @@ class _PastJudgements:
     missed: dict[str, None]
 
     def entails(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        """The recorded probabilities; raises `NotRecorded` for a pair that is new."""
+        """Return the recorded probabilities; raises `NotRecorded` for a pair that is new."""
         return self._recorded("entails", pairs)
 
     def contradicts(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        """The same for contradiction."""
+        """Return the same for contradiction."""
         return self._recorded("contradicts", pairs)
 
     def same(self, _: str, pairs: Sequence[tuple[Passage, Passage]]) -> list[float]:
-        """The same for passages about one thing, by their ids."""
+        """Return the same for passages about one thing, by their ids."""
         return self._recorded("same", [(first.id, second.id) for first, second in pairs])
 
     def _recorded(self, relation: str, pairs: Sequence[tuple[str, str]]) -> list[float]:
@@ -273,7 +277,7 @@ class _PastSearches:
     missed: dict[str, None]
 
     def search(self, query: str, **options: Unpack[SearchOptions]) -> list[Hit]:
-        """The recorded hits; none for a search that is new, which `missed` then names."""
+        """Return the recorded hits; none for a search that is new, which `missed` then names."""
         sources = options.get("sources")
         names = None if sources is None else tuple(sorted(sources))
         wanted = (query, options.get("k"), options.get("per_source"), names)
@@ -286,7 +290,7 @@ class _PastSearches:
         return []
 
     def elsewhere(self, query: str, k: int) -> list[Passage]:
-        """The passages that the search elsewhere gave."""
+        """Return the passages that the search elsewhere gave."""
         for search in self.searches:
             if search.elsewhere and (search.query, search.k or k) == (query, k):
                 return [hit.passage for hit in self._hits(search, set())]

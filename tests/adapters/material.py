@@ -23,13 +23,13 @@ PASSAGES = [
 
 
 def made_index(folder: Path) -> Path:
-    """An index of the passages, searched by keywords."""
+    """Return an index of the passages, searched by keywords."""
     d.Index.open(folder / "ferry.index", embedder="none").add(PASSAGES)
     return folder / "ferry.index"
 
 
 def read(prompt: str) -> str:
-    """What a model reads in the passage of a prompt."""
+    """Return what a model reads in the passage of a prompt."""
     passage = prompt.partition("<passage")[2]
     year = next((year for year in ("1887", "1901") if year in passage), "unknown")
     return json.dumps({"subject": "the ferry", "answer": year})

@@ -42,7 +42,7 @@ def in_openais_form(text: str | None, reason: str | None = "stop", **more: Any) 
 
 
 def as_objects(value: Any) -> Any:
-    """A reply as a client's objects hold it."""
+    """Return a reply as a client's objects hold it."""
     if isinstance(value, dict):
         return SimpleNamespace(**{key: as_objects(item) for key, item in value.items()})
     return [as_objects(item) for item in value] if isinstance(value, list) else value

@@ -23,12 +23,12 @@ TRUE = "Ingrid Vasmer"
 
 
 def from_each_source(kit: Kit) -> list[SourceReply]:
-    """What every source answers from its best passages."""
+    """Return what every source answers from its best passages."""
     return answer_per_source(QUESTION, retrieve_per_source(QUESTION, kit), kit)
 
 
 def reply(answer: str, quote: str = "", answered: str = "yes") -> str:
-    """The word of a source's agent."""
+    """Return the word of a source's agent."""
     return json.dumps({"answered": answered, "answer": answer, "quote": quote})
 
 

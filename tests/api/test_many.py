@@ -21,7 +21,7 @@ PASSAGES = [
 
 
 def first(question: str, kit: d.Kit) -> d.Answer:
-    """A strategy that asks the model once."""
+    """Return a strategy that asks the model once."""
     passages = kit.passages(question, k=1)
     [completion] = kit.complete("reader", [d.Prompt(messages=(d.Message(role="user", content=question),))])
     return d.Answer(question=question, answers=(completion.text,), passages=tuple(passages))

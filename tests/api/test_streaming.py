@@ -175,7 +175,7 @@ def test_a_cancel_ends_a_stream_that_was_given_it_and_no_other() -> None:
 @pytest.mark.long
 def test_closing_or_leaving_or_dropping_a_stream_ends_its_calls() -> None:
     def ended(model: Scripted) -> bool:
-        """Whether its first call, which takes a minute, was given up."""
+        """Return whether its first call, which takes a minute, was given up."""
         deadline = time.monotonic() + 30
         while time.monotonic() < deadline:
             if not any(thread.name == "disputatio stream" for thread in threading.enumerate()):

@@ -97,7 +97,7 @@ class Tokens:
 
 
 def made(path: Path, config: str, logits: Sequence[float]) -> CrossEncoder:
-    """A cross-encoder whose engine gives these logits for any pair."""
+    """Return a cross-encoder whose engine gives these logits for any pair."""
     folder(path, config)
     judge = CrossEncoder.__new__(CrossEncoder)
     judge._class, judge._opposite = _classes(path)

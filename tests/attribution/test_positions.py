@@ -12,7 +12,7 @@ from disputatio.values import matches
 
 
 def dated(passage_id: str, source: str, text: str, date: str, *, title: str = "") -> Passage:
-    """A passage that states its date."""
+    """Return a passage that states its date."""
     return Passage(id=passage_id, source=source, title=title, text=text, date=date, date_origin="stated")
 
 
@@ -32,7 +32,7 @@ def says(passage: Passage, answer: str, **more: object) -> Reply:
 def weighed(
     answers: tuple[str, ...], replies: dict[str, str] | list[Reply], *passages: Passage, **more: object
 ) -> Conflict:
-    """The conflict of an answer to which the agents of these passages gave these replies."""
+    """Return the conflict of an answer to which the agents of these passages gave these replies."""
     if isinstance(replies, dict):
         replies = [Reply(passages=(passage_id,), answer=text) for passage_id, text in replies.items()]
     answer = Answer(question="?", answers=answers, replies=tuple(replies), passages=passages, strategy="test")

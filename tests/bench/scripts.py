@@ -10,6 +10,6 @@ BENCH = Path(__file__).resolve().parents[2] / "bench"
 
 
 def script(name: str) -> ModuleType:
-    """The module of a measurement, by its bare name."""
+    """Return the module of a measurement, by its bare name."""
     [path] = BENCH.glob(f"*/{name}.py")
     return importlib.import_module(f"bench.{path.parent.name}.{name}")

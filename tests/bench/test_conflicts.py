@@ -26,7 +26,9 @@ SURE = f"{__name__}:sure"
 
 
 def sure(question: str, kit: Kit, *, doubt: float = 0.0) -> Answer:
-    """The word after "builder:" in the first passage; surer of what begins with A, silent about Hazel."""
+    """Return the word after "builder:" in the first passage; surer of what begins with A, silent
+    about Hazel.
+    """
     (*_, passage) = kit.passages(question)
     designer = "" if "Hazel" in question else passage.text.partition("by ")[2].split(".")[0]
     return Answer(
@@ -112,7 +114,9 @@ def data(tmp_path: Path) -> Path:
 
 
 def _said(text: str) -> str:
-    """The answerer names whom the last passage names that it reads, and Ada Lund where it reads none."""
+    """Return the answerer names whom the last passage names that it reads, and Ada Lund where it
+    reads none.
+    """
     named = re.findall(r"(?:built|owned) by (\w+ \w+)\.", text)
     return json.dumps({"answers": [named[-1] if named else "Ada Lund"], "explanation": ""})
 
@@ -128,7 +132,7 @@ def _run(
     alone: bool = False,
     figures: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """The benchmark as its command runs it, without the command line."""
+    """Return the benchmark as its command runs it, without the command line."""
     chosen = {
         "conflictnq": bench.conflictnq(data, questions=8, seed=0),
         "poisonedrag": bench.poisonedrag(data, questions=8, seed=0),

@@ -27,7 +27,7 @@ def numbered(claimed: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.
 def plain_beliefs(
     votes: list[int], general: set[tuple[int, int]], shares: tuple[float, float, float], options: int
 ) -> list[float]:
-    """The posterior over the clusters of one question, written as the docstring's formula reads."""
+    """Return the posterior over the clusters of one question, written as the docstring's formula reads."""
     clusters = max(votes) + 1
     result = []
     for truth in range(clusters):

@@ -27,7 +27,7 @@ DOWN = "Brim"  # the station on which the model fails; its row is odd
 
 
 def teller(question: str, kit: Kit, *, k: int | None = None) -> Answer:
-    """The years that the model names, of which it is as sure as there are few."""
+    """Return the years that the model names, of which it is as sure as there are few."""
     passages = kit.passages(question, k=k)
     (reply,) = kit.complete("reader", [chat("Name the years.", question)])
     answers = tuple(year for year in reply.text.split() if year.isdigit())

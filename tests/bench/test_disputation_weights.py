@@ -59,7 +59,7 @@ def data(tmp_path: Path) -> Path:
 
 
 def _heard(prompt: str) -> Line:
-    """The year of the passage, which is the last one in the prompt; unknown where there is none."""
+    """Return the year of the passage, which is the last one in the prompt; unknown where there is none."""
     years = re.findall(r"\b1\d{3}\b", prompt.rpartition("Passage:")[2].rpartition('"unknown"}')[2])
     return json.dumps({"subject": "", "answer": years[0] if years else "unknown"})
 

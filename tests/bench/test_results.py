@@ -23,7 +23,7 @@ def script_of(module: str) -> Path:
 
 
 def links(page: Path) -> list[str]:
-    """Where a page leads to, addresses of the web apart."""
+    """Return where a page leads to, addresses of the web apart."""
     return re.findall(r"\]\(([^):]+)\)", page.read_text(encoding="utf-8"))
 
 

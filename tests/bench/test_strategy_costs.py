@@ -25,7 +25,7 @@ def bench(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 def _run(
     out: Path, calls: Mapping[str, list[int]], *, model: str = "local:small", **options: Mapping[str, Any]
 ) -> Path:
-    """A folder of an evaluation: by label the calls of each question, with -1 for a fault."""
+    """Return a folder of an evaluation: by label the calls of each question, with -1 for a fault."""
     examples = [
         Example(id=f"x{n}", row=n, question="q", gold=("g",), metadata={"dataset": "ramdocs:rows.jsonl"})
         for n in range(max(map(len, calls.values())))

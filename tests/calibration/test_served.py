@@ -65,7 +65,7 @@ def test_the_figures_are_those_of_an_index_in_a_folder(index: Index, tmp_path: P
 
 
 def _figures(index: Index) -> dict[str, Source]:
-    """The estimates by all eight questions, which do not depend on what was drawn first."""
+    """Return the estimates by all eight questions, which do not depend on what was drawn first."""
     run(index, count=8)
     return index.estimates()
 

@@ -21,7 +21,7 @@ _ASKED = re.compile(r"the harbour mill of (\w+) town finished")
 
 
 def passage_on(town: str, year: int, source: str) -> Passage:
-    """A passage of a source on one town; its other words are in no other source."""
+    """Return a passage of a source on one town; its other words are in no other source."""
     filler = " ".join(f"{letter}o{source}" for letter in "bcdfghklmnprstvwz")
     fact = f"The harbour mill of {town} town was finished in the year {year}."
     text = f"Of {town} {filler}. {fact} As {filler} say."
@@ -29,19 +29,19 @@ def passage_on(town: str, year: int, source: str) -> Passage:
 
 
 def index_of(path: Path | str, lies: Mapping[str, int], *, towns: tuple[str, ...] = TOWNS) -> Index:
-    """An index in which each source is wrong by `lies[source]` years in every town."""
+    """Return an index in which each source is wrong by `lies[source]` years in every town."""
     index = Index.open(path)
     index.add([passage_on(town, YEARS[town] + by, source) for source, by in lies.items() for town in towns])
     return index
 
 
 def question(town: str) -> str:
-    """The question that the model writes about a town."""
+    """Return the question that the model writes about a town."""
     return f"In which year was the harbour mill of {town} town finished?"
 
 
 def say(prompt: str) -> Line:
-    """The reply of a model that writes questions and reads passages without mistakes."""
+    """Return the reply of a model that writes questions and reads passages without mistakes."""
     if prompt.startswith(WRITER_SYSTEM):
         fact = _FACT.search(prompt.rsplit("<sentence", maxsplit=1)[-1])
         if fact is None:
@@ -55,11 +55,11 @@ def say(prompt: str) -> Line:
 
 
 def source_said(answer: str, quote: str = "") -> str:
-    """The reply of an agent that reads one source; an empty answer is "I don't know"."""
+    """Return the reply of an agent that reads one source; an empty answer is "I don't know"."""
     fields = {"answered": "yes" if answer else "no", "answer": answer or "I don't know", "quote": quote}
     return json.dumps({name: fields[name] for name in SOURCE_SCHEMA["properties"]})
 
 
 def kit(model: Scripted | None = None) -> Kit:
-    """A kit with that model, whose judge affirms everything."""
+    """Return a kit with that model, whose judge affirms everything."""
     return Kit(model=model or Scripted(say, choices={"": {"Yes": 0.9, "No": 0.1}}))

@@ -358,7 +358,7 @@ def test_an_answer_replays_to_the_byte_without_model_script_or_embedder(
 
 
 def _rows(journal: Path) -> list[str]:
-    """All that a journal holds; its bytes also change when SQLite folds its log into it."""
+    """Return all that a journal holds; its bytes also change when SQLite folds its log into it."""
     with closing(sqlite3.connect(journal)) as database:
         return list(database.iterdump())
 

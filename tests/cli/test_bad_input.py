@@ -205,7 +205,7 @@ def test_a_model_whose_words_are_never_usable_is_a_fault(workspace: Path, capsys
 
 # --- endpoints ----------------------------------------------------------------------------------
 def _replies(asked: Asked) -> Wire:
-    """A model that answers as the script does."""
+    """Return a model that answers as the script does."""
     if "top_logprobs" in asked.body:
         return chooses(("Yes", -0.1), ("No", -2.5))
     words = json.dumps(asked.body["messages"], ensure_ascii=False)
@@ -302,7 +302,7 @@ def test_without_log_probabilities_the_answer_comes_with_its_citations_unjudged(
 
 
 def chooses_yes(question: str, kit: Any) -> Any:
-    """A strategy that cannot do without log-probabilities."""
+    """Return a strategy that cannot do without log-probabilities."""
     from disputatio.kit import chat
 
     return kit.choose("detector", [chat("", question)], ("Yes", "No"))

@@ -29,7 +29,7 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def doctor(capsys: Capture, *words: str) -> tuple[Run, dict[str, dict[str, str]]]:
-    """The command's end and its checks by name."""
+    """Return the command's end and its checks by name."""
     done = run(capsys, "doctor", *words, "--json")
     assert done.code == int(not done.json["healthy"]), done.err
     return done, {check["name"]: check for check in done.json["checks"]}

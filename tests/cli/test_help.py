@@ -17,7 +17,7 @@ Capture = pytest.CaptureFixture[str]
 
 
 def commands(group: Any = None, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """Every command of the command line, as the words that call it."""
+    """Yield every command of the command line, as the words that call it."""
     group = group or typer.main.get_command(app)
     for name, command in group.commands.items():
         if hasattr(command, "commands"):

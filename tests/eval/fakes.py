@@ -90,7 +90,7 @@ if __name__ == "__main__":
 
 
 def without_times(value: Any) -> Any:
-    """A report, or a part of one, but for what clocks said."""
+    """Return a report, or a part of one, but for what clocks said."""
     if isinstance(value, dict):
         return {k: without_times(v) for k, v in value.items() if "seconds" not in k and k != "runs"}
     return [without_times(each) for each in value] if isinstance(value, list) else value

@@ -50,13 +50,13 @@ def conflictnq_rows() -> list[dict[str, Any]]:
 
 
 def write_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> Path:
-    """Rows as JSON lines."""
+    """Return rows as JSON lines."""
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return path
 
 
 def material(n: int = 0) -> Material:
-    """A question that is whole: nine factual texts, nine lies of three texts."""
+    """Return a question that is whole: nine factual texts, nine lies of three texts."""
     return Material(
         id=f"q{n}",
         question=f"Where was mill {n} built?",

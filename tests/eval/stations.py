@@ -15,29 +15,29 @@ WORDINGS = (
 
 
 def year_of(name: str, region: str) -> str:
-    """When a station opened: for each another year, none near another."""
+    """Return when a station opened: for each another year, none near another."""
     return str(1700 + 9 * (NAMES.index(name) * len(REGIONS) + REGIONS.index(region)))
 
 
 def asked(name: str) -> str:
-    """The question that all stations of a name answer."""
+    """Return the question that all stations of a name answer."""
     return f"When was the {name} station opened?"
 
 
 def wording(name: str, region: str, n: int) -> str:
-    """The n-th passage on a station."""
+    """Return the n-th passage on a station."""
     return WORDINGS[n].format(name=name, region=region, year=year_of(name, region))
 
 
 def passages(names: Sequence[str] = NAMES, *, each: int = len(WORDINGS)) -> list[dict[str, str]]:
-    """Passages on every station, and on every name one that says nothing of a year."""
+    """Return passages on every station, and on every name one that says nothing of a year."""
     told = [wording(name, region, n) for name in names for region in REGIONS for n in range(each)]
     told += [f"The {name} station has a bakery and a clock that was opened once." for name in names]
     return [{"text": text, "source": f"page{n}.example"} for n, text in enumerate(told)]
 
 
 def ambignq(names: Sequence[str] = NAMES) -> list[dict[str, Any]]:
-    """The light format of AmbigNQ: a question a name, with one reading a region."""
+    """Return the light format of AmbigNQ: a question a name, with one reading a region."""
     return [
         {
             "id": name,
@@ -61,7 +61,7 @@ def ambignq(names: Sequence[str] = NAMES) -> list[dict[str, Any]]:
 
 
 def ramdocs_row(name: str, *, first: int = 1, second: int = 3, lies: int = 1) -> dict[str, Any]:
-    """A row with so many passages for the stations of two regions, and one wrong answer."""
+    """Return a row with so many passages for the stations of two regions, and one wrong answer."""
     documents = [
         {"text": wording(name, region, n), "type": "correct", "answer": year_of(name, region)}
         for region, count in zip(REGIONS[:2], (first, second), strict=True)

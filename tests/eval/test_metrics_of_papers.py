@@ -89,7 +89,7 @@ def test_scores_are_those_of_the_papers_normalisation(
 
 
 def as_released(answer: str) -> str:
-    """The released script's normalisation, written out: lower, punctuation, articles, white space."""
+    """Return the released script's normalisation, written out: lower, punctuation, articles, white space."""
     without = "".join(" " if ch.isspace() else ch for ch in answer.lower() if ch not in string.punctuation)
     return " ".join(word for word in without.split() if word not in ("a", "an", "the"))
 

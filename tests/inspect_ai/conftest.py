@@ -41,14 +41,14 @@ ROWS = [
 
 
 def reply(answer: str, quote: str = "") -> str:
-    """An agent's reply."""
+    """Return an agent's reply."""
     return json.dumps(
         {"answer": answer, "explanation": f"The passage says {answer}.", "quote": quote or answer}
     )
 
 
 def reads(messages: list[ChatMessage], config: GenerateConfig) -> str:
-    """An agent that finds in its passage what stands there."""
+    """Return an agent that finds in its passage what stands there."""
     del config
     return reply(next((one for one in ("1901", "Bo Falk") if one in messages[-1].text), "unknown"))
 

@@ -40,7 +40,7 @@ SCHEMA = {
 
 
 def in_a_thread(model: Model, work: Callable[[InspectModel], _T]) -> _T:
-    """What `work` returns when it runs as a strategy does: in a worker thread of an event loop."""
+    """Return what `work` returns when it runs as a strategy does: in a worker thread of an event loop."""
 
     async def run() -> _T:
         return await to_thread.run_sync(work, InspectModel(model))
@@ -62,7 +62,7 @@ def prompts(*texts: str) -> list[Prompt]:
 
 
 def listed(*odds: tuple[str, float]) -> ModelOutput:
-    """A reply whose first token had these alternatives, with their probabilities."""
+    """Return a reply whose first token had these alternatives, with their probabilities."""
     tops = [TopLogprob(token=token, logprob=math.log(p)) for token, p in odds]
     first = Logprob(token=odds[0][0], logprob=math.log(odds[0][1]), top_logprobs=tops)
     message = ChatMessageAssistant(content=odds[0][0])

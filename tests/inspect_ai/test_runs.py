@@ -25,13 +25,13 @@ pytestmark = pytest.mark.slow  # Inspect takes its time to start, to log and to 
 
 
 def means(log: EvalLog) -> dict[str, float]:
-    """The mean of each score."""
+    """Return the mean of each score."""
     assert log.results is not None
     return {one.name: one.metrics["mean"].value for one in log.results.scores}
 
 
 def samples(log: EvalLog) -> list[Any]:
-    """The samples in the order of the data set."""
+    """Return the samples in the order of the data set."""
     return sorted(log.samples or [], key=lambda one: one.metadata["row"])
 
 

@@ -25,7 +25,7 @@ from tests.inspect_ai.conftest import ROWS, reply
 
 
 def state_of(row: dict[str, Any]) -> TaskState:
-    """A sample's state before it is answered."""
+    """Return a sample's state before it is answered."""
     return TaskState(
         model=ModelName("none/none"),
         sample_id=1,
@@ -38,7 +38,7 @@ def state_of(row: dict[str, Any]) -> TaskState:
 
 
 def answered(row: dict[str, Any], said: str, folder: Path) -> tuple[TaskState, Score | None]:
-    """The state after our solver and our scripted model, which always says this, and its score."""
+    """Return the state after our solver and our scripted model, which always says this, and its score."""
     script = folder / "script.json"
     script.write_text(json.dumps({"": said}), encoding="utf-8")
     state = state_of(row)

@@ -61,7 +61,7 @@ Script = Sequence[Wire] | Callable[[Asked], Wire]
 
 
 def ask(text: str = "Who?", system: str = "") -> Prompt:
-    """A prompt with these words."""
+    """Return a prompt with these words."""
     turns = [Message(role="user", content=text)]
     if system:
         turns.insert(0, Message(role="system", content=system))
@@ -69,7 +69,7 @@ def ask(text: str = "Who?", system: str = "") -> Prompt:
 
 
 def event(data: object) -> str:
-    """One server-sent event."""
+    """Return one server-sent event."""
     return f"data: {data if isinstance(data, str) else json.dumps(data)}\n\n"
 
 
@@ -80,7 +80,7 @@ def chunk(
     logprobs: object = None,
     delta: Mapping[str, Any] | None = None,
 ) -> str:
-    """A chunk of a chat completion, as an event."""
+    """Return a chunk of a chat completion, as an event."""
     choice = {
         "index": 0,
         "delta": dict(delta or ({"content": content} if content is not None else {})),
@@ -91,7 +91,7 @@ def chunk(
 
 
 def usage(prompt: int = 11, completion: int = 3, cached: int | None = None) -> str:
-    """The chunk that closes a stream with its usage."""
+    """Return the chunk that closes a stream with its usage."""
     counted: dict[str, Any] = {
         "prompt_tokens": prompt,
         "completion_tokens": completion,
@@ -103,13 +103,13 @@ def usage(prompt: int = 11, completion: int = 3, cached: int | None = None) -> s
 
 
 def logprobs(*top: tuple[str, float]) -> dict[str, Any]:
-    """The log-probabilities of one token, the first of `top` being the one generated."""
+    """Return the log-probabilities of one token, the first of `top` being the one generated."""
     listed = [{"token": token, "logprob": logprob, "bytes": None} for token, logprob in top]
     return {"content": [{**listed[0], "top_logprobs": listed}], "refusal": None}
 
 
 def says(*contents: str, finish: str = "stop", cached: int | None = None) -> Wire:
-    """A sound reply."""
+    """Return a sound reply."""
     role = chunk(delta={"role": "assistant", "content": ""})
     return Wire(
         pieces=[
@@ -123,7 +123,7 @@ def says(*contents: str, finish: str = "stop", cached: int | None = None) -> Wir
 
 
 def chooses(*top: tuple[str, float]) -> Wire:
-    """A sound reply of one token with its alternatives."""
+    """Return a sound reply of one token with its alternatives."""
     return Wire(
         pieces=[chunk(top[0][0], logprobs=logprobs(*top)), chunk(finish="length"), usage(), event("[DONE]")]
     )
@@ -132,7 +132,7 @@ def chooses(*top: tuple[str, float]) -> Wire:
 def fails(
     status: int, message: str = "no", headers: Mapping[str, str] | None = None, **error: object
 ) -> Wire:
-    """An error as OpenAI's API words it."""
+    """Return an error as OpenAI's API words it."""
     body = json.dumps({"error": {"message": message, **error}})
     return Wire(status=status, kind="application/json", pieces=[body], headers=headers or {})
 
@@ -231,7 +231,7 @@ def _handler(server: FakeServer) -> type[BaseHTTPRequestHandler]:
 
 
 def capable(reply: Script | Wire, *, top: int = 20, schema: bool = True) -> Callable[[Asked], Wire]:
-    """A script that answers the probe as a server with these abilities does, and else `reply`.
+    """Return a script that answers the probe as a server with these abilities does, and else `reply`.
 
     `top` is the most alternatives allowed, 0 for none at all. Without `schema` the server accepts
     a schema and ignores it.

@@ -25,12 +25,12 @@ JSON = "application/json"
 
 
 def flood(before: bytes, kind: str, *, status: int = 200, megabytes: int = 400) -> Wire:
-    """A reply of some hundred megabytes."""
+    """Return a reply of some hundred megabytes."""
     return Wire(pieces=[before, *[BLOCK] * megabytes], kind=kind, status=status)
 
 
 def bomb(kind: str) -> Wire:
-    """A reply of a few kilobytes that unpacks to hundreds of megabytes."""
+    """Return a reply of a few kilobytes that unpacks to hundreds of megabytes."""
     packed = gzip.compress(b'{"choices": [' + b"[]," * (100 * MEGABYTE), compresslevel=9)
     return Wire(pieces=[packed], kind=kind, headers={"Content-Encoding": "gzip"})
 

@@ -57,7 +57,7 @@ def make(monkeypatch: pytest.MonkeyPatch) -> Iterator[Make]:
 
 
 def numbers_of(text: str) -> list[float]:
-    """A vector that tells a text: its length and its first character, never of unit length."""
+    """Return a vector that tells a text: its length and its first character, never of unit length."""
     return [float(len(text)), float(ord(text[0])), 2.0]
 
 
@@ -71,7 +71,7 @@ def reply(data: object) -> Wire:
 
 
 def sound(request: Asked, *, plain: bool = False) -> Wire:
-    """What a server answers that does as asked."""
+    """Return what a server answers that does as asked."""
     listed = []
     for at, text in enumerate(request.body["input"]):
         numbers = numbers_of(text)

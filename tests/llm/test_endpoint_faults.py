@@ -33,7 +33,7 @@ KEY = "sk-very-secret-0123456789"
 
 
 def fault_of(endpoint: Endpoint) -> LLMError:
-    """The fault of one call."""
+    """Return the fault of one call."""
     with pytest.raises(LLMError) as caught:
         endpoint.complete([ask()], Sampling())
     return caught.value

@@ -60,7 +60,7 @@ def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Local]:
 
 
 def told(folder: Path, times: int) -> list[str]:
-    """What the process was told, once it was told so many things."""
+    """Return what the process was told, once it was told so many things."""
     deadline = time.monotonic() + 30
     lines: list[str] = []
     while len(lines) < times and time.monotonic() < deadline:

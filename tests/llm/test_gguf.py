@@ -23,7 +23,7 @@ def padded(data: bytes) -> bytes:
 
 
 def file_of(tensors: list[tuple[bytes, tuple[int, ...], int, bytes]]) -> bytes:
-    """A GGUF file with a few metadata of each sort and these tensors."""
+    """Return a GGUF file with a few metadata of each sort and these tensors."""
     pairs = [
         text(b"general.architecture") + struct.pack("<I", 8) + text(b"qwen2"),
         text(b"general.alignment") + struct.pack("<II", 4, 32),
@@ -39,7 +39,7 @@ def file_of(tensors: list[tuple[bytes, tuple[int, ...], int, bytes]]) -> bytes:
 
 
 def q5_values(blocks: bytes) -> list[float]:
-    """The values of Q5_0 blocks, worked out one by one as the format's authors write them."""
+    """Return the values of Q5_0 blocks, worked out one by one as the format's authors write them."""
     values = []
     for at in range(0, len(blocks), 22):
         (scale, high) = struct.unpack("<eI", blocks[at : at + 6])

@@ -216,7 +216,9 @@ def test_the_engine_ends_with_the_process_that_started_it(small_model: Path, how
 
 
 def _children(parent: int | None = None) -> list[int]:
-    """The processes of engines that a process, this one if none is named, has started and not yet ended."""
+    """Return the processes of engines that a process, this one if none is named, has started and not yet
+    ended.
+    """
     faults = []
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():

@@ -27,7 +27,7 @@ async def no_sleep(_: float) -> None:
 
 
 def attempts(*outcomes: str | Failed) -> tuple[Callable[[], Awaitable[str | Failed]], list[int]]:
-    """An attempt that comes to each outcome in turn, the last for ever, and a count of its calls."""
+    """Return an attempt that comes to each outcome in turn, the last for ever, and a count of its calls."""
     made = [0]
 
     async def attempt() -> str | Failed:

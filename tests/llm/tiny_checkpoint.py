@@ -37,7 +37,7 @@ TYPES = (TokenType.UNKNOWN, *[TokenType.CONTROL] * 2, *[TokenType.BYTE] * 256)
 
 
 def table() -> dict[str, Mapping[str, float]]:
-    """What may follow a token, and with which chance."""
+    """Return what may follow a token, and with which chance."""
     follows: dict[str, Mapping[str, float]] = {
         "\n": dict(zip(RETRIEVE_TOKENS, RETRIEVE, strict=True)),
         "</paragraph>": dict(zip(RELEVANT_TOKENS, RELEVANT, strict=True)),

@@ -24,7 +24,7 @@ SOURCES = ("museum.example", "keepers.example", "times.example")
 
 
 def saved(page: Page, name: str) -> tuple[str, str]:
-    """The name and the text of a file that is saved from the answer."""
+    """Return the name and the text of a file that is saved from the answer."""
     page.get_by_role("button", name="Save").click()
     with page.expect_download() as download:
         page.get_by_role("menuitem", name=name).click()

@@ -52,7 +52,7 @@ URLS = (
 
 
 def hostile(number: int, attack: str, url: str) -> Passage:
-    """A passage that is hostile in its text, title, source, owner, date and address."""
+    """Return a passage that is hostile in its text, title, source, owner, date and address."""
     return Passage(
         id=f"h{number}",
         text=f"The lighthouse was designed by Nobody Knows. {attack} {number} lighthouse",
@@ -69,7 +69,7 @@ TOGETHER = 20  # passages of one position
 
 
 def forged() -> Answer:
-    """An answer in which every text that a document or a model can choose is hostile."""
+    """Return an answer in which every text that a document or a model can choose is hostile."""
     groups = [HOSTILE[start : start + TOGETHER] for start in range(0, len(HOSTILE), TOGETHER)]
     verdicts: tuple[PositionVerdict, ...] = ("accepted", "rejected", "unresolved")
     return Answer(

@@ -31,7 +31,7 @@ ONE = (Passage(id="p", text="A letter names nobody at all.", source="letter.exam
 
 
 def positions(*passages: Passage) -> tuple[Position, ...]:
-    """A position a passage, none of them settled."""
+    """Return a position a passage, none of them settled."""
     return tuple(
         Position(
             answer=passage.text[:40],

@@ -33,7 +33,7 @@ MORE = (
 
 
 def decided(answer: Mapping[str, Any]) -> tuple[object, ...]:
-    """What an answer says: its answers, and who stands where."""
+    """Return what an answer says: its answers, and who stands where."""
     positions = {
         (each["answer"], each["verdict"], tuple(sorted(each["passages"])))
         for each in answer["conflict"]["positions"]

@@ -54,7 +54,7 @@ PASSAGES = (
 
 
 def says(prompt: str) -> str:
-    """What a reader of one passage replies: whom it names."""
+    """Return what a reader of one passage replies: whom it names."""
     if "explanation" in prompt and '"answers"' in prompt:
         return json.dumps({"explanation": "", "answers": ["Barnaby Croll"]})  # one prompt holds all passages
     passage = prompt.partition("<passage")[2]
@@ -63,7 +63,7 @@ def says(prompt: str) -> str:
 
 
 def reader(delay: float = 0.0) -> Scripted:
-    """A model that reads by rule; each call takes `delay` seconds."""
+    """Return a model that reads by rule; each call takes `delay` seconds."""
     return Scripted(says, choices=lambda _: {"Yes": 0.9, "No": 0.1}, name="script", delay=delay)
 
 
@@ -76,7 +76,7 @@ def town(
     writing: bool = True,
     limits: Limits | None = None,
 ) -> Service:
-    """A service over the passages."""
+    """Return a service over the passages."""
     (folder / "runs").mkdir(exist_ok=True)
     return ferry(
         folder,

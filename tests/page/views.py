@@ -46,7 +46,9 @@ class Visit:
         return self.page.url.partition("#/answer/")[2].partition("?")[0]
 
     def violations(self) -> list[str]:
-        """What axe finds, a line each. axe is put in by the browser's own tools, past the page's policy."""
+        """Return what axe finds, a line each. axe is put in by the browser's own tools, past the page's
+        policy.
+        """
         if not self.page.evaluate("'axe' in window"):
             self.page.evaluate(AXE.read_text(encoding="utf-8") + "; undefined")
         found = self.page.evaluate("rules => axe.run(document, rules)", _RULES)
@@ -58,7 +60,7 @@ class Visit:
 
 
 def visit(context: BrowserContext, url: str) -> Visit:
-    """A new tab at the page."""
+    """Return a new tab at the page."""
     page = context.new_page()
     visited = Visit(page, url)
 
@@ -81,7 +83,9 @@ LOOKS = tuple((theme, width) for theme in ("light", "dark") for width in (360, 1
 
 
 def flaws(tab: Visit, screen: str) -> list[str]:
-    """What axe finds on what is shown, in both themes, on a phone and on a desk; and what does not fit."""
+    """Return what axe finds on what is shown, in both themes, on a phone and on a desk; and what does not
+    fit.
+    """
     found = []
     for theme, width in LOOKS:
         tab.page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]

@@ -17,7 +17,7 @@ class World:
     liars: NDArray[np.int64]
 
     def known(self, anchors: int) -> NDArray[np.int32]:
-        """The right clusters of the first `anchors` questions; the others are unknown (-2)."""
+        """Return the right clusters of the first `anchors` questions; the others are unknown (-2)."""
         return np.where(np.arange(len(self.truth)) < anchors, self.truth, -2).astype(np.int32)
 
 
@@ -60,5 +60,5 @@ def simulate(
 
 
 def accuracy(winners: NDArray[np.int32], simulated: World, since: int = 0) -> float:
-    """The share of questions whose winner is right."""
+    """Return the share of questions whose winner is right."""
     return float((winners[since:] == simulated.truth[since:]).mean())

@@ -14,7 +14,7 @@ from disputatio.reliability.certificate import certify
 
 
 def winner_of(choices: list[int], weights: list[Fraction]) -> int:
-    """The winner; a tie goes to the cluster whose first voter comes first."""
+    """Return the winner; a tie goes to the cluster whose first voter comes first."""
     sums: dict[int, Fraction] = {}
     for choice, weight in zip(choices, weights, strict=True):
         sums[choice] = sums.get(choice, Fraction(0)) + weight
@@ -22,7 +22,9 @@ def winner_of(choices: list[int], weights: list[Fraction]) -> int:
 
 
 def by_enumeration(choices: list[int], weights: list[Fraction]) -> int:
-    """The size of the smallest set of liars that changes the answer, by trying all sets and all lies."""
+    """Return the size of the smallest set of liars that changes the answer, by trying all sets and
+    all lies.
+    """
     if not any(weights):
         weights = [Fraction(1)] * len(weights)
     before = winner_of(choices, weights)

@@ -16,7 +16,7 @@ from tests.reliability.liars import simulate
 
 
 def listed(votes: NDArray[np.int32], seed: int = 0) -> FlatVotes:
-    """The votes as a list, given in any order."""
+    """Return the votes as a list, given in any order."""
     question, source = np.nonzero(votes >= 0)
     order = np.random.default_rng(seed).permutation(len(question))
     number = votes[question, source].astype(np.int64)

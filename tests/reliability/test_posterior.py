@@ -49,7 +49,7 @@ def test_an_invalid_prior_is_refused() -> None:
 
 
 def binomial_tail(x: float, a: int, b: int) -> float:
-    """The share below x of Beta(a, b) for whole a and b: at least a successes of a + b - 1."""
+    """Return the share below x of Beta(a, b) for whole a and b: at least a successes of a + b - 1."""
     n = a + b - 1
     return sum(math.comb(n, j) * x**j * (1 - x) ** (n - j) for j in range(a, n + 1))
 

@@ -18,7 +18,7 @@ from disputatio.reliability.weighted_vote import distinct, estimate, majority, w
 
 
 def in_order_met(votes: NDArray[np.int32]) -> NDArray[np.int32]:
-    """The same votes with the clusters of each question numbered from 0 in the order met."""
+    """Return the same votes with the clusters of each question numbered from 0 in the order met."""
     out = np.full_like(votes, -1)
     for j, row in enumerate(votes):
         numbers: dict[int, int] = {}
@@ -29,7 +29,7 @@ def in_order_met(votes: NDArray[np.int32]) -> NDArray[np.int32]:
 
 
 def slow_vote(row: Any, weights: list[Fraction]) -> int:
-    """The weighted vote of one question, in exact arithmetic."""
+    """Return the weighted vote of one question, in exact arithmetic."""
     scores: dict[int, Fraction] = defaultdict(Fraction)
     for cluster, weight in zip(row, weights, strict=True):
         if cluster >= 0:
@@ -38,7 +38,7 @@ def slow_vote(row: Any, weights: list[Fraction]) -> int:
 
 
 def slow_estimate(votes: NDArray[np.int32], options: int, rounds: int) -> tuple[list[Fraction], list[int]]:
-    """The paper's steps 0 to 2, one source and one question at a time, for so many rounds."""
+    """Return the paper's steps 0 to 2, one source and one question at a time, for so many rounds."""
     sources = votes.shape[1]
     weights = [Fraction(1)] * sources
     shares = [Fraction(1, 2)] * sources

@@ -68,7 +68,9 @@ class Seen(HTMLParser):
 
 
 def is_inert(page: str) -> bool:
-    """Whether a page holds our own elements alone, on one line, and nothing that a browser would fetch."""
+    """Return whether a page holds our own elements alone, on one line, and nothing that a browser would
+    fetch.
+    """
     seen = Seen(page)
     styles = " ".join(value for _, value in seen.attributes)
     return (
@@ -81,7 +83,7 @@ def is_inert(page: str) -> bool:
 
 
 def everywhere(text: str) -> Answer:
-    """An answer every text of which is this one."""
+    """Return an answer every text of which is this one."""
     citation = Citation(n=1, passage="p1", source=text, quote=text, start=0, end=len(text))
     return Answer(
         question=text,

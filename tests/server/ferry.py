@@ -32,18 +32,18 @@ PASSAGES = (
 
 
 def says(prompt: str) -> str:
-    """What a reader of one passage replies."""
+    """Return what a reader of one passage replies."""
     year = next((year for year in ("1887", "1901") if year in prompt.partition("<passage")[2]), "unknown")
     return json.dumps({"subject": "", "answer": year})
 
 
 def script(delay: float = 0.0) -> Scripted:
-    """A model that reads the passages; each call takes `delay` seconds."""
+    """Return a model that reads the passages; each call takes `delay` seconds."""
     return Scripted(says, choices=lambda _: {"Yes": 0.9, "No": 0.1}, name="script", delay=delay)
 
 
 def ferry_index(folder: Path, passages: Sequence[Passage] = PASSAGES) -> Index:
-    """An index of the passages, searched by keyword."""
+    """Return an index of the passages, searched by keyword."""
     index = Index.open(folder / "ferry.index", embedder="none")
     index.add(passages)
     return index
@@ -58,7 +58,7 @@ def ferry(
     keeping: Keeping | None = None,
     index: Index | None = None,
 ) -> Service:
-    """A service over the index, with a scripted model."""
+    """Return a service over the index, with a scripted model."""
     return Service(
         kit=Kit(model=model or script()),
         index=index or ferry_index(folder),
@@ -79,11 +79,11 @@ class Served:
     loop: asyncio.AbstractEventLoop
 
     def ask(self, question: str = QUESTION, **fields: Any) -> httpx.Response:
-        """The response to a question."""
+        """Return the response to a question."""
         return self.client.post("/api/ask", json={"question": question, **fields})
 
     def events(self, question: str = QUESTION, **fields: Any) -> list[tuple[str, Any]]:
-        """The events of a question to its end: name and data."""
+        """Return the events of a question to its end: name and data."""
         with self.client.stream(
             "POST",
             "/api/ask",
@@ -94,7 +94,7 @@ class Served:
 
 
 def read_events(response: httpx.Response) -> Iterator[tuple[str, Any]]:
-    """The events of a response as they come: name and data."""
+    """Yield the events of a response as they come: name and data."""
     name = ""
     for line in response.iter_lines():
         if line.startswith("event: "):

@@ -16,7 +16,7 @@ SENT: list[Any] = []
 
 
 async def receive() -> dict[str, Any]:
-    """The body of the question; after it the client stays and says nothing."""
+    """Return the body of the question; after it the client stays and says nothing."""
     if not UNREAD:
         await asyncio.sleep(600)
         return {"type": "http.disconnect"}
@@ -29,7 +29,7 @@ async def send(message: dict[str, Any]) -> None:
 
 
 def scope(token: str, host: str) -> dict[str, Any]:
-    """A question as ASGI has it."""
+    """Return a question as ASGI has it."""
     headers = {"host": host, "authorization": f"Bearer {token}", "content-type": "application/json"}
     return {
         "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "POST", "scheme": "http",
@@ -40,7 +40,7 @@ def scope(token: str, host: str) -> dict[str, Any]:
 
 
 async def asked(handle: Any, token: str, host: str) -> tuple[int, Any]:
-    """The status and the body of a response."""
+    """Return the status and the body of a response."""
     SENT.clear()
     UNREAD[:] = [QUESTION]
     await handle.remote(scope(token, host), receive, send)

@@ -43,7 +43,7 @@ def test_the_image_copies_files_that_are_there() -> None:
 
 
 def services() -> dict[str, Any]:
-    """The services of the compose file."""
+    """Return the services of the compose file."""
     found: dict[str, Any] = yaml.safe_load((DEPLOY / "compose.yaml").read_text(encoding="utf-8"))["services"]
     return found
 

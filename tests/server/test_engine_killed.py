@@ -44,7 +44,7 @@ FIELDS: dict[str, Any] = {"strategy": "concat", "verify": False}
 
 
 def answered(server: Served) -> list[str]:
-    """The answers to a question that is asked now."""
+    """Return the answers to a question that is asked now."""
     response = server.ask(**FIELDS)
     assert response.status_code == 200, response.text
     found: list[str] = response.json()["answers"]

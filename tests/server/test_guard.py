@@ -32,7 +32,7 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 def raw(server: Served, request: bytes, *, seconds: float = 10) -> bytes:
-    """What comes back for bytes on a connection of their own, to its end."""
+    """Return what comes back for bytes on a connection of their own, to its end."""
     host, _, port = server.url.removeprefix("http://").partition(":")
     with socket.create_connection((host, int(port)), timeout=seconds) as line:
         line.sendall(request)
@@ -46,7 +46,7 @@ def raw(server: Served, request: bytes, *, seconds: float = 10) -> bytes:
 
 
 def status(server: Served, head: str, *headers: str, body: bytes = b"") -> int:
-    """The status of a request, written by hand."""
+    """Return the status of a request, written by hand."""
     lines = [head, *headers, f"Content-Length: {len(body)}", "Connection: close", "", ""]
     response = raw(server, "\r\n".join(lines).encode("latin-1") + body)
     match = re.match(rb"HTTP/1\.1 (\d{3})", response)

@@ -26,7 +26,7 @@ def server(tmp_path: Path) -> Iterator[Served]:
 
 
 def finished(server: Served, job: dict[str, Any]) -> dict[str, Any]:
-    """A job at its end."""
+    """Return a job at its end."""
     while job["state"] == "running":
         time.sleep(0.02)
         job = server.client.get(f"/api/jobs/{job['id']}").json()

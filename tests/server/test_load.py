@@ -21,14 +21,14 @@ STREAM = {"Accept": "text/event-stream"}
 
 
 def begun(server: Served) -> str:
-    """The id of a question that was begun, and whose first listener has gone."""
+    """Return the id of a question that was begun, and whose first listener has gone."""
     with server.client.stream("POST", "/api/ask", json={"question": QUESTION}, headers=STREAM) as response:
         _, asked = next(read_events(response))
         return str(asked["id"])
 
 
 def until(condition: object, seconds: float = 10.0) -> bool:
-    """Whether a condition comes true."""
+    """Return whether a condition comes true."""
     end = time.monotonic() + seconds
     while not (true := bool(condition())) and time.monotonic() < end:  # type: ignore[operator]
         time.sleep(0.01)

@@ -15,7 +15,7 @@ DOCUMENT = schema()
 
 
 def shape(name: str) -> Draft202012Validator:
-    """What a component of the document allows."""
+    """Return what a component of the document allows."""
     return Draft202012Validator({"$ref": f"#/components/schemas/{name}", **DOCUMENT})
 
 

@@ -28,7 +28,7 @@ LAUGHS = (
 
 
 def pack(path: Path, members: Mapping[str, str | bytes]) -> Path:
-    """A zip archive of so many members."""
+    """Return a zip archive of so many members."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in members.items():
             archive.writestr(name, data)
@@ -36,7 +36,7 @@ def pack(path: Path, members: Mapping[str, str | bytes]) -> Path:
 
 
 def replaced(raw: bytes, name: str, data: str | bytes) -> bytes:
-    """A zip package with another content for one of its members."""
+    """Return a zip package with another content for one of its members."""
     out = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(raw)) as old, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as new:
         for member in old.namelist():
@@ -45,7 +45,7 @@ def replaced(raw: bytes, name: str, data: str | bytes) -> bytes:
 
 
 def docx_of(body: str) -> bytes:
-    """A DOCX file with such a body, in Word's XML."""
+    """Return a DOCX file with such a body, in Word's XML."""
     import docx
 
     out = io.BytesIO()
@@ -57,7 +57,7 @@ def docx_of(body: str) -> bytes:
 
 
 def epub(path: Path, one: str, two: str = "<p>Second.</p>", package: str = PACKAGE) -> Path:
-    """An EPUB of two chapters, listed in the other order than they are read in."""
+    """Return an EPUB of two chapters, listed in the other order than they are read in."""
     return pack(
         path,
         {
@@ -70,7 +70,7 @@ def epub(path: Path, one: str, two: str = "<p>Second.</p>", package: str = PACKA
 
 
 def pdf_of(*pages: bytes) -> bytes:
-    """A PDF with a page for each stream of drawing operators; font F1 is there."""
+    """Return a PDF with a page for each stream of drawing operators; font F1 is there."""
     kids = " ".join(f"{4 + 2 * number} 0 R" for number in range(len(pages)))
     objects = [
         b"<</Type/Catalog/Pages 2 0 R>>",
@@ -94,5 +94,5 @@ def pdf_of(*pages: bytes) -> bytes:
 
 
 def drawn(words: str) -> bytes:
-    """The operators that draw some words."""
+    """Return the operators that draw some words."""
     return f"BT /F1 12 Tf 20 200 Td ({words}) Tj ET".encode()

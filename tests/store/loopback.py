@@ -13,14 +13,14 @@ Say = Callable[[socket.socket, str], None]
 
 
 def page(body: bytes, kind: str = "text/html", status: str = "200 OK", **headers: str) -> bytes:
-    """A whole answer; `headers` are named with underscores."""
+    """Return a whole answer; `headers` are named with underscores."""
     lines = [f"HTTP/1.1 {status}", f"Content-Type: {kind}", f"Content-Length: {len(body)}"]
     lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
     return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
 
 
 def redirect(location: str, status: str = "302 Found") -> bytes:
-    """An answer that sends on."""
+    """Return an answer that sends on."""
     return f"HTTP/1.1 {status}\r\nLocation: {location}\r\nContent-Length: 0\r\n\r\n".encode()
 
 
@@ -35,13 +35,13 @@ class Web:
         self.connected: list[tuple[str, int]] = []
 
     def resolve(self, host: str, port: int) -> Sequence[str]:
-        """The played addresses of a name; the last ones stay."""
+        """Return the played addresses of a name; the last ones stay."""
         self.resolved.append(host)
         turns = self.names.get(host, [[PUBLIC]])
         return turns.pop(0) if len(turns) > 1 else turns[0]
 
     def connect(self, ip: str, port: int, seconds: float) -> socket.socket:
-        """A socket to the server, whatever the address."""
+        """Return a socket to the server, whatever the address."""
         self.connected.append((ip, port))
         return socket.create_connection(("127.0.0.1", self.port), seconds)
 

@@ -14,14 +14,14 @@ _LETTERS = "bdfgklmnprstvz"
 
 
 def word(number: int) -> str:
-    """A word for a number, that no stemmer changes."""
+    """Return a word for a number, that no stemmer changes."""
     return "".join(_LETTERS[digit] + "o" for digit in divmod(number, len(_LETTERS)))
 
 
 def passages(
     count: int, seed: int = 0, sources: int = 7, words: int = 150
 ) -> tuple[list[Passage], NDArray[np.float32]]:
-    """Passages with ids p0, p1, ..., and a unit vector each; the same ones are made once."""
+    """Return passages with ids p0, p1, ..., and a unit vector each; the same ones are made once."""
     made, vectors = _made(count, seed, sources, words)
     return list(made), vectors.copy()
 

@@ -49,7 +49,7 @@ def _port(name: str, kind: int, shape: Sequence[int | str]) -> bytes:
 
 
 def _onnx(table: NDArray[np.float32]) -> bytes:
-    """An ONNX model: last_hidden_state = table[input_ids]; float is type 1, int64 type 7."""
+    """Return an ONNX model: last_hidden_state = table[input_ids]; float is type 1, int64 type 7."""
     node = _bytes(1, "table") + _bytes(1, "input_ids") + _bytes(2, "last_hidden_state") + _bytes(4, "Gather")
     values = b"".join(struct.pack("<f", value) for value in table.ravel().tolist())
     dims = b"".join(_number(1, size) for size in table.shape)

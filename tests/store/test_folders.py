@@ -37,7 +37,7 @@ class MadeEmbedder:
 
 
 def facts(hits: Sequence[Hit]) -> list[tuple[Any, ...]]:
-    """All of a hit, document apart: it is made of where a passage came from."""
+    """Return all of a hit, document apart: it is made of where a passage came from."""
     return [(hit.passage.id, hit.score, dict(hit.scores), hit.duplicate_of, hit.passage.text) for hit in hits]
 
 
@@ -46,7 +46,7 @@ def opened(path: str | Path, embedder: Any = None) -> Index:
 
 
 def built(folder: Path, passages: Sequence[Passage], embedder: Any = None, commits: int = 2) -> Path:
-    """An index of passages, put in with some commits."""
+    """Return an index of passages, put in with some commits."""
     index = opened(folder, embedder)
     for rows in np.array_split(np.arange(len(passages)), commits):
         index.add([passages[row] for row in rows.tolist()])

@@ -37,19 +37,21 @@ _EXPLAIN = "You explain"
 
 
 def word(answer: str, subject: str = "") -> str:
-    """A witness's reply."""
+    """Return a witness's reply."""
     return json.dumps({"subject": subject, "answer": answer})
 
 
 def sure(answer: str, logprob: float) -> Completion:
-    """A witness's reply with one token of this log-probability for its answer, and others without doubt."""
+    """Return a witness's reply with one token of this log-probability for its answer, and others without
+    doubt.
+    """
     head = '{"subject": "", "answer": "'
     tokens = (Token(text=head, logprob=0.0), Token(text=answer + '"}', logprob=logprob))
     return Completion(text=f'{head}{answer}"}}', finish_reason="stop", usage=Usage(calls=1), tokens=tokens)
 
 
 def reads(question: str, passage: str) -> Line:
-    """What a passage says after the words that tell what the question asks for, else "unknown"."""
+    """Return what a passage says after the words that tell what the question asks for, else "unknown"."""
     for asked, pattern in _TOLD.items():
         if asked in question and (found := re.search(pattern, passage)):
             return word(found[1])
@@ -93,11 +95,11 @@ class Court(Scripted):
         return super().choose(prompts, options)
 
     def roles(self) -> list[str]:
-        """Who was asked, batch by batch."""
+        """Return who was asked, batch by batch."""
         return [role for role, _ in self.batches]
 
     def prompts(self, role: str) -> list[str]:
-        """The user's turns of all prompts that a role was given."""
+        """Return the user's turns of all prompts that a role was given."""
         return [call.prompt.messages[-1].content for call in self.calls if role_of(call.prompt) == role]
 
     def _say(self, text: str) -> Line:
@@ -133,12 +135,12 @@ class Court(Scripted):
 
 
 def role_of(prompt: Prompt) -> str:
-    """Who is asked."""
+    """Return who is asked."""
     return role_of_text(prompt.messages[0].content)
 
 
 def role_of_text(text: str) -> str:
-    """Who is asked, by how the prompt begins."""
+    """Return who is asked, by how the prompt begins."""
     begins = {
         SYSTEM: "witness",
         ADVOCATE_SYSTEM: "advocate",
@@ -159,7 +161,7 @@ class Shelf:
     asked: list[tuple[str, frozenset[str]]] = field(default_factory=list)
 
     def search(self, query: str, **options: Unpack[SearchOptions]) -> list[Hit]:
-        """What the script holds for this search, without what is excluded."""
+        """Return what the script holds for this search, without what is excluded."""
         search = Search(**options)
         self.asked.append((query, frozenset(search.exclude)))
         shelf = self.first if len(self.asked) == 1 else [*self.first, *self.later]
@@ -176,7 +178,7 @@ TITLE = "Quillhaven"
 
 
 def passage(name: str, text: str, *, title: str = "", source: str | None = None) -> Passage:
-    """A passage whose source goes by the same name, where no other is given."""
+    """Return a passage whose source goes by the same name, where no other is given."""
     return Passage(id=name, source=name if source is None else source, title=title, text=text)
 
 
@@ -195,7 +197,7 @@ OPENED = passage("opened", "The lighthouse of Quillhaven was opened on 4 May 192
 
 
 def titled(*given: Passage) -> list[Passage]:
-    """The same passages under one title, so that they speak of one thing."""
+    """Return the same passages under one title, so that they speak of one thing."""
     return [passage(one.id, one.text, title=TITLE) for one in given]
 
 
@@ -220,17 +222,19 @@ def answered(
     trace: Trace | None = None,
     **options: object,
 ) -> Answer:
-    """What the disputation answers of passages; `sources` has the reliability of those that are known."""
+    """Return what the disputation answers of passages; `sources` has the reliability of those that
+    are known.
+    """
     shelf = given if isinstance(given, Shelf | InMemory) else Shelf(given)
     kit = Kit(model=model, retriever=shelf, embedder=embedder, sources=rated(**(sources or {})))
     return ask(question, kit=kit, strategy="disputation", options=options, verify=False, trace=trace)
 
 
 def verdicts(answer: Answer) -> dict[str, str]:
-    """What became of each answer that was given."""
+    """Return what became of each answer that was given."""
     return {one.answer: one.verdict for one in answer.conflict.positions}
 
 
 def notes(trace: Trace, kind: str) -> list[dict[str, Any]]:
-    """The events of a kind."""
+    """Return the events of a kind."""
     return [one for one in trace.events if one["event"] == kind]

@@ -17,7 +17,7 @@ Evidence = Mapping[str, str]  # id -> quote
 
 
 def found(answer: str) -> str:
-    """A predictor's reply."""
+    """Return a predictor's reply."""
     return json.dumps({"answer": answer})
 
 
@@ -25,23 +25,23 @@ NOTHING = json.dumps({"answer": "unknown"})
 
 
 def stated(*claims: tuple[str, Sequence[str]], answers: Sequence[str] = ()) -> str:
-    """The final agent's reply: statements with the ids of their evidence."""
+    """Return the final agent's reply: statements with the ids of their evidence."""
     told = [{"statement": text, "evidence": list(ids)} for text, ids in claims]
     return json.dumps({"answers": list(answers), "claims": told})
 
 
 def part(name: str, *claims: str, coverage: str = "full", follow_up: str = "") -> dict[str, object]:
-    """One component as the reviser tells it."""
+    """Return one component as the reviser tells it."""
     return {"component": name, "claims": list(claims), "coverage": coverage, "follow_up": follow_up}
 
 
 def revised(*parts: Mapping[str, object]) -> str:
-    """The reviser's reply."""
+    """Return the reviser's reply."""
     return json.dumps({"components": list(parts)})
 
 
 def citing_all(evidence: Evidence) -> str:
-    """A final agent that states each quote with its id."""
+    """Return a final agent that states each quote with its id."""
     return stated(*[(quote, [name]) for name, quote in evidence.items()])
 
 
@@ -76,7 +76,7 @@ class Desk(Scripted):
         return super().choose(prompts, options)
 
     def prompts(self, role: str) -> list[Prompt]:
-        """All prompts that a role was given."""
+        """Return all prompts that a role was given."""
         return [call.prompt for call in self.calls if role_of(call.prompt) == role]
 
     def _say(self, text: str) -> Line:
@@ -102,7 +102,7 @@ class Desk(Scripted):
 
 
 def role_of(prompt: Prompt) -> str:
-    """Who is asked."""
+    """Return who is asked."""
     system, *turns = prompt.messages
     if system.content == PREDICTOR_SYSTEM:
         return "judge" if len(turns) > 1 else "predictor"
@@ -110,12 +110,12 @@ def role_of(prompt: Prompt) -> str:
 
 
 def passage_of(text: str) -> str:
-    """The passage in a predictor's or judge's prompt."""
+    """Return the passage in a predictor's or judge's prompt."""
     return body_of(text.removeprefix(PREDICTOR_SYSTEM), "passage")
 
 
 def body_of(text: str, label: str) -> str:
-    """What stands between the marks of a fence."""
+    """Return what stands between the marks of a fence."""
     match = re.search(rf"<{label} (\w{{6}})>\n(.*?)\n</{label} \1>", text, re.DOTALL)
     assert match, f"no {label} in {text[:200]!r}"
     return match[2]

@@ -15,17 +15,17 @@ from disputatio.types import Completion, Passage, Prompt, Sampling, Usage
 
 
 def said(answer: str, explanation: str = "so it says", quote: str = "") -> str:
-    """A reader's reply."""
+    """Return a reader's reply."""
     return json.dumps({"answer": answer, "explanation": explanation, "quote": quote})
 
 
 def concluded(*answers: str, explanation: str = "Weighed.") -> str:
-    """The reply of an agent that gives all answers."""
+    """Return the reply of an agent that gives all answers."""
     return json.dumps({"answers": answers, "explanation": explanation})
 
 
 def cut(text: str) -> Completion:
-    """A reply that was cut off."""
+    """Return a reply that was cut off."""
     return Completion(text=text, finish_reason="length", usage=Usage(calls=1))
 
 
@@ -50,7 +50,7 @@ class Panel(Scripted):
         return super().complete(prompts, sampling)
 
     def prompts(self, role: str) -> list[str]:
-        """The user's turns of all prompts to the readers or to the aggregator."""
+        """Return the user's turns of all prompts to the readers or to the aggregator."""
         wanted = role == "reader"
         return [call.prompt.messages[-1].content for call in self.calls if is_reader(call.prompt) == wanted]
 
@@ -67,12 +67,12 @@ class Panel(Scripted):
 
 
 def is_reader(prompt: Prompt) -> bool:
-    """Whether a prompt is that of an agent that reads one passage."""
+    """Return whether a prompt is that of an agent that reads one passage."""
     return prompt.messages[0].content in (READER_SYSTEM, AGENT_SYSTEM)
 
 
 def _without_quote(line: Line) -> Line:
-    """A line as the paper's agents write it: they reason and copy nothing."""
+    """Return a line as the paper's agents write it: they reason and copy nothing."""
     try:
         fields = json.loads(line) if isinstance(line, str) else None
     except ValueError:
@@ -83,5 +83,5 @@ def _without_quote(line: Line) -> Line:
 
 
 def kit(model: Scripted, passages: Sequence[Passage]) -> Kit:
-    """A kit of a model and passages in hand."""
+    """Return a kit of a model and passages in hand."""
     return Kit(model=model, retriever=InMemory(passages))

@@ -34,7 +34,7 @@ class Reader(Scripted):
         return super().complete(prompts, sampling)
 
     def sources_asked(self) -> list[str]:
-        """The names of the sources that were asked, as their passages give them."""
+        """Return the names of the sources that were asked, as their passages give them."""
         told = [call.prompt.messages[-1].content for call in self.calls if call.sampling]
         return [name for text in told for name in re.findall(r"Log of (\S+)\.", text)[:1]]
 
@@ -76,7 +76,7 @@ def rated(**reliabilities: float) -> dict[str, Source]:
 def kit(
     model: Scripted, shelves: Sequence[Sequence[Passage]], sources: Mapping[str, Source] | None = None
 ) -> Kit:
-    """A kit of a model, passages in hand and what is known of their sources."""
+    """Return a kit of a model, passages in hand and what is known of their sources."""
     return Kit(
         model=model, retriever=InMemory([one for shelf in shelves for one in shelf]), sources=sources or {}
     )

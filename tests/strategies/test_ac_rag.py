@@ -89,7 +89,7 @@ class Model(Scripted):
         return self.letters
 
     def asked(self, system: str) -> list[str]:
-        """What the agent of these instructions was asked."""
+        """Return what the agent of these instructions was asked."""
         return [call.text for call in self.calls if call.text.startswith(system)]
 
 

@@ -30,7 +30,7 @@ Documents = Mapping[str, str]  # name -> text, as the prompt shows them
 
 
 def remembered(*texts: str) -> str:
-    """What the model remembers."""
+    """Return what the model remembers."""
     return json.dumps({"remembered": texts})
 
 
@@ -38,7 +38,7 @@ NO_MEMORY = remembered()
 
 
 def by_year(documents: Documents) -> str:
-    """A consolidator that groups documents by the first year in each."""
+    """Return a consolidator that groups documents by the first year in each."""
     years: dict[str, list[str]] = {}
     for name, text in documents.items():
         for year in re.findall(r"\b1\d{3}\b", text)[:1]:
@@ -47,7 +47,7 @@ def by_year(documents: Documents) -> str:
 
 
 def grouping(told: Mapping[str, Sequence[str]]) -> str:
-    """A consolidator's reply: years with the documents named for them."""
+    """Return a consolidator's reply: years with the documents named for them."""
     groups = [
         {"summary": f"The bridge opened in {one}.", "documents": list(names)} for one, names in told.items()
     ]
@@ -55,7 +55,7 @@ def grouping(told: Mapping[str, Sequence[str]]) -> str:
 
 
 def selecting(*answers: str, told: Mapping[str, Sequence[str]] | None = None) -> str:
-    """The final reply: candidates with the documents named for them, and the answers selected."""
+    """Return the final reply: candidates with the documents named for them, and the answers selected."""
     candidates = [
         {"answer": answer, "documents": list(names), "confidence": "medium"}
         for answer, names in (told or {}).items()
@@ -89,7 +89,7 @@ class Weigher(Scripted):
 
 
 def documents_of(text: str) -> Documents:
-    """The documents of a prompt, by their names."""
+    """Return the documents of a prompt, by their names."""
     documents = re.findall(
         r"^Document (d\w{3}), (?:memory|retrieved):\n<passage (\w{6})>\n(.*?)\n?</passage \2>$",
         text,

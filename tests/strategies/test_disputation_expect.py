@@ -26,7 +26,7 @@ WORDINGS = (
 
 
 def reads(_: str, told: str) -> Line:
-    """A reader that takes whatever year there is, also that of the toll."""
+    """Return a reader that takes whatever year there is, also that of the toll."""
     return word(next(year for text, year in TOLD.values() if text in told), "Severin bridge")
 
 

@@ -28,12 +28,12 @@ STEADY = {
 
 
 def debate(model: Panel, *, passages: tuple[Passage, ...] = PASSAGES, **options: Any) -> Answer:
-    """The paper's debate, unless `bound` is given."""
+    """Return the paper's debate, unless `bound` is given."""
     return madam_rag(QUESTION, kit(model, passages), **options)
 
 
 def reports(prompt: str) -> list[dict[str, Any]]:
-    """The agents' reports in a prompt."""
+    """Return the agents' reports in a prompt."""
     return [json.loads(line) for line in prompt.splitlines() if line.startswith('{"agent"')]
 
 
@@ -204,7 +204,7 @@ def test_the_rounds_are_noted_for_those_who_listen() -> None:
 
 # --- the shuffle --------------------------------------------------------------------------------
 def orders(question: str = QUESTION, **options: Any) -> list[list[str]]:
-    """The order of the reports, round by round; the agents never settle."""
+    """Return the order of the reports, round by round; the agents never settle."""
     restless = {key: [said(f"{key} {n}") for n in range(9)] for key in STEADY}
     model = Panel(restless, [concluded("1921")])
     madam_rag(question, kit(model, PASSAGES), **options)

@@ -35,7 +35,7 @@ class Reading(Desk):
         return self.last if text.startswith(SYSTEM) else super()._say(text)
 
     def read(self) -> list[str]:
-        """What the last agent was given."""
+        """Return what the last agent was given."""
         return [call.prompt.messages[-1].content for call in self.calls if call.text.startswith(SYSTEM)]
 
 

@@ -14,7 +14,7 @@ NAMES = ("Alpha", "Beta", "Gamma", "Delta")
 
 
 def vote(*lines: str) -> tuple[Answer, Panel]:
-    """The answer when the agents say these lines, in this order."""
+    """Return the answer when the agents say these lines, in this order."""
     names = NAMES[: len(lines)]
     model = Panel({name: [line] for name, line in zip(names, lines, strict=True)})
     passages = [Passage(id=name, text=f"{name}: a passage.") for name in names]

@@ -47,7 +47,7 @@ class Staff(Scripted):
         self._own = lines
 
     def prompts(self, system: str) -> list[str]:
-        """What an agent was told, prompt by prompt."""
+        """Return what an agent was told, prompt by prompt."""
         return [
             call.prompt.messages[-1].content
             for call in self.calls

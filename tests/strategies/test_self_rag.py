@@ -118,7 +118,7 @@ def test_all_critiqued_answers_go_to_the_aggregator_where_several_can_be_right()
 
 
 def reported(model: Scripted) -> list[dict[str, Any]]:
-    """The reports in the aggregator's prompt, one JSON object a line within one fence."""
+    """Return the reports in the aggregator's prompt, one JSON object a line within one fence."""
     fenced = re.search(r"<reports (\w{6})>\n(.*)\n</reports \1>$", model.calls[-1].text, re.DOTALL)
     assert fenced
     return [json.loads(line) for line in fenced[2].splitlines()]

@@ -31,12 +31,12 @@ HOSTILE = [
 
 
 def problems(*found: str) -> str:
-    """The reply of a review."""
+    """Return the reply of a review."""
     return json.dumps({"problems": found})
 
 
 def asked(model: Scripted) -> list[str]:
-    """What each call was, in their order."""
+    """Return what each call was, in their order."""
     tasks = {REVIEW_TASK: "review", REFINE_TASK: "refine"}
     return [tasks.get(call.prompt.messages[-1].content, "answer") for call in model.calls]
 

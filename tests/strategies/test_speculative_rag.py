@@ -35,7 +35,7 @@ EARLY, LATE, SHEEP = (
 
 
 def drafted(*answers: str, why: str = "It first crossed then.") -> str:
-    """A drafter's reply."""
+    """Return a drafter's reply."""
     return json.dumps({"explanation": why, "answers": answers})
 
 
@@ -44,7 +44,7 @@ def passage(name: str, text: str, title: str = "") -> Passage:
 
 
 def tokens(text: str, chance: float) -> tuple[Token, ...]:
-    """The words of a text as tokens, each of one probability."""
+    """Return the words of a text as tokens, each of one probability."""
     return tuple(Token(text=word, logprob=math.log(chance)) for word in text.split())
 
 
@@ -79,7 +79,7 @@ class Desk(Scripted):
         return [self._spoken(one.text, self._fluency, one) for one in done] if role == "drafter" else done
 
     def prompts(self, role: str) -> list[str]:
-        """What a role was told, without its system's turn."""
+        """Return what a role was told, without its system's turn."""
         calls = [call.prompt for call in self.calls if role_of(call.prompt) == role]
         return ["\n".join(message.content for message in prompt.messages[1:]) for prompt in calls]
 
@@ -111,13 +111,13 @@ def _only(schema: Mapping[str, Any]) -> dict[str, str]:
 
 
 def role_of(prompt: Prompt) -> str:
-    """Who is asked."""
+    """Return who is asked."""
     names = {DRAFTER_SYSTEM: "drafter", VERIFIER_SYSTEM: "verifier", AGGREGATOR_SYSTEM: "aggregator"}
     return names.get(prompt.messages[0].content, "audit")
 
 
 def answered(model: Scripted, texts: Sequence[str], **options: Any) -> tuple[Answer, Trace]:
-    """The answer over passages in hand, and its trace."""
+    """Return the answer over passages in hand, and its trace."""
     kit = Kit(
         model=model,
         retriever=InMemory([passage(f"p{n}", text) for n, text in enumerate(texts)]),

@@ -24,7 +24,7 @@ SAME = [
 
 
 def sides(*answers: str) -> list[list[str]]:
-    """The answers of each side that the disputation makes of them."""
+    """Return the answers of each side that the disputation makes of them."""
     testimonies = [
         testimony.Testimony(
             passage=Passage(text=answer, id=f"p{n}"), reply=Reply(passages=(f"p{n}",), answer=answer)

@@ -15,7 +15,7 @@ WORDS = ("who", "what", "where", "sang", "won", "paris", "rome", "title", "anna"
 
 
 def example(text: str, *answers: str, question: str = "Who sang?", **more: str) -> Example:
-    """An example whose answers stand where they first occur."""
+    """Return an example whose answers stand where they first occur."""
     spans = tuple((text.index(one), text.index(one) + len(one)) for one in answers)
     values = {"id": "x/1", "dataset": "squad11_dev", "group": "g", "title": ""} | more
     return Example(question=question, text=text, spans=spans, **values)
@@ -29,7 +29,7 @@ def write_rows(path: Path, rows: list[dict[str, Any]]) -> None:
 
 
 def write_data(data: Path, contexts: int = 80) -> Path:
-    """A folder of data sets in their published shapes, a few rows each."""
+    """Return a folder of data sets in their published shapes, a few rows each."""
     names = ["anna", "bruno"]
     texts = {
         f"c{number}": f"In paris {names[number % 2]} sang {number} times and the silver was won in rome ."
@@ -172,7 +172,9 @@ def write_pairs(data: Path) -> None:
 
 
 def write_tokenizer(folder: Path) -> Path:
-    """A tokenizer of BERT's kind that knows few words, with its special tokens in their usual places."""
+    """Return a tokenizer of BERT's kind that knows few words, with its special tokens in their
+    usual places.
+    """
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
     known = {"[PAD]": 0, "[UNK]": 100, "[CLS]": 101, "[SEP]": 102}
@@ -192,7 +194,8 @@ def write_tokenizer(folder: Path) -> Path:
 
 
 def write_model(folder: Path, *, length: int = 32) -> Path:
-    """An encoder that takes the token of the highest number for the answer, and is surer the higher it is.
+    """Return an encoder that takes the token of the highest number for the answer, and is surer the higher it
+    is.
 
     What supports a claim holds "gold", what contradicts it "silver"; two texts with "rome" are the same.
     """

@@ -66,7 +66,7 @@ class ChatFunction:
         schema: bool = False,
         **arguments: Any,
     ) -> None:
-        """Raises `ConfigError` for what cannot be called, or for fewer than one call at a time."""
+        """Raise `ConfigError` for what cannot be called, or for fewer than one call at a time."""
         if not callable(call):
             raise ConfigError(f"{type(call).__name__} cannot be called: give a function of messages=[...]")
         if in_flight < 1:
@@ -86,7 +86,7 @@ class ChatFunction:
         return self._name
 
     def capabilities(self) -> Capabilities:
-        """What it can do; whether it gives log-probabilities is asked once, where it was not said."""
+        """Return what it can do; whether it gives log-probabilities is asked once, where it was not said."""
         if self._logprobs is None:
             try:
                 self.choose([_PROBE], ["Yes", "No"])
@@ -102,7 +102,9 @@ class ChatFunction:
         )
 
     def complete(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
-        """One completion a prompt, in order; raises `LLMError`, `BatchFault` where some calls succeeded."""
+        """Return one completion a prompt, in order; raises `LLMError`, `BatchFault` where some calls
+        succeeded.
+        """
         return self.complete_as_done(prompts, sampling, lambda *_: None, Cancel())
 
     def complete_as_done(
@@ -125,7 +127,9 @@ class ChatFunction:
         return self._results(prompts, settings, self._completion, on_done, cancel)
 
     def choose(self, prompts: Sequence[Prompt], options: Sequence[str]) -> list[Choice]:
-        """log P of each option as the first word of the reply; raises `NoLogprobs` where there are none."""
+        """Return log P of each option as the first word of the reply; raises `NoLogprobs` where there are
+        none.
+        """
         return self.choose_as_done(prompts, options, lambda *_: None, Cancel())
 
     def choose_as_done(
@@ -153,7 +157,7 @@ class ChatFunction:
         on_done: Callable[[int, _Result], None],
         cancel: Cancel,
     ) -> list[_Result]:
-        """The results of a batch, each reported when it is there; raises its faults."""
+        """Return the results of a batch, each reported when it is there; raises its faults."""
         cancel.check()
         if not prompts:
             return []
@@ -180,7 +184,7 @@ class ChatFunction:
         return results_of([results[index] for index in range(len(prompts))])
 
     def _reply(self, prompt: Prompt, settings: Mapping[str, Any]) -> Any:
-        """What the function returns, or the fault that its exception stands for."""
+        """Return what the function returns, or the fault that its exception stands for."""
         messages = [
             {"role": message.role, "content": sendable(message.content)} for message in prompt.messages
         ]
@@ -232,7 +236,8 @@ class ChatFunction:
 
 
 def fault_of(error: Exception, name: str) -> LLMError | None:
-    """The fault that a client's exception stands for, by its HTTP status or its kind; None for a mistake.
+    """Return the fault that a client's exception stands for, by its HTTP status or its kind; None for a
+    mistake.
 
     >>> type(fault_of(TimeoutError("late"), "m")).__name__, fault_of(TypeError("no such argument"), "m")
     ('Unreachable', None)
@@ -251,7 +256,7 @@ def fault_of(error: Exception, name: str) -> LLMError | None:
 
 
 def _member(value: Any, name: str) -> Any:
-    """A key of a mapping, or an attribute of an object; None where there is none."""
+    """Return a key of a mapping, or an attribute of an object; None where there is none."""
     return value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
 
 

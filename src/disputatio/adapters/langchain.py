@@ -49,7 +49,7 @@ class DisputatioRetriever(BaseRetriever):
     _retriever: Retriever = PrivateAttr()
 
     def __init__(self, index: str | Path | RetrieverLike, *, k: int | None = None, **options: Any) -> None:
-        """Raises `StoreError` for a path without an index, and `UnknownName` for an unknown option."""
+        """Raise `StoreError` for a path without an index, and `UnknownName` for an unknown option."""
         ours = {"tags", "metadata", "name"}  # LangChain's own
         fields = {name: options.pop(name) for name in list(options) if name in ours}
         fields |= {"index": index, "k": k, "options": dict(search_options(options))}
@@ -81,7 +81,7 @@ class DisputatioRunnable(Runnable[str | Mapping[str, Any] | PromptValue, dict[st
     """
 
     def __init__(self, **arguments: Any) -> None:
-        """Raises what is wrong with the arguments."""
+        """Raise what is wrong with the arguments."""
         self._asking = Asking(arguments)
 
     def invoke(
@@ -90,7 +90,7 @@ class DisputatioRunnable(Runnable[str | Mapping[str, Any] | PromptValue, dict[st
         config: RunnableConfig | None = None,
         **kwargs: Any,
     ) -> dict[str, Any]:
-        """The answer to one question; raises what `disputatio.ask` raises."""
+        """Return the answer to one question; raises what `disputatio.ask` raises."""
         return self._call_with_config(
             lambda each: output_of(self._asking.ask(question_of(each))), input, config, **kwargs
         )
@@ -101,7 +101,7 @@ class DisputatioRunnable(Runnable[str | Mapping[str, Any] | PromptValue, dict[st
         config: RunnableConfig | None = None,
         **kwargs: Any,
     ) -> dict[str, Any]:
-        """The answer, awaited: a cancelled task ends its model calls."""
+        """Return the answer, awaited: a cancelled task ends its model calls."""
 
         async def answer(each: str | Mapping[str, Any] | PromptValue) -> dict[str, Any]:
             return output_of(await self._asking.aask(question_of(each)))
@@ -110,7 +110,7 @@ class DisputatioRunnable(Runnable[str | Mapping[str, Any] | PromptValue, dict[st
 
 
 def question_of(given: str | Mapping[str, Any] | PromptValue) -> str:
-    """The question in what a chain hands over; raises `InputError` where there is none."""
+    """Return the question in what a chain hands over; raises `InputError` where there is none."""
     if isinstance(given, PromptValue):
         given = given.to_messages()[-1].text
     if isinstance(given, Mapping):
@@ -121,7 +121,7 @@ def question_of(given: str | Mapping[str, Any] | PromptValue) -> str:
 
 
 def output_of(answer: Answer) -> dict[str, Any]:
-    """An answer with the keys of LangChain's retrieval chains."""
+    """Return an answer with the keys of LangChain's retrieval chains."""
     return {
         "input": answer.question,
         "answer": answer.text,
@@ -131,7 +131,7 @@ def output_of(answer: Answer) -> dict[str, Any]:
 
 
 def document_of(passage: Passage, *, score: float | None = None) -> Document:
-    """A passage as LangChain carries it."""
+    """Return a passage as LangChain carries it."""
     metadata: dict[str, Any] = {**fields_of(passage)}
     if score is not None:
         metadata["score"] = score
@@ -139,7 +139,7 @@ def document_of(passage: Passage, *, score: float | None = None) -> Document:
 
 
 def as_model(chat: BaseChatModel, **options: Any) -> ChatFunction:
-    """A chat model of LangChain's as a model of ours; the options are those of `ChatFunction`.
+    """Return a chat model of LangChain's as a model of ours; the options are those of `ChatFunction`.
 
     It is given `max_tokens` and `temperature` with each call; `sends=()` gives it neither, for a provider
     that names them otherwise.
@@ -157,7 +157,7 @@ def as_model(chat: BaseChatModel, **options: Any) -> ChatFunction:
 
 
 def reply_of(message: AIMessage) -> dict[str, Any]:
-    """A message of LangChain's in OpenAI's form; where no reason to finish is told, it finished."""
+    """Return a message of LangChain's in OpenAI's form; where no reason to finish is told, it finished."""
     told = message.response_metadata
     reasons = (told.get(name) for name in ("finish_reason", "stop_reason", "done_reason"))
     usage: Mapping[str, Any] = message.usage_metadata or {}

@@ -45,7 +45,7 @@ class DisputatioRetriever(BaseRetriever):
         callback_manager: CallbackManager | None = None,
         **options: Any,
     ) -> None:
-        """Raises `StoreError` for a path without an index, and `UnknownName` for an unknown option."""
+        """Raise `StoreError` for a path without an index, and `UnknownName` for an unknown option."""
         super().__init__(callback_manager=callback_manager)
         self._options = search_options({"k": k, **options})
         self._retriever = searchable(index)
@@ -66,7 +66,7 @@ class DisputatioQueryEngine(BaseQueryEngine):
     """
 
     def __init__(self, *, callback_manager: CallbackManager | None = None, **arguments: Any) -> None:
-        """Raises what is wrong with the arguments."""
+        """Raise what is wrong with the arguments."""
         super().__init__(callback_manager=callback_manager)
         self._asking = Asking(arguments)
 
@@ -81,7 +81,7 @@ class DisputatioQueryEngine(BaseQueryEngine):
 
 
 def response_of(answer: Answer) -> Response:
-    """An answer as LlamaIndex carries it."""
+    """Return an answer as LlamaIndex carries it."""
     return Response(
         response=answer.text,
         source_nodes=[node_of(passage) for passage in answer.passages],
@@ -90,7 +90,7 @@ def response_of(answer: Answer) -> Response:
 
 
 def node_of(passage: Passage, *, score: float | None = None) -> NodeWithScore:
-    """A passage as LlamaIndex carries it."""
+    """Return a passage as LlamaIndex carries it."""
     node = TextNode(
         text=passage.text, metadata=fields_of(passage), **({"id_": passage.id} if passage.id else {})
     )
@@ -98,7 +98,7 @@ def node_of(passage: Passage, *, score: float | None = None) -> NodeWithScore:
 
 
 def as_model(llm: LLM, **options: Any) -> ChatFunction:
-    """A model of LlamaIndex's as a model of ours; the options are those of `ChatFunction`.
+    """Return a model of LlamaIndex's as a model of ours; the options are those of `ChatFunction`.
 
     It is given `max_tokens` and `temperature` with each call; `sends=()` gives it neither, for a provider
     that names them otherwise.

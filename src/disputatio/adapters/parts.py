@@ -20,12 +20,14 @@ _FIELDS = ("source", "title", "url", "date", "owner", "document")
 
 
 def searchable(index: str | Path | RetrieverLike) -> Retriever:
-    """An index by its path, or any retriever; raises `StoreError` or `ConfigError` for what is neither."""
+    """Return an index by its path, or any retriever; raises `StoreError` or `ConfigError` for what is
+    neither.
+    """
     return Index.open(index, create=False) if isinstance(index, str | Path) else as_retriever(index)
 
 
 def search_options(options: Mapping[str, Any]) -> SearchOptions:
-    """The options of a search, checked by name; raises `UnknownName`.
+    """Return the options of a search, checked by name; raises `UnknownName`.
 
     >>> search_options({"per_source": 2})
     {'per_source': 2}
@@ -38,7 +40,7 @@ def search_options(options: Mapping[str, Any]) -> SearchOptions:
 
 
 def fields_of(passage: Passage) -> dict[str, str]:
-    """The fields of a passage beside its text and id, without empty ones, as metadata of a framework.
+    """Return the fields of a passage beside its text and id, without empty ones, as metadata of a framework.
 
     >>> fields_of(Passage(text="It rained.", source="a.example", metadata={"page": "4", "source": "b"}))
     {'page': '4', 'source': 'a.example'}
@@ -51,15 +53,15 @@ class Asking:
     """Questions with the same arguments, those of `disputatio.ask`; index and model are opened once."""
 
     def __init__(self, arguments: Mapping[str, Any]) -> None:
-        """Raises what is wrong with the arguments."""
+        """Raise what is wrong with the arguments."""
         self._prepared = prepared_for(arguments)
 
     def ask(self, question: str) -> Answer:
-        """The answer; raises what `disputatio.ask` raises."""
+        """Return the answer; raises what `disputatio.ask` raises."""
         return self._prepared.answer(question, Trace(), Cancel())
 
     async def aask(self, question: str) -> Answer:
-        """The answer, awaited: a cancelled task ends its model calls."""
+        """Return the answer, awaited: a cancelled task ends its model calls."""
         cancel = Cancel()
         answer = in_thread(lambda: self._prepared.answer(question, Trace(), cancel), "disputatio adapter")
         try:

@@ -26,7 +26,7 @@ Write that one word as one JSON object: "word": {words}."""
 def choose(
     role: str, prompts: Sequence[Prompt], options: Sequence[str], kit: Kit, *, votes: int = 0
 ) -> list[Choice]:
-    """log P of each option for each prompt: from the model, or from `votes` sampled replies.
+    """Return log P of each option for each prompt: from the model, or from `votes` sampled replies.
 
     A vote is a complete reply, one JSON object with one of the options; any other reply is void. Raises
     `NoLogprobs`, with what to do, if the model gives none and `votes` is 0; `ReplyError` if every vote on a
@@ -46,7 +46,7 @@ def choose(
 
 
 def shares(choice: Choice) -> tuple[float, ...]:
-    """The probabilities of the options, normalised to sum to 1.
+    """Return the probabilities of the options, normalised to sum to 1.
 
     >>> shares(Choice(options=("Yes", "No"), logprobs=(-1.0, -1.0), bounded=(False, False), usage=Usage()))
     (0.5, 0.5)
@@ -59,7 +59,7 @@ def shares(choice: Choice) -> tuple[float, ...]:
 def _voted(
     role: str, prompts: Sequence[Prompt], options: Sequence[str], kit: Kit, votes: int
 ) -> list[Choice]:
-    """One batch for each vote, each with its own seed."""
+    """Return one batch for each vote, each with its own seed."""
     task = VOTE_TASK.format(words=" or ".join(f'"{option}"' for option in options))
     vote_prompts = [_followed_by(prompt, task) for prompt in prompts]
     schema = {
@@ -97,13 +97,13 @@ def _voted(
 
 
 def _followed_by(prompt: Prompt, task: str) -> Prompt:
-    """The prompt with one more line in its last message."""
+    """Return the prompt with one more line in its last message."""
     *before, last = prompt.messages
     return Prompt(messages=(*before, replace(last, content=f"{last.content}\n{task}")))
 
 
 def _vote(completion: Completion, options: Sequence[str]) -> int | None:
-    """The number of the option that a complete reply names; None if the reply is void."""
+    """Return the number of the option that a complete reply names; None if the reply is void."""
     if completion.finish_reason != "stop":
         return None
     try:

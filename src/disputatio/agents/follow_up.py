@@ -47,7 +47,7 @@ class Turn:
 
 
 def standing_alone(question: str, turns: Sequence[Turn], kit: Kit) -> str:
-    """The question so that it needs no conversation; `turns` are those before it, the oldest first.
+    """Return the question so that it needs no conversation; `turns` are those before it, the oldest first.
 
     Raises `LLMError`, and `ReplyError` for a reply that is no question or brings in what nobody said.
     """

@@ -78,7 +78,7 @@ class Triplet:
 def predict(
     questions: Sequence[tuple[str, Passage]], kit: Kit, *, turn: int = 1, max_tokens: int = 200
 ) -> list[Triplet]:
-    """The answer of each passage alone to its question; all in one batch.
+    """Return the answer of each passage alone to its question; all in one batch.
 
     An unusable reply gives a fault instead of an answer. Small models add their own beliefs to what they read, so
     statements that the passage does not support are left out of an answer.
@@ -114,19 +114,20 @@ def predict(
 
 
 def predictor_prompt(question: str, passage: Passage) -> Prompt:
-    """The prompt of an agent that reads one passage and no other; the judge's prompt begins with it."""
+    """Return the prompt of an agent that reads one passage and no other; the judge's prompt begins with it."""
     return chat(PREDICTOR_SYSTEM, PREDICTOR_TASK.format(passage=shown(passage), question=one_line(question)))
 
 
 def judge_prompt(triplet: Triplet) -> Prompt:
-    """The judge's prompt: the predictor's conversation, its reply, and the judge's task."""
+    """Return the judge's prompt: the predictor's conversation, its reply, and the judge's task."""
     before = predictor_prompt(triplet.question, triplet.passage).messages
     reply = Message(role="assistant", content=neutralise(triplet.reply.raw))
     return Prompt(messages=(*before, reply, Message(role="user", content=JUDGE_TASK)))
 
 
 def judge(triplets: Sequence[Triplet], kit: Kit, *, votes: int = 0) -> list[Triplet]:
-    """The triplets with log P(Yes) - log P(No) for "relevant and supportive"; one batch, or one for each vote.
+    """Return the triplets with log P(Yes) - log P(No) for "relevant and supportive"; one batch, or one for
+    each vote.
 
     A triplet whose agent failed is not judged and has no score: a failure is not a mediocre passage. Raises
     `NoLogprobs` if the judge's model gives no log-probabilities and `votes` is 0, `ReplyError` if no vote on a
@@ -142,7 +143,7 @@ def judge(triplets: Sequence[Triplet], kit: Kit, *, votes: int = 0) -> list[Trip
 
 
 def keep(triplets: Sequence[Triplet], n: float) -> list[Triplet]:
-    """The triplets whose score is at least the mean less `n` standard deviations, by falling score.
+    """Return the triplets whose score is at least the mean less `n` standard deviations, by falling score.
 
     This is MAIN-RAG's adaptive threshold, with the deviation of all scores. Triplets without a score are dropped.
     By construction some are kept even if none is relevant.
@@ -165,7 +166,7 @@ def threshold(scores: Sequence[float], n: float) -> float:
 
 
 def borne_out(question: str, passage: Passage, answer: str) -> tuple[Claim, ...]:
-    """The statements of an answer that a passage supports, each with a citation.
+    """Return the statements of an answer that a passage supports, each with a citation.
 
     The citation is the sentence, else the two neighbouring sentences, with most words of the statement, among
     those with all its figures and half of its words; the passage's title counts too. Code finds it, so that the
@@ -192,7 +193,9 @@ def borne_out(question: str, passage: Passage, answer: str) -> tuple[Claim, ...]
 
 
 def nearest(question: str, passage: Passage, statement: str) -> Citation:
-    """The stretch of a passage that a statement rests on: one that supports it, else the nearest sentence."""
+    """Return the stretch of a passage that a statement rests on: one that supports it, else the nearest
+    sentence.
+    """
     supported = borne_out(question, passage, statement)
     if supported:
         return supported[0].citations[0]
@@ -201,7 +204,7 @@ def nearest(question: str, passage: Passage, statement: str) -> Citation:
 
 
 def _in_common(text: str, statement: str) -> int:
-    """How many words of a statement are in a text."""
+    """Return how many words of a statement are in a text."""
     stems = {stem(word) for word in bare_words(text)}
     return sum(stem(word) in stems for word in bare_words(statement))
 

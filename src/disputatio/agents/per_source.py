@@ -55,7 +55,8 @@ _NAMES = ("gate", "lexical", "echo", "judge")
 
 
 def read_checks(text: str) -> Checks:
-    """The checks that `paper`, `ours`, `none` or a list such as `judge+echo` names; raises `InputError`.
+    """Return the checks that `paper`, `ours`, `none` or a list such as `judge+echo` names; raises
+    `InputError`.
 
     >>> read_checks("paper") == read_checks("judge"), read_checks("judge+echo").lexical
     (True, False)
@@ -83,7 +84,7 @@ class Holding:
     named: bool = True
 
     def titled(self, passage: str) -> str:
-        """The title of a passage by its id; empty if it has none or is not among these."""
+        """Return the title of a passage by its id; empty if it has none or is not among these."""
         return next((each.title for each in self.passages if each.id == passage), "")
 
 
@@ -114,7 +115,7 @@ class SourceReply:
 
 
 def retrieve_per_source(question: str, kit: Kit, *, per_source: int = PER_SOURCE) -> list[Holding]:
-    """Each source's passages on a question, by falling score of the best; one search.
+    """Return each source's passages on a question, by falling score of the best; one search.
 
     Passages without a source take a second search, because each counts as a source. Raises `MissingPart` if
     there is nothing to search.
@@ -149,7 +150,7 @@ def retrieve_per_source(question: str, kit: Kit, *, per_source: int = PER_SOURCE
 def answer_per_source(
     question: str, holdings: Sequence[Holding], kit: Kit, *, max_tokens: int = 96, gate: bool = True
 ) -> list[SourceReply]:
-    """One answer for each source from its passages alone, all in one batch.
+    """Return one answer for each source from its passages alone, all in one batch.
 
     With the `gate` a source without a relevant passage says "I don't know" without a call.
     """
@@ -171,7 +172,7 @@ def answer_per_source(
 
 
 def stated(question: str, reply: Reply) -> Reply:
-    """The reply with the sentence of question and answer as its explanation, if code can form one."""
+    """Return the reply with the sentence of question and answer as its explanation, if code can form one."""
     sentence = turned(question, reply.answer) if reply.answer else None
     return replace(reply, explanation=sentence) if sentence else reply
 
@@ -184,7 +185,7 @@ def drop_unsupported(
     tau: float = TAU,
     checks: Checks = OURS,
 ) -> list[SourceReply]:
-    """The replies with their consistency (f_align); an answer below `tau` becomes "I don't know".
+    """Return the replies with their consistency (f_align); an answer below `tau` becomes "I don't know".
 
     An answer is inconsistent without a call if no passage has most of its words (`checks.lexical`) or it only
     echoes the question (`checks.echo`): small models give such answers, and agree on them. With tau 0 nothing is
@@ -231,18 +232,20 @@ def ask_sources(
     max_tokens: int,
     checks: Checks = OURS,
 ) -> list[SourceReply]:
-    """One answer for each source from its passages alone; an answer that they do not support is dropped."""
+    """Return one answer for each source from its passages alone; an answer that they do not support is
+    dropped.
+    """
     replies = answer_per_source(question, holdings, kit, max_tokens=max_tokens, gate=checks.gate)
     return drop_unsupported(question, replies, kit, tau=tau, checks=checks)
 
 
 def read_by(replies: Iterable[SourceReply]) -> tuple[Passage, ...]:
-    """The passages of the sources that were asked, source by source."""
+    """Return the passages of the sources that were asked, source by source."""
     return tuple(passage for reply in replies if reply.asked for passage in reply.holding.passages)
 
 
 def _is_relevant(question_stems: frozenset[str], shelf: Sequence[Hit], bar: float) -> bool:
-    """Whether retrieval found anything on the question; `bar` is a BM25 score.
+    """Return whether retrieval found anything on the question; `bar` is a BM25 score.
 
     A hit without any content word of the question, by stem, in text or title, is not relevant by keyword. If the
     retriever gives no scores by leg, every source counts as relevant.
@@ -257,12 +260,12 @@ def _is_relevant(question_stems: frozenset[str], shelf: Sequence[Hit], bar: floa
 
 
 def _sparse(shelf: Sequence[Hit]) -> float:
-    """The best keyword score of a source's hits: BM25, or the retriever's sparse score."""
+    """Return the best keyword score of a source's hits: BM25, or the retriever's sparse score."""
     return max(hit.scores.get("bm25", hit.scores.get("sparse", 0.0)) for hit in shelf)
 
 
 def _bearer(passages: Sequence[Passage], reply: Reply) -> str:
-    """The id of the passage that has a reply's quote, else of the first that supports its answer."""
+    """Return the id of the passage that has a reply's quote, else of the first that supports its answer."""
     if not reply.answer:
         return ""
     quoting = (passage.id for passage in passages if reply.quote and find_quote(passage.text, reply.quote))

@@ -42,13 +42,13 @@ READER_SCHEMA: Mapping[str, Any] = {
 
 
 def reader_prompt(question: str, passage: Passage) -> Prompt:
-    """The prompt of an agent that reads one passage and no other."""
+    """Return the prompt of an agent that reads one passage and no other."""
     task = READER_TASK.format(question=one_line(question), passage=shown(passage))
     return chat(READER_SYSTEM, task)
 
 
 def read(question: str, passages: Sequence[Passage], kit: Kit, *, max_tokens: int = 160) -> list[Reply]:
-    """One isolated reply for each passage, all in one batch; an unusable reply abstains."""
+    """Return one isolated reply for each passage, all in one batch; an unusable reply abstains."""
     prompts = [reader_prompt(question, passage) for passage in passages]
     sampling = Sampling(max_tokens=max_tokens, schema=READER_SCHEMA)
     done = kit.complete("reader", prompts, sampling, passages=[[passage] for passage in passages])
@@ -58,13 +58,15 @@ def read(question: str, passages: Sequence[Passage], kit: Kit, *, max_tokens: in
 
 
 def ground(question: str, reply: Reply, passage: Passage) -> Reply:
-    """The reply, without an answer that its passage does not have or that echoes the question."""
+    """Return the reply, without an answer that its passage does not have or that echoes the question."""
     is_grounded = stands_in(passage, reply.answer) and not echoes(question, reply.answer)
     return reply if is_grounded else replace(reply, answer="", explanation="")
 
 
 def parse_reply(completion: Completion, passage_id: str, turn: int) -> Reply:
-    """The parsed reply of a reader; it abstains if the agent declines, and has a `fault` if it is unusable."""
+    """Return the parsed reply of a reader; it abstains if the agent declines, and has a `fault` if it is
+    unusable.
+    """
     try:
         fields = parse_object(completion, READER_SCHEMA)
     except ReplyError as error:

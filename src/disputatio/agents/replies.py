@@ -16,14 +16,16 @@ MOST_CHARACTERS = 8_000  # a longer reply is unusable
 
 
 def shown(passage: Passage) -> str:
-    """A passage as an agent reads it: its text in a fence, after its title and stated date if it has any."""
+    """Return a passage as an agent reads it: its text in a fence, after its title and stated date if it has
+    any.
+    """
     head = [f"Title: {passage.title}"] if passage.title else []
     head += [f"Date: {date}"] if (date := stated_date(passage)) else []
     return fence("passage", "\n".join([*head, passage.text]))
 
 
 def echoes(question: str, answer: str) -> bool:
-    """Whether an answer only repeats words of the question, unless the question offers a choice.
+    """Return whether an answer only repeats words of the question, unless the question offers a choice.
 
     >>> echoes("Where is Costa Maya?", "Costa Maya"), echoes("Is it red or blue?", "blue")
     (True, False)
@@ -32,17 +34,17 @@ def echoes(question: str, answer: str) -> bool:
 
 
 def stands_in(passage: Passage, answer: str) -> bool:
-    """Whether an answer is in the words of a passage, or a bare yes or no."""
+    """Return whether an answer is in the words of a passage, or a bare yes or no."""
     return bears(f"{passage.title} {passage.text}", answer)
 
 
 def why_none(replies: Sequence[Reply]) -> Abstention:
-    """Why no agent has an answer: a fault if every reply was unusable, else no evidence."""
+    """Return why no agent has an answer: a fault if every reply was unusable, else no evidence."""
     return "fault" if replies and all(reply.fault for reply in replies) else "no_evidence"
 
 
 def parse_object(completion: Completion, schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The JSON object that a reply must be; raises `ReplyError` with the reason.
+    """Return the JSON object that a reply must be; raises `ReplyError` with the reason.
 
     >>> from disputatio.types import Usage
     >>> reply = Completion(text='{"year": "1921"}', finish_reason="stop", usage=Usage())
@@ -75,7 +77,9 @@ def _no_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _breach(value: object, schema: Mapping[str, Any], where: str = "the reply") -> str:
-    """How `value` breaks the schema, empty if it does not; for the part of JSON Schema that agents use."""
+    """Return how `value` breaks the schema, empty if it does not; for the part of JSON Schema that agents
+    use.
+    """
     if "enum" in schema:
         return "" if value in schema["enum"] else f"{where} is none of {schema['enum']}"
     kind = schema["type"]

@@ -66,19 +66,21 @@ _EXPLANATION_OPEN = re.compile(r'\]\s*,\s*"explanation"\s*:\s*"')
 
 
 def recalled(question: str, kit: Kit, *, max_tokens: int = 192) -> tuple[tuple[str, ...], str]:
-    """All answers that the model knows without passages, and its explanation; raises `ReplyError`."""
+    """Return all answers that the model knows without passages, and its explanation; raises `ReplyError`."""
     prompt = chat(CLOSED_SYSTEM, CLOSED_TASK.format(question=one_line(question)))
     return ask_answers("answerer", prompt, kit, max_tokens=max_tokens)
 
 
 def together_prompt(question: str, passages: Sequence[Passage]) -> Prompt:
-    """The prompt of an agent that reads all passages at once: MADAM-RAG's concatenated prompt, in our words."""
+    """Return the prompt of an agent that reads all passages at once: MADAM-RAG's concatenated prompt, in our
+    words.
+    """
     passages_shown = "\n\n".join(map(shown, passages))
     return chat(TOGETHER_SYSTEM, TOGETHER_TASK.format(passages=passages_shown, question=one_line(question)))
 
 
 def ask_answers(role: str, prompt: Prompt, kit: Kit, *, max_tokens: int) -> tuple[tuple[str, ...], str]:
-    """All answers and an explanation from one agent.
+    """Return all answers and an explanation from one agent.
 
     Of a reply that was cut off, the complete part is used. If the reply is still unusable, the agent is asked once
     more without an explanation. Raises `ReplyError` if that reply is unusable too.
@@ -95,13 +97,13 @@ def ask_answers(role: str, prompt: Prompt, kit: Kit, *, max_tokens: int) -> tupl
 
 
 def parse_answers(completion: Completion) -> tuple[tuple[str, ...], str]:
-    """The answers and the explanation in an agent's reply; raises `ReplyError`."""
+    """Return the answers and the explanation in an agent's reply; raises `ReplyError`."""
     fields = parse_object(completion, ANSWERS_SCHEMA)
     return _distinct(fields["answers"]), fields["explanation"].strip()
 
 
 def before_cut(completion: Completion) -> Completion | None:
-    """The complete part of a reply that was cut off; None if it was not cut off or has no answers.
+    """Return the complete part of a reply that was cut off; None if it was not cut off or has no answers.
 
     Small models fall into loops: in an endless explanation, or in the last answer that the schema allows. The part
     before the loop is usable, and asking again would repeat the loop.
@@ -132,5 +134,5 @@ def before_cut(completion: Completion) -> Completion | None:
 
 
 def _distinct(answers: Sequence[str]) -> tuple[str, ...]:
-    """The known answers, each once."""
+    """Return the known answers, each once."""
     return distinct([answer.strip() for answer in answers if not is_unknown(answer)])

@@ -44,7 +44,7 @@ SOURCE_SCHEMA: Mapping[str, Any] = {
 
 
 def source_prompt(question: str, passages: Sequence[Passage]) -> Prompt:
-    """The prompt of an agent that reads the passages of one source and no other."""
+    """Return the prompt of an agent that reads the passages of one source and no other."""
     passages_shown = "\n\n".join(map(shown, passages))
     return chat(SOURCE_SYSTEM, SOURCE_TASK.format(question=one_line(question), passages=passages_shown))
 
@@ -52,7 +52,8 @@ def source_prompt(question: str, passages: Sequence[Passage]) -> Prompt:
 def read_sources(
     question: str, shelves: Sequence[Sequence[Passage]], kit: Kit, *, max_tokens: int = 96
 ) -> list[Reply]:
-    """One reply for each source from its passages alone, in keywords (RA-RAG, Hwang et al. 2024); one batch.
+    """Return one reply for each source from its passages alone, in keywords (RA-RAG, Hwang et al. 2024); one
+    batch.
 
     An unusable reply abstains.
     """
@@ -66,7 +67,9 @@ def read_sources(
 
 
 def parse_source_reply(completion: Completion, passages: tuple[str, ...]) -> Reply:
-    """The parsed reply of a source's agent; it abstains if it declines, and has a `fault` if it is unusable."""
+    """Return the parsed reply of a source's agent; it abstains if it declines, and has a `fault` if it is
+    unusable.
+    """
     try:
         fields = parse_object(completion, SOURCE_SCHEMA)
     except ReplyError as error:

@@ -36,7 +36,7 @@ class Verdict:
 
 
 def decide(replies: Sequence[SourceReply], clusters: Clusters, weights: Sequence[float], kit: Kit) -> Verdict:
-    """The weighted vote of the sources, one vote each (RA-RAG, equation 1).
+    """Return the weighted vote of the sources, one vote each (RA-RAG, equation 1).
 
     `clusters` and `weights` belong to the replies, in their order. A tie goes to the answer met first, and the
     other is unresolved.
@@ -49,7 +49,7 @@ def decide(replies: Sequence[SourceReply], clusters: Clusters, weights: Sequence
 def decide_by_owner(
     replies: Sequence[SourceReply], clusters: Clusters, weights: Sequence[Sequence[float]], kit: Kit
 ) -> Verdict:
-    """The vote with one vote for each owner and each group of copies; no weight is negative.
+    """Return the vote with one vote for each owner and each group of copies; no weight is negative.
 
     If all of the first `weights` are 0, the next decide, and after the last all votes count alike.
     """
@@ -83,7 +83,7 @@ def _verdict(
     *,
     grouped: bool = False,
 ) -> Verdict:
-    """The positions and the conflict that follow from the votes, `choices` with `weights`.
+    """Return the positions and the conflict that follow from the votes, `choices` with `weights`.
 
     `grouped` says that each owner or group of copies had one vote.
     """
@@ -122,7 +122,7 @@ def _verdict(
 
 
 def voted_answer(question: str, replies: Sequence[SourceReply], verdict: Verdict, *, rounds: int) -> Answer:
-    """The answer that a vote of the sources gives, with the replies and passages behind it."""
+    """Return the answer that a vote of the sources gives, with the replies and passages behind it."""
     agent_replies = tuple(reply.reply for reply in replies if reply.asked)
     return Answer(
         question=question,
@@ -145,7 +145,7 @@ def possible_answers(clusters: Clusters, options: int) -> int:
 def _certified(
     replies: Sequence[SourceReply], clusters: Clusters, weights: Sequence[float], kit: Kit
 ) -> Certificate | None:
-    """How many owners would have to lie to change the vote; None if that cannot be counted exactly.
+    """Return how many owners would have to lie to change the vote; None if that cannot be counted exactly.
 
     Sources of one owner that agree count together. If they do not agree, or if a weight is negative, there is
     no certificate, and the trace notes why.
@@ -172,7 +172,7 @@ def _certified(
 
 
 def _unheard(replies: Sequence[SourceReply], weights: Sequence[float], kit: Kit) -> list[float]:
-    """One vote for each voice whose reply could not be used, as heavy as the heaviest of all."""
+    """Return one vote for each voice whose reply could not be used, as heavy as the heaviest of all."""
     heaviest = max(map(float, weights), default=0.0)
     return [heaviest] * len({voice(reply, kit) for reply in replies if reply.reply.fault})
 
@@ -194,7 +194,7 @@ def _position(
 
 
 def _support(replies: Sequence[SourceReply], weight: float, kit: Kit) -> Support:
-    """How many sources give an answer, and how many of them are independent."""
+    """Return how many sources give an answer, and how many of them are independent."""
     groups = len({voice(reply, kit) for reply in replies})
     return Support(sources=len(replies), groups=groups, weight=round(weight, 4))
 
@@ -215,7 +215,7 @@ def _holding_of(voter: SourceReply | Holding) -> Holding:
 
 
 def _owner(voter: SourceReply | Holding, kit: Kit) -> str:
-    """The owner of a source, from its record or else from its passages; empty if unknown."""
+    """Return the owner of a source, from its record or else from its passages; empty if unknown."""
     holding = _holding_of(voter)
     known = kit.sources.get(holding.source) if holding.named else None
     return (known.owner if known else "") or holding.passages[0].owner
@@ -230,7 +230,9 @@ def _cause_kind(
     *,
     grouped: bool,
 ) -> CauseKind:
-    """Why a position won or lost, compared with the `other` one; `sums` are the weights of their votes."""
+    """Return why a position won or lost, compared with the `other` one; `sums` are the weights of their
+    votes.
+    """
     if other is None:
         return "unanimous"
     if _is_tie(sums[n], sums[other]):

@@ -47,7 +47,7 @@ class Prepared:
     min_confidence: float = 0.0
 
     def answer(self, question: str, trace: Trace, cancel: Cancel) -> Answer:
-        """The answer to one question."""
+        """Return the answer to one question."""
         return ask_pipeline(
             question,
             kit=replace(self.kit, cancel=cancel),
@@ -140,7 +140,7 @@ def prepare(
     settings: Mapping[str, Any] | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> Prepared:
-    """The parts that `ask` describes; raises what is wrong with them before anything is asked."""
+    """Return the parts that `ask` describes; raises what is wrong with them before anything is asked."""
     if index is not None and passages is not None:
         raise ConfigError("give an index or passages, not both")
     if strict and not verify:
@@ -171,7 +171,9 @@ def prepare(
 
 
 def prepared_for(arguments: Mapping[str, Any]) -> Prepared:
-    """The parts that `ask`'s arguments describe, but for question, trace and cancel; others are options."""
+    """Return the parts that `ask`'s arguments describe, but for question, trace and cancel; others are
+    options.
+    """
     names = [name for name in inspect.signature(prepare).parameters if name != "options"]
     parts = {name: arguments[name] for name in names if name in arguments}
     return prepare(**parts, options={name: arguments[name] for name in arguments if name not in parts})
@@ -185,7 +187,7 @@ def kit_with(
     settings: Mapping[str, Any] | None = None,
     strategy: str | Strategy | None = None,
 ) -> tuple[Kit, Settings]:
-    """The kit of names and objects, and the settings in force."""
+    """Return the kit of names and objects, and the settings in force."""
     roles = {name: part for name, part in (role or {}).items() if not isinstance(part, str)}
     names = {name: part for name, part in (role or {}).items() if isinstance(part, str)}
     flags = dict(settings or {})
@@ -219,12 +221,14 @@ def kit_with(
 
 
 def _journal_of_objects(settings: Settings) -> str:
-    """The journal for calls of model objects: the one that was named, as the default one is for names."""
+    """Return the journal for calls of model objects: the one that was named, as the default one is
+    for names.
+    """
     return "none" if settings.journal == "default" and not settings.replay else settings.journal
 
 
 def kit_of(settings: Settings) -> Kit:
-    """One kit for the same settings, so that a process opens its journal and models once."""
+    """Return one kit for the same settings, so that a process opens its journal and models once."""
     key = (settings.model_dump_json(), *(os.environ.get(name, "") for name in _ENDPOINT))
     if key not in _KITS:
         _KITS[key] = build_kit(settings)
@@ -233,7 +237,7 @@ def kit_of(settings: Settings) -> Kit:
 
 # --- in a thread of its own ---------------------------------------------------------------------
 def in_thread(work: Callable[[], _Result], name: str) -> Future[_Result]:
-    """The result of some work, which is done in a thread of its own that no exit waits for."""
+    """Return the result of some work, which is done in a thread of its own that no exit waits for."""
     future: Future[_Result] = Future()
     future.set_running_or_notify_cancel()  # so that nobody can cancel it
     context = copy_context()
@@ -251,7 +255,7 @@ def in_thread(work: Callable[[], _Result], name: str) -> Future[_Result]:
 
 
 def until_cancelled(work: Callable[[Cancel], _Result], cancel: Cancel) -> _Result:
-    """The result of some work; raises `Cancelled` at once when it is cancelled, wherever the work is.
+    """Return the result of some work; raises `Cancelled` at once when it is cancelled, wherever the work is.
 
     The work gets a `Cancel` of its own, which is pressed also when the wait is interrupted.
     """

@@ -57,7 +57,7 @@ class Calibration(Serialisable):
         )
 
     def _rows(self) -> list[tuple[str, ...]]:
-        """A row a source, the most reliable first."""
+        """Return a row a source, the most reliable first."""
         order = sorted(self.sources.values(), key=lambda source: (-(source.reliability or 0), source.name))
         return [
             (
@@ -134,7 +134,7 @@ def calibrate(
 
 
 def _questions(questions: int | str | Path | Iterable[str]) -> tuple[int, list[Check]]:
-    """How many questions are to be drawn, or those that are given."""
+    """Return how many questions are to be drawn, or those that are given."""
     if isinstance(questions, int):
         if not 0 <= questions <= _MOST:
             raise InputError(f"questions: choose from 0 to {_MOST}, not {questions}")
@@ -146,7 +146,7 @@ def _questions(questions: int | str | Path | Iterable[str]) -> tuple[int, list[C
 
 
 def _anchors(anchors: str | Path | Mapping[str, str | Iterable[str]] | None) -> list[Check]:
-    """The verified questions of a file or of a mapping."""
+    """Return the verified questions of a file or of a mapping."""
     if not anchors:
         return []
     if isinstance(anchors, str | Path):

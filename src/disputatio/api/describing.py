@@ -7,7 +7,8 @@ from disputatio.pipeline import strategy_names
 
 
 def strategies() -> tuple[Description, ...]:
-    """Every strategy that comes with the package: its paper, its options, what it needs, its measured cost.
+    """Return every strategy that comes with the package: its paper, its options, what it needs, its measured
+    cost.
 
     >>> [option.name for option in strategies()[0].options][:2]
     ['delta1', 'delta4']

@@ -48,7 +48,7 @@ class Index(store.Index):
         return super().open(path, embedder=embedder, create=create, language=language, merge_gb=merge_gb)
 
     def to_dict(self) -> dict[str, Any]:
-        """The index in figures, and its sources, as JSON values."""
+        """Return the index in figures, and its sources, as JSON values."""
         return {**asdict(self.info()), "by_source": [asdict(source) for source in self.sources()]}
 
     def __repr__(self) -> str:

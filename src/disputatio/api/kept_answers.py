@@ -92,7 +92,9 @@ class KeptAnswers:
         return before
 
     def get(self, question: str) -> Answer | None:
-        """The answer that is kept of a question; raises `StoreError` where it is not what was written."""
+        """Return the answer that is kept of a question; raises `StoreError` where it is not what
+        was written.
+        """
         with self._lock, self._reported():
             row = self._db.execute(
                 "SELECT answer, digest FROM answers WHERE question = ?", (question,)
@@ -126,7 +128,7 @@ class KeptAnswers:
         return closing(self._connected()) if self._closed else nullcontext(self._db)
 
     def spent(self) -> list[Spent]:
-        """What all calls so far took, by question and model."""
+        """Return what all calls so far took, by question and model."""
         with self._lock, self._reported():
             rows = self._db.execute(
                 "SELECT question, model, sum(calls), sum(prompt_tokens), sum(cached_tokens), "
@@ -157,7 +159,7 @@ class KeptAnswers:
 
 
 def way_to_ask(prepared: Prepared) -> dict[str, Any]:
-    """What makes an answer another one, beside the question, as JSON values."""
+    """Return what makes an answer another one, beside the question, as JSON values."""
     strategy = prepared.strategy if isinstance(prepared.strategy, str) else strategy_name(prepared.strategy)
     kit, limits = prepared.kit, None
     retriever: Any = kit.retriever

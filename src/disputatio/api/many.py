@@ -36,13 +36,15 @@ class AskResult(Serialisable):
     error: Exception | None = None
 
     def get(self) -> Answer:
-        """The answer; raises the error where there is none."""
+        """Return the answer; raises the error where there is none."""
         if self.answer is None:
             raise self.error or Cancelled()
         return self.answer
 
     def to_dict(self) -> dict[str, Any]:
-        """The question with its answer, or with the kind and the message of its error, as JSON values."""
+        """Return the question with its answer, or with the kind and the message of its error, as
+        JSON values.
+        """
         error = None
         if self.error is not None:
             error = {"kind": type(self.error).__name__, "message": str(self.error)}
@@ -131,7 +133,7 @@ class _Many:
     def results(
         self, questions: Iterator[str], in_flight: int, cancel: Cancel | None
     ) -> Generator[AskResult, None, None]:
-        """The results, with as many questions in flight and some more ahead."""
+        """Yield the results, with as many questions in flight and some more ahead."""
         ends = Cancel()
         waiting: deque[Future[AskResult]] = deque()
         with ExitStack() as stack:

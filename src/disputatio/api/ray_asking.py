@@ -57,7 +57,7 @@ class _Asker:
         self._prepared = replace(prepared, kit=self._meter.watch(prepared.kit))
 
     def __call__(self, asked: _Numbered) -> _Came:
-        """What came of a question, whatever it was."""
+        """Return what came of a question, whatever it was."""
         over, number = "", str(asked.number)
         answer: Carried[Answer] = Carried()
         with suppress(BudgetSpent), self._meter.question(number, ""):
@@ -109,7 +109,7 @@ def asked_by_workers(
 
 
 def travelling(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of `ask` as a worker can take them: an index by its folder, passages as a list."""
+    """Return the arguments of `ask` as a worker can take them: an index by its folder, passages as a list."""
     sent = dict(arguments)
     if sent.get("index") is not None:
         sent["index"] = name_for_workers(sent["index"])

@@ -168,7 +168,8 @@ async def astream(question: str, **arguments: Any) -> AsyncGenerator[Event, None
 async def events_of(
     question: str, prepared: Callable[[], Prepared], *, trace: Trace, cancel: Cancel | None = None
 ) -> AsyncGenerator[Event, None]:
-    """The events of one question to parts that are made in its thread; leaving the loop ends the question.
+    """Yield the events of one question to parts that are made in its thread; leaving the loop ends the
+    question.
 
     Raises what making them and answering raise, and `Cancelled`.
     """

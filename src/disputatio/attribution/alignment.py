@@ -47,7 +47,7 @@ def statement(question: str, answer: str) -> str:
 
 
 def turned(question: str, answer: str) -> str | None:
-    """The question with its answer filled in: a claim affirmed or denied, or a subject inserted.
+    """Return the question with its answer filled in: a claim affirmed or denied, or a subject inserted.
 
     None if the words of the question would have to be reordered.
 
@@ -72,7 +72,7 @@ def turned(question: str, answer: str) -> str | None:
 
 
 def _dated(question: str, year: str) -> str | None:
-    """What was done in a year, for a question that asks for no more than the year of it.
+    """Return what was done in a year, for a question that asks for no more than the year of it.
 
     >>> _dated("In what year was the Severin bridge opened?", "1931")
     'The Severin bridge was opened in 1931.'
@@ -91,7 +91,7 @@ def _dated(question: str, year: str) -> str | None:
 
 
 def consistency(question: str, answers: Sequence[tuple[str, Sequence[Passage]]], kit: Kit) -> list[float]:
-    """How far each answer's passages entail it, in [0, 1]; all in one batch.
+    """Return how far each answer's passages entail it, in [0, 1]; all in one batch.
 
     The kit's cross-encoder reads one passage at a time, because its context is short, and the best score
     counts, as in AlignScore. Without one the model judges and reads all passages together. Raises `LLMError`

@@ -30,7 +30,7 @@ _OF_PASSAGES = re.compile(r"\bpassages?\b", re.IGNORECASE)  # a remark about the
 
 
 def audit(answer: Answer, kit: Kit, *, verify: bool = True, strict: bool = False) -> Answer:
-    """The answer with cited and checked claims, weighed positions and a conflict of one kind.
+    """Return the answer with cited and checked claims, weighed positions and a conflict of one kind.
 
     The strategy's claims and resolved positions are kept; every citation must be in a passage of the answer.
     With `verify` the entailment judge reads each claim with its quotes. Without it, or if the judge's model
@@ -68,7 +68,7 @@ def audit(answer: Answer, kit: Kit, *, verify: bool = True, strict: bool = False
 
 
 def reading_of(answer: Answer, found_ids: Iterable[str], *, faults: int = 0) -> Reading:
-    """How many of the passages that an answer's searches found were read, failed or set aside.
+    """Return how many of the passages that an answer's searches found were read, failed or set aside.
 
     A passage is read if the answer names it and at least one reply on it is not a fault. `faults` are the
     replies that could not be used and that the answer does not keep.
@@ -89,7 +89,7 @@ def reading_of(answer: Answer, found_ids: Iterable[str], *, faults: int = 0) -> 
 
 
 def unread(replies: Iterable[Reply]) -> set[str]:
-    """The passages on which no reply could be used."""
+    """Return the passages on which no reply could be used."""
     replied: set[str] = set()
     broken: set[str] = set()
     for reply in replies:
@@ -98,7 +98,7 @@ def unread(replies: Iterable[Reply]) -> set[str]:
 
 
 def reckoned(answer: Answer, read: Reading) -> Answer:
-    """The answer with what was read of its passages; what could not be read may oppose it.
+    """Return the answer with what was read of its passages; what could not be read may oppose it.
 
     Passages of which some could not be read are not said to agree, and a certificate that has not counted
     these as opponents is lowered by one owner and one passage for each.
@@ -118,7 +118,8 @@ def reckoned(answer: Answer, read: Reading) -> Answer:
 
 
 def unmarked_answer(answer: Answer) -> Answer:
-    """The answer without marks like those of citations in what passages and models say: `[n]` is ours alone.
+    """Return the answer without marks like those of citations in what passages and models say: `[n]` is ours
+    alone.
 
     Quotes stay verbatim, and so do passages and replies, in which nothing is cited.
     """
@@ -136,14 +137,14 @@ def unmarked_answer(answer: Answer) -> Answer:
 
 
 def divided(claims: Sequence[Claim]) -> tuple[Claim, ...]:
-    """The claims split into single statements; each part keeps all citations of its claim."""
+    """Return the claims split into single statements; each part keeps all citations of its claim."""
     return tuple(
         replace(claim, text=part) for claim in claims for part in statements(claim.text) or [claim.text]
     )
 
 
 def _claims(answer: Answer, position: Position) -> list[Claim]:
-    """The claims of an accepted position, with a citation for each passage that states it."""
+    """Return the claims of an accepted position, with a citation for each passage that states it."""
     replies = _replies_by_passage(answer)
     own_replies = [replies[passage_id] for passage_id in position.passages if passage_id in replies]
     explanations = [reply.explanation for reply in own_replies if states(reply.explanation, position.answer)]
@@ -163,7 +164,7 @@ def _claims(answer: Answer, position: Position) -> list[Claim]:
 
 
 def pruned(claims: Sequence[Claim]) -> list[Claim]:
-    """The claims without those failed quotes that belong to another part of a divided claim.
+    """Return the claims without those failed quotes that belong to another part of a divided claim.
 
     A quote is dropped if several claims cite it, it fails here and another quote supports this claim.
     """
@@ -187,7 +188,7 @@ def pruned(claims: Sequence[Claim]) -> list[Claim]:
 
 
 def _replies_by_passage(answer: Answer) -> dict[str, Reply]:
-    """The reply on each passage, from the agent that read it alone or that quotes it."""
+    """Return the reply on each passage, from the agent that read it alone or that quotes it."""
     passages = {passage.id: passage for passage in answer.passages}
     replies: dict[str, Reply] = {}
     for reply in last_replies(answer.replies):
@@ -202,7 +203,7 @@ def _replies_by_passage(answer: Answer) -> dict[str, Reply]:
 
 
 def as_statement(explanation: str) -> str:
-    """An explanation without its opening "the passage states that".
+    """Return an explanation without its opening "the passage states that".
 
     >>> as_statement("The passage clearly states that the pier was built in 1901.")
     'The pier was built in 1901.'
@@ -212,7 +213,7 @@ def as_statement(explanation: str) -> str:
 
 
 def _confidence(conflict: Conflict) -> float | None:
-    """The share of the votes for accepted positions; None without votes."""
+    """Return the share of the votes for accepted positions; None without votes."""
     cast = sum(position.weight for position in conflict.positions)
     accepted = sum(position.weight for position in conflict.positions if position.verdict == "accepted")
     return round(accepted / cast, 4) if cast else None

@@ -14,7 +14,7 @@ _MARK = re.compile(r"[\[［【〔]\s*+(\d++(?:\s*+[,;–-]\s*+\d++)*+)\s*+[\]］
 
 
 def quote_span(passage: Passage, answer: str, reply: Reply | None = None) -> tuple[int, int] | None:
-    """The offsets at which the passage states the answer; None if it does not.
+    """Return the offsets at which the passage states the answer; None if it does not.
 
     First the agent's quote, if it is verbatim in the passage and states the answer; else the first sentence
     that states it; else the agent's quote, if it has most of the answer's words.
@@ -35,7 +35,7 @@ def quote_span(passage: Passage, answer: str, reply: Reply | None = None) -> tup
 def cite(
     answer: str, passages: Iterable[Passage], replies: Mapping[str, Reply], first: int = 1
 ) -> list[Citation]:
-    """One citation for each passage that states the answer, numbered from `first`."""
+    """Return one citation for each passage that states the answer, numbered from `first`."""
     citations: list[Citation] = []
     for passage in passages:
         reply = replies.get(passage.id)
@@ -58,7 +58,9 @@ def cite(
 
 
 def renumber(claims: Sequence[Claim]) -> tuple[Claim, ...]:
-    """The claims with new citation numbers, in order of appearance; citations of one span share a number."""
+    """Return the claims with new citation numbers, in order of appearance; citations of one span share a
+    number.
+    """
     numbers: dict[tuple[str, int, int], int] = {}
     return tuple(
         replace(
@@ -76,7 +78,7 @@ def renumber(claims: Sequence[Claim]) -> tuple[Claim, ...]:
 
 
 def joined(claims: Sequence[Claim], text: str, citations: Iterable[Citation]) -> list[Claim]:
-    """Claims with one more statement; an equal claim gains its citations instead.
+    """Return claims with one more statement; an equal claim gains its citations instead.
 
     Citations are spans of passages, so nothing is renumbered here and no citation is lost.
 
@@ -97,7 +99,7 @@ def joined(claims: Sequence[Claim], text: str, citations: Iterable[Citation]) ->
 
 
 def render(claims: Sequence[Claim]) -> str:
-    """The claims as running text with `[n]` after each; no other number keeps its brackets.
+    """Return the claims as running text with `[n]` after each; no other number keeps its brackets.
 
     >>> render([Claim(text="It rained [7]."), Claim(text="It stopped")])
     'It rained (7). It stopped.'
@@ -111,7 +113,7 @@ def render(claims: Sequence[Claim]) -> str:
 
 
 def unmarked(text: str) -> str:
-    """Text without citation marks, for replies of agents that should not cite.
+    """Return text without citation marks, for replies of agents that should not cite.
 
     >>> unmarked("So it is [3][4, 5].")
     'So it is.'
@@ -120,7 +122,7 @@ def unmarked(text: str) -> str:
 
 
 def escape_marks(text: str) -> str:
-    """Text whose own `[3]` cannot be mistaken for one of our citations.
+    """Return text whose own `[3]` cannot be mistaken for one of our citations.
 
     >>> escape_marks("so it is [3], [4, 5]")
     'so it is (3), (4, 5)'

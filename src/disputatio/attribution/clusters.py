@@ -84,7 +84,7 @@ def cluster(question: str, answers: Sequence[str], kit: Kit) -> Clusters:
 def _equal(
     question: str, worded: Mapping[int, str], first: int, others: Sequence[int], kit: Kit
 ) -> tuple[list[int], int]:
-    """The others that `first` entails and that entail it, and how many entailments were judged."""
+    """Return the others that `first` entails and that entail it, and how many entailments were judged."""
     near, calls = list(others), 0
     for turned in (False, True):
         ways = [(other, first) if turned else (first, other) for other in near]
@@ -96,7 +96,7 @@ def _equal(
 
 
 def _exclude(ours: Sequence[str], theirs: Sequence[str]) -> bool:
-    """Whether two answers differ without asking a judge: different values, or yes and no.
+    """Return whether two answers differ without asking a judge: different values, or yes and no.
 
     >>> _exclude(["1921"], ["1948"]), _exclude(["10", "$10"], ["€10"]), _exclude(["May 1921"], ["1921"])
     (True, True, False)

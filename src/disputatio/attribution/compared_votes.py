@@ -11,7 +11,7 @@ WonBy = Literal["most_votes", "more_reliable"]
 
 
 def lost_vote(loser: Support, winner: Support, *, grouped: bool = True) -> LostBy:
-    """Why the votes for an answer weigh less than those for the winner.
+    """Return why the votes for an answer weigh less than those for the winner.
 
     `grouped` says that copies and passages of one owner had one vote together.
 
@@ -32,7 +32,7 @@ def lost_vote(loser: Support, winner: Support, *, grouped: bool = True) -> LostB
 
 
 def won_vote(winner: Support, loser: Support, *, grouped: bool = True) -> WonBy:
-    """Why the votes for an answer weigh more than those for its strongest rival.
+    """Return why the votes for an answer weigh more than those for its strongest rival.
 
     >>> won_vote(Support(sources=1), Support(sources=2))
     'more_reliable'
@@ -42,5 +42,5 @@ def won_vote(winner: Support, loser: Support, *, grouped: bool = True) -> WonBy:
 
 
 def _number(support: Support) -> int:
-    """How many passages, or else sources, give an answer, whether or not their votes count."""
+    """Return how many passages, or else sources, give an answer, whether or not their votes count."""
     return support.passages if support.passages is not None else support.sources or 0

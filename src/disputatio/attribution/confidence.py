@@ -8,7 +8,7 @@ from disputatio.types import Answer, Conflict
 
 
 def confidently(answer: Answer, least: float) -> Answer:
-    """The answer where it is as likely as `least` to be right, else an abstention of kind `conflict`.
+    """Return the answer where it is as likely as `least` to be right, else an abstention of kind `conflict`.
 
     `confidence` stays, so that one sees what it fell short of; accepted positions become unresolved.
     An answer of unknown confidence is taken for unsure: nothing shows that it is as likely.

@@ -45,7 +45,7 @@ class CrossEncoder:
         return self._probabilities(pairs, self._class)
 
     def contradicts(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        """The probability of its contradiction class; 0 for a model without one."""
+        """Return the probability of its contradiction class; 0 for a model without one."""
         if self._opposite is None:
             return [0.0] * len(pairs)
         return self._probabilities(pairs, self._opposite)
@@ -67,7 +67,7 @@ class CrossEncoder:
 
 
 def _classes(folder: Path) -> tuple[int, int | None]:
-    """The numbers of the entailment class and of the contradiction class, if there is one."""
+    """Return the numbers of the entailment class and of the contradiction class, if there is one."""
     try:
         labels = json.loads((folder / "config.json").read_text(encoding="utf-8"))["id2label"]
         named = {str(label).casefold(): int(n) for n, label in labels.items()}

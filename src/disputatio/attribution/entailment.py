@@ -57,7 +57,9 @@ class ModelJudge:
         return self._asked(JUDGE_SYSTEM, JUDGE_TASK, pairs)
 
     def contradicts(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        """The same for whether the premise contradicts the hypothesis, which is a question of its own."""
+        """Return the same for whether the premise contradicts the hypothesis, which is a question
+        of its own.
+        """
         return self._asked(DENIAL_SYSTEM, DENIAL_TASK, pairs)
 
     def _asked(self, system: str, task: str, pairs: Sequence[tuple[str, str]]) -> list[float]:
@@ -81,7 +83,7 @@ class KitJudge:
         return self._kept("entails", self.judge.entails, pairs)
 
     def contradicts(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        """The same for contradiction; 0 if the judge cannot tell it."""
+        """Return the same for contradiction; 0 if the judge cannot tell it."""
         if not isinstance(self.judge, Contradiction):
             return [0.0] * len(pairs)
         return self._kept("contradicts", self.judge.contradicts, pairs)
@@ -93,12 +95,12 @@ class KitJudge:
 
 
 def judge_of(kit: Kit) -> ModelJudge | KitJudge:
-    """Who judges entailment: the kit's own judge, or without one the model that plays that role."""
+    """Return who judges entailment: the kit's own judge, or without one the model that plays that role."""
     return ModelJudge(kit) if kit.entailment is None else KitJudge(kit, kit.entailment)
 
 
 def scores_of(judge: Judgement, pairs: Sequence[tuple[str, str]]) -> list[float]:
-    """The judge's score of each pair; no pairs, no call.
+    """Return the judge's score of each pair; no pairs, no call.
 
     Raises `NoLogprobs` if the judge's model gives no log-probabilities, `ConfigError` if the judge leaves
     out pairs.
@@ -126,7 +128,7 @@ def odds_to_probability(yes: float, no: float) -> float:
 
 
 def verdict_of(probability: float) -> CitationVerdict:
-    """The verdict for a probability of support.
+    """Return the verdict for a probability of support.
 
     >>> verdict_of(0.9), verdict_of(0.3), verdict_of(0.1)
     ('supported', 'partly', 'unsupported')

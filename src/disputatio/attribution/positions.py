@@ -30,7 +30,7 @@ class _Group:
 
 
 def conflict_of(answer: Answer, reliabilities: Mapping[str, float]) -> Conflict:
-    """The positions behind an answer and the kind of conflict between them.
+    """Return the positions behind an answer and the kind of conflict between them.
 
     A passage supports a position only if our code finds the answer in its text, whatever the agent replied.
     """
@@ -52,7 +52,7 @@ def conflict_of(answer: Answer, reliabilities: Mapping[str, float]) -> Conflict:
 
 
 def cited_positions(answer: Answer) -> Conflict:
-    """One accepted position for each answer, supported by the passages that its claims cite."""
+    """Return one accepted position for each answer, supported by the passages that its claims cite."""
     sources = {passage.id: passage.source for passage in answer.passages}
     positions = []
     for text in answer.answers:
@@ -73,7 +73,7 @@ def cited_positions(answer: Answer) -> Conflict:
 
 
 def last_replies(replies: Sequence[Reply]) -> list[Reply]:
-    """Each agent's last reply, in the order of their first replies."""
+    """Return each agent's last reply, in the order of their first replies."""
     last: dict[tuple[str, tuple[str, ...], str], Reply] = {}
     for reply in replies:
         # An agent that read several passages may give several answers; all of them count.
@@ -113,12 +113,14 @@ def _grouped(answer: Answer) -> list[_Group]:
 
 
 def _is_contradicted(group: _Group, answer: str) -> bool:
-    """Whether an answer contradicts a wording of the group: "10" matches "$10" and "€10", which differ."""
+    """Return whether an answer contradicts a wording of the group: "10" matches "$10" and "€10", which
+    differ.
+    """
     return any(contradicts(wording, answer) for wording in group.wordings)
 
 
 def _of_one_passage(reply: Reply) -> Reply | None:
-    """The reply if its agent read one passage, so that its quote is from that passage; else None."""
+    """Return the reply if its agent read one passage, so that its quote is from that passage; else None."""
     return reply if len(reply.passages) == 1 else None
 
 
@@ -129,7 +131,7 @@ def _verdict(group: _Group, answer: Answer) -> PositionVerdict:
 
 
 def _subject(passages: Sequence[Passage]) -> str:
-    """The most frequent title of the passages; empty if none has a title."""
+    """Return the most frequent title of the passages; empty if none has a title."""
     titles = [passage.title for passage in passages if passage.title]
     return max(titles, key=titles.count) if titles else ""
 
@@ -137,7 +139,7 @@ def _subject(passages: Sequence[Passage]) -> str:
 def _cause(
     group: _Group, accepted: Sequence[_Group], answer: Answer, reliabilities: Mapping[str, float]
 ) -> Cause:
-    """The cause of a position's verdict as far as the audit knows it: kept or not, and its support.
+    """Return the cause of a position's verdict as far as the audit knows it: kept or not, and its support.
 
     The remark is the sentence of the strategy's explanation that states the position.
     """
@@ -172,7 +174,9 @@ def _support(group: _Group, reliabilities: Mapping[str, float]) -> Support:
 
 
 def _is_outdated(group: _Group, accepted: Sequence[_Group]) -> bool:
-    """Whether every passage of a rejected position is dated and older than the newest accepted passage."""
+    """Return whether every passage of a rejected position is dated and older than the newest accepted
+    passage.
+    """
     dated = bool(group.passages) and all(map(stated_day, group.passages))
     return dated and any(is_later(other.newest, group.newest) for other in accepted)
 
@@ -191,7 +195,7 @@ def _kind(groups: Sequence[_Group], answer: Answer) -> ConflictKind:
 
 
 def _weight(group: _Group, reliabilities: Mapping[str, float]) -> float:
-    """The sum of one vote for each source and for each passage without a source, by reliability.
+    """Return the sum of one vote for each source and for each passage without a source, by reliability.
 
     An unknown reliability counts 0.5, or 1 if no reliability is known.
     """

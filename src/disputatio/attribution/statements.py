@@ -41,7 +41,7 @@ _SUBJECTS = _PRONOUNS | frozenset(_SUBJECT_WORDS.split())
 
 
 def marked(text: str, names: Collection[str]) -> list[tuple[str, tuple[str, ...]]]:
-    """Each statement of a text with the citations in it or after it that are among `names`.
+    """Return each statement of a text with the citations in it or after it that are among `names`.
 
     Every mark of a group counts; brackets without such a name stay in the text.
 
@@ -51,7 +51,7 @@ def marked(text: str, names: Collection[str]) -> list[tuple[str, tuple[str, ...]
     groups: list[list[str]] = []
 
     def placed(match: re.Match[str]) -> str:
-        """A group of marks as one character, moved before the full stop that it follows."""
+        """Return a group of marks as one character, moved before the full stop that it follows."""
         cited = [name for name in _NAME.findall(match["marks"]) if name in names]
         if not cited or len(groups) > _LAST - _FIRST:
             return match[0]
@@ -74,13 +74,13 @@ def marked(text: str, names: Collection[str]) -> list[tuple[str, tuple[str, ...]
 
 
 def _stands_alone(rest: str) -> bool:
-    """Whether the sentence after a mark has a subject and a verb."""
+    """Return whether the sentence after a mark has a subject and a verb."""
     first, last = (sentences(rest) or [(0, 0)])[0]
     return _is_clause(rest[first:last]) and _has_subject(rest[first:last])
 
 
 def statements(text: str) -> list[str]:
-    """The statements of a text: its sentences, divided into independent clauses.
+    """Return the statements of a text: its sentences, divided into independent clauses.
 
     A sentence is divided only where both parts have a verb and the second has a subject; doubtful cases stay
     together.
@@ -98,7 +98,8 @@ def statements(text: str) -> list[str]:
 
 
 def spelled_out(statement: str, before: str) -> str:
-    """A statement whose leading pronoun is replaced by the subject of the statement before, if there is one.
+    """Return a statement whose leading pronoun is replaced by the subject of the statement before, if there
+    is one.
 
     The subject is what precedes the first verb. Only the subject is given to the judge, because the whole
     statement before would let its quotes support this statement too.
@@ -119,7 +120,7 @@ def spelled_out(statement: str, before: str) -> str:
 
 
 def tidy(part: str) -> str:
-    """A clause as a sentence: without its conjunction, with a capital letter and a full stop."""
+    """Return a clause as a sentence: without its conjunction, with a capital letter and a full stop."""
     bare = re.sub(r"^[\s,;.:]*(?:(?:and|but|while|whereas)\s+)?", "", part, flags=re.IGNORECASE).strip()
     bare = bare.rstrip(" ,;:")
     if not any(map(str.isalnum, bare)):
@@ -138,7 +139,7 @@ def _clauses(sentence: str) -> list[str]:
 
 
 def _is_clause(part: str) -> bool:
-    """Whether a part of a sentence has at least three words and a verb after the first."""
+    """Return whether a part of a sentence has at least three words and a verb after the first."""
     words = part.split()
     return len(words) >= 3 and any(map(_is_verb, words[1:]))
 
@@ -149,7 +150,7 @@ def _is_verb(word: str) -> bool:
 
 
 def _has_subject(part: str) -> bool:
-    """Whether it begins like a subject with a verb near: "the bridge was", not "pepper are"."""
+    """Return whether it begins like a subject with a verb near: "the bridge was", not "pepper are"."""
     words = [word.strip(".,;:!?()[]\"'“”") for word in part.split()[:7]]
     begins = words[0].casefold() in _SUBJECTS or words[0][:1].isupper() or words[0][:1].isdigit()
     return begins and any(word.casefold() in _VERBS or word.endswith("ed") for word in words[1:])

@@ -29,7 +29,7 @@ FAILED = ("unsupported", "contradicted")
 
 
 def resolved(claims: Sequence[Claim], passages: Sequence[Passage], kit: Kit) -> tuple[Claim, ...]:
-    """The claims with only those citations that are verbatim in a stored passage.
+    """Return the claims with only those citations that are verbatim in a stored passage.
 
     If a quote is elsewhere in its passage, its offsets are corrected. If it is not in the passage, it is
     dropped and the trace notes it. So every citation that an answer shows can be looked up.
@@ -48,7 +48,7 @@ def resolved(claims: Sequence[Claim], passages: Sequence[Passage], kit: Kit) -> 
 
 
 def verified(claims: Sequence[Claim], passages: Sequence[Passage], kit: Kit) -> tuple[Claim, ...]:
-    """The claims and their citations with a verdict and a score each; at most three batches.
+    """Return the claims and their citations with a verdict and a score each; at most three batches.
 
     A claim without citations is unsupported. Raises `NoLogprobs` if the judge's model gives no
     log-probabilities, `LLMError` for other faults of it, `ConfigError` if the judge leaves out pairs.
@@ -89,7 +89,7 @@ def verified(claims: Sequence[Claim], passages: Sequence[Passage], kit: Kit) -> 
 
 
 def strictly(answer: Answer) -> Answer:
-    """The answer without the claims that failed verification; an abstention if no claim remains.
+    """Return the answer without the claims that failed verification; an abstention if no claim remains.
 
     An answer is dropped with the last claim that states it, and its position becomes unresolved.
     """
@@ -136,7 +136,7 @@ def _placed(citation: Citation, known: Mapping[str, Passage]) -> Citation | None
 def _contradicting(
     judgement: Judgement, pairs: Sequence[tuple[str, str]], numbers: Sequence[int]
 ) -> set[int]:
-    """The numbers of those pairs that contradict."""
+    """Return the numbers of those pairs that contradict."""
     scores = scores_of(judgement, [pairs[n] for n in numbers])
     return {n for n, score in zip(numbers, scores, strict=True) if score > CONTRADICTED}
 
@@ -147,7 +147,7 @@ def _with_verdict(citation: Citation, score: float, contradicts: bool) -> Citati
 
 
 def _premise(passage: Passage, citation: Citation) -> str:
-    """The quote within its sentences, under the passage's title, so that "it" has a referent."""
+    """Return the quote within its sentences, under the passage's title, so that "it" has a referent."""
     around = [
         passage.text[start:end]
         for start, end in sentences(passage.text)

@@ -100,7 +100,7 @@ def check_out(path: Path) -> None:
 
 
 def sources_of(figures: SourceFigures, questions: int, day: str) -> dict[str, Source]:
-    """The estimates by name, as an index keeps them; those that could not be compared are left out."""
+    """Return the estimates by name, as an index keeps them; those that could not be compared are left out."""
     group_size = np.bincount(figures.group, minlength=len(figures.names))
     return {
         name: Source(

@@ -192,7 +192,7 @@ def calibrate(
 
 
 def owners_of(index: Index, named: Mapping[str, str]) -> dict[str, str]:
-    """The owner of each source that has one: from its passages, else from `named`."""
+    """Return the owner of each source that has one: from its passages, else from `named`."""
     stated = {source.name: source.owner for source in index.sources() if source.name and source.owner}
     return {**named, **stated}
 
@@ -242,7 +242,7 @@ def _ask_all(
 
 
 def _is_done(run: _Run, known: Outcomes, check: Check) -> bool:
-    """Whether the sources have answered this question, with their present passages."""
+    """Return whether the sources have answered this question, with their present passages."""
     outcome = known.outcomes.get(check.id)
     if outcome is None or known.checks.get(check.id, check).gold != check.gold:
         return False
@@ -252,7 +252,9 @@ def _is_done(run: _Run, known: Outcomes, check: Check) -> bool:
 def _written(
     run: _Run, candidates: Sequence[CandidateSentence], count: int, checks: dict[str, Check]
 ) -> Iterable[Check]:
-    """Up to `count` questions written from the candidate sentences, batch by batch as they are used."""
+    """Return up to `count` questions written from the candidate sentences, batch by batch as they
+    are used.
+    """
     remaining = list(candidates)
     written_count = 0
     while remaining and written_count < count:
@@ -279,7 +281,7 @@ def _plan(
     *,
     done: int,
 ) -> CalibrationPlan:
-    """The number of calls, estimated: a search finds the sources that a question concerns."""
+    """Return the number of calls, estimated: a search finds the sources that a question concerns."""
     kit = run.kit.with_trace(Trace())
     asked_sources = 0
     for text in (*(check.text for check in pending), *(candidate.sentence for candidate in candidates)):
@@ -323,7 +325,7 @@ def _ask(run: _Run, check: Check) -> None:
 def against_gold(
     gold: Sequence[str], answers: Sequence[str], clusters: Sequence[int]
 ) -> tuple[list[int], int]:
-    """The clusters of the answers without gold, numbered as met, and the right one.
+    """Return the clusters of the answers without gold, numbered as met, and the right one.
 
     `clusters` begins with the clusters of the gold answers. An answer is right if it shares a cluster with a
     gold answer or states one word for word; all right answers are one cluster. -2 without gold.
@@ -344,7 +346,7 @@ def against_gold(
 
 
 def _most(clusters: Mapping[str, int], owners: Mapping[str, str]) -> int:
-    """The cluster of most owners, the one met first on a tie; -1 if nobody answered."""
+    """Return the cluster of most owners, the one met first on a tie; -1 if nobody answered."""
     voters: dict[int, set[str]] = {}
     for name, number in clusters.items():
         voters.setdefault(number, set()).add(owners.get(name, name))

@@ -96,7 +96,7 @@ def find_candidates(
 
 
 def _drawn(held: Holdings, names: list[str], count: int, seed: int) -> list[Passage]:
-    """Passages drawn at random, equally many from each source."""
+    """Return passages drawn at random, equally many from each source."""
     per_source = max(2, math.ceil(3 * count / max(len(names), 1)))
     most = max(4 * count, 64) // per_source
     chosen = sorted(names, key=lambda name: _draw(seed, name))[: max(most, 1)]
@@ -104,7 +104,7 @@ def _drawn(held: Holdings, names: list[str], count: int, seed: int) -> list[Pass
 
 
 def _draw(seed: int, name: str) -> int:
-    """A random number for a name."""
+    """Return a random number for a name."""
     return int.from_bytes(blake2b(f"{seed}\0{name}".encode("utf-8", "replace"), digest_size=8).digest())
 
 
@@ -118,14 +118,14 @@ class _Rarity:
         )
 
     def of(self, stems: frozenset[str]) -> float:
-        """The sum of the weights of some words."""
+        """Return the sum of the weights of some words."""
         return math.fsum(math.log1p(self._rows / max(self._passages_with[stem], 1)) for stem in sorted(stems))
 
 
 def _candidates_of(
     passage: Passage, hits: list[Hit], owners: Mapping[str, str], weight: _Rarity
 ) -> list[CandidateSentence]:
-    """The sentences of a passage whose content words the found passages share."""
+    """Return the sentences of a passage whose content words the found passages share."""
     neighbours: dict[str, list[frozenset[str]]] = {}
     for hit in hits:
         near = hit.passage
@@ -158,7 +158,7 @@ def _candidates_of(
 
 
 def _in_turn(shelves: Mapping[str, list[CandidateSentence]], weight: _Rarity) -> Iterator[CandidateSentence]:
-    """The candidates of the sources in turn, each topic once; then those with a used topic."""
+    """Yield the candidates of the sources in turn, each topic once; then those with a used topic."""
     order = list(shelves)
     remaining = {name: sorted(shelves[name], key=lambda candidate: -candidate.shared) for name in order}
     count_of = dict.fromkeys(order, 0)

@@ -22,8 +22,8 @@ _BINS = 20  # bins that two texts must fill together, or they are alike by chanc
 
 
 def tied_texts(held: Holdings, names: Sequence[str]) -> NDArray[np.int32] | None:
-    """The group of each source, one number for each name; sources of mostly near-duplicate passages share
-    one.
+    """Return the group of each source, one number for each name; sources of mostly near-duplicate passages
+    share one.
 
     None if the index is too large to compare all passages.
     """
@@ -39,7 +39,9 @@ def tied_texts(held: Holdings, names: Sequence[str]) -> NDArray[np.int32] | None
 
 
 def _alike(sketches: NDArray[np.uint8]) -> list[tuple[int, int]]:
-    """Pairs of rows (earlier, later) whose estimated likeness is that of copies (`similarity.COPY`)."""
+    """Return pairs of rows (earlier, later) whose estimated likeness is that of copies
+    (`similarity.COPY`).
+    """
     pairs: list[tuple[int, int]] = []
     filled = sketches > 0
     for row, (sketch, bins) in enumerate(zip(sketches, filled, strict=True)):

@@ -38,7 +38,8 @@ class Estimates:
 def estimates_of(
     record: Outcomes, held: Holdings, names: Sequence[str], *, owners: Mapping[str, str], day: str
 ) -> Estimates:
-    """An estimate for each of the sources `names` of an index, from the whole record, by its estimator.
+    """Return an estimate for each of the sources `names` of an index, from the whole record, by its
+    estimator.
 
     Answers of sources that have left the index still count for and against the others.
     """
@@ -139,7 +140,7 @@ def _by_others(
     known: NDArray[np.int32],
     counts: Floats,
 ) -> Trust:
-    """The figures if no record gives a weight yet: each owner is compared with most of the others.
+    """Return the figures if no record gives a weight yet: each owner is compared with most of the others.
 
     Owners tied with it are left out, and tied owners have one vote. If the others are divided evenly or
     nobody else answered, the question is not counted.
@@ -176,7 +177,7 @@ def _by_others(
 
 
 def _three_strongest(votes: FlatVotes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The three slots of most votes for each question, -1 for none, and their votes, 0 for none."""
+    """Return the three slots of most votes for each question, -1 for none, and their votes, 0 for none."""
     voters = np.bincount(votes.slot, minlength=int(votes.start[-1]))
     question = np.repeat(np.arange(votes.questions), np.diff(votes.start))
     order = np.lexsort((np.arange(len(voters)), -voters, question))
@@ -190,12 +191,12 @@ def _three_strongest(votes: FlatVotes) -> tuple[NDArray[np.int64], NDArray[np.in
 
 
 def _asked(rows: Sequence[QuestionOutcome]) -> Counter[str]:
-    """How many questions each source was asked."""
+    """Return how many questions each source was asked."""
     return Counter(name for row in rows for name in row.states)
 
 
 def votes_of(rows: Sequence[QuestionOutcome], names: Sequence[str]) -> FlatVotes:
-    """The clusters of the answers to each question; the sources are `names`."""
+    """Return the clusters of the answers to each question; the sources are `names`."""
     column = {name: number for number, name in enumerate(names)}
     given = [
         (number, column[name], cluster)
@@ -208,7 +209,7 @@ def votes_of(rows: Sequence[QuestionOutcome], names: Sequence[str]) -> FlatVotes
 
 
 def importance(rows: Sequence[QuestionOutcome], day: str, half_life: float | None) -> NDArray[np.float64]:
-    """How much each outcome counts on a day: 1, or half for each `half_life` days since.
+    """Return how much each outcome counts on a day: 1, or half for each `half_life` days since.
 
     >>> past = QuestionOutcome(question="f", answers={}, clusters={}, day="2026-11-01")
     >>> importance([past], "2026-11-21", 10.0).tolist()
@@ -222,6 +223,6 @@ def importance(rows: Sequence[QuestionOutcome], day: str, half_life: float | Non
 
 
 def _is_checkable(outcome: QuestionOutcome, owners: Mapping[str, str]) -> bool:
-    """Whether two owners answered, or one did and the right answer is known."""
+    """Return whether two owners answered, or one did and the right answer is known."""
     voters = {owners.get(name, f"\0{name}") for name in outcome.clusters}
     return len(voters) > 1 or (outcome.known != UNKNOWN and bool(voters))

@@ -23,7 +23,8 @@ Row = tuple[str, Mapping[str, Any]]
 
 
 def read_questions(path: Path) -> list[Check]:
-    """The questions of a file: one on each line, or rows with `question` or `claim` (.jsonl, .csv, .tsv).
+    """Return the questions of a file: one on each line, or rows with `question` or `claim` (.jsonl, .csv,
+    .tsv).
 
     A claim becomes the question whether it is true. Raises `InputError` that names the file and the row.
     """
@@ -35,7 +36,9 @@ def read_questions(path: Path) -> list[Check]:
 
 
 def questions_of(rows: Iterable[Row], where: str) -> list[Check]:
-    """The questions of rows with `question` or `claim`, each once; raises `InputError` that names the row."""
+    """Return the questions of rows with `question` or `claim`, each once; raises `InputError` that names the
+    row.
+    """
     checks = [_check(location, row) for location, row in rows]
     if not checks:
         raise InputError(f"{where}: has no questions")
@@ -51,7 +54,7 @@ def read_anchors(path: Path) -> list[Check]:
 
 
 def anchors_of(rows: Iterable[Row], where: str) -> list[Check]:
-    """The verified questions of rows; raises like `read_anchors`."""
+    """Return the verified questions of rows; raises like `read_anchors`."""
     anchors: dict[str, Check] = {}
     for location, row in rows:
         check = _check(location, row)
@@ -74,7 +77,7 @@ def anchors_of(rows: Iterable[Row], where: str) -> list[Check]:
 
 
 def read_owners(path: Path) -> dict[str, str]:
-    """The owner of each source: rows with `source` and `owner` (.jsonl, .csv, .tsv).
+    """Return the owner of each source: rows with `source` and `owner` (.jsonl, .csv, .tsv).
 
     Raises `InputError` that names the file and the row, also if a source has two owners.
     """
@@ -103,7 +106,9 @@ def _check(where: str, row: Mapping[str, Any]) -> Check:
 
 
 def _word(where: str, value: object, name: str = "answer") -> str:
-    """A field as text; numbers and truth values are spelled out. Raises `InputError` if it is empty."""
+    """Return a field as text; numbers and truth values are spelled out. Raises `InputError` if it
+    is empty.
+    """
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int | float):
@@ -117,7 +122,7 @@ def _word(where: str, value: object, name: str = "answer") -> str:
 
 
 def _rows(path: Path) -> Iterator[Row]:
-    """The rows of a table or of JSON lines, each with its location."""
+    """Yield the rows of a table or of JSON lines, each with its location."""
     delimiter = _TABLES.get(path.suffix.lower())
     if delimiter is None:
         for number, fields in json_rows(io.BytesIO(_bytes(path))):

@@ -73,7 +73,8 @@ def set_owner(index: Index, source: str, owner: str, *, day: str) -> None:
 
 
 def settled(answer: Answer, owners: Mapping[str, str], day: str) -> QuestionOutcome | None:
-    """The outcome of an answer whose sources contradict each other and one position of which was accepted.
+    """Return the outcome of an answer whose sources contradict each other and one position of which was
+    accepted.
 
     None if nothing was settled: no contradiction about one subject, several right answers, positions that are
     merely outdated, or fewer than two owners on the two sides.

@@ -53,7 +53,7 @@ _SPEAKS_OF_TEXT = re.compile(
 def write_questions(
     candidates: Sequence[CandidateSentence], kit: Kit, *, max_tokens: int = 96
 ) -> list[Check | str]:
-    """One question for each candidate sentence, all in one batch; a reason instead if it is unusable.
+    """Return one question for each candidate sentence, all in one batch; a reason instead if it is unusable.
 
     Raises `LLMError`.
     """
@@ -84,7 +84,7 @@ def write_questions(
 
 
 def is_asked(check: Check, before: Iterable[Check]) -> bool:
-    """Whether an earlier question is the same in other words: with the same answer and half its words.
+    """Return whether an earlier question is the same in other words: with the same answer and half its words.
 
     >>> first = Check(id="a", text="When was the mill of Elsby opened?", kind="drawn", said="1801")
     >>> is_asked(replace(first, id="b", text="In what year did the mill of Elsby open?"), [first])
@@ -100,7 +100,7 @@ def is_asked(check: Check, before: Iterable[Check]) -> bool:
 
 
 def speaking_of(question: str, holdings: Iterable[Holding]) -> list[Holding]:
-    """The passages of named sources, without those that have less than half of the question's names.
+    """Return the passages of named sources, without those that have less than half of the question's names.
 
     A reader of passages on another town answers for that town; in a calibration that would count against its
     source. Such a passage costs no call. If the question has no names, all passages stay.
@@ -120,7 +120,7 @@ def speaking_of(question: str, holdings: Iterable[Holding]) -> list[Holding]:
 
 
 def writer_prompt(candidate: CandidateSentence) -> Prompt:
-    """The prompt of the agent that writes a question about a candidate sentence."""
+    """Return the prompt of the agent that writes a question about a candidate sentence."""
     head = f"Title: {candidate.passage.title}\n" if candidate.passage.title else ""
     passage = fence("passage", head + candidate.passage.text)
     return chat(
@@ -129,7 +129,7 @@ def writer_prompt(candidate: CandidateSentence) -> Prompt:
 
 
 def fault_of(candidate: CandidateSentence, question: str, answer: str) -> str:
-    """Why a question is unusable for cross-checking; empty if it is usable.
+    """Return why a question is unusable for cross-checking; empty if it is usable.
 
     The passage must state its answer, a name, a date or a number, so that code can see whether others agree.
     It must be understandable without the passage.

@@ -172,7 +172,8 @@ def ask(
 
 
 def _strategy_options(settings: Settings, given: list[str], k: int | None, *, named: bool) -> dict[str, Any]:
-    """The strategy's options as `--set`, `-k` and `--expect` give them; `named` where the last is a flag.
+    """Return the strategy's options as `--set`, `-k` and `--expect` give them; `named` where the last is a
+    flag.
 
     Raises `InputError` where they disagree, or the strategy has no such option.
     """
@@ -247,7 +248,7 @@ def _retriever(
     columns: Mapping[str, str],
     waiting: Waiting,
 ) -> Retriever | None:
-    """What to search: passages in hand, the index that was named, or the usual one if it is there."""
+    """Return what to search: passages in hand, the index that was named, or the usual one if it is there."""
     from disputatio.cli.opening import is_there, open_for_search
 
     if passages is not None:
@@ -260,7 +261,7 @@ def _retriever(
 def _limited(
     searched: Retriever | None, sources: list[str] | None, after: str | None, before: str | None
 ) -> Retriever | None:
-    """What to search, within the sources and dates that were named."""
+    """Return what to search, within the sources and dates that were named."""
     from disputatio.store.filtered import Filtered
 
     if searched is None or not (sources or after or before):
@@ -269,7 +270,7 @@ def _limited(
 
 
 def _in_hand(passages: Path, columns: Mapping[str, str], waiting: Waiting) -> Retriever:
-    """The passages of a file or of standard input; rows that were refused are listed."""
+    """Return the passages of a file or of standard input; rows that were refused are listed."""
     from disputatio.rendering.wording import count
     from disputatio.store.in_memory import InMemory
     from disputatio.store.passage_files import read_passages

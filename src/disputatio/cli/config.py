@@ -56,7 +56,9 @@ def config(
 
 
 def setting_origins(flags: set[str]) -> dict[str, str]:
-    """Where each setting comes from: flag, environment, file or default; a mapping may come from several."""
+    """Return where each setting comes from: flag, environment, file or default; a mapping may come from
+    several.
+    """
     from pydantic_settings import EnvSettingsSource, TomlConfigSettingsSource
 
     from disputatio.config import Settings, settings_file
@@ -75,7 +77,7 @@ def setting_origins(flags: set[str]) -> dict[str, str]:
 
 
 def _endpoint() -> dict[str, Any]:
-    """The variables of the endpoint; the key itself is never shown."""
+    """Return the variables of the endpoint; the key itself is never shown."""
     from disputatio.llm.faults import Address
 
     base_url = os.environ.get("OPENAI_BASE_URL", "").strip()
@@ -102,7 +104,7 @@ def _show(rows: dict[str, dict[str, Any]], endpoint: dict[str, Any]) -> None:
 
 
 def _shown(value: Any) -> str:
-    """A setting's value as a person reads it.
+    """Return a setting's value as a person reads it.
 
     >>> _shown(None), _shown({"judge": "openai:m"}), _shown(True)
     ('not set', 'judge=openai:m', 'true')

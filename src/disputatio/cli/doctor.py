@@ -63,7 +63,7 @@ def doctor(index: Indexes = None, model: Model = None, role: Roles = None, as_js
 
 
 def checked(settings: Settings, *, index_named: bool = False) -> Iterator[Check]:
-    """All checks, in order; `index_named` says that the index must be here."""
+    """Yield all checks, in order; `index_named` says that the index must be here."""
     names = [settings.model, *settings.role.values()]
     kinds = {name.partition(":")[0] for name in names}
     if settings.embedder != "none":
@@ -96,7 +96,7 @@ def _program() -> Check:
 
 
 def _extra(extra: str, *, needed: bool) -> Check:
-    """Whether the packages of an extra are installed, and which versions."""
+    """Return whether the packages of an extra are installed, and which versions."""
     versions, absent = [], []
     for package in _packages(extra):
         try:
@@ -111,14 +111,14 @@ def _extra(extra: str, *, needed: bool) -> Check:
 
 
 def _packages(extra: str) -> list[str]:
-    """The packages that an extra brings, by the metadata of the installed program."""
+    """Return the packages that an extra brings, by the metadata of the installed program."""
     lines = metadata.requires("disputatio") or []
     ours = re.compile(rf"""extra\s*==\s*['"]{extra}['"]""")
     return [re.split(r"[\s\[;<>=!~(]", line, maxsplit=1)[0] for line in lines if ours.search(line)]
 
 
 def _parsers() -> Check:
-    """What the kernel forbids the process that parses documents."""
+    """Return what the kernel forbids the process that parses documents."""
     from disputatio.store.ingesting.confine import fences
 
     known = fences()
@@ -129,7 +129,7 @@ def _parsers() -> Check:
 
 
 def _engine() -> Check:
-    """Whether the embedded engine loads, tried in a process of its own."""
+    """Return whether the embedded engine loads, tried in a process of its own."""
     from disputatio.errors import MissingDependency
     from disputatio.llm.local import engine_name
 
@@ -150,7 +150,7 @@ def _engine() -> Check:
 
 
 def _model(name: str) -> Check:
-    """Whether a language model can be used, as far as that is known without calling it."""
+    """Return whether a language model can be used, as far as that is known without calling it."""
     kind, _, rest = name.partition(":")
     if kind == "local":
         return _catalogued(f"model {rest}", rest)
@@ -178,7 +178,7 @@ def _embedder(name: str) -> Check:
 
 
 def _encoder(name: str, *, needed: bool) -> Check:
-    """Whether the trained encoder is complete."""
+    """Return whether the trained encoder is complete."""
     from disputatio.errors import InputError
     from disputatio.parts import open_encoder
 
@@ -194,7 +194,7 @@ def _encoder(name: str, *, needed: bool) -> Check:
 
 
 def _catalogued(label: str, name: str) -> Check:
-    """Whether the files of a model are here, and how large they are."""
+    """Return whether the files of a model are here, and how large they are."""
     from disputatio.errors import DisputatioError
     from disputatio.llm import catalogue
 
@@ -211,7 +211,7 @@ def _catalogued(label: str, name: str) -> Check:
 
 
 def _disk(settings: Settings) -> Check:
-    """Whether the cache can be written to, and the room beside it."""
+    """Return whether the cache can be written to, and the room beside it."""
     from disputatio.parts import cache_folder
 
     folder = cache_folder(settings)
@@ -226,7 +226,9 @@ def _disk(settings: Settings) -> Check:
 
 
 def _endpoint(base_url: str, *, needed: bool) -> Check:
-    """Whether the server at OPENAI_BASE_URL answers, by the list of its models; the key is never shown."""
+    """Return whether the server at OPENAI_BASE_URL answers, by the list of its models; the key is never
+    shown.
+    """
     import urllib.error
     import urllib.request
 
@@ -257,7 +259,7 @@ def _endpoint(base_url: str, *, needed: bool) -> Check:
 
 
 def _index(folder: Path, *, named: bool) -> Check:
-    """Whether there is an index, of a format that is read, and what it holds."""
+    """Return whether there is an index, of a format that is read, and what it holds."""
     from disputatio.errors import DisputatioError
 
     try:

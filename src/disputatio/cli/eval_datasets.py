@@ -41,7 +41,7 @@ def datasets(
 
 
 def short(description: str) -> str:
-    """A description without the name of its paper.
+    """Return a description without the name of its paper.
 
     >>> short("questions that need retrieval (RetrievalQA)")
     'questions that need retrieval'

@@ -124,7 +124,7 @@ def _show(comparison: Mapping[str, Any], limit: int) -> None:
 
 
 def _side_text(side: Mapping[str, Any]) -> Text:
-    """One side of a question."""
+    """Return one side of a question."""
     from disputatio.eval.reporting.compare_page import (
         answer_text,
         event_line,

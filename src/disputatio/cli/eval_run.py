@@ -190,7 +190,7 @@ app.command("datasets")(datasets)
 
 # --- options as the command line has them -----------------------------------------------------------
 def _seeds(text: str | None, seed: int) -> list[int]:
-    """The seeds in order; raises `InputError` for what is no list of different numbers.
+    """Return the seeds in order; raises `InputError` for what is no list of different numbers.
 
     >>> _seeds("0, 1,2", 0), _seeds(None, 7)
     ([0, 1, 2], [7])
@@ -207,14 +207,14 @@ def _seeds(text: str | None, seed: int) -> list[int]:
 
 
 def _rubric(name: str) -> Rubric:
-    """The rubric of that name; raises `InputError` for another."""
+    """Return the rubric of that name; raises `InputError` for another."""
     if name not in ("menu", "release"):
         raise InputError(f"--rubric {name}: choose menu or release")
     return "menu" if name == "menu" else "release"
 
 
 def _estimator(name: str) -> Estimator:
-    """The estimator of that name; raises `InputError` for another."""
+    """Return the estimator of that name; raises `InputError` for another."""
     if name not in ("paper", "ours"):
         raise InputError(f"--estimator {name}: choose paper or ours")
     return "paper" if name == "paper" else "ours"
@@ -226,7 +226,7 @@ def _say(line: str) -> None:
 
 
 def _verdict(results: Results, budget: Budget) -> int:
-    """The exit code of a run, its reason said."""
+    """Return the exit code of a run, its reason said."""
     outcome = results.outcome
     if outcome is None:
         return 0
@@ -242,7 +242,7 @@ def _verdict(results: Results, budget: Budget) -> int:
 
 
 def _what_is_left(results: Results, outcome: RunOutcome, budget: Budget) -> str:
-    """What was spent, what is left to do, and what that will take by the means so far."""
+    """Return what was spent, what is left to do, and what that will take by the means so far."""
     waiting = ", ".join(f"{label} {count}" for label, count in outcome.waiting.items())
     ahead = f", about {_sum(results.ahead, budget)} by the means so far" if results.ahead is not None else ""
     larger = f"; give a larger --{_flag(outcome.stopped)}" if outcome.stopped.startswith("the budget") else ""
@@ -257,7 +257,7 @@ def _sum(amount: Amount, budget: Budget) -> str:
 
 
 def _flag(stopped: str) -> str:
-    """The option of a budget, by what is said of it."""
+    """Return the option of a budget, by what is said of it."""
     last = stopped.rpartition(" ")[2]
     return f"budget-{last}" if last in ("calls", "tokens") else "budget-money"
 
@@ -277,7 +277,7 @@ class _Line:
 
 
 def _time_left(left: Left) -> str:
-    """What remains, with its range where there is one.
+    """Return what remains, with its range where there is one.
 
     >>> from disputatio.eval.running.pace import Left
     >>> _time_left(Left(60.0, None, None)), _time_left(Left(60.0, 45.0, 75.0))
@@ -290,7 +290,7 @@ def _time_left(left: Left) -> str:
 
 
 def _clock(seconds: float) -> str:
-    """Seconds as hours, minutes and seconds.
+    """Return seconds as hours, minutes and seconds.
 
     >>> _clock(3725.2)
     '1:02:05'

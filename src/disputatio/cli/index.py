@@ -197,7 +197,7 @@ def migrate(index: IndexFolder = None) -> None:
 
 
 def _planned(plan: CompactionPlan) -> str:
-    """What a compaction takes, in one sentence."""
+    """Return what a compaction takes, in one sentence."""
     from disputatio.store.record.compacting import gigabytes
 
     needed, free = gigabytes(plan.disk), gigabytes(plan.free)
@@ -208,7 +208,7 @@ def _planned(plan: CompactionPlan) -> str:
 
 
 def open_one(index: Path | None) -> Index:
-    """The one index that is worked on; raises as `open_index` does, and `InputError` for several."""
+    """Return the one index that is worked on; raises as `open_index` does, and `InputError` for several."""
     from disputatio.store.folders import is_address
 
     folder = named_index(index)
@@ -216,7 +216,7 @@ def open_one(index: Path | None) -> Index:
 
 
 def _shown(value: object) -> str:
-    """A figure or a name as a person reads it.
+    """Return a figure or a name as a person reads it.
 
     >>> _shown(12000), _shown(""), _shown("my\\nindex")
     ('12,000', 'none', 'my index')

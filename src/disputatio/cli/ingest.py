@@ -117,7 +117,7 @@ def ingest(
 
 
 def _judged(summary: IngestSummary, *, strict: bool) -> int:
-    """The exit status of an ingest; what it was found wanting in is said on stderr."""
+    """Return the exit status of an ingest; what it was found wanting in is said on stderr."""
     if not (summary.added or summary.unchanged or summary.replaced):
         typer.echo("nothing was ingested: no document was found that could be read", err=True)
         return 1

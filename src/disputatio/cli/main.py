@@ -95,7 +95,7 @@ def _misused(error: TyperException) -> int:
 
 
 def _is_of_the_disk(error: BaseException | None) -> bool:
-    """Whether a disk that is full or broken stands behind an error."""
+    """Return whether a disk that is full or broken stands behind an error."""
     while error is not None:
         message = str(error).casefold()
         if isinstance(error, OSError) and error.errno in _DISK:

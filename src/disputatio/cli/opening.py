@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 
 
 def named_index(index: Path | None) -> Path:
-    """The folder or address that `--index` names, or the usual one; raises `InputError` for several."""
+    """Return the folder or address that `--index` names, or the usual one; raises `InputError` for
+    several.
+    """
     from disputatio.config import read_settings
     from disputatio.store.folders import only_one
 
@@ -21,7 +23,7 @@ def named_index(index: Path | None) -> Path:
 
 
 def index_folder(index: Path | None) -> Path:
-    """The folder of the one index; raises `InputError` for several, or for one that a server keeps."""
+    """Return the folder of the one index; raises `InputError` for several, or for one that a server keeps."""
     from disputatio.errors import InputError
     from disputatio.store.folders import is_address, shown
 
@@ -32,7 +34,7 @@ def index_folder(index: Path | None) -> Path:
 
 
 def open_index(index: Path | None) -> Index:
-    """The index, or several, for reading without a search; raises `StoreError` where there is none."""
+    """Return the index, or several, for reading without a search; raises `StoreError` where there is none."""
     from disputatio.config import read_settings
     from disputatio.store.index import Index
 
@@ -41,14 +43,14 @@ def open_index(index: Path | None) -> Index:
 
 
 def is_there(settings: Settings) -> bool:
-    """Whether an index of the settings is there, or something else in its place."""
+    """Return whether an index of the settings is there, or something else in its place."""
     from disputatio.store.folders import divided, is_address
 
     return is_address(settings.index) or any(folder.exists() for folder in divided(settings.index))
 
 
 def open_for_search(settings: Settings, waiting: Waiting) -> Index:
-    """The index of the settings, or several as one, with the embedder that it was made with.
+    """Return the index of the settings, or several as one, with the embedder that it was made with.
 
     Raises `StoreError` where there is none, `ConfigError` where the embedder cannot be had.
     """

@@ -118,5 +118,5 @@ def read_pairs(option: str, pairs: Sequence[str], form: str) -> dict[str, str]:
 
 
 def read_roles(pairs: Sequence[str] | None) -> dict[str, str] | None:
-    """The models of `--role ROLE=MODEL` by role; None where the option was not used."""
+    """Return the models of `--role ROLE=MODEL` by role; None where the option was not used."""
     return read_pairs("--role", pairs or [], "ROLE=MODEL") or None

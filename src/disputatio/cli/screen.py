@@ -69,7 +69,7 @@ def show_answer(answer: Answer, *, as_json: bool) -> None:
 
 
 def plain(text: str, style: str = "") -> Text:
-    """Text as it is: no control characters, no markup."""
+    """Return text as it is: no control characters, no markup."""
     return Text(neutralise(text), style)
 
 
@@ -110,7 +110,7 @@ def write_json(value: Any, *, indent: int | None = None) -> bool:
 
 
 def write(text: str) -> bool:
-    """Text to stdout; what its encoding lacks is replaced.
+    """Return text to stdout; what its encoding lacks is replaced.
 
     A reader that has gone is no fault: False says so, and nothing more is written.
     """
@@ -142,7 +142,7 @@ def write_row(label: str, text: str) -> bool:
 
 
 def _console() -> Console:
-    """A console as wide as the terminal, or as COLUMNS says."""
+    """Return a console as wide as the terminal, or as COLUMNS says."""
     columns = os.environ.get("COLUMNS", "")
     out = Console(highlight=False, soft_wrap=False)
     if sys.stdout.isatty():
@@ -266,7 +266,9 @@ class Waiting:
 
 
 def _unestimated(sources: Sequence[str], prior: float | None, reason: str) -> str:
-    """What a user must know of sources without an estimate; `prior` is None where no source has one."""
+    """Return what a user must know of sources without an estimate; `prior` is None where no source
+    has one.
+    """
     who = "no source has" if prior is None else f"{count(len(sources), 'source')} without"
     return f"{who} an estimate of reliability: {reason}; estimate with: disputatio calibrate"
 
@@ -282,7 +284,7 @@ def _show_head(out: Console, answer: Answer) -> None:
 
 
 def _body(answer: Answer) -> Text:
-    """The answer's text, with a word after each claim that its quotes do not bear out."""
+    """Return the answer's text, with a word after each claim that its quotes do not bear out."""
     claims = [
         plain(render([claim])) + Text(f" ({warning(claim)})" if warning(claim) else "", "yellow")
         for claim in answer.claims
@@ -315,7 +317,7 @@ def _show_position(out: Console, position: Position) -> None:
 
 
 def hanging(label: str | Text, text: str | Text, style: str = "") -> Table:
-    """A label, and text beside it that never runs under it."""
+    """Return a label, and text beside it that never runs under it."""
     head = Text(label, style) if isinstance(label, str) else label
     grid = Table.grid(padding=0)
     grid.add_column(no_wrap=True, width=head.cell_len)

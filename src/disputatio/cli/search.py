@@ -86,12 +86,12 @@ def search(
 
 
 def left_out(hits: list[Hit]) -> list[dict[str, Any]]:
-    """Those of several indexes that a search could not read."""
+    """Return those of several indexes that a search could not read."""
     return [each.to_dict() for each in getattr(hits, "unsearched", ())]
 
 
 def hit_fields(hit: Hit) -> dict[str, Any]:
-    """A hit as `--json` prints it."""
+    """Return a hit as `--json` prints it."""
     return {
         "score": hit.score,
         "scores": dict(hit.scores),
@@ -101,7 +101,8 @@ def hit_fields(hit: Hit) -> dict[str, Any]:
 
 
 def excerpt(text: str, query: str, limit: int = _EXCERPT) -> str:
-    """The sentences of a text from the one with the most words of the query on, at most `limit` characters.
+    """Return the sentences of a text from the one with the most words of the query on, at most `limit`
+    characters.
 
     >>> excerpt("It is old. The tower was lit by oil. It is open.", "who lit the tower?", limit=30)
     '… The tower was lit by oil. …'

@@ -147,7 +147,7 @@ def serve(
 
 
 def _token(word: str | None, file: Path | None) -> str:
-    """The token that the operator gave; raises `InputError` for one that could be guessed."""
+    """Return the token that the operator gave; raises `InputError` for one that could be guessed."""
     if word is not None and file is not None:
         raise InputError("give --token or --token-file, not both")
     if file is not None:
@@ -170,7 +170,7 @@ def _token(word: str | None, file: Path | None) -> str:
 def _access(
     host: str, token: str, hosts: list[str] | None, origins: list[str] | None, *, writing: bool
 ) -> Access:
-    """Who may ask; raises `InputError` for a server that anybody could ask."""
+    """Return who may ask; raises `InputError` for a server that anybody could ask."""
     from disputatio.server.options import Access
 
     loopback = host in _LOOPBACK
@@ -190,7 +190,7 @@ def _access(
 
 
 def _keeping(settings: Settings, answers: str, days: float, runs: Path | None, audit: Path | None) -> Keeping:
-    """Where the server keeps things."""
+    """Return where the server keeps things."""
     from disputatio.parts import cache_folder
     from disputatio.server.options import Keeping
     from disputatio.store.folders import is_address, shown

@@ -234,7 +234,7 @@ def learn_from(searched: Retriever | None, answer: Answer) -> None:
 
 
 def source_fields(source: Source) -> dict[str, Any]:
-    """A source as `--json` prints it."""
+    """Return a source as `--json` prints it."""
     from dataclasses import asdict
 
     return {name: value if value != "" else None for name, value in asdict(source).items()}
@@ -253,7 +253,7 @@ def _questions(option: str) -> tuple[int, list[Any]]:
 
 
 def _planned(plan: CalibrationPlan) -> str:
-    """What is going to be done, in one sentence."""
+    """Return what is going to be done, in one sentence."""
     from disputatio.rendering.wording import count
 
     on_record = f", {plan.done} on record" if plan.done else ""
@@ -331,7 +331,7 @@ def _show_sources(sources: Mapping[str, Source]) -> None:
 
 
 def _about(source: Source, group: list[str]) -> str:
-    """What stands below a source's name, a line each: its owner, its group, whether it has changed."""
+    """Return what stands below a source's name, a line each: its owner, its group, whether it has changed."""
     others = [name for name in group if name != source.name]
     lines = [
         f"owner {source.owner}" if source.owner else "",

@@ -45,7 +45,7 @@ def strategies(
 
 
 def strategy_fields(described: Description) -> dict[str, Any]:
-    """A strategy as `--json` prints it."""
+    """Return a strategy as `--json` prints it."""
     return {
         "name": described.name,
         "summary": described.summary,
@@ -60,7 +60,7 @@ def strategy_fields(described: Description) -> dict[str, Any]:
 
 
 def cost_line(cost: Mapping[str, Any]) -> str:
-    """One measurement in words: what a question costs, and where that was measured."""
+    """Return one measurement in words: what a question costs, and where that was measured."""
     from disputatio.rendering.wording import count
 
     cached = f" ({cost['cached_tokens']:,.0f} from the prefix cache)" if cost["cached_tokens"] else ""
@@ -112,7 +112,7 @@ def _show_strategy(out: Console, strategy: Description) -> None:
 
 
 def _shown(option: Option) -> str:
-    """An option's default as it is written after `--set`."""
+    """Return an option's default as it is written after `--set`."""
     if option.default is None:
         return "none"
     return str(option.default).lower() if option.type == "bool" else str(option.default)

@@ -54,7 +54,7 @@ class _Lines:
         return line is None or write_row(line[0].ljust(_LABEL), line[1])
 
     def _line(self, event: Event) -> tuple[str, str] | None:
-        """A label and a text; None for what the answer repeats."""
+        """Return a label and a text; None for what the answer repeats."""
         if isinstance(event, Started):
             return "strategy", f"{event.strategy} · {event.model}"
         if isinstance(event, Found):
@@ -73,7 +73,9 @@ class _Lines:
         return None
 
     def _call(self, event: Read) -> tuple[str, str]:
-        """A finished call: whose passages were read and what the agent made of them, or whose call it was."""
+        """Return a finished call: whose passages were read and what the agent made of them, or whose call it
+        was.
+        """
         batch = (event.role, event.calls)
         self._finished[batch] = self._finished[batch] % event.calls + 1
         number = f"{self._finished[batch]}/{event.calls}"
@@ -86,7 +88,7 @@ class _Lines:
 
 
 def _reading(reply: str) -> str:
-    """What an agent answered, where its reply is JSON with an answer; else how its reply begins."""
+    """Return what an agent answered, where its reply is JSON with an answer; else how its reply begins."""
     try:
         fields = json.loads(reply)
     except (ValueError, RecursionError):
@@ -102,7 +104,7 @@ def _reading(reply: str) -> str:
 
 
 def _passages(passages: Sequence[str], sources: Sequence[str]) -> str:
-    """How many passages of which sources."""
+    """Return how many passages of which sources."""
     if not passages:
         return "nothing"
     names = ", ".join(name for name in dict.fromkeys(sources) if name)

@@ -54,7 +54,7 @@ class EncoderJudge:
         return [probability(weights, float(np.mean(logits[number]))) for number in range(len(pairs))]
 
     def _judge(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[float, float]]:
-        """The probabilities of support and of contradiction of each pair."""
+        """Return the probabilities of support and of contradiction of each pair."""
         new = [pair for pair in dict.fromkeys(pairs) if pair not in self._judged]
         if new:
             known = {pair: self._judged[pair] for pair in pairs if pair in self._judged}
@@ -75,7 +75,7 @@ class EncoderJudge:
 
 
 def about(question: str, text: str) -> str:
-    """The first text of a pair for sameness: what both are asked about, and the first passage.
+    """Return the first text of a pair for sameness: what both are asked about, and the first passage.
 
     >>> about("Paris", "Paris is old.")
     'About: Paris\\nParis is old.'
@@ -84,7 +84,7 @@ def about(question: str, text: str) -> str:
 
 
 def against_rest(logits: Sequence[float] | NDArray[np.float32], wanted: int) -> float:
-    """The log-odds of a class against the others.
+    """Return the log-odds of a class against the others.
 
     >>> round(against_rest([0.0, -50.0, 0.0], 0), 6) + 0.0
     0.0
@@ -94,5 +94,5 @@ def against_rest(logits: Sequence[float] | NDArray[np.float32], wanted: int) -> 
 
 
 def _decided(logits: Logits) -> float:
-    """How far a part of a premise is from silent."""
+    """Return how far a part of a premise is from silent."""
     return -against_rest(logits.entail, SILENT)

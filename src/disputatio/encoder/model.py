@@ -95,7 +95,7 @@ class EncoderModel:
         return f"encoder:{digest.hexdigest()[:8]}"
 
     def logits(self, pairs: Sequence[tuple[str, str]]) -> Iterator[tuple[Encoded, Logits]]:
-        """Every sequence of pairs of texts with the model's outputs, in any order.
+        """Yield every sequence of pairs of texts with the model's outputs, in any order.
 
         Of the first text at most half a sequence is read; a longer second one in overlapping parts.
         """
@@ -106,7 +106,7 @@ class EncoderModel:
                 yield from zip(batch, _run(request, batch), strict=True)
 
     def _load(self) -> tuple[Any, Tokenizer]:
-        """The compiled model and the tokenizer."""
+        """Return the compiled model and the tokenizer."""
         if self._loaded is None:
             try:
                 # Else it reports usage.
@@ -140,7 +140,7 @@ class EncoderModel:
 
 
 def probability(weights: Numbers, *logits: float) -> float:
-    """The probability of weighted logits and a level, the last of `weights`.
+    """Return the probability of weighted logits and a level, the last of `weights`.
 
     >>> probability((1.0, 0.0), 0.0)
     0.5
@@ -150,7 +150,7 @@ def probability(weights: Numbers, *logits: float) -> float:
 
 
 def head_of(title: str) -> str:
-    """What stands before a passage's text: its title, as language models are shown it.
+    """Return what stands before a passage's text: its title, as language models are shown it.
 
     >>> head_of("Normans"), head_of("")
     ('Title: Normans\\n', '')
@@ -159,7 +159,8 @@ def head_of(title: str) -> str:
 
 
 def tokenizer_of(content: bytes, length: int, *, overlap: int = 0) -> Tokenizer:
-    """The tokenizer of a `tokenizer.json`, which cuts the second text (never the first) at `length` tokens.
+    """Return the tokenizer of a `tokenizer.json`, which cuts the second text (never the first) at `length`
+    tokens.
 
     The rest of a longer text stands in the encoding's `overflowing`, each part `overlap` tokens back.
     """
@@ -172,7 +173,7 @@ def tokenizer_of(content: bytes, length: int, *, overlap: int = 0) -> Tokenizer:
 
 
 def _shortened(tokenizer: Tokenizer, texts: Sequence[str], most_tokens: int) -> list[str]:
-    """The texts cut after so many tokens."""
+    """Return the texts cut after so many tokens."""
     different = list(dict.fromkeys(texts))
     cut = {}
     # As second texts, since only these may be longer than a sequence.
@@ -214,7 +215,7 @@ def _batches(sequences: Sequence[Encoded], most_tokens: int) -> Iterator[list[En
 
 
 def _contents(path: Path, names: Sequence[str]) -> dict[str, bytes]:
-    """The named files of a folder or zip file; raises `InputError` where one is missing."""
+    """Return the named files of a folder or zip file; raises `InputError` where one is missing."""
     try:
         if path.is_dir():
             return {name: (path / name).read_bytes() for name in names}
@@ -228,7 +229,7 @@ def _contents(path: Path, names: Sequence[str]) -> dict[str, bytes]:
 
 
 def _about(path: Path, content: bytes) -> About:
-    """The calibration and the length of sequences by which an encoder was trained."""
+    """Return the calibration and the length of sequences by which an encoder was trained."""
     try:
         about = json.loads(content)
         numbers = {

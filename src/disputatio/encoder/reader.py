@@ -32,15 +32,17 @@ class EncoderReader:
         return self.model.name
 
     def read(self, question: str, passages: Sequence[Passage]) -> list[Extraction]:
-        """What each passage answers to the question, in order."""
+        """Return what each passage answers to the question, in order."""
         return self.read_pairs([(question, passage) for passage in passages])
 
     def read_pairs(self, pairs: Sequence[tuple[str, Passage]]) -> list[Extraction]:
-        """One extraction a question and passage, in order; a long passage is read in overlapping parts."""
+        """Return one extraction a question and passage, in order; a long passage is read in overlapping
+        parts.
+        """
         return [extraction for extraction, _ in self.scored(pairs)]
 
     def scored(self, pairs: Sequence[tuple[str, Passage]]) -> list[tuple[Extraction, float]]:
-        """The same, each with the score that its probability was made of.
+        """Return the same, each with the score that its probability was made of.
 
         That is how far the span's logits lie above those of "no answer", plus the logit of answering.
         """
@@ -77,7 +79,7 @@ class EncoderReader:
 
 
 def best_span(starts: Any, ends: Any, most_tokens: int = MOST_TOKENS) -> tuple[int, int, float]:
-    """The first and last token with the highest sum of logits less the cost of length, and that value.
+    """Return the first and last token with the highest sum of logits less the cost of length, and that value.
 
     >>> best_span(np.array([0.0, 5.0, 1.0]), np.array([4.0, 0.0, 2.0]))
     (1, 2, 6.9)

@@ -45,7 +45,9 @@ class Estimates:
     about: Mapping[str, Any]
 
     def of(self, strategy: str, options: Mapping[str, Any]) -> Mapping[str, Source]:
-        """What a strategy with these options may know of the sources; others than `ra_rag` take the first."""
+        """Return what a strategy with these options may know of the sources; others than `ra_rag` take the
+        first.
+        """
         if not self.by_settings:
             return {}
         own = self.by_settings.get(_key(options)) if strategy == "ra_rag" else None
@@ -53,12 +55,12 @@ class Estimates:
 
 
 def wants_estimates(entrant: Entrant) -> bool:
-    """Whether a strategy weighs votes by estimates."""
+    """Return whether a strategy weighs votes by estimates."""
     return entrant.strategy == "ra_rag" and entrant.options.get("weights", "estimated") == "estimated"
 
 
 def split(specs: Iterable[str], examples: Sequence[Example]) -> tuple[list[Example], list[Example]]:
-    """The examples to evaluate and those to estimate on: of the files, or of `estimate.jsonl` beside.
+    """Return the examples to evaluate and those to estimate on: of the files, or of `estimate.jsonl` beside.
 
     Raises `InputError` for two multi-source data sets, whose sources would share names.
     """
@@ -85,7 +87,7 @@ def estimated(
     folder: Path | None = None,
     say: Callable[[str], None] = lambda _: None,
 ) -> Estimates:
-    """The estimates that the entrants want, each from the answers under its own settings.
+    """Return the estimates that the entrants want, each from the answers under its own settings.
 
     `folder` keeps them: an evaluation that goes on asks nothing again. Raises `LLMError`.
     """
@@ -118,7 +120,7 @@ def estimated(
 def _estimate(
     examples: Sequence[Example], kit: Kit, options: Mapping[str, Any], estimator: Estimator, workers: int
 ) -> tuple[dict[str, Source], int, int]:
-    """The sources with their estimates, and the calls and tokens that these took."""
+    """Return the sources with their estimates, and the calls and tokens that these took."""
     with ThreadPoolExecutor(max(workers, 1)) as pool:
         heard = list(pool.map(lambda example: heard_on(example, kit, options), examples))
     names = sorted({passage.source for example in examples for passage in example.passages})
@@ -143,7 +145,9 @@ def _estimate(
 
 
 def heard_on(example: Example, kit: Kit, options: Mapping[str, Any]) -> tuple[dict[str, int], Trace]:
-    """The cluster of each source that answers a question, under a strategy's options, and what it took."""
+    """Return the cluster of each source that answers a question, under a strategy's options, and what it
+    took.
+    """
     settings = {name: options[name] for name in _SETTINGS if name in options}
     hearing = replace(kit, retriever=InMemory(example.passages)).with_trace(Trace())
     holdings = retrieve_per_source(example.question, hearing, per_source=settings.get("per_source", 3))
@@ -161,7 +165,8 @@ def heard_on(example: Example, kit: Kit, options: Mapping[str, Any]) -> tuple[di
 
 
 def votes_of(rows: Sequence[Mapping[str, int]], names: Sequence[str]) -> NDArray[np.int32]:
-    """The votes (questions, sources), the clusters of each question numbered as these sources met them.
+    """Return the votes (questions, sources), the clusters of each question numbered as these sources met
+    them.
 
     >>> votes_of([{"b": 0, "a": 1}], ["a", "b", "c"]).tolist()
     [[0, 1, -1]]

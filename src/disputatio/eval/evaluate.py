@@ -210,7 +210,7 @@ def evaluate(
 def _read(
     dataset: Dataset, *, limit: int | None, rows: str | Path | Sequence[int] | None
 ) -> list[tuple[Identity, list[Example]]]:
-    """The examples of each data set; raises `InputError` as `load` and `as_dataset` do."""
+    """Return the examples of each data set; raises `InputError` as `load` and `as_dataset` do."""
     wanted = Path(rows) if isinstance(rows, str) else rows
     parts = [dataset] if isinstance(dataset, str | Path) else list(dataset)
     if parts and not any(isinstance(part, Example) for part in parts):
@@ -229,7 +229,7 @@ def _read(
 def _apart(
     dataset: Dataset, data: list[tuple[Identity, list[Example]]]
 ) -> tuple[list[tuple[Identity, list[Example]]], list[Example]]:
-    """The data to evaluate, and the questions of the multi-source benchmark to estimate on."""
+    """Return the data to evaluate, and the questions of the multi-source benchmark to estimate on."""
     parts = [dataset] if isinstance(dataset, str | Path) else list(dataset)
     specs = [part for part in parts if isinstance(part, str)]
     tests, estimating = split(specs, [example for _, examples in data for example in examples])
@@ -238,7 +238,7 @@ def _apart(
 
 
 def _of_index(retriever: Retriever | None) -> dict[str, Any]:
-    """What an index knows of its sources, for the record."""
+    """Return what an index knows of its sources, for the record."""
     if not isinstance(retriever, Index):
         return {}
     sources = {n: s.reliability for n, s in retriever.estimates().items() if s.reliability is not None}
@@ -246,7 +246,7 @@ def _of_index(retriever: Retriever | None) -> dict[str, Any]:
 
 
 def _ungraded(identity: Identity, *, judge: bool) -> list[str]:
-    """What to say of a data set whose answers only a judge can grade, where there is none."""
+    """Return what to say of a data set whose answers only a judge can grade, where there is none."""
     if judge or not identity.judged:
         return []
     return ["its answers are graded by a judge (--judge --role judge=MODEL): without one there are no scores"]
@@ -261,7 +261,7 @@ def _settings(
     replay: bool,
     index: str | Path | RetrieverLike | None,
 ) -> Settings:
-    """The settings in force; calls are repeated from a journal only where one is named."""
+    """Return the settings in force; calls are repeated from a journal only where one is named."""
     if journal is None and not replay:
         journal = "none"  # else a call that another strategy made would take no time
     return read_settings(
@@ -276,7 +276,7 @@ def _settings(
 def _model_names(
     settings: Settings, model: str | MinimalLLM | None, roles: Mapping[str, str | MinimalLLM]
 ) -> list[str]:
-    """The names of all models, those of the settings and those given as objects."""
+    """Return the names of all models, those of the settings and those given as objects."""
     objects = [part for part in (model, *roles.values()) if part is not None and not isinstance(part, str)]
     by_name = [settings.model] if model is None or isinstance(model, str) else []
     return [*by_name, *settings.role.values(), *(str(getattr(part, "name", "")) for part in objects)]

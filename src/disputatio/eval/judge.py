@@ -98,7 +98,7 @@ Judge = Callable[[Example, Answer], Mapping[str, Grade]]
 
 
 def judge_with(kit: Kit) -> Judge:
-    """A judge for the runner, whose calls are counted apart from those of the answers.
+    """Return a judge for the runner, whose calls are counted apart from those of the answers.
 
     The model that plays the role `grader` or else `judge` is asked. Raises `MissingPart` where it gives no
     log-probabilities.
@@ -123,12 +123,14 @@ def judge_with(kit: Kit) -> Judge:
 
 
 def played(kit: Kit) -> str:
-    """The role that grades: `grader` where it is cast, so that a strategy's judge can be another model."""
+    """Return the role that grades: `grader` where it is cast, so that a strategy's judge can be another
+    model.
+    """
     return next((role for role in ROLES if role in kit.roles), ROLE)
 
 
 def signature(kit: Kit) -> str:
-    """The judge as an evaluation's manifest names it: its model, and a hash of prompts and grades."""
+    """Return the judge as an evaluation's manifest names it: its model, and a hash of prompts and grades."""
     digest = hashlib.sha256()
     for part in (CORRECTNESS_SYSTEM, CORRECTNESS_TASK, FAITHFULNESS_SYSTEM, FAITHFULNESS_TASK):
         digest.update(part.encode())
@@ -137,7 +139,8 @@ def signature(kit: Kit) -> str:
 
 
 def case(example: Example, answer: Answer) -> Case:
-    """What of an answer is judged: its claims as text, against the first gold answer and what it cites.
+    """Return what of an answer is judged: its claims as text, against the first gold answer and what it
+    cites.
 
     Where nothing is cited, the passages that were read stand for it.
     """
@@ -156,7 +159,7 @@ def case(example: Example, answer: Answer) -> Case:
 
 
 def correctness(cases: Sequence[Case], kit: Kit) -> list[Grade]:
-    """The correctness of each answer against its reference, in one batch; raises `LLMError`.
+    """Return the correctness of each answer against its reference, in one batch; raises `LLMError`.
 
     An answer that is none is graded 0, which is what 0 means, without a call.
     """
@@ -177,7 +180,7 @@ def correctness(cases: Sequence[Case], kit: Kit) -> list[Grade]:
 
 
 def faithfulness(cases: Sequence[Case], kit: Kit) -> list[Grade]:
-    """How far each answer is grounded in its passages, in one batch; raises `LLMError`.
+    """Return how far each answer is grounded in its passages, in one batch; raises `LLMError`.
 
     An answer that is none states nothing, and one without passages cannot be checked: both are unscored.
     """
@@ -198,7 +201,7 @@ def faithfulness(cases: Sequence[Case], kit: Kit) -> list[Grade]:
 
 
 def verdict(choice: Choice, menu: Mapping[str, int]) -> Grade:
-    """The grade that a choice among the words of a menu comes to.
+    """Return the grade that a choice among the words of a menu comes to.
 
     It is unscored where more than half of the probability lies on words that are not on the menu, where the
     best word is only bounded (it was not among those that the engine listed), and where two are as likely.
@@ -223,7 +226,7 @@ def verdict(choice: Choice, menu: Mapping[str, int]) -> Grade:
 
 
 def expected(grade: Grade, menu: Mapping[str, int]) -> float | None:
-    """The mean of the grades of a menu by their probabilities; None where no model was asked.
+    """Return the mean of the grades of a menu by their probabilities; None where no model was asked.
 
     >>> round(expected(Grade(grade=1, logprobs={"Full": -0.2877, "No": -1.3863}), FAITHFULNESS), 2)
     0.5
@@ -260,7 +263,7 @@ def _graded(pending: Sequence[Grade | Prompt], menu: Mapping[str, int], kit: Kit
 
 
 def _chosen(prompts: Sequence[Prompt], options: Sequence[str], kit: Kit) -> list[Choice | Grade]:
-    """What the judge chose; a case that does not fit its context is unscored, as it will never fit."""
+    """Return what the judge chose; a case that does not fit its context is unscored, as it will never fit."""
     role = played(kit)
     try:
         return list(kit.choose(role, prompts, options))
@@ -274,7 +277,9 @@ def _chosen(prompts: Sequence[Prompt], options: Sequence[str], kit: Kit) -> list
 
 
 def _excerpt(passage: Passage, citations: Sequence[Citation], share: int) -> str:
-    """A passage as far as it fits its share of the prompt: around what is cited, else from its start."""
+    """Return a passage as far as it fits its share of the prompt: around what is cited, else from
+    its start.
+    """
     head = f"{passage.title}\n" if passage.title else ""
     if len(passage.text) <= share:
         return head + passage.text

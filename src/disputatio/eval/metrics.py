@@ -34,7 +34,7 @@ VERSION = 2  # of the definitions below; records scored by another version are n
 
 
 def answer_set(answers: Iterable[str]) -> tuple[str, ...]:
-    """The answers in the form they are compared in, each once, in order.
+    """Return the answers in the form they are compared in, each once, in order.
 
     >>> answer_set(["The Beatles", "beatles.", "", "3,559"])
     ('beatles', '3559')
@@ -43,7 +43,7 @@ def answer_set(answers: Iterable[str]) -> tuple[str, ...]:
 
 
 def released_form(answer: str) -> str:
-    """An answer as the script released with MADAM-RAG compares it.
+    """Return an answer as the script released with MADAM-RAG compares it.
 
     >>> released_form("$10 million"), released_form("The  AC/DC"), released_form("A-League")
     ('10 million', 'acdc', 'aleague')
@@ -79,7 +79,7 @@ def predicted_set(answers: Iterable[str], gold: Sequence[str] = ()) -> tuple[str
 
 
 def states(predicted: str, listed: str, rivals: Iterable[str] = (), *, lenient: bool = False) -> bool:
-    """Whether a predicted answer states a listed one, given the answers of the other list.
+    """Return whether a predicted answer states a listed one, given the answers of the other list.
 
     >>> states("the linebacker", "Linebacker"), states("a linebacker at Ohio", "Linebacker")
     (True, False)
@@ -145,7 +145,7 @@ def exact_match(
 def precision(
     predicted: Sequence[str], gold: Sequence[str], wrong: Sequence[str] = (), *, lenient: bool = False
 ) -> float | None:
-    """The share of predicted answers that state a gold one; None when nothing was predicted.
+    """Return the share of predicted answers that state a gold one; None when nothing was predicted.
 
     >>> precision(["1963", "1998"], ["1963", "1956"]), precision([], ["1963"])
     (0.5, None)
@@ -163,7 +163,7 @@ def precision(
 def recall(
     predicted: Sequence[str], gold: Sequence[str], wrong: Sequence[str] = (), *, lenient: bool = False
 ) -> float | None:
-    """The share of gold answers that were stated; None without gold.
+    """Return the share of gold answers that were stated; None without gold.
 
     An abstention states none and has recall 0: the metric asks what the reader was given. That it
     was an abstention and not a wrong answer is counted beside the score.
@@ -184,7 +184,7 @@ def recall(
 def f1(
     predicted: Sequence[str], gold: Sequence[str], wrong: Sequence[str] = (), *, lenient: bool = False
 ) -> float | None:
-    """The harmonic mean of precision and recall; 0 when either is 0 or nothing was predicted.
+    """Return the harmonic mean of precision and recall; 0 when either is 0 or nothing was predicted.
 
     >>> f1(["1963", "1998"], ["1963"]), f1([], ["1963"]), f1(["1963"], [])
     (0.6666666666666666, 0.0, None)
@@ -239,7 +239,7 @@ def attack_success(predicted: Sequence[str], gold: Sequence[str], wrong: Sequenc
 def score(
     predicted: Sequence[str], gold: Sequence[str], wrong: Sequence[str], metrics: Sequence[str]
 ) -> dict[str, float | None]:
-    """The scores of one question for the metrics that its data set defines.
+    """Return the scores of one question for the metrics that its data set defines.
 
     `em` brings `em_lenient`, `em_literal` and `em_released`; `choice` is the accuracy of picking an option,
     `abstention` that of giving no answer; `attack` gives `attack_success`; precision, recall and f1 each
@@ -273,7 +273,7 @@ def score(
 def score_answer(
     predicted: Sequence[str], example: Example, metrics: Sequence[str]
 ) -> dict[str, float | None]:
-    """The scores of an answer to an example, with what its data set says of how answers compare.
+    """Return the scores of an answer to an example, with what its data set says of how answers compare.
 
     `metadata["options"]` makes accuracy (and attack) ask which option was picked. `metadata["readings"]`
     has the answers as each annotator read the question, ((alias, alias, ...), ...) a reading: an alias
@@ -306,7 +306,7 @@ def score_answer(
 def _by_reading(
     predicted: Sequence[str], reading: Sequence[Sequence[str]], wrong: Sequence[str], metrics: Sequence[str]
 ) -> dict[str, float | None]:
-    """The scores by one annotator's answers, each of which goes by several names."""
+    """Return the scores by one annotator's answers, each of which goes by several names."""
     gold = [aliases[0] for aliases in reading]
     every = [alias for aliases in reading for alias in aliases]
     scores = score(_named(predicted, reading, wrong), gold, wrong, metrics)
@@ -320,7 +320,9 @@ def _by_reading(
 def _named(
     predicted: Sequence[str], reading: Sequence[Sequence[str]], wrong: Sequence[str], *, lenient: bool = False
 ) -> list[str]:
-    """What was predicted, with the first name of every answer that it states in place of any of its names."""
+    """Return what was predicted, with the first name of every answer that it states in place of any of its
+    names.
+    """
     named: list[str] = []
     for prediction in predicted:
         stated = [
@@ -333,7 +335,7 @@ def _named(
 
 
 def ceilings(examples: Sequence[Example]) -> dict[str, Any]:
-    """What perfect extraction would score on rows whose passages are labelled (RAMDocs).
+    """Return what perfect extraction would score on rows whose passages are labelled (RAMDocs).
 
     `all` keeps the labelled answer of every passage, `oracle` those of the passages of type correct.
     Each holds strict EM in both readings, as shares; counts tell why they are below 1.

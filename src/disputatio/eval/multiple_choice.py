@@ -40,7 +40,7 @@ def choice(predicted: Sequence[str], gold: Sequence[str], wrong: Sequence[str]) 
 
 
 def _picked(prediction: str, options: Sequence[str]) -> str | None:
-    """The words of the option that an answer picks; None where it picks none, or more than one."""
+    """Return the words of the option that an answer picks; None where it picks none, or more than one."""
     letters = {match["letter"]: option for option in options if (match := _LETTERED.match(option))}
     announced = _PICKS.match(prediction.strip())
     if announced and squad_normalise(prediction) not in [_words_of(option) for option in options]:
@@ -68,5 +68,5 @@ def _picked(prediction: str, options: Sequence[str]) -> str | None:
 
 
 def _words_of(option: str) -> str:
-    """The normal form of an option without its letter."""
+    """Return the normal form of an option without its letter."""
     return squad_normalise(_LETTERED.sub("", option, count=1))

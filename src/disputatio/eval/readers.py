@@ -115,7 +115,7 @@ PAPER: Mapping[tuple[str, str], tuple[float, ...]] = MappingProxyType(
 
 
 def reader_of(data: str, model: str, tau: float) -> Reader:
-    """The reader of a table; `ideal` never errs. Raises `InputError` that lists what there is.
+    """Return the reader of a table; `ideal` never errs. Raises `InputError` that lists what there is.
 
     >>> round(reader_of("nq", "llama3-8b", 0.1).factual[0], 3)
     0.767

@@ -62,7 +62,7 @@ SCHEMA: Mapping[str, Any] = {
 
 
 def release_judge_with(kit: Kit, *, max_tokens: int = 256) -> Judge:
-    """A judge for the runner by the released rubric, with the model that plays `grader` or `judge`."""
+    """Return a judge for the runner by the released rubric, with the model that plays `grader` or `judge`."""
 
     def judge(example: Example, answer: Answer) -> Mapping[str, Grade]:
         judged_case = case(example, answer)
@@ -119,7 +119,7 @@ def _grade(metric: str, system: str, task: str, kit: Kit, max_tokens: int) -> Gr
 
 
 def on_scale(score: float, low: float, high: float) -> float | None:
-    """The number that a verdict is; None where it is not on the scale.
+    """Return the number that a verdict is; None where it is not on the scale.
 
     >>> on_scale(0.75, -1, 1), on_scale(2, -1, 1), on_scale(math.nan, -1, 1)
     (0.75, None, None)
@@ -128,7 +128,7 @@ def on_scale(score: float, low: float, high: float) -> float | None:
 
 
 def signature(kit: Kit) -> str:
-    """The judge as a manifest names it: its model, and a hash of prompts and scales."""
+    """Return the judge as a manifest names it: its model, and a hash of prompts and scales."""
     content = (
         CORRECTNESS,
         CORRECTNESS_TASK,

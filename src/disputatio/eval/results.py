@@ -124,7 +124,9 @@ class Results:
         return tuple(entry for entry in self.records if entry.state != "done")
 
     def of(self, strategy: str, dataset: str | None = None) -> StrategyScores:
-        """The scores of a strategy by its label, on the named data set or the first; raises `UnknownName`."""
+        """Return the scores of a strategy by its label, on the named data set or the first; raises
+        `UnknownName`.
+        """
         lines = [line for line in self.scores if dataset in (None, line.dataset)]
         if not lines:
             raise UnknownName("data set", str(dataset), (line.dataset for line in self.scores))
@@ -155,7 +157,7 @@ class Results:
         return pandas.DataFrame(table)
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as JSON values: the report, the records, what was spent and how the run ended."""
+        """Return all of it as JSON values: the report, the records, what was spent and how the run ended."""
         return {
             **self.report,
             "folder": None if self.folder is None else str(self.folder),
@@ -165,11 +167,11 @@ class Results:
         }
 
     def markdown(self) -> str:
-        """The whole report as a page of Markdown, as `disputatio eval report` prints it."""
+        """Return the whole report as a page of Markdown, as `disputatio eval report` prints it."""
         return markdown(self.report)
 
     def __str__(self) -> str:
-        """Who leads and the table of scores, for a terminal."""
+        """Return who leads and the table of scores, for a terminal."""
         unfinished = so_far(self.report["progress"])
         paragraphs = [unfinished] if unfinished else []
         for part in self.report["datasets"]:
@@ -179,7 +181,9 @@ class Results:
         return "\n\n".join(paragraphs)
 
     def _repr_html_(self) -> str:
-        """The finding and the tables of scores, cost and differences, for a notebook; all text is escaped."""
+        """Return the finding and the tables of scores, cost and differences, for a notebook; all text is
+        escaped.
+        """
         unfinished = so_far(self.report["progress"])
         body = [f"<p>{escaped(unfinished)}</p>"] if unfinished else []
         for part in self.report["datasets"]:
@@ -193,7 +197,7 @@ class Results:
 
 
 def read_results(folder: str | Path) -> Results:
-    """The results that an evaluation left in its folder; raises `InputError` where there are none."""
+    """Return the results that an evaluation left in its folder; raises `InputError` where there are none."""
     folder_path = Path(folder)
     return Results(
         folder=folder_path,
@@ -277,14 +281,16 @@ def _record_row(entry: Entry) -> dict[str, Any]:
 
 # --- text ---------------------------------------------------------------------------------------
 def _headline(part: Mapping[str, Any]) -> list[str]:
-    """What was found on one data set, in sentences."""
+    """Return what was found on one data set, in sentences."""
     lead = part["headline"]
     lines = [f"{part['dataset']}: {verdict(lead)}."]
     return lines if lead is None else [*lines, finding(lead), *remarks(lead, part["strategies"])]
 
 
 def _short_table(part: Mapping[str, Any]) -> Table:
-    """The scores of one data set, with an interval for the metric that ranks, and the tokens a question."""
+    """Return the scores of one data set, with an interval for the metric that ranks, and the tokens a
+    question.
+    """
     shown = [name for name in _METRICS if any(line.get(name) is not None for line in part["strategies"])]
     shown = [name for name in shown if name not in MORE]
     table_rows = []
@@ -300,7 +306,7 @@ def _short_table(part: Mapping[str, Any]) -> Table:
 
 
 def _aligned(table: Table) -> str:
-    """A table in columns of equal width, figures to the right."""
+    """Return a table in columns of equal width, figures to the right."""
     cells = [[one_line(cell) for cell in row] for row in (table.head, *table.rows)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     return "\n".join(

@@ -54,7 +54,7 @@ class World:
         return World(votes=self.votes[start:stop], truth=self.truth[start:stop], reliability=self.reliability)
 
     def accuracy(self, winners: NDArray[np.int32]) -> float:
-        """The share of questions that were answered rightly."""
+        """Return the share of questions that were answered rightly."""
         return float(np.mean((winners == self.truth) & (self.truth >= 0)))
 
 
@@ -93,7 +93,7 @@ def reliabilities(
 def passages(
     generator: np.random.Generator, p: Floats, questions: int, coverage: float | Floats = COVERAGE
 ) -> Labels:
-    """What each source holds on each question: 0 the right answer, 1 to 9 a wrong one, -1 nothing.
+    """Return what each source holds on each question: 0 the right answer, 1 to 9 a wrong one, -1 nothing.
 
     `coverage` is that of all sources, or of each.
     """
@@ -103,7 +103,8 @@ def passages(
 
 
 def read(generator: np.random.Generator, labels: Labels, reader: Reader, common: float = COMMON) -> Labels:
-    """What is answered from each passage: 0 right, 1 to 9 wrong, -1 "I don't know", 10 or more made up.
+    """Return what is answered from each passage: 0 right, 1 to 9 wrong, -1 "I don't know", 10 or more made
+    up.
 
     An answer made up in common is 10 for all sources, else each source's own.
     """
@@ -131,7 +132,7 @@ def build(
     coverage: float | Floats = COVERAGE,
     common: float = COMMON,
 ) -> World:
-    """A world of so many questions."""
+    """Return a world of so many questions."""
     votes, truth = as_met(read(generator, passages(generator, p, questions, coverage), reader, common))
     return World(votes=votes, truth=truth, reliability=p)
 
@@ -139,7 +140,9 @@ def build(
 def trial(
     generator: np.random.Generator, p: Floats, reader: Reader, *, estimated: int, tested: int, common: float
 ) -> tuple[dict[str, float], float, bool]:
-    """One trial: accuracy by method on the tested questions, the estimate's error, whether it converged."""
+    """Return one trial: accuracy by method on the tested questions, the estimate's error, whether it
+    converged.
+    """
     world = build(generator, p, estimated + tested, reader, common=common)
     options = max(2, min(len(p), CAP))  # the paper's L is the number of sources
     estimates = estimate(world.part(0, estimated).votes, options=options)
@@ -169,7 +172,7 @@ def simulate(
     common: float = COMMON,
     seed: int = 0,
 ) -> Iterator[TrialOutcome]:
-    """One outcome for each number of adversaries (by default 1 to all but two); for Beta, one.
+    """Yield one outcome for each number of adversaries (by default 1 to all but two); for Beta, one.
 
     The same seed gives the same figures. Raises `InputError`.
     """
@@ -207,14 +210,16 @@ def simulate(
 
 
 def _of_the_paper(data: str, model: str, sources: int, adversaries: int | None) -> dict[str, float]:
-    """The accuracies of table 7 for a setting that it has."""
+    """Return the accuracies of table 7 for a setting that it has."""
     if adversaries is None or sources != 9 or not 1 <= adversaries <= 7 or model != "llama3-8b":
         return {}
     return {method: PAPER[data, method][adversaries - 1] for method in METHODS if (data, method) in PAPER}
 
 
 def table(outcomes: Sequence[TrialOutcome]) -> str:
-    """The outcomes as a Markdown table: accuracy with its 95 % interval over trials, and the paper's."""
+    """Return the outcomes as a Markdown table: accuracy with its 95 % interval over trials, and
+    the paper's.
+    """
     lines = [
         "| adversaries | method | accuracy | 95 % over trials | paper |",
         "|---|---|---|---|---|",

@@ -64,7 +64,7 @@ class Discordance:
 
 
 def mean(values: Sequence[float | None]) -> float | None:
-    """The mean of the values that are there.
+    """Return the mean of the values that are there.
 
     >>> mean([1.0, None, 0.0]), mean([None])
     (0.5, None)
@@ -76,7 +76,7 @@ def mean(values: Sequence[float | None]) -> float | None:
 def estimate(
     values: Sequence[float | None], *, level: float = 0.95, resamples: int = RESAMPLES, seed: int = 0
 ) -> Estimate:
-    """The mean of the values and its bootstrap percentile interval.
+    """Return the mean of the values and its bootstrap percentile interval.
 
     >>> estimate([1.0, 1.0, None, 1.0])
     Estimate(n=3, mean=1.0, low=1.0, high=1.0)
@@ -110,7 +110,7 @@ def paired_difference(
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> Difference:
-    """How `first` differs from `other` on the same questions, resampling the questions.
+    """Return how `first` differs from `other` on the same questions, resampling the questions.
 
     Both sequences are in the same order of questions; a pair with a None is left out. Raises
     `ValueError` when their lengths differ.
@@ -174,7 +174,7 @@ def mcnemar(first: Sequence[float | None], second: Sequence[float | None]) -> Di
 
 
 def holm(values: Sequence[float]) -> list[float]:
-    """The p values of several comparisons, adjusted so that all may be read together (Holm 1979).
+    """Return the p values of several comparisons, adjusted so that all may be read together (Holm 1979).
 
     >>> holm([0.01, 0.04, 0.03])
     [0.03, 0.06, 0.06]
@@ -189,12 +189,12 @@ def holm(values: Sequence[float]) -> list[float]:
 
 
 def resampled_means(values: Sequence[float], *, resamples: int, seed: int) -> NDArray[np.float64]:
-    """The means of `resamples` samples with replacement: an array (resamples,)."""
+    """Return the means of `resamples` samples with replacement: an array (resamples,)."""
     return _means([values], resamples=resamples, seed=seed)[:, 0]
 
 
 def _means(columns: Sequence[Sequence[float]], *, resamples: int, seed: int) -> NDArray[np.float64]:
-    """The means of the same resamples of columns of one length: an array (resamples, columns)."""
+    """Return the means of the same resamples of columns of one length: an array (resamples, columns)."""
     import numpy as np
 
     values = np.asarray(columns, dtype=np.float64).T
@@ -229,7 +229,7 @@ def _spans(
 
 
 def drawn(n: int, *, resamples: int, seed: int) -> Iterator[NDArray[np.float64]]:
-    """How often each of n questions is in each resample, in blocks of shape (some resamples, n)."""
+    """Yield how often each of n questions is in each resample, in blocks of shape (some resamples, n)."""
     import numpy as np
 
     make = _counts if n * resamples <= _KEPT else _counts.__wrapped__
@@ -241,7 +241,7 @@ def drawn(n: int, *, resamples: int, seed: int) -> Iterator[NDArray[np.float64]]
 
 @lru_cache(maxsize=2)
 def _counts(n: int, resamples: int, seed: int) -> NDArray[np.uint8]:
-    """All draws of `drawn`: the same questions are drawn for every figure on as many of them.
+    """Return all draws of `drawn`: the same questions are drawn for every figure on as many of them.
 
     A question is drawn about once a resample; 255 times is out of reach.
     """

@@ -66,7 +66,9 @@ class InspectModel:
         return f"inspect:{self._model}"
 
     def capabilities(self) -> Capabilities:
-        """What the model can do; whether it gives log-probabilities is asked once, by one tiny call."""
+        """Return what the model can do; whether it gives log-probabilities is asked once, by one
+        tiny call.
+        """
         if self._logprobs is None:
             try:
                 self.choose([_PROBE], ["Yes", "No"])
@@ -80,7 +82,7 @@ class InspectModel:
         )
 
     def complete(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
-        """One completion a prompt, in order.
+        """Return one completion a prompt, in order.
 
         A schema is put to the providers that hold a reply to one, and else stated in the prompt. A limit of
         tokens that the user set above the strategy's holds, for models that think before they reply.
@@ -101,7 +103,7 @@ class InspectModel:
         return self._replies(prompts, config, self._completion)
 
     def choose(self, prompts: Sequence[Prompt], options: Sequence[str]) -> list[Choice]:
-        """log P of each option as the first word of the reply, from one generated token.
+        """Return log P of each option as the first word of the reply, from one generated token.
 
         Raises `NoLogprobs` where the provider gives none, or refuses to.
         """
@@ -125,7 +127,7 @@ class InspectModel:
         config: GenerateConfig,
         read: Callable[[ModelOutput], _Output | LLMError],
     ) -> list[_Output]:
-        """What all prompts, asked at once, came to; their wall time is shared among them."""
+        """Return what all prompts, asked at once, came to; their wall time is shared among them."""
         if not prompts:
             return []
 
@@ -189,12 +191,12 @@ class InspectModel:
 
 
 def _chat(prompt: Prompt) -> list[ChatMessage]:
-    """A prompt in Inspect's nouns."""
+    """Return a prompt in Inspect's nouns."""
     return [_MESSAGES[message.role](message.content) for message in prompt.messages]
 
 
 def _response_schema(schema: Mapping[str, Any] | None) -> ResponseSchema | None:
-    """A schema as Inspect carries it."""
+    """Return a schema as Inspect carries it."""
     if schema is None:
         return None
     return ResponseSchema(
@@ -203,7 +205,7 @@ def _response_schema(schema: Mapping[str, Any] | None) -> ResponseSchema | None:
 
 
 def bounds_in_words(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """A schema with its bounds on lists in words, as Inspect's own schemas have no field for them.
+    """Return a schema with its bounds on lists in words, as Inspect's own schemas have no field for them.
 
     >>> bounds_in_words({"type": "array", "items": {"type": "string"}, "maxItems": 8})
     {'type': 'array', 'items': {'type': 'string'}, 'description': 'at most 8 items'}
@@ -228,7 +230,9 @@ def bounds_in_words(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _usage(usage: ModelUsage | None) -> Usage:
-    """What one call cost. Inspect counts the prompt's tokens that a cache spared apart from the others."""
+    """Return what one call cost. Inspect counts the prompt's tokens that a cache spared apart from the
+    others.
+    """
     if usage is None:
         return Usage(calls=1)
     cached = usage.input_tokens_cache_read or 0
@@ -241,7 +245,7 @@ def _usage(usage: ModelUsage | None) -> Usage:
 
 
 def _tokens(choice: ChatCompletionChoice) -> tuple[Token, ...]:
-    """The tokens of a reply with their log-probabilities, where there are any."""
+    """Return the tokens of a reply with their log-probabilities, where there are any."""
     listed = choice.logprobs.content if choice.logprobs is not None else []
     return tuple(
         Token(text=token.token, logprob=min(token.logprob, 0.0))

@@ -101,7 +101,7 @@ class _Parts:
         self._index = None if index is None else Index.open(Path(index), create=False)
 
     def kit(self, metadata: Mapping[str, Any]) -> Kit:
-        """The kit for one sample; raises `InputError` where its passages are none."""
+        """Return the kit for one sample; raises `InputError` where its passages are none."""
         kit = self._cast()
         if self._index is not None:
             return with_retriever(kit, self._index)
@@ -120,7 +120,7 @@ class _Parts:
 
 
 def passages_of(value: object) -> list[Passage]:
-    """The passages of a sample's metadata; raises `InputError` for what are none."""
+    """Return the passages of a sample's metadata; raises `InputError` for what are none."""
     try:
         return _PASSAGES.validate_python(value)
     except ValidationError as error:
@@ -132,13 +132,13 @@ def passages_of(value: object) -> list[Passage]:
 
 
 def as_metadata(answer: Answer) -> dict[str, Any]:
-    """An answer as a sample's metadata keeps it, without its passages, which the sample holds."""
+    """Return an answer as a sample's metadata keeps it, without its passages, which the sample holds."""
     whole = answer.to_dict()
     return {name: whole[name] for name in _FIELDS}
 
 
 def output(answer: Answer) -> ModelOutput:
-    """An answer as what a model has put out: its text with citations, and what it cost in all."""
+    """Return an answer as what a model has put out: its text with citations, and what it cost in all."""
     spent = answer.usage
     message = ChatMessageAssistant(content=answer.text or "; ".join(answer.answers), model=answer.model)
     return ModelOutput(

@@ -38,7 +38,7 @@ def disputatio_task(
     seed: int = 0,
     **options: Any,
 ) -> Task:
-    """A data set, `NAME:PATH` as `disputatio eval datasets` lists them, answered by a strategy.
+    """Return a data set, `NAME:PATH` as `disputatio eval datasets` lists them, answered by a strategy.
 
     `rows` is a file of row numbers from 0, one a line; Inspect's own `--limit` keeps the first so many. The
     other options are those of `disputation_solver`. Answers that only a judge can grade go to Inspect's
@@ -70,7 +70,7 @@ def disputatio_task(
 
 
 def sample(example: Example) -> Sample:
-    """An example as Inspect holds it: gold answers are the target, the passages stand in the metadata.
+    """Return an example as Inspect holds it: gold answers are the target, the passages stand in the metadata.
 
     No strategy sees the metadata but the passages.
     """
@@ -84,7 +84,7 @@ def sample(example: Example) -> Sample:
 
 
 def _task_of(name: str, description: str) -> Callable[..., Task]:
-    """The task of one loader, which takes the path and what `disputatio_task` takes."""
+    """Return the task of one loader, which takes the path and what `disputatio_task` takes."""
 
     def made(path: str, strategy: str = DEFAULT_STRATEGY, **options: Any) -> Task:
         return disputatio_task(f"{name}:{path}", strategy, **options)

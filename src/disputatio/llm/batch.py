@@ -20,14 +20,16 @@ class Laps:
         self._last = time.perf_counter()
 
     def timed(self, result: _Result) -> _Result:
-        """A result that is there now, with its share of the time."""
+        """Return a result that is there now, with its share of the time."""
         now = time.perf_counter()
         seconds, self._last = now - self._last, now
         return replace(result, usage=replace(result.usage, seconds=seconds))
 
 
 def results_of(outcomes: Sequence[_Result | LLMError]) -> list[_Result]:
-    """The results of a batch; raises its fault where all calls failed, and `BatchFault` where some did."""
+    """Return the results of a batch; raises its fault where all calls failed, and `BatchFault` where some
+    did.
+    """
     errors = [outcome for outcome in outcomes if isinstance(outcome, LLMError)]
     results = [None if isinstance(outcome, LLMError) else outcome for outcome in outcomes]
     if errors and len(errors) == len(outcomes):

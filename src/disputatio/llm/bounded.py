@@ -27,7 +27,7 @@ _PACKED: Mapping[str, int] = {"gzip": 31, "x-gzip": 31, "deflate": 15}  # as zli
 
 
 def hooks(base_url: str, largest: int) -> dict[str, list[Callable[..., object]]]:
-    """The client's event hooks that keep every request at one origin and every reply within bounds.
+    """Return the client's event hooks that keep every request at one origin and every reply within bounds.
 
     `largest` is the most bytes of one JSON value.
     """

@@ -50,14 +50,15 @@ class CachedLLM:
         return self._name
 
     def capabilities(self) -> Capabilities:
-        """What the wrapped model can do, from the journal where it is known there."""
+        """Return what the wrapped model can do, from the journal where it is known there."""
         with self._lock:
             if self._capabilities is None:
                 self._capabilities = self._recall() or self._ask_capabilities()
             return self._capabilities
 
     def complete(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
-        """One completion a prompt, from the journal where it is there; raises `LLMError`, `StoreError`.
+        """Return one completion a prompt, from the journal where it is there; raises `LLMError`,
+        `StoreError`.
 
         The same prompt twice in a batch is asked once.
         """
@@ -80,7 +81,7 @@ class CachedLLM:
         return self._answer("complete", prompts, keys, call, decode_completion, on_done)
 
     def choose(self, prompts: Sequence[Prompt], options: Sequence[str]) -> list[Choice]:
-        """log P of the options for each prompt, as `complete` does it."""
+        """Return log P of the options for each prompt, as `complete` does it."""
         return self.choose_as_done(prompts, options, lambda *_: None, Cancel())
 
     def choose_as_done(
@@ -152,7 +153,7 @@ class CachedLLM:
         return self._engine
 
     def _recall(self) -> Capabilities | None:
-        """What the journal knows of this model under this engine; on replay, under the last one."""
+        """Return what the journal knows of this model under this engine; on replay, under the last one."""
         for name, capabilities in self._journal.models():
             if name == self._name and (
                 capabilities.engine == self._engine or (self._engine is None and self._replay)
@@ -174,7 +175,7 @@ class CachedLLM:
             self._noted = True
 
     def _missing(self, kind: str, prompt: Prompt) -> LLMError:
-        """Why a call is not in the journal: the model could not make it, or nobody did."""
+        """Return why a call is not in the journal: the model could not make it, or nobody did."""
         if kind == "choose" and not self.capabilities().logprobs:
             return NoLogprobs(f"{self._name} gave no log-probabilities when its calls were kept")
         contents = [message.content for message in prompt.messages if message.role == "user"]

@@ -136,7 +136,7 @@ class CallCache:
                 return
 
     def _version(self) -> int:
-        """The version of the file, 0 if it is new; raises `StoreError` for one that is not ours."""
+        """Return the version of the file, 0 if it is new; raises `StoreError` for one that is not ours."""
         owner = int(self._db.execute("PRAGMA application_id").fetchone()[0])
         version = int(self._db.execute("PRAGMA user_version").fetchone()[0])
         tables = int(self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
@@ -169,7 +169,7 @@ class CallCache:
             raise
 
     def get(self, keys: Sequence[str]) -> dict[str, str]:
-        """The values of those calls that are kept, by key."""
+        """Return the values of those calls that are kept, by key."""
         recorded: dict[str, str] = {}
         with self._lock, self._faults():
             for start in range(0, len(keys), _AT_ONCE):
@@ -234,7 +234,7 @@ class CallCache:
             return CacheStats(kept=int(count), hits=self._hits, misses=self._misses)
 
     def models(self) -> list[tuple[str, Capabilities]]:
-        """The models whose calls are kept and what they can do, the last used first."""
+        """Return the models whose calls are kept and what they can do, the last used first."""
         with self._lock, self._faults():
             rows = self._db.execute("SELECT name, capabilities FROM models ORDER BY used DESC, rowid DESC")
             return [(name, Capabilities(**json.loads(text))) for name, text in rows]

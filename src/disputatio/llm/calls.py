@@ -17,7 +17,7 @@ FORMAT = 1
 
 
 def completion_key(model: str, engine: str, prompt: Prompt, sampling: Sampling) -> str:
-    """The name of a completion; the order of a schema's fields counts, as it does for an engine.
+    """Return the name of a completion; the order of a schema's fields counts, as it does for an engine.
 
     >>> from disputatio.types import Message
     >>> prompt = Prompt(messages=(Message(role="user", content="Hi"),))
@@ -38,7 +38,7 @@ def completion_key(model: str, engine: str, prompt: Prompt, sampling: Sampling) 
 
 
 def choice_key(model: str, engine: str, prompt: Prompt, options: Sequence[str]) -> str:
-    """The name of a choice among options, whose order counts."""
+    """Return the name of a choice among options, whose order counts."""
     return _key("choose", model, engine, prompt, list(options))
 
 
@@ -49,7 +49,7 @@ def _key(kind: str, model: str, engine: str, prompt: Prompt, how: object) -> str
 
 
 def canonical(value: object) -> str:
-    """JSON with nothing to choose about it: ASCII, no spaces, mappings in the order they have."""
+    """Return JSON with nothing to choose about it: ASCII, no spaces, mappings in the order they have."""
     return json.dumps(value, ensure_ascii=True, separators=(",", ":"), default=_plain)
 
 
@@ -62,7 +62,7 @@ def _plain(value: object) -> object:
 
 
 def encode(result: Completion | Choice) -> str:
-    """A completion or choice as canonical JSON, without whether it came from the journal."""
+    """Return a completion or choice as canonical JSON, without whether it came from the journal."""
     value: dict[str, object]
     if isinstance(result, Completion):
         tokens = [[token.text, token.logprob] for token in result.tokens]
@@ -73,7 +73,7 @@ def encode(result: Completion | Choice) -> str:
 
 
 def decode_completion(text: str) -> Completion:
-    """What `encode` made of a completion."""
+    """Return what `encode` made of a completion."""
     value = json.loads(text)
     tokens = tuple(Token(text=token, logprob=logprob) for token, logprob in value["tokens"])
     return Completion(
@@ -85,7 +85,7 @@ def decode_completion(text: str) -> Completion:
 
 
 def decode_choice(text: str) -> Choice:
-    """What `encode` made of a choice."""
+    """Return what `encode` made of a choice."""
     value = json.loads(text)
     return Choice(
         options=tuple(value["options"]),

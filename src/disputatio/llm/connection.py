@@ -93,7 +93,7 @@ class Connection:
         on_done: Callable[[int, _Result | LLMError], None] = lambda *_: None,
         cancel: Cancel | None = None,
     ) -> list[_Result | LLMError]:
-        """What each call came to, in order; a fault is returned, not raised.
+        """Return what each call came to, in order; a fault is returned, not raised.
 
         `on_done(index, outcome)` is called in this thread for each call that has ended. Raises `Cancelled`.
         """
@@ -184,7 +184,7 @@ def _check_ready(at: Address) -> None:
 
 
 def _open(at: Address, deadlines: Deadlines, largest: int) -> openai.AsyncOpenAI:
-    """The client; it makes no attempt but the first, and waits for a reply as long as it is let."""
+    """Return the client; it makes no attempt but the first, and waits for a reply as long as it is let."""
     import openai
 
     from disputatio.llm.bounded import hooks
@@ -202,7 +202,7 @@ def _open(at: Address, deadlines: Deadlines, largest: int) -> openai.AsyncOpenAI
 
 
 def _checked(at: Address) -> Address:
-    """The address, if calls can be made to it; raises `ConfigError`."""
+    """Return the address, if calls can be made to it; raises `ConfigError`."""
     if not at.model.strip():
         raise ConfigError("the model has no name: write openai:NAME")
     parts = urlsplit(at.base_url)
@@ -214,7 +214,7 @@ def _checked(at: Address) -> Address:
 
 
 def _is_hopeless(fault: LLMError) -> bool:
-    """Whether every other call of the batch would be refused just the same."""
+    """Return whether every other call of the batch would be refused just the same."""
     return isinstance(fault, QuotaExceeded) or (
         isinstance(fault, Refused) and fault.status in (401, 403, 404)
     )

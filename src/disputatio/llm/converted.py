@@ -26,7 +26,7 @@ _FILES = ("openvino_model.xml", "openvino_model.bin", "openvino_tokenizer.xml", 
 
 
 def converted_folder(path: Path, cache: Path, say: Callable[[str], None]) -> Path:
-    """The folder to load for a model's path: itself, or its converted form, made when missing.
+    """Return the folder to load for a model's path: itself, or its converted form, made when missing.
 
     Raises `InputError` when the path holds no model, `LLMError` when it cannot be converted.
     """
@@ -51,7 +51,7 @@ def converted_folder(path: Path, cache: Path, say: Callable[[str], None]) -> Pat
 
 
 def open_pipeline(folder: Path, cache_gb: int, say: Callable[[str], None]) -> tuple[Any, Any]:
-    """The pipeline over a converted folder, and its tokenizer; raises `LLMError`."""
+    """Return the pipeline over a converted folder, and its tokenizer; raises `LLMError`."""
     cast("dict[str, Any]", sys.modules).setdefault("openvino_telemetry", None)  # else use is reported
     import openvino_genai
 

@@ -154,7 +154,7 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
 def _open(
     url: str, headers: Mapping[str, str], timeout: float
 ) -> tuple[http.client.HTTPResponse, dict[str, str]]:
-    """The response and the headers of all hops; raises `DownloadError`, `_Broken`."""
+    """Return the response and the headers of all hops; raises `DownloadError`, `_Broken`."""
     check_url(url)
     redirects = _Redirects()
     opener = urllib.request.build_opener(redirects)
@@ -217,7 +217,9 @@ def fetch(
 
 
 def git_blob_of(path: Path) -> str:
-    """The id that git gives a file by its content: SHA-1, which is what a commit of a hub pins it by."""
+    """Return the id that git gives a file by its content: SHA-1, which is what a commit of a hub
+    pins it by.
+    """
     digest = hashlib.sha1(f"blob {path.stat().st_size}\0".encode(), usedforsecurity=False)
     with path.open("rb") as file:
         while piece := file.read(1 << 20):
@@ -226,7 +228,7 @@ def git_blob_of(path: Path) -> str:
 
 
 def _have(target: Path, url: str) -> tuple[int, dict[str, Any]]:
-    """How many bytes of `url` are there, and what the server said of the file when they came."""
+    """Return how many bytes of `url` are there, and what the server said of the file when they came."""
     try:
         note = json.loads(target.with_name(target.name + ".json").read_bytes())
         if isinstance(note, dict) and note.get("url") == url:
@@ -237,7 +239,7 @@ def _have(target: Path, url: str) -> tuple[int, dict[str, Any]]:
 
 
 def _transfer(url: str, target: Path, *, size: int | None, report: Report, timeout: float) -> dict[str, str]:
-    """One connection: ask for what is missing and append it. Raises `_Broken`, `DownloadError`."""
+    """Return one connection: ask for what is missing and append it. Raises `_Broken`, `DownloadError`."""
     have, note = _have(target, url)
     conditions = {}
     if have:
@@ -276,7 +278,7 @@ def _transfer(url: str, target: Path, *, size: int | None, report: Report, timeo
 
 
 def _span(response: http.client.HTTPResponse, headers: Mapping[str, str]) -> tuple[int, int | None]:
-    """Where the body begins, and the bytes of the whole file if the server says."""
+    """Return where the body begins, and the bytes of the whole file if the server says."""
     if response.status == 206:
         match = re.fullmatch(r"bytes (\d+)-\d+/(\d+)", headers.get("content-range", ""))
         return (int(match[1]), int(match[2])) if match else (-1, None)
@@ -310,7 +312,7 @@ def _copy(
 
 
 def fetch_json(url: str, timeout: float = TIMEOUT) -> Any:
-    """A JSON document, of a bounded size; raises `DownloadError`."""
+    """Return a JSON document, of a bounded size; raises `DownloadError`."""
     try:
         response, _ = _open(url, {"Accept": "application/json"}, timeout)
         with response:

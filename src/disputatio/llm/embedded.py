@@ -131,7 +131,9 @@ class _Request:
         return all(job.over for job in self.jobs)
 
     def messages(self) -> Iterator[dict[str, Any]]:
-        """What goes back now: a reply for each row that has become whole, and at the end how it ended."""
+        """Yield what goes back now: a reply for each row that has become whole, and at the end how
+        it ended.
+        """
         for index, row in enumerate(self.rows):
             if index not in self.sent and all(job.reply is not None for job in row):
                 self.sent.add(index)
@@ -283,7 +285,7 @@ class Engine:
         return ids
 
     def _config(self, sampling: Sampling, *, only: str | None = None) -> Any:
-        """The engine's own form of how to generate; `only` admits one literal text."""
+        """Return the engine's own form of how to generate; `only` admits one literal text."""
         config = self._genai.GenerationConfig()
         config.max_new_tokens = sampling.max_tokens
         config.do_sample = sampling.temperature > 0
@@ -312,7 +314,7 @@ class Engine:
 
 
 def _shared(prompts: Sequence[Any]) -> int:
-    """How many leading tokens all prompts share.
+    """Return how many leading tokens all prompts share.
 
     >>> _shared([[1, 2, 3], [1, 2, 4, 5], [1, 2]])
     2
@@ -342,7 +344,7 @@ class SeenBlocks:
         self._blocks: OrderedDict[int, None] = OrderedDict()
 
     def match(self, ids: list[int]) -> int:
-        """How many leading tokens are in the cache; at least one is always left to compute."""
+        """Return how many leading tokens are in the cache; at least one is always left to compute."""
         matched = 0
         for end, key in self._keys(ids):
             if key not in self._blocks or end >= len(ids):

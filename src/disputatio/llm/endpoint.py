@@ -104,7 +104,7 @@ class Endpoint:
         self._connection.close()
 
     def capabilities(self) -> Capabilities:
-        """What the endpoint was found to be able to do; two tiny calls at first use.
+        """Return what the endpoint was found to be able to do; two tiny calls at first use.
 
         Raises `LLMError` when the endpoint does not answer; the next call then probes again.
         """
@@ -120,7 +120,7 @@ class Endpoint:
             return self._probed.capabilities
 
     def complete(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
-        """One completion a prompt, in order.
+        """Return one completion a prompt, in order.
 
         A schema is put to the endpoint where it can be held to one, and else stated in the prompt:
         the reply is to be parsed strictly in any case. Raises `LLMError`, of which `Malformed`
@@ -147,7 +147,7 @@ class Endpoint:
         return self._results(requests, self._completion, on_done, cancel)
 
     def choose(self, prompts: Sequence[Prompt], options: Sequence[str]) -> list[Choice]:
-        """log P of each option as the first word of the reply, from one generated token.
+        """Return log P of each option as the first word of the reply, from one generated token.
 
         The tokens that begin an option are added up; `bounded` marks an option that none of the
         listed tokens begins. Raises `LLMError`; `NoLogprobs` when the endpoint cannot tell.
@@ -203,7 +203,9 @@ class Endpoint:
         on_done: Callable[[int, _Result], None],
         cancel: Cancel,
     ) -> list[_Result]:
-        """The results of a batch, each reported when it is there; raises its faults (`batch.results_of`)."""
+        """Return the results of a batch, each reported when it is there; raises its faults
+        (`batch.results_of`).
+        """
         laps = Laps()
         results: dict[int, _Result | LLMError] = {}
 

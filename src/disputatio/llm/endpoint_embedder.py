@@ -90,7 +90,9 @@ class EndpointEmbedder:
         self._connection.close()
 
     def embed(self, texts: Sequence[str], *, query: bool = False) -> NDArray[np.float32]:
-        """An array (len(texts), dimension) of unit rows. Raises `LLMError`, the first fault of any call."""
+        """Return an array (len(texts), dimension) of unit rows. Raises `LLMError`, the first fault of any
+        call.
+        """
         import numpy as np
 
         if not texts:
@@ -126,7 +128,7 @@ class EndpointEmbedder:
     async def _ask(
         self, texts: Sequence[str], encoding: str, client: openai.AsyncOpenAI, ends: float
     ) -> NDArray[np.float32] | Failed:
-        """One call; a fault is returned, not raised."""
+        """Return one call; a fault is returned, not raised."""
         import httpx2  # the client's own transport, which it lets show in the body of a reply
         import openai
 
@@ -167,7 +169,7 @@ class _Unreadable(Exception):
 
 
 def split_name(name: str) -> tuple[str, int | None]:
-    """The model and the dimensions asked for, of what follows `openai:` or stands in an index.
+    """Return the model and the dimensions asked for, of what follows `openai:` or stands in an index.
 
     >>> split_name("text-embedding-3-small@256"), split_name("gecko@003"), split_name("m#1a2b")
     (('text-embedding-3-small', 256), ('gecko@003', None), ('m', None))
@@ -178,7 +180,7 @@ def split_name(name: str) -> tuple[str, int | None]:
 
 
 def batches_of(texts: Sequence[str]) -> list[list[str]]:
-    """The texts in order, in calls of a bounded number of texts and characters.
+    """Return the texts in order, in calls of a bounded number of texts and characters.
 
     A blank text becomes a space, since servers refuse an empty one.
 
@@ -220,7 +222,7 @@ def _read(data: object, count: int) -> NDArray[np.float32]:
 
 
 def _vector(value: object) -> NDArray[np.float32]:
-    """A vector sent as a list of numbers, or as float32 (little endian) in base64."""
+    """Return a vector sent as a list of numbers, or as float32 (little endian) in base64."""
     import numpy as np
 
     if isinstance(value, str):

@@ -69,7 +69,7 @@ class Address:
         return urlsplit(self.base_url).netloc.rpartition("@")[2]
 
     def _secrets(self) -> list[str]:
-        """What no message may hold, in every form that a server may have it in, the longest first."""
+        """Return what no message may hold, in every form that a server may have it in, the longest first."""
         parts = urlsplit(self.base_url)
         user, password = unquote(parts.username or ""), unquote(parts.password or "")
         plain = [self.key, password, parts.query]
@@ -80,7 +80,7 @@ class Address:
         return sorted(forms, key=len, reverse=True)
 
     def words(self, text: str, limit: int = 300) -> str:
-        """What a server said, on one line, shortened, without the key.
+        """Return what a server said, on one line, shortened, without the key.
 
         >>> Address(model="m", base_url="http://h", key="sk-1234").words("bad key\\n sk-1234")
         'bad key ***'
@@ -98,7 +98,7 @@ class Unfit(ValueError):
 
 
 def _forms(secret: str) -> set[str]:
-    """A secret as it is, and as it stands in an address, in JSON and in base64."""
+    """Return a secret as it is, and as it stands in an address, in JSON and in base64."""
     raw = secret.encode("utf-8", "replace")
     forms = {secret, quote(secret), quote(secret, safe=""), quote_plus(secret), json.dumps(secret)[1:-1]}
     for encoded in (base64.b64encode(raw), base64.urlsafe_b64encode(raw)):
@@ -122,7 +122,7 @@ class Failed:
 
 
 def retry_after(value: str | None, now: datetime | None = None) -> float | None:
-    """The seconds that a Retry-After header asks for: a number or an HTTP date; None if neither.
+    """Return the seconds that a Retry-After header asks for: a number or an HTTP date; None if neither.
 
     >>> retry_after("2.5"), retry_after("soon"), retry_after(None), retry_after("nan")
     (2.5, None, None, None)
@@ -145,7 +145,7 @@ def retry_after(value: str | None, now: datetime | None = None) -> float | None:
 
 
 def refused(status: int, body: object, at: Address, *, wait: float | None = None) -> Failed:
-    """The fault for an error that a server reports: its status and body.
+    """Return the fault for an error that a server reports: its status and body.
 
     Status 200 means an error reported where a reply was due; what it stands for is in its body.
     """
@@ -171,7 +171,7 @@ def refused(status: int, body: object, at: Address, *, wait: float | None = None
 
 
 def translate(error: openai.OpenAIError, at: Address, connect: float, first_byte: float) -> Failed:
-    """The fault behind an exception of the client; the deadlines are in seconds."""
+    """Return the fault behind an exception of the client; the deadlines are in seconds."""
     import openai
 
     if isinstance(error, openai.APIStatusError):
@@ -192,7 +192,7 @@ def _cause(error: Exception) -> str:
 
 
 def line_fault(cause: str, why: str, at: Address) -> LLMError:
-    """The fault for a failure of the line; `cause` is the transport's name for it."""
+    """Return the fault for a failure of the line; `cause` is the transport's name for it."""
     why = why or cause
     if cause == "ConnectError":
         check = "is a server running there, and is OPENAI_BASE_URL right?"
@@ -205,7 +205,7 @@ def line_fault(cause: str, why: str, at: Address) -> LLMError:
 
 
 def _status(body: object) -> int:
-    """The status that an error inside a stream stands for; 500 where it does not say.
+    """Return the status that an error inside a stream stands for; 500 where it does not say.
 
     >>> _status({"code": 503}), _status({"code": "rate_limit_exceeded"}), _status({"type": "server_error"})
     (503, 429, 500)
@@ -222,7 +222,7 @@ def _status(body: object) -> int:
 
 
 def _said(body: object) -> tuple[str, str]:
-    """The message in an error's body, and its code, type and parameter in one string."""
+    """Return the message in an error's body, and its code, type and parameter in one string."""
     if isinstance(body, Mapping):
         known: Mapping[str, Any] = body
         message = known.get("message")

@@ -45,7 +45,7 @@ class _Layout:
 
 
 def holds_unreadable(path: Path) -> bool:
-    """Whether a GGUF file has tensors in Q5_0; raises `InputError` for a file that is not GGUF."""
+    """Return whether a GGUF file has tensors in Q5_0; raises `InputError` for a file that is not GGUF."""
     with path.open("rb") as file:
         return any(tensor.kind == _Q5_0 for tensor in _layout(file, path).tensors)
 
@@ -105,7 +105,7 @@ def _padded(size: int, alignment: int) -> int:
 
 
 def _layout(file: IO[bytes], path: Path) -> _Layout:
-    """Where everything stands; raises `InputError` for what is not a GGUF file of version 2 or 3."""
+    """Return where everything stands; raises `InputError` for what is not a GGUF file of version 2 or 3."""
     end = path.stat().st_size
     try:
         magic, version, tensors, pairs = _unpack(file, "4sIQQ")
@@ -155,7 +155,7 @@ def _text(file: IO[bytes], end: int) -> bytes:
 
 
 def _value(file: IO[bytes], kind: int, end: int) -> object:
-    """A metadata value; arrays are passed over and give None."""
+    """Return a metadata value; arrays are passed over and give None."""
     if kind in _SCALARS:
         return _unpack(file, _SCALARS[kind])[0]
     if kind == _STRING:

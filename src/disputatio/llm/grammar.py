@@ -22,7 +22,7 @@ _SCALARS = {
 
 
 def schema_regex(schema: Mapping[str, Any]) -> str | None:
-    """The expression for a schema, or None where the schema says more than this covers.
+    """Return the expression for a schema, or None where the schema says more than this covers.
 
     Objects must require all of their properties, which come in the order given.
 

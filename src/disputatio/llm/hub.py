@@ -28,7 +28,7 @@ _SPLIT = re.compile(r"-\d{5}-of-\d{5}\.gguf$")
 
 
 def parse(name: str) -> tuple[str, str] | None:
-    """The repository and the file (empty if none is named) of `owner/repo[:file]`, else None.
+    """Return the repository and the file (empty if none is named) of `owner/repo[:file]`, else None.
 
     >>> parse("Qwen/Qwen2.5-GGUF:a.gguf"), parse("qwen2.5-coder-1.5b"), parse("../repo")
     (('Qwen/Qwen2.5-GGUF', 'a.gguf'), None, None)
@@ -38,7 +38,7 @@ def parse(name: str) -> tuple[str, str] | None:
 
 
 def folder_name(name: str) -> str:
-    """The name of the folder in the cache for a repository or a file of one.
+    """Return the name of the folder in the cache for a repository or a file of one.
 
     >>> folder_name("Qwen/Some-GGUF:q4/a.gguf")
     'Qwen--Some-GGUF--q4--a.gguf'
@@ -47,7 +47,7 @@ def folder_name(name: str) -> str:
 
 
 def url(origin: Hub) -> str:
-    """Where a file of a repository is fetched from."""
+    """Return where a file of a repository is fetched from."""
     return f"{_endpoint()}/{origin.repo}/resolve/{quote(origin.revision, safe='')}/{quote(origin.file)}"
 
 
@@ -82,7 +82,7 @@ def entry(name: str) -> ModelEntry:
 
 
 def choose_files(repo: str, files: Sequence[str], named: str = "") -> list[str]:
-    """Which files make the model: a converted folder, a Q4_K_M or only GGUF file, or an ONNX model.
+    """Return which files make the model: a converted folder, a Q4_K_M or only GGUF file, or an ONNX model.
 
     `named` is the one of several models that is wanted.
 
@@ -117,7 +117,7 @@ def choose_files(repo: str, files: Sequence[str], named: str = "") -> list[str]:
 
 
 def _onnx(model: str, files: Sequence[str]) -> list[str]:
-    """An ONNX model with what it needs: weights beside it, its tokenizer, and how it is used."""
+    """Return an ONNX model with what it needs: weights beside it, its tokenizer, and how it is used."""
     weights = [name for name in files if re.fullmatch(re.escape(model) + r"[._]data\w*", name)]
     tokenizer = [name for name in files if name == "tokenizer.json"]
     return [model, *weights, *tokenizer, *(name for name in files if _USE.fullmatch(name))]

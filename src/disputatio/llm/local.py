@@ -77,7 +77,9 @@ class Local:
         )
 
     def complete(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
-        """One completion a prompt, in one running batch; raises `ContextTooLong`, `Malformed`, `LLMError`."""
+        """Return one completion a prompt, in one running batch; raises `ContextTooLong`, `Malformed`,
+        `LLMError`.
+        """
         return self.complete_as_done(prompts, sampling, lambda *_: None, Cancel())
 
     def complete_as_done(
@@ -101,7 +103,7 @@ class Local:
         return self._results(request, prompts, read, on_done, cancel)
 
     def choose(self, prompts: Sequence[Prompt], options: Sequence[str]) -> list[Choice]:
-        """log P of each option's first token; options must differ in it."""
+        """Return log P of each option's first token; options must differ in it."""
         return self.choose_as_done(prompts, options, lambda *_: None, Cancel())
 
     def choose_as_done(
@@ -131,7 +133,7 @@ class Local:
         on_done: Callable[[int, _Result], None],
         cancel: Cancel,
     ) -> list[_Result]:
-        """The engine's replies to a batch, each reported as it comes with its share of the time."""
+        """Return the engine's replies to a batch, each reported as it comes with its share of the time."""
         engine = self._load()
         chats = [[(turn.role, turn.content) for turn in prompt.messages] for prompt in prompts]
         laps = Laps()
@@ -143,7 +145,7 @@ class Local:
         return [results[index] for index in range(len(prompts))]
 
     def _load(self) -> _Process:
-        """The process, started where it is not running; raises what it could not be loaded for."""
+        """Return the process, started where it is not running; raises what it could not be loaded for."""
         engine_name()  # says how to install it
         with _ENGINES_LOCK:
             path = self._find()
@@ -165,7 +167,7 @@ def _usage(reply: Reply) -> Usage:
 
 
 def engine_name() -> str:
-    """The engine's name and version, from the installed package's metadata."""
+    """Return the engine's name and version, from the installed package's metadata."""
     from importlib.metadata import PackageNotFoundError, version
 
     try:
@@ -278,7 +280,7 @@ class _Process:
 
 
 def _checked(message: Message) -> Message:
-    """A message of the engine, unless it is a fault, which is raised."""
+    """Return a message of the engine, unless it is a fault, which is raised."""
     if "fault" in message:
         raise getattr(errors, message["fault"])(message["message"])
     return message

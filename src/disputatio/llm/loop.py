@@ -41,7 +41,8 @@ class Loop(Generic[_Client]):
         on_report: Callable[[_Report], None],
         cancel: Cancel,
     ) -> _Result:
-        """What the coroutine returns that `work` makes; it is cancelled when the wait for it is interrupted.
+        """Return what the coroutine returns that `work` makes; it is cancelled when the wait for it is
+        interrupted.
 
         `work` gets a function that may be called with reports, which `on_report` hears in the caller's
         thread. Raises `Cancelled`.

@@ -30,7 +30,8 @@ _EITHER = (
 
 
 def what_to_write(name: str, known: Iterable[str]) -> str:
-    """What to write and to set in place of a model's name that has no known kind; `known` are local models.
+    """Return what to write and to set in place of a model's name that has no known kind; `known` are local
+    models.
 
     >>> what_to_write("gpt-4o-mini", [])
     'write openai:gpt-4o-mini and set OPENAI_API_KEY'
@@ -54,7 +55,7 @@ def what_to_write(name: str, known: Iterable[str]) -> str:
 
 
 def _at_server(server: str, model: str) -> str:
-    """The line for a model of a service or server of this name."""
+    """Return the line for a model of a service or server of this name."""
     if not server:
         return f"write openai:{model} and set OPENAI_API_KEY"
     address, needs_key = SERVERS[server]

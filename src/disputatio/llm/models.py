@@ -78,7 +78,7 @@ class ModelEntry:
 
 
 def chunks(package: str, version: str, size: int, chunk: int, digests: tuple[str, ...]) -> Wheels:
-    """The parts of a file of `size` bytes cut into chunks, package `<package>N` holding `partNN.bin`.
+    """Return the parts of a file of `size` bytes cut into chunks, package `<package>N` holding `partNN.bin`.
 
     >>> [part.size for part in chunks("toy-part", "1.0", 10, 4, ("a", "b", "c")).parts]
     [4, 4, 2]

@@ -18,9 +18,9 @@ class NoModel:
         return Capabilities(engine="none", logprobs=False, max_options=0, schema=False)
 
     def complete(self, *_: object, **__: object) -> NoReturn:
-        """Raises `MissingPart`: nothing can be written."""
+        """Raise `MissingPart`: nothing can be written."""
         raise MissingPart("this needs a language model: give --model, or a strategy that reads without one")
 
     def choose(self, *_: object, **__: object) -> NoReturn:
-        """Raises `NoLogprobs`: nothing can be weighed."""
+        """Raise `NoLogprobs`: nothing can be weighed."""
         raise NoLogprobs("there is no language model to ask")

@@ -13,7 +13,7 @@ _LEAST_REST = 1e-6  # what rounding may hide of the probability that is not list
 
 
 def score_options(options: Sequence[str], top: Sequence[Token]) -> tuple[tuple[float, ...], tuple[bool, ...]]:
-    """The natural-log probability of each option, and whether the figure is only an upper bound.
+    """Return the natural-log probability of each option, and whether the figure is only an upper bound.
 
     The tokens that begin an option are added up: case and outer white space aside, a token counts
     for the option that it equals, or else for the only option that it is a prefix of; one that
@@ -45,7 +45,7 @@ def score_options(options: Sequence[str], top: Sequence[Token]) -> tuple[tuple[f
 
 
 def _owner(token: str, words: Sequence[str]) -> int | None:
-    """The index of the one option that a token begins, None when there is none or several."""
+    """Return the index of the one option that a token begins, None when there is none or several."""
     if not token:
         return None
     equal = [index for index, option in enumerate(words) if option == token]
@@ -54,7 +54,7 @@ def _owner(token: str, words: Sequence[str]) -> int | None:
 
 
 def _logsumexp(logs: Sequence[float]) -> float:
-    """log of the sum of exponentials.
+    """Return log of the sum of exponentials.
 
     >>> round(math.exp(_logsumexp([math.log(0.25), math.log(0.5)])), 6)
     0.75

@@ -15,7 +15,9 @@ from disputatio.types import Capabilities, Choice, Completion, Prompt, Sampling,
 
 
 def as_llm(model: MinimalLLM) -> LLM:
-    """A model object as an `LLM`, with what it lacks added; raises `ConfigError` for what is no model."""
+    """Return a model object as an `LLM`, with what it lacks added; raises `ConfigError` for what
+    is no model.
+    """
     if isinstance(model, type):
         raise ConfigError(f"{model.__name__} is a class: give an instance of it, model={model.__name__}(...)")
     if isinstance(model, LLM):
@@ -41,7 +43,7 @@ class FunctionModel:
     """
 
     def __init__(self, function: Callable[[str], str], *, name: str = "function", in_flight: int = 1) -> None:
-        """Raises `ConfigError` where fewer than one call would be made at a time."""
+        """Raise `ConfigError` where fewer than one call would be made at a time."""
         if in_flight < 1:
             raise ConfigError("in_flight is at least 1")
         self._function, self._name, self._in_flight = function, name, in_flight
@@ -55,7 +57,9 @@ class FunctionModel:
         return self._name
 
     def complete(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
-        """One call of the function a prompt; raises `Malformed` for a reply that is empty or no text."""
+        """Return one call of the function a prompt; raises `Malformed` for a reply that is empty
+        or no text.
+        """
         return self.complete_as_done(prompts, sampling, lambda *_: None, Cancel())
 
     def complete_as_done(
@@ -74,7 +78,7 @@ class FunctionModel:
         return batch.results(len(texts))
 
     def _replies(self, texts: Sequence[str], cancel: Cancel) -> Iterator[tuple[int, str]]:
-        """Each reply with its place, as they come."""
+        """Yield each reply with its place, as they come."""
         if self._in_flight == 1:
             for index, text in enumerate(texts):
                 cancel.check()
@@ -113,7 +117,7 @@ class OwnModel:
         return str(getattr(self._model, "name", "") or type(self._model).__name__)
 
     def capabilities(self) -> Capabilities:
-        """What the model says, or that it gives text alone."""
+        """Return what the model says, or that it gives text alone."""
         ask = getattr(self._model, "capabilities", None)
         if callable(ask):
             capabilities = ask()
@@ -130,7 +134,9 @@ class OwnModel:
         )
 
     def complete(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
-        """One completion a prompt; raises `Malformed` for replies that are empty, too few or no text."""
+        """Return one completion a prompt; raises `Malformed` for replies that are empty, too few
+        or no text.
+        """
         return self.complete_as_done(prompts, sampling, lambda *_: None, Cancel())
 
     def complete_as_done(
@@ -158,7 +164,7 @@ class OwnModel:
         return batch.results(len(prompts))
 
     def choose(self, prompts: Sequence[Prompt], options: Sequence[str]) -> list[Choice]:
-        """What the model's own `choose` returns; raises `NoLogprobs` where it has none."""
+        """Return what the model's own `choose` returns; raises `NoLogprobs` where it has none."""
         choose = getattr(self._model, "choose", None)
         if not callable(choose):
             raise NoLogprobs(
@@ -185,7 +191,7 @@ class _Batch:
         self._outcomes[index] = outcome
 
     def results(self, count: int) -> list[Completion]:
-        """All completions in order; raises the faults among them."""
+        """Return all completions in order; raises the faults among them."""
         missing = Malformed(f"{self._name} did not answer all prompts")
         return results_of([self._outcomes.get(index, missing) for index in range(count)])
 

@@ -56,7 +56,7 @@ def probe(ask: Ask, engine: str) -> Probed:
 
 
 def _probe_logprobs(tell: Ask) -> int:
-    """How many alternatives of the first token can be had, 0 when none."""
+    """Return how many alternatives of the first token can be had, 0 when none."""
     for top in _TOPS:
         outcome = tell(Request(prompt=_YES_NO, sampling=Sampling(max_tokens=1), top=top, fixed=True))
         if isinstance(outcome, Received):
@@ -67,7 +67,7 @@ def _probe_logprobs(tell: Ask) -> int:
 
 
 def _probe_schema(tell: Ask) -> bool:
-    """Whether a reply is held to a schema."""
+    """Return whether a reply is held to a schema."""
     request = Request(prompt=_HELLO, sampling=Sampling(schema=_SCHEMA), logprobs=False, fixed=True)
     outcome = tell(request)
     if isinstance(outcome, Received):
@@ -86,7 +86,7 @@ def _probe_schema(tell: Ask) -> bool:
 
 
 def _is_unsupported(fault: LLMError) -> bool:
-    """Whether a refusal is about what was asked for, rather than about who asks."""
+    """Return whether a refusal is about what was asked for, rather than about who asks."""
     if not isinstance(fault, Refused):
         return False
     return fault.status in _UNSUPPORTED or "logprobs" in str(fault)

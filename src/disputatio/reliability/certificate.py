@@ -24,7 +24,7 @@ def certify(
     corrupted: int | None = None,
     unread: Sequence[float] = (),
 ) -> Certificate | None:
-    """The certificate of one question's vote; None if nobody answered.
+    """Return the certificate of one question's vote; None if nobody answered.
 
     `choices[i]` is the cluster of owner i, -1 if it did not vote. Clusters are numbered in the order met and
     a tie goes to the lowest, as in `weighted_vote`. `weights` are the weights of the vote; if all are zero,
@@ -56,7 +56,7 @@ def certify(
 
 
 def _smallest(choices: list[int], power: list[float], against: float = 0.0) -> tuple[int, ...]:
-    """The fewest liars that change the answer, as indices into the lists.
+    """Return the fewest liars that change the answer, as indices into the lists.
 
     A rival r beats the winner u when the gains of the liars reach the gap between the sums of u and r. A liar
     who voted for u gains 2 w (u loses w, r wins w), one who voted for a third answer gains w, one who voted

@@ -50,7 +50,8 @@ def copying_pairs(
     sure: float,
     least: int,
 ) -> tuple[Ints, Floats]:
-    """The pairs of sources (n, 2) that copy with a probability of at least `sure`, and the probabilities.
+    """Return the pairs of sources (n, 2) that copy with a probability of at least `sure`, and the
+    probabilities.
 
     `stands` is the standing of each vote, `right` the accuracy of each source.
     """
@@ -72,7 +73,7 @@ def copying_pairs(
 
 
 def _largest_listed(values: SharedValues) -> int:
-    """The most sources that a value may have for its pairs to be listed."""
+    """Return the most sources that a value may have for its pairs to be listed."""
     counts = np.sort(values.voters[values.slots])
     pairs = np.cumsum(counts * (counts - 1) // 2)
     fitting = int(np.searchsorted(pairs, PAIRS * np.count_nonzero(values.wrong), side="right"))
@@ -90,7 +91,7 @@ def _listed_candidates(
     needed: float,
     least: int,
 ) -> Ints:
-    """Pairs, as first * sources + other, whose listed values give the evidence that is needed."""
+    """Return pairs, as first * sources + other, whose listed values give the evidence that is needed."""
     is_listed = (values.voters > 1) & (values.voters <= largest)
     mine = np.flatnonzero(values.wrong & is_listed[flat.slot])
     slot, source = flat.slot[mine], flat.source[mine]
@@ -117,7 +118,7 @@ def _listed_candidates(
 
 
 def _hashed_candidates(flat: FlatVotes, values: SharedValues) -> Ints:
-    """Pairs whose sets of shared false values fall into one bucket of their MinHashes."""
+    """Return pairs whose sets of shared false values fall into one bucket of their MinHashes."""
     mine = np.flatnonzero(values.wrong & (values.voters[flat.slot] > 1))
     mine = mine[np.argsort(flat.source[mine], kind="stable")]
     begins = np.flatnonzero(np.diff(flat.source[mine], prepend=-1))
@@ -197,7 +198,7 @@ def _chunks(work: Ints, together: Ints | None = None) -> Iterator[Ints]:
 
 
 def _mixed(value: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """A hash of 64 bits (the finaliser of SplitMix64)."""
+    """Return a hash of 64 bits (the finaliser of SplitMix64)."""
     value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return value ^ (value >> np.uint64(31))

@@ -53,7 +53,7 @@ def copying(
     copied: float = COPIED,
     entails: Relation | None = None,
 ) -> tuple[Floats, NDArray[np.int64]]:
-    """The probability that one of two sources copies the other, and how many false values they share.
+    """Return the probability that one of two sources copies the other, and how many false values they share.
 
     Both arrays are (sources, sources). Bayes' rule is applied to the questions that both of a pair answered
     and did not both get right (Dong et al. 2009, section 3.2). With accuracies A, errors F = 1 - A and p the
@@ -155,7 +155,7 @@ def _together(marked: NDArray[np.bool_]) -> Floats:
 
 
 def _pairs_of_slots(flat: FlatVotes, wrong: NDArray[np.bool_], slots: NDArray[np.int64]) -> Floats:
-    """How many of the slots both of two sources voted for, for all pairs of sources."""
+    """Return how many of the slots both of two sources voted for, for all pairs of sources."""
     size = flat.sources
     result = np.zeros(size * size)
     row = np.full(int(flat.start[-1]), -1, dtype=np.int64)
@@ -189,7 +189,7 @@ def _pairs_of_slots(flat: FlatVotes, wrong: NDArray[np.bool_], slots: NDArray[np
 
 
 def _origins(flat: FlatVotes, group: NDArray[np.int32], stands: NDArray[np.int8]) -> NDArray[np.int32]:
-    """The source that each group copies: its accuracy is the same whether or not its copier answers.
+    """Return the source that each group copies: its accuracy is the same whether or not its copier answers.
 
     Dong et al. 2009, intuition 2: a copier's accuracy differs between copied and other values. For a member
     and another, compare the member's record where the other answered with its record where the other did not:

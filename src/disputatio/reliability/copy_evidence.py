@@ -23,7 +23,8 @@ _LEVELS = 24  # how many classes of popularity group the false values
 
 
 def standing(votes: ArrayLike, winners: ArrayLike, entails: Relation | None = None) -> NDArray[np.int8]:
-    """Whether each vote is `RIGHT`, `WRONG` or `NEITHER`, in the votes' shape; -1 where there is no vote.
+    """Return whether each vote is `RIGHT`, `WRONG` or `NEITHER`, in the votes' shape; -1 where there is no
+    vote.
 
     The winner is right. A cluster that the winner entails ("Minnesota" if "Minneapolis" won) says less but
     nothing false, so it is neither; so is any vote on a question without a winner (below 0).
@@ -98,26 +99,28 @@ class SharedValues:
 
 
 def same_value(first: Floats, other: Floats, p: Floats | float, copied: float) -> tuple[Floats, Floats]:
-    """The probability that two sources give the same false value, if independent and if one copies."""
+    """Return the probability that two sources give the same false value, if independent and if one copies."""
     mean, both = (first + other) / 2, (1 - first) * (1 - other)
     apart, tied = 1 - first * other, 1 - copied * mean - (1 - copied) * first * other
     return both * p / apart, (copied * (1 - mean) + (1 - copied) * both * p) / tied
 
 
 def shared_evidence(first: Floats, other: Floats, p: Floats | float, copied: float) -> Floats:
-    """The log-odds of copying that each shared false value adds: never negative."""
+    """Return the log-odds of copying that each shared false value adds: never negative."""
     independent, copying = same_value(first, other, p, copied)
     return np.asarray(np.log(copying / independent), dtype=np.float64)
 
 
 def unshared_evidence(first: Floats, other: Floats, p: float, copied: float) -> Floats:
-    """What each question adds that both answered, not both right, without the same value: never positive."""
+    """Return what each question adds that both answered, not both right, without the same value: never
+    positive.
+    """
     independent, copying = same_value(first, other, p, copied)
     return np.asarray(np.log((1 - copying) / np.maximum(1 - independent, 1e-12)), dtype=np.float64)
 
 
 def probability_of(evidence: Floats, prior: float) -> Floats:
-    """The posterior probability from the evidence in log-odds and the prior probability."""
+    """Return the posterior probability from the evidence in log-odds and the prior probability."""
     odds = np.clip(evidence + np.log(prior / (1 - prior)), -500, 500)
     return np.asarray(1 / (1 + np.exp(-odds)), dtype=np.float64)
 
@@ -131,7 +134,9 @@ def accuracies(reliability: ArrayLike, sources: int) -> Floats:
 
 
 def prior_of(sources: int, prior: float | None, copied: float) -> float:
-    """The prior of a pair: 1 / sources, at most 0.05, when None; raises `InputError` for an invalid one."""
+    """Return the prior of a pair: 1 / sources, at most 0.05, when None; raises `InputError` for an invalid
+    one.
+    """
     start = min(0.05, 1 / max(sources, 1)) if prior is None else prior
     if not (0 < start < 1 and 0 < copied < 1):
         raise InputError("prior and copied must lie between 0 and 1")

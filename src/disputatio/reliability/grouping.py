@@ -45,7 +45,7 @@ class Dependence:
 
 
 def wording(group: ArrayLike) -> str:
-    """How many of these sources are independent, and how many copy one of them.
+    """Return how many of these sources are independent, and how many copy one of them.
 
     >>> wording([0, 1, 1, 1]), wording([0, 1]), wording([5, 5])
     ('2 independent, 2 copies', '2 independent', '1 independent, 1 copy')
@@ -58,7 +58,7 @@ def wording(group: ArrayLike) -> str:
 
 
 def groups_of(sources: int, *pairs: ArrayLike) -> NDArray[np.int32]:
-    """The group of each source, given tied pairs: connected components, numbered in the order met.
+    """Return the group of each source, given tied pairs: connected components, numbered in the order met.
 
     >>> groups_of(5, [[1, 3]], [[3, 4]]).tolist()
     [0, 1, 2, 1, 1]
@@ -94,7 +94,7 @@ def united(votes: ArrayLike, group: ArrayLike) -> NDArray[np.int32]:
 
 
 def united_list(votes: FlatVotes, group: ArrayLike) -> FlatVotes:
-    """The same as `united`, from a list of votes to a list of votes; raises `InputError`."""
+    """Return the same as `united`, from a list of votes to a list of votes; raises `InputError`."""
     flat, numbers = votes, np.asarray(group, dtype=np.int64)
     if numbers.shape != (flat.sources,) or (numbers.size and numbers.min() < 0):
         raise InputError(f"group must be {flat.sources} whole numbers of 0 or more, one a source")
@@ -132,7 +132,9 @@ def united_list(votes: FlatVotes, group: ArrayLike) -> FlatVotes:
 
 
 def sorted_by(key: NDArray[np.int64], moved: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """The order that sorts keys which rise but for those that have `moved`; no key of these is another's."""
+    """Return the order that sorts keys which rise but for those that have `moved`; no key of these is
+    another's.
+    """
     still, rows = key[~moved], np.flatnonzero(moved)
     if not np.all(still[1:] >= still[:-1]):
         return np.argsort(key, kind="stable")
@@ -143,7 +145,7 @@ def sorted_by(key: NDArray[np.int64], moved: NDArray[np.bool_]) -> NDArray[np.in
 
 
 def shared_votes(group: ArrayLike, votes: ArrayLike) -> Floats:
-    """How much each vote counts, in the votes' shape: a group's votes for one cluster sum to 1.
+    """Return how much each vote counts, in the votes' shape: a group's votes for one cluster sum to 1.
 
     >>> shared_votes([0, 1, 1], [[0, 1, 1], [0, 0, -1]]).tolist()
     [[1.0, 0.5, 0.5], [1.0, 1.0, 0.0]]
@@ -215,6 +217,6 @@ def tied_by_text(
 
 
 def alone(group: NDArray[np.int32]) -> NDArray[np.int32]:
-    """A source alone in its group is its own origin; the origin of others is unknown (-1)."""
+    """Return a source alone in its group is its own origin; the origin of others is unknown (-1)."""
     members = np.bincount(group, minlength=1)
     return np.where(members[group] == 1, np.arange(len(group)), -1).astype(np.int32)

@@ -52,7 +52,7 @@ class VoteOutcome:
         )
 
     def part(self, questions: slice, rows: slice, first_slot: int) -> VoteOutcome:
-        """The outcome of some questions, with slots numbered from the first of theirs."""
+        """Return the outcome of some questions, with slots numbered from the first of theirs."""
         slots = self.slots[questions]
         return VoteOutcome(
             winners=self.winners[questions],
@@ -147,7 +147,7 @@ class OwnerVotes:
         return outcome
 
     def part(self, questions: slice, rows: slice) -> OwnerVotes:
-        """The votes of one of `votes.spans()`, with questions and slots numbered from 0."""
+        """Return the votes of one of `votes.spans()`, with questions and slots numbered from 0."""
         flat = self.votes.part(questions, rows)
         if flat is self.votes:
             return self
@@ -204,7 +204,7 @@ class OwnerVotes:
         return outcome
 
     def _stances(self, weights: Floats) -> tuple[Floats, NDArray[np.bool_]]:
-        """The weight of each stance (of its most trusted owner), and whether its unit takes it.
+        """Return the weight of each stance (of its most trusted owner), and whether its unit takes it.
 
         A unit takes the stance with the greatest sum of weights, of equals the one of most owners, of those
         the one met first.

@@ -31,7 +31,7 @@ def posterior(
     strength: float = 2.0,
     level: float = LEVEL,
 ) -> tuple[Floats, Floats, Floats]:
-    """The posterior's mean and the lower and upper end of its central interval, in the arrays' shape.
+    """Return the posterior's mean and the lower and upper end of its central interval, in the arrays' shape.
 
     Raises `InputError` if `agreed` is negative or more than `answered`, or the prior is invalid.
 
@@ -54,7 +54,7 @@ def posterior(
 
 
 def quantile(share: ArrayLike, a: ArrayLike, b: ArrayLike) -> Floats:
-    """The quantile of Beta(a, b): `share` of its mass is below, to about 1e-10.
+    """Return the quantile of Beta(a, b): `share` of its mass is below, to about 1e-10.
 
     Newton's method on the log-odds, where the distribution is nearly normal, kept between bounds.
 
@@ -95,7 +95,7 @@ def quantile(share: ArrayLike, a: ArrayLike, b: ArrayLike) -> Floats:
 def _distinct(
     first: Floats, second: Floats, third: Floats
 ) -> tuple[Floats, Floats, Floats, NDArray[np.int64]]:
-    """The distinct triples, and for each triple which of them it is."""
+    """Return the distinct triples, and for each triple which of them it is."""
     order = np.lexsort((third, second, first))
     columns = [column[order] for column in (first, second, third)]
     new = np.ones(len(order), dtype=np.bool_)
@@ -108,7 +108,7 @@ def _distinct(
 
 
 def below(x: ArrayLike, a: ArrayLike, b: ArrayLike) -> Floats:
-    """The share of Beta(a, b) below x: the regularised incomplete beta function.
+    """Return the share of Beta(a, b) below x: the regularised incomplete beta function.
 
     Computed by its continued fraction (Press et al., Numerical Recipes, 6.4), mirrored past the mean, where
     it converges slowly.
@@ -150,7 +150,7 @@ def _fraction(x: Floats, a: Floats, b: Floats) -> Floats:
 
 
 def _apart(value: Floats) -> Floats:
-    """The value, or a tiny one for zero, so that it can divide."""
+    """Return the value, or a tiny one for zero, so that it can divide."""
     return np.where(np.abs(value) < _TINY, _TINY, value)
 
 

@@ -38,7 +38,7 @@ _PLAIN = frozenset(
 
 
 def content_stems(question: str) -> frozenset[str]:
-    """The stems of a question's content words.
+    """Return the stems of a question's content words.
 
     >>> sorted(content_stems("When was the harbour wall built?"))
     ['built', 'harbo', 'wall']
@@ -47,7 +47,7 @@ def content_stems(question: str) -> frozenset[str]:
 
 
 def likeness(first_text: str, second_text: str) -> float:
-    """The share of word triples that two texts have in common (Jaccard).
+    """Return the share of word triples that two texts have in common (Jaccard).
 
     >>> likeness("a ship left the quay", "a ship left the quay"), likeness("a ship left", "no boat came")
     (1.0, 0.0)
@@ -57,7 +57,7 @@ def likeness(first_text: str, second_text: str) -> float:
 
 
 def kinship(first_text: str, second_text: str, leaving: Collection[str] = ()) -> float:
-    """How far two texts share their content words, in [0, 1]: the cosine of their sets of words.
+    """Return how far two texts share their content words, in [0, 1]: the cosine of their sets of words.
 
     Content words are figures and words of more than three letters. Words of the texts in `leaving` do not
     count; a question is one, since its words are in every passage that was found for it.
@@ -74,13 +74,13 @@ def kinship(first_text: str, second_text: str, leaving: Collection[str] = ()) ->
 
 
 def is_copy(first: Passage, other: Passage) -> bool:
-    """Whether two texts are copies; short texts are alike by chance, so they must be nearly equal."""
+    """Return whether two texts are copies; short texts are alike by chance, so they must be nearly equal."""
     short = min(len(first.text.split()), len(other.text.split())) < SHORT
     return likeness(first.text, other.text) >= (NEARLY_EQUAL if short else COPY)
 
 
 def independent(passages: Sequence[Passage]) -> list[list[Passage]]:
-    """Passages in groups that count as one: of one owner or source, or near copies of a text."""
+    """Return passages in groups that count as one: of one owner or source, or near copies of a text."""
     groups: list[list[Passage]] = []
     for passage in passages:
         publisher = passage.owner or passage.source
@@ -126,7 +126,7 @@ def linked(count: int, similarity: Mapping[tuple[int, int], float], bar: float =
 
 
 def is_account(passage: Passage) -> bool:
-    """Whether a text is long enough to tell a retelling from a likeness by chance."""
+    """Return whether a text is long enough to tell a retelling from a likeness by chance."""
     return len(passage.text.split()) >= SHORT
 
 

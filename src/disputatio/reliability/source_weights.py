@@ -8,7 +8,8 @@ from disputatio.types import Source
 
 
 def earned(sources: Mapping[str, Source]) -> dict[str, float]:
-    """The weight of each source's vote: its reliability if the interval excludes chance, else one half.
+    """Return the weight of each source's vote: its reliability if the interval excludes chance, else one
+    half.
 
     So a source estimated from few questions has no more weight than a new source or a passage without a
     source (""). Empty if no reliability is known: then all votes are equal.

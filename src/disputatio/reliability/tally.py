@@ -73,7 +73,7 @@ def _counts(
     outcome: VoteOutcome | None,
     slack: float,
 ) -> Floats:
-    """The fields of a `Tally`, in their order; leads of no more than `slack` are ties."""
+    """Return the fields of a `Tally`, in their order; leads of no more than `slack` are ties."""
     flat = owner_votes.votes
     question = flat.question
     is_known = truth[question] != UNKNOWN

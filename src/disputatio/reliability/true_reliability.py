@@ -17,7 +17,7 @@ TRUE = "true_reliability"  # the field of a passage's metadata
 def true_reliabilities(
     passages_by_source: Mapping[str, Sequence[Passage]], field: str = TRUE, *, asker: str
 ) -> dict[str, float]:
-    """The true reliability of each source by name, in [0, 1], from the metadata of its first passage.
+    """Return the true reliability of each source by name, in [0, 1], from the metadata of its first passage.
 
     `field` is the key in the metadata; `asker` is the strategy that the `InputError` names if a value is
     missing or not in [0, 1].

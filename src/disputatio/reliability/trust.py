@@ -159,7 +159,9 @@ def trust(
 
 
 def vote(votes: ArrayLike, estimated: Trust) -> NDArray[np.int32]:
-    """The winners of other questions that the same sources answered, by estimated trust; -1 for none."""
+    """Return the winners of other questions that the same sources answered, by estimated trust; -1
+    for none.
+    """
     first_source = np.unique(estimated.owner, return_index=True)[1]
     spare = np.maximum(weights_of(estimated.reliability, estimated.options), 0)
     return (
@@ -184,7 +186,7 @@ class Figures:
 
 
 def judge(record: Tally, options: int, prior: float = 0.5) -> Figures:
-    """The posterior of each owner from its counts, and the weight that follows.
+    """Return the posterior of each owner from its counts, and the weight that follows.
 
     An owner has drifted if it does worse on known live questions than on checks with probability `DRIFT`.
     Then its checks are left out, because they show only how it answers when it is checked.
@@ -206,7 +208,9 @@ def judge(record: Tally, options: int, prior: float = 0.5) -> Figures:
 
 
 def _drifted(record: Tally) -> NDArray[np.bool_]:
-    """Whether the record on live questions is surely worse, by normal approximation of both posteriors."""
+    """Return whether the record on live questions is surely worse, by normal approximation of both
+    posteriors.
+    """
     size = len(record.live_answered)
     if not record.live_answered.any() or not record.checks_answered.any():
         return np.zeros(size, dtype=np.bool_)

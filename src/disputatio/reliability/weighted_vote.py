@@ -147,7 +147,7 @@ class FlatVotes:
             begin, row = end, last
 
     def part(self, questions: slice, rows: slice) -> FlatVotes:
-        """The votes of one of the `spans`, with questions and slots numbered from 0."""
+        """Return the votes of one of the `spans`, with questions and slots numbered from 0."""
         if questions == slice(0, self.questions):
             return self
         first = self.start[questions.start]
@@ -170,14 +170,14 @@ class FlatVotes:
         return self.slot - self.start[self.question]
 
     def scores(self, weights: Floats) -> Floats:
-        """The sum of the weights for each slot, minus infinity if it has no vote."""
+        """Return the sum of the weights for each slot, minus infinity if it has no vote."""
         total = int(self.start[-1])
         summed = np.bincount(self.slot, weights=weights[self.source], minlength=total)
         voters = np.bincount(self.slot, minlength=total)
         return np.where(voters > 0, summed, -np.inf)
 
     def winners(self, weights: Floats) -> NDArray[np.int32]:
-        """The cluster with the greatest sum in each question; a tie goes to the one met first."""
+        """Return the cluster with the greatest sum in each question; a tie goes to the one met first."""
         # Sums that differ by rounding alone, as they do when sources are reordered, are ties.
         slack = 1e-12 * float(np.abs(weights).sum())
         won = np.full(self.questions, -1, dtype=np.int32)
@@ -199,7 +199,8 @@ class FlatVotes:
 
 
 def weighted_vote(votes: ArrayLike, weights: ArrayLike) -> NDArray[np.int32]:
-    """The winning cluster of each question: argmax over u of the sum of v_i if source i votes for u (eq. 1).
+    """Return the winning cluster of each question: argmax over u of the sum of v_i if source i votes for u
+    (eq. 1).
 
     A tie goes to the cluster met first; -1 if nobody answered. With the true reliabilities as weights it is
     the paper's Oracle WMV. Raises `InputError` on weights that do not fit.
@@ -212,7 +213,7 @@ def weighted_vote(votes: ArrayLike, weights: ArrayLike) -> NDArray[np.int32]:
 
 
 def majority(votes: ArrayLike) -> NDArray[np.int32]:
-    """The cluster of most sources: every weight is 1.
+    """Return the cluster of most sources: every weight is 1.
 
     >>> majority([[0, 1, 1], [0, 1, -1]]).tolist()
     [1, 0]
@@ -233,7 +234,7 @@ def weights_of(reliability: ArrayLike, options: int) -> Floats:
 
 
 def most_reliable(votes: ArrayLike, weights: ArrayLike, kappa: int) -> NDArray[np.int32]:
-    """The votes of the `kappa` sources of greatest weight that answered each question (kappa-RRSS).
+    """Return the votes of the `kappa` sources of greatest weight that answered each question (kappa-RRSS).
 
     Of sources with equal weights the first is preferred. Other votes become -1.
 
@@ -300,7 +301,7 @@ def distinct(votes: ArrayLike | FlatVotes, cap: int = CAP) -> int:
 
 
 def pinned(known: ArrayLike | None, questions: int) -> NDArray[np.int32]:
-    """The right cluster of each question as far as known; raises `InputError` if it does not fit."""
+    """Return the right cluster of each question as far as known; raises `InputError` if it does not fit."""
     if known is None:
         return np.full(questions, UNKNOWN, dtype=np.int32)
     array: NDArray[Any] = np.asarray(known)

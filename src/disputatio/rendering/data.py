@@ -23,7 +23,7 @@ _UNSAFE = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud8
 
 
 def to_dict(noun: object) -> dict[str, Any]:
-    """The fields of a noun (a dataclass) as JSON values, in their order.
+    """Return the fields of a noun (a dataclass) as JSON values, in their order.
 
     A passage has its page beside its fields, where its metadata names one. A position has the kind of its
     cause as `cause`, the parameters as `details` and the English as `reason`.
@@ -36,7 +36,7 @@ def to_dict(noun: object) -> dict[str, Any]:
 
 
 def from_dict(kind: type[_Noun], values: Mapping[str, Any]) -> _Noun:
-    """The noun that `to_dict` wrote; unknown fields are left out.
+    """Return the noun that `to_dict` wrote; unknown fields are left out.
 
     Raises `InputError` that names the first field whose value does not fit.
     """
@@ -52,14 +52,14 @@ def from_dict(kind: type[_Noun], values: Mapping[str, Any]) -> _Noun:
 
 @cache
 def _reader(kind: type[Any]) -> TypeAdapter[Any]:
-    """The validator of a noun, which takes some 20 ms to make."""
+    """Return the validator of a noun, which takes some 20 ms to make."""
     from pydantic import TypeAdapter
 
     return TypeAdapter(kind)
 
 
 def json_text(value: object, *, indent: int | None = None, ascii_only: bool = False) -> str:
-    """JSON that any terminal or page may show: what could steer it is escaped.
+    """Return JSON that any terminal or page may show: what could steer it is escaped.
 
     >>> json_text(["caf\u00e9", "\u202e"])
     '["café", "\\\\u202e"]'
@@ -84,7 +84,7 @@ def _json_value(value: object) -> Any:
 
 
 def _position(position: Position) -> dict[str, Any]:
-    """A position with its cause apart: the kind, the English, and the parameters last."""
+    """Return a position with its cause apart: the kind, the English, and the parameters last."""
     fields = _fields(position)
     details = fields.pop("cause")
     first = {name: fields.pop(name) for name in ("answer", "subject", "verdict")}

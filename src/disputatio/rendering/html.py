@@ -41,7 +41,7 @@ Span = tuple[int, int]
 
 
 def html_of(noun: object) -> str:
-    """An answer or a hit as an element of HTML; another noun as its text."""
+    """Return an answer or a hit as an element of HTML; another noun as its text."""
     if isinstance(noun, Answer):
         return _block(_answer_parts(noun))
     if isinstance(noun, Hit):
@@ -50,7 +50,7 @@ def html_of(noun: object) -> str:
 
 
 def escaped(text: str) -> str:
-    """Untrusted text as inert HTML: escaped, line breaks as elements, controls by their code points.
+    """Return untrusted text as inert HTML: escaped, line breaks as elements, controls by their code points.
 
     >>> escaped("<b>1 & 2</b>"), escaped("\u202e7")
     ('&lt;b&gt;1 &amp; 2&lt;/b&gt;', '<span style="opacity:.5">[U+202E]</span>7')
@@ -59,7 +59,7 @@ def escaped(text: str) -> str:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[object]], *, caption: str = "") -> str:
-    """Rows as an HTML table under a caption; all text is escaped."""
+    """Return rows as an HTML table under a caption; all text is escaped."""
     title = f"<p>{escaped(caption)}</p>" if caption else ""
     cells = "".join(f"<th>{escaped(cell)}</th>" for cell in head)
     body = "".join(
@@ -79,7 +79,7 @@ def _character(char: str) -> str:
 
 
 def _block(parts: Iterable[str]) -> str:
-    """The parts in one element, which math processors leave alone."""
+    """Return the parts in one element, which math processors leave alone."""
     return f'<div class="disputatio tex2jax_ignore mathjax_ignore">{"".join(parts)}</div>'
 
 
@@ -133,7 +133,7 @@ def _position(position: Position, answer: Answer) -> str:
 
 
 def _quotes(position: Position, answer: Answer) -> Iterator[str]:
-    """Each passage of a position with what it says highlighted in its context."""
+    """Yield each passage of a position with what it says highlighted in its context."""
     cited = {citation.passage: citation for claim in answer.claims for citation in claim.citations}
     replies = {reply.passages[0]: reply for reply in answer.replies if len(reply.passages) == 1}
     for passage in answer.passages:
@@ -163,7 +163,7 @@ def _page(metadata: Mapping[str, str]) -> str:
 
 
 def _in_context(text: str, span: Span | None) -> str:
-    """A passage's text around a span of it, whose characters are marked; its beginning without one."""
+    """Return a passage's text around a span of it, whose characters are marked; its beginning without one."""
     if span is None:
         return _isolated(text[:_LONGEST] + ("…" if len(text) > _LONGEST else ""))
     start, end = span

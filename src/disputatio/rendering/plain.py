@@ -24,7 +24,7 @@ _EXCERPT = 300  # characters of a hit's passage
 
 
 def text_of(noun: object) -> str:
-    """An answer or a hit as a person reads it; another noun as `repr` gives it."""
+    """Return an answer or a hit as a person reads it; another noun as `repr` gives it."""
     if isinstance(noun, Answer):
         return "\n".join(_answer_lines(noun))
     if isinstance(noun, Hit):
@@ -33,7 +33,7 @@ def text_of(noun: object) -> str:
 
 
 def aligned(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Rows in columns of equal width.
+    """Return rows in columns of equal width.
 
     >>> print(aligned(["source", "right"], [["a.example", "0.9"]]))
     source     right
@@ -97,6 +97,6 @@ def _hit_lines(hit: Hit) -> Iterator[str]:
 
 
 def _wrapped(label: str, text: str) -> str:
-    """A label, and text beside it that never runs under it."""
+    """Return a label, and text beside it that never runs under it."""
     lines = textwrap.wrap(one_line(text), max(_WIDTH - len(label), 40)) or [""]
     return label + ("\n" + " " * len(label)).join(lines)

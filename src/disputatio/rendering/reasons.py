@@ -88,7 +88,7 @@ _NOWHERE = "no passage read says so in these words"
 
 
 def reason(position: Position) -> str:
-    """Why a position has its verdict, in one line of English.
+    """Return why a position has its verdict, in one line of English.
 
     >>> cause = Cause(
     ...     kind="older",
@@ -106,7 +106,7 @@ def reason(position: Position) -> str:
 
 
 def support_text(support: Support) -> str:
-    """How many passages state an answer, or how many sources give it, and how many of them count.
+    """Return how many passages state an answer, or how many sources give it, and how many of them count.
 
     >>> support_text(Support(passages=3, sources=3, groups=1))
     '3 passages that count as 1 (copies, or one owner)'
@@ -127,7 +127,7 @@ def support_text(support: Support) -> str:
 
 
 def _decided(cause: Cause) -> str:
-    """The cause itself in English: what supports the position, and what that was compared with."""
+    """Return the cause itself in English: what supports the position, and what that was compared with."""
     rival = cause.rivals[0] if cause.rivals else Rival(answer="another answer")
     text = _SENTENCES[cause.kind]
     if cause.kind == "older" and not cause.support.date:
@@ -163,25 +163,25 @@ def _against(rivals: Sequence[Rival]) -> str:
 
 
 def _votes(cause: Cause) -> str:
-    """What the votes weigh, where that is not just their number."""
+    """Return what the votes weigh, where that is not just their number."""
     supports = [cause.support, *(rival.support for rival in cause.rivals[:1])]
     is_number = all(each.weight in (None, _votes_of(each)) for each in supports)
     return "" if is_number else f"; the votes weigh {_weights(cause)}"
 
 
 def _votes_of(support: Support) -> int | None:
-    """How many votes there are, where each counts the same."""
+    """Return how many votes there are, where each counts the same."""
     return next((n for n in (support.groups, support.passages, support.sources) if n is not None), None)
 
 
 def _weights(cause: Cause) -> str:
-    """The weight of the position's votes, against that of its strongest rival's."""
+    """Return the weight of the position's votes, against that of its strongest rival's."""
     weights = [cause.support.weight, *(rival.support.weight for rival in cause.rivals[:1])]
     return " against ".join(f"{weight:.2f}" for weight in weights if weight is not None) or "unknown"
 
 
 def _chances(cause: Cause) -> str:
-    """How likely the position is right, against its strongest rival."""
+    """Return how likely the position is right, against its strongest rival."""
     chances = [cause.support.probability, *(rival.support.probability for rival in cause.rivals[:1])]
     return " against ".join(f"{chance:.0%}" for chance in chances if chance is not None) or "unknown"
 

@@ -43,7 +43,9 @@ _WARNINGS: Mapping[CitationVerdict, str] = {
 
 
 def conflict_line(answer: Answer) -> str:
-    """One line: how the positions of an answer relate, and how many passages might oppose them unread."""
+    """Return one line: how the positions of an answer relate, and how many passages might oppose
+    them unread.
+    """
     positions = answer.conflict.positions
     based = any(position.passages or position.sources for position in positions)
     if not based:
@@ -57,7 +59,8 @@ def conflict_line(answer: Answer) -> str:
 
 
 def unread_line(answer: Answer) -> str:
-    """One line: how many passages were put to agents and could not be read; empty where there are none.
+    """Return one line: how many passages were put to agents and could not be read; empty where there are
+    none.
 
     >>> from disputatio.counts import Reading
     >>> unread_line(Answer(question="?", read=Reading(found=9, read=1, failed=2, set_aside=6)))
@@ -70,7 +73,7 @@ def unread_line(answer: Answer) -> str:
 
 
 def abstention_line(answer: Answer) -> str:
-    """One line: why nothing was answered.
+    """Return one line: why nothing was answered.
 
     >>> abstention_line(Answer(question="Who?", abstained="no_evidence"))
     'nothing was found for the question'
@@ -85,7 +88,8 @@ def abstention_line(answer: Answer) -> str:
 
 
 def quoted_from(citation: Citation, passages: Iterable[Passage]) -> tuple[str, str]:
-    """Where a quote is from: its source and page in words, and the address of its passage, if it has one.
+    """Return where a quote is from: its source and page in words, and the address of its passage, if it has
+    one.
 
     >>> passage = Passage(id="p1", text="It rained.", url="http://a.example/x", metadata={"page": "3"})
     >>> citation = Citation(n=1, passage="p1", source="a.example", quote="rained", start=3, end=9)
@@ -100,7 +104,8 @@ def quoted_from(citation: Citation, passages: Iterable[Passage]) -> tuple[str, s
 
 
 def warning(claim: Claim) -> str:
-    """What stands after a claim that its quotes do not support; empty where they do, or were not judged.
+    """Return what stands after a claim that its quotes do not support; empty where they do, or were not
+    judged.
 
     >>> warning(Claim(text="It rained.", verdict="unsupported"))
     'unsupported: nothing is cited'
@@ -111,7 +116,7 @@ def warning(claim: Claim) -> str:
 
 
 def sources_line(position: Position) -> str:
-    """One line: who takes a position; empty where no passage does.
+    """Return one line: who takes a position; empty where no passage does.
 
     >>> from disputatio.causes import Cause
     >>> kept = Cause(kind="kept")
@@ -124,7 +129,7 @@ def sources_line(position: Position) -> str:
 
 
 def certified(certificate: Certificate) -> str:
-    """One line: how many lying owners the answer survives, and the fewest whose lie would change it.
+    """Return one line: how many lying owners the answer survives, and the fewest whose lie would change it.
 
     >>> certified(Certificate(owners=2, voters=5, names=("a.example", "b.example")))
     'against a lie of any 1 of 5 voters; 2 together could change it, as a.example and b.example'
@@ -152,7 +157,7 @@ def certified(certificate: Certificate) -> str:
 
 
 def looked_for(looked: Looked) -> str:
-    """One line: what was looked for beyond the first passages, and what came of it.
+    """Return one line: what was looked for beyond the first passages, and what came of it.
 
     >>> looked_for(Looked(searches=3, read=8, answered=2, changed=True))
     '3 more searches, 8 more passages read, 2 of them answer; this changed the answer'
@@ -168,7 +173,7 @@ def looked_for(looked: Looked) -> str:
 
 
 def cost(answer: Answer) -> str:
-    """One line: the strategy, the model, the calls, the tokens and the time they took."""
+    """Return one line: the strategy, the model, the calls, the tokens and the time they took."""
     usage: Usage = answer.usage
     spared = f" ({usage.cached_tokens:,} from the prefix cache)" if usage.cached_tokens else ""
     return (
@@ -179,7 +184,9 @@ def cost(answer: Answer) -> str:
 
 
 def read_from(answer: Answer) -> str:
-    """One line: how many passages of which sources were read, and what could not be read or searched."""
+    """Return one line: how many passages of which sources were read, and what could not be read or
+    searched.
+    """
     unread, faults = unread_line(answer), 0 if answer.read is None else answer.read.faults
     line = _read_from(answer)
     if answer.read is not None and answer.read.unsearched:

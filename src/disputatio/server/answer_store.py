@@ -63,7 +63,7 @@ class AnswerStore:
             self._db.commit()
 
     def json(self, name: str) -> str:
-        """An answer as `ask --json` prints it; raises `NotFound`."""
+        """Return an answer as `ask --json` prints it; raises `NotFound`."""
         with self._lock, self._reported():
             row = self._db.execute(
                 "SELECT answer FROM answers WHERE id = ? AND at > ?", (name, self._oldest())
@@ -73,7 +73,7 @@ class AnswerStore:
         return zlib.decompress(row[0]).decode()
 
     def answer(self, name: str) -> Answer:
-        """The same as an `Answer`; raises `NotFound`."""
+        """Return the same as an `Answer`; raises `NotFound`."""
         import json
 
         return Answer.from_dict(json.loads(self.json(name)))
@@ -86,7 +86,7 @@ class AnswerStore:
         return count > 0
 
     def count(self) -> int:
-        """How many answers are kept."""
+        """Return how many answers are kept."""
         with self._lock, self._reported():
             [number] = self._db.execute("SELECT count(*) FROM answers").fetchone()
         return int(number)

@@ -29,7 +29,7 @@ PAGE = Path(__file__).parent / "page"  # the built page, where there is one
 
 
 def create_app(service: Service, *, page: Path = PAGE) -> FastAPI:
-    """The application over a service, which it closes at its end."""
+    """Return the application over a service, which it closes at its end."""
 
     agents = agents_door(service)
 
@@ -87,7 +87,7 @@ def _mount_page(app: FastAPI, page: Path) -> None:
 
 
 def _files(page: Path) -> set[str]:
-    """The addresses of the page's files."""
+    """Return the addresses of the page's files."""
     files = {f"/{path.relative_to(page).as_posix()}" for path in page.rglob("*") if path.is_file()}
     return files | {"/"}
 
@@ -97,7 +97,7 @@ async def _ours(_: Request, error: Exception) -> Response:
 
 
 async def _invalid(_: Request, error: Exception) -> Response:
-    """The first thing that is wrong with a request, in one line."""
+    """Return the first thing that is wrong with a request, in one line."""
     assert isinstance(error, RequestValidationError)
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"] if part != "body") or "the body"

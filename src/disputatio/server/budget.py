@@ -26,7 +26,7 @@ class Budget:
     seconds: float
 
     def within(self, calls: int | None, tokens: int | None, seconds: float | None) -> Budget:
-        """The same, or less where less is wanted."""
+        """Return the same, or less where less is wanted."""
         return Budget(
             calls=self.calls if calls is None else min(self.calls, calls),
             tokens=self.tokens if tokens is None else min(self.tokens, tokens),
@@ -68,7 +68,7 @@ class Meter:
 
 
 def metered(kit: Kit, meter: Meter) -> Kit:
-    """The same parts, with models whose calls are counted."""
+    """Return the same parts, with models whose calls are counted."""
     roles = {role: Metered(model, meter) for role, model in kit.roles.items()}
     return replace(kit, model=Metered(kit.model, meter), roles=roles)
 
@@ -85,15 +85,15 @@ class Metered:
         return self._model.name
 
     def capabilities(self) -> Capabilities:
-        """The model's."""
+        """Return the model's."""
         return self._model.capabilities()
 
     def complete(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
-        """The model's completions; raises `BudgetSpent`."""
+        """Return the model's completions; raises `BudgetSpent`."""
         return self.complete_as_done(prompts, sampling, lambda *_: None, Cancel())
 
     def choose(self, prompts: Sequence[Prompt], options: Sequence[str]) -> list[Choice]:
-        """The model's choices; raises `BudgetSpent`."""
+        """Return the model's choices; raises `BudgetSpent`."""
         return self.choose_as_done(prompts, options, lambda *_: None, Cancel())
 
     def complete_as_done(

@@ -25,7 +25,7 @@ _IDLE = 30  # seconds that a connection stays without a request
 
 
 def protocol(limits: Limits) -> type[asyncio.Protocol]:
-    """The protocol of a connection that keeps to the limits."""
+    """Return the protocol of a connection that keeps to the limits."""
 
     class Connection(H11Protocol):
         """Cut when a request's head does not come in time, or the client does not take what is sent."""
@@ -89,7 +89,7 @@ class Server(uvicorn.Server):
 
 
 def server_of(app: FastAPI, limits: Limits) -> Server:
-    """The server of an application, which is given its sockets when it runs."""
+    """Return the server of an application, which is given its sockets when it runs."""
     config = uvicorn.Config(
         app,
         http=protocol(limits),
@@ -107,7 +107,7 @@ def server_of(app: FastAPI, limits: Limits) -> Server:
 
 
 def listening(host: str, port: int) -> socket.socket:
-    """A socket at an address; raises `ConfigError` where it is in use, or not of this machine."""
+    """Return a socket at an address; raises `ConfigError` where it is in use, or not of this machine."""
     try:
         family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         # Said to be TCP, so that asyncio lets small pieces go at once (TCP_NODELAY).
@@ -130,6 +130,6 @@ def listening(host: str, port: int) -> socket.socket:
 
 
 def port_of(listener: socket.socket) -> int:
-    """The port that a socket listens at."""
+    """Return the port that a socket listens at."""
     name: Any = listener.getsockname()
     return int(name[1])

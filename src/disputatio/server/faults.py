@@ -77,12 +77,12 @@ class Fault:
     headers: Mapping[str, str] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        """The body of the response."""
+        """Return the body of the response."""
         return {"error": {"kind": self.kind, "message": self.message, **self.more}}
 
 
 def fault_of(error: BaseException) -> Fault:
-    """What a client is told of an error; of one that nobody foresaw only that it happened."""
+    """Return what a client is told of an error; of one that nobody foresaw only that it happened."""
     if not isinstance(error, DisputatioError):
         return Fault(status=500, kind="Internal", message="the server failed; its log says why")
     statuses = (*_OURS, *_STATUSES)
@@ -100,14 +100,14 @@ def fault_of(error: BaseException) -> Fault:
 
 
 def nearest(error: errors.UnknownName) -> str | None:
-    """The known name that is nearest to the one that was given."""
+    """Return the known name that is nearest to the one that was given."""
     import difflib
 
     return next(iter(difflib.get_close_matches(error.name, error.known, n=1, cutoff=0.5)), None)
 
 
 def shown(message: str) -> str:
-    """A message on one line, with the names of files in place of their paths, and of bounded length.
+    """Return a message on one line, with the names of files in place of their paths, and of bounded length.
 
     >>> shown("/srv/secret/town.index: there is no index here")
     'town.index: there is no index here'

@@ -180,7 +180,7 @@ class Guard:
 
     # --- how much, how fast -----------------------------------------------------------------------
     async def _bounded(self, headers: Headers, scope: Scope, receive: Receive) -> Receive:
-        """A way to receive a body that is small enough and comes fast enough.
+        """Return a way to receive a body that is small enough and comes fast enough.
 
         Uploads are read piece by piece by whoever wants them; all else is read here, whole.
         """
@@ -250,7 +250,7 @@ class _Body:
         self._began = asyncio.get_running_loop().time()
 
     async def piece(self) -> Message:
-        """The next message; raises `HTTPException` for a body that is too large or too slow."""
+        """Return the next message; raises `HTTPException` for a body that is too large or too slow."""
         if self._over:
             return await self._receive()  # the client closing its end
         allowed = self._seconds + self._size / _LEAST_RATE
@@ -266,7 +266,7 @@ class _Body:
         return message
 
     async def whole(self) -> bytes:
-        """The body to its end."""
+        """Return the body to its end."""
         parts = []
         while not self._over:
             parts.append((await self.piece()).get("body", b""))

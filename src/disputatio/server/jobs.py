@@ -81,13 +81,13 @@ class Jobs:
         return job
 
     def job(self, name: str) -> Job:
-        """A job by its id; raises `NotFound`."""
+        """Return a job by its id; raises `NotFound`."""
         if name not in self._jobs:
             raise NotFound(f"there is no job {name!r}")
         return self._jobs[name]
 
     def all(self) -> list[Job]:
-        """The jobs, the newest first."""
+        """Return the jobs, the newest first."""
         return list(reversed(self._jobs.values()))
 
     async def close(self, seconds: float) -> None:

@@ -56,5 +56,5 @@ class Metrics:
                 self._tokens.labels(kind).inc(getattr(usage, f"{kind}_tokens"))
 
     def text(self) -> bytes:
-        """All figures as Prometheus reads them."""
+        """Return all figures as Prometheus reads them."""
         return generate_latest(self._registry)

@@ -8,7 +8,7 @@ from typing import Any
 
 
 def schema() -> dict[str, Any]:
-    """The OpenAPI document of the server, made without an index or a model."""
+    """Return the OpenAPI document of the server, made without an index or a model."""
     from disputatio.config import read_settings
     from disputatio.parts import build_kit
     from disputatio.server.app import create_app

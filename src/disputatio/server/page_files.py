@@ -51,7 +51,7 @@ class PageFiles(StaticFiles):
         scope: Scope,
         status_code: int = 200,
     ) -> Response:
-        """A file with the headers of the page."""
+        """Return a file with the headers of the page."""
         response = super().file_response(full_path, stat_result, scope, status_code)
         response.headers.update(HEADERS)
         assets = scope["path"].rpartition("/")[0].endswith("/assets")

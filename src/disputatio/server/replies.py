@@ -19,12 +19,12 @@ _HEARTBEAT = 15.0  # seconds without an event after which a comment keeps the co
 
 
 def json_response(value: object, *, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    """A value as JSON in which what could steer a terminal or a page is escaped."""
+    """Return a value as JSON in which what could steer a terminal or a page is escaped."""
     return text_of_json(json_text(value), status=status, headers=headers)
 
 
 def text_of_json(text: str, *, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    """JSON text as it is."""
+    """Return JSON text as it is."""
     return Response(
         text.encode("utf-8", "backslashreplace"),
         status_code=status,
@@ -34,17 +34,17 @@ def text_of_json(text: str, *, status: int = 200, headers: Mapping[str, str] | N
 
 
 def fault_response(fault: Fault) -> Response:
-    """A fault in the form that all of them have."""
+    """Return a fault in the form that all of them have."""
     return json_response(fault.to_dict(), status=fault.status, headers=fault.headers)
 
 
 def error_response(error: BaseException) -> Response:
-    """An error as a fault."""
+    """Return an error as a fault."""
     return fault_response(fault_of(error))
 
 
 def event_stream(running: Running, after: int = 0) -> Response:
-    """The events of a question as server-sent events, from the one beyond `after` on."""
+    """Return the events of a question as server-sent events, from the one beyond `after` on."""
     return StreamingResponse(
         _lines(running, after),
         media_type=STREAM,
@@ -53,7 +53,7 @@ def event_stream(running: Running, after: int = 0) -> Response:
 
 
 async def _lines(running: Running, after: int) -> AsyncGenerator[str, None]:
-    """Each event as its lines; a comment where nothing happens for a while."""
+    """Yield each event as its lines; a comment where nothing happens for a while."""
     async with aclosing(running.follow(after)) as events:
         following: asyncio.Task[Told] | None = None
         try:
@@ -76,7 +76,7 @@ async def _lines(running: Running, after: int) -> AsyncGenerator[str, None]:
 
 
 async def unless_gone(request: Request, running: Running) -> Any:
-    """The answer; None where the client has gone before it came."""
+    """Return the answer; None where the client has gone before it came."""
     answer = asyncio.ensure_future(running.result())
     gone = asyncio.ensure_future(_gone(request))
     try:

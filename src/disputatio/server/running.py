@@ -81,7 +81,7 @@ class Running:
         return None if self.error is None else fault_of(self.error)
 
     async def follow(self, after: int = 0) -> AsyncGenerator[Told, None]:
-        """The events beyond the `after`-th, as they come, to the last one.
+        """Yield the events beyond the `after`-th, as they come, to the last one.
 
         When the last follower leaves, the question is stopped, unless another one comes soon.
         """
@@ -96,7 +96,7 @@ class Running:
                 await news.wait()
 
     async def result(self) -> Answer:
-        """The answer, when it is there; raises what stood in its way."""
+        """Return the answer, when it is there; raises what stood in its way."""
         async for _ in self.follow(after=1 << 60):
             pass  # nothing comes beyond that number
         if self.answer is None:

@@ -123,7 +123,7 @@ class Service:
         models: tuple[str, ...] = (),
         prices: Prices | None = None,
     ) -> Service:
-        """The service that settings describe; `models` are others that a client may choose.
+        """Return the service that settings describe; `models` are others that a client may choose.
 
         Raises `StoreError` where there is no index and writing is not allowed, `ConfigError` for a model that
         cannot be.
@@ -150,7 +150,7 @@ class Service:
         self.notice = {"message": shown(message), "done": done, "total": total}
 
     def opened_index(self) -> Index:
-        """The index; raises `StoreError` where the server has none."""
+        """Return the index; raises `StoreError` where the server has none."""
         if self.index is None:
             raise StoreError("this server has no index")
         return self.index
@@ -189,7 +189,7 @@ class Service:
         return running
 
     def running(self, name: str) -> Running:
-        """A question that is under way, or ended a moment ago; raises `NotFound`."""
+        """Return a question that is under way, or ended a moment ago; raises `NotFound`."""
         if name not in self._running:
             raise NotFound(f"no question {name!r} is under way")
         return self._running[name]
@@ -201,7 +201,7 @@ class Service:
         return running
 
     def prepare(self, asking: Asking) -> Prepared:
-        """The parts that answer a question; raises what is wrong with it, before anything is asked."""
+        """Return the parts that answer a question; raises what is wrong with it, before anything is asked."""
         question = asking.question
         if not question.strip():
             raise InputError("the question is empty: write what you want to know")
@@ -241,7 +241,9 @@ class Service:
         )
 
     def strategy(self, name: str | None) -> str:
-        """A strategy that a client may choose: one that comes with the package, or the server's own."""
+        """Return a strategy that a client may choose: one that comes with the package, or the
+        server's own.
+        """
         if name is None or name == self.settings.strategy:
             return self.settings.strategy
         if name not in strategy_names():
@@ -249,7 +251,7 @@ class Service:
         return name
 
     def kit_of(self, model: str | None) -> Kit:
-        """The parts with a model that a client may choose; raises `UnknownName` for another."""
+        """Return the parts with a model that a client may choose; raises `UnknownName` for another."""
         if model is None:
             return self.kit
         if model not in self.kits:

@@ -24,7 +24,7 @@ _MOST = 200  # names in one request
 
 @cache
 def shape(noun: type) -> type[BaseModel]:
-    """The model of what `to_dict` writes of a noun: all of its fields are there."""
+    """Return the model of what `to_dict` writes of a noun: all of its fields are there."""
     hints = typing.get_type_hints(noun)
     parts: dict[str, Any] = {field.name: (_shaped(hints[field.name]), ...) for field in fields(noun)}
     if noun is Passage:
@@ -42,7 +42,7 @@ def shape(noun: type) -> type[BaseModel]:
 
 
 def _shaped(hint: Any) -> Any:
-    """A field's annotation with models in place of dataclasses."""
+    """Return a field's annotation with models in place of dataclasses."""
     if isinstance(hint, type) and is_dataclass(hint):
         return shape(hint)
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
@@ -95,7 +95,7 @@ EVENT = {STREAM: {"schema": {"$ref": _EVENT}}}
 
 
 def event_schemas() -> dict[str, Any]:
-    """The component `Event` of the API's description, with all that it refers to."""
+    """Return the component `Event` of the API's description, with all that it refers to."""
     any_of: Any = Annotated[typing.Union[_TOLD], Field(discriminator="event")]  # noqa: UP007 (made of a tuple)
     adapter: TypeAdapter[Any] = TypeAdapter(any_of)
     found = adapter.json_schema(ref_template="#/components/schemas/{model}")

@@ -49,7 +49,7 @@ class Turns:
             raise Full(f"{mine} of your questions are waiting already: try again later", self.retry_after())
 
     def retry_after(self) -> float:
-        """Seconds after which there is likely to be room."""
+        """Return seconds after which there is likely to be room."""
         return min(max(1.0, self._seconds * (1 + self.waiting) / self._at_once), _MOST_WAIT)
 
     @asynccontextmanager

@@ -19,7 +19,7 @@ _PIECE = 1 << 20
 
 
 def file_name(given: str) -> str:
-    """The name under which an upload is kept: one part, without anything that a path could be made of.
+    """Return the name under which an upload is kept: one part, without anything that a path could be made of.
 
     Raises `InputError` where nothing is left.
 

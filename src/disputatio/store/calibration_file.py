@@ -33,7 +33,7 @@ def read_outcomes(path: Path) -> Outcomes:
 
 
 def damaged_lines(path: Path) -> list[int]:
-    """The numbers, from 1, of lines whose bytes have changed; a last line cut short is not damage."""
+    """Return the numbers, from 1, of lines whose bytes have changed; a last line cut short is not damage."""
     wrong = []
     for number, line in _raw(path):
         try:
@@ -99,7 +99,7 @@ def _raw(path: Path) -> Iterator[tuple[int, bytes]]:
 
 
 def _has_lost_its_end(raw: bytes) -> bool:
-    """Whether the last line is whole but for its line end, which a kill cannot do to it."""
+    """Return whether the last line is whole but for its line end, which a kill cannot do to it."""
     try:
         _checked(raw[raw.rfind(b"\n") + 1 : -1])
     except (ValueError, TypeError, KeyError, RecursionError):

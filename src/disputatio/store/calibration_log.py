@@ -61,7 +61,7 @@ class QuestionOutcome:
     states: Mapping[str, str] = field(default_factory=dict)
 
     def without(self, sources: Collection[str]) -> QuestionOutcome:
-        """The same as if some sources had never been asked; clusters are numbered anew."""
+        """Return the same as if some sources had never been asked; clusters are numbered anew."""
         if not any(name in sources for name in self.states) and not any(
             name in sources for name in self.answers
         ):
@@ -99,7 +99,7 @@ class Outcomes:
 
 
 def check_id(question: str) -> str:
-    """The name of a question: however it is written, it is one, unless its figures or names differ.
+    """Return the name of a question: however it is written, it is one, unless its figures or names differ.
 
     >>> check_id("Who built it?") == check_id("who built  it")
     True
@@ -114,7 +114,7 @@ def check_id(question: str) -> str:
 def outcomes_of(
     entries: Iterable[tuple[int, dict[str, Any]]], damaged: Callable[[int], StoreError]
 ) -> Outcomes:
-    """What numbered entries come to; raises the fault that `damaged` names for the number of one."""
+    """Return what numbered entries come to; raises the fault that `damaged` names for the number of one."""
     checks: dict[str, Check] = {}
     outcomes: dict[str, QuestionOutcome] = {}
     tried: set[str] = set()
@@ -166,7 +166,7 @@ def outcomes_of(
 
 
 def estimator_named(name: object) -> Estimator:
-    """The estimator of that name; raises `ValueError` for another.
+    """Return the estimator of that name; raises `ValueError` for another.
 
     >>> estimator_named("paper")
     'paper'

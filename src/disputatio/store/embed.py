@@ -77,7 +77,7 @@ class OnnxEmbedder:
         return self._load().dimension
 
     def embed(self, texts: Sequence[str], *, query: bool = False) -> NDArray[np.float32]:
-        """An array (len(texts), dimension) of unit rows; a text beyond `max_tokens` is cut there."""
+        """Return an array (len(texts), dimension) of unit rows; a text beyond `max_tokens` is cut there."""
         import numpy as np
 
         loaded = self._load()
@@ -185,7 +185,7 @@ class OnnxEmbedder:
 
 
 def batches_of(lengths: Sequence[int], tokens: int) -> list[list[int]]:
-    """The rows in batches of like lengths, none with more than `tokens` when padded to its longest.
+    """Return the rows in batches of like lengths, none with more than `tokens` when padded to its longest.
 
     A row that is longer is a batch of its own.
 
@@ -202,7 +202,7 @@ def batches_of(lengths: Sequence[int], tokens: int) -> list[list[int]]:
 
 
 def _feed(loaded: _Loaded, tokens: Sequence[Sequence[int]]) -> dict[str, Any]:
-    """The inputs of a batch, padded at the end to its longest member."""
+    """Return the inputs of a batch, padded at the end to its longest member."""
     import numpy as np
 
     ids = np.zeros((len(tokens), max(1, *map(len, tokens))), dtype=np.int64)
@@ -216,7 +216,9 @@ def _feed(loaded: _Loaded, tokens: Sequence[Sequence[int]]) -> dict[str, Any]:
 
 
 def _pool(states: NDArray[np.float32], lengths: Sequence[int], pooling: str) -> NDArray[np.float32]:
-    """One vector a text of its tokens' states (texts, tokens, dimension); padding has no part in it."""
+    """Return one vector a text of its tokens' states (texts, tokens, dimension); padding has no
+    part in it.
+    """
     import numpy as np
 
     if states.ndim == 2:  # the model pools by itself
@@ -241,6 +243,6 @@ def _unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def _output(model: Any) -> int:
-    """Which output has the vectors: the one of the whole model where there is one, else the first."""
+    """Return which output has the vectors: the one of the whole model where there is one, else the first."""
     names = [port.get_names() for port in model.outputs]
     return next((number for number, name in enumerate(names) if _POOLED in name), 0)

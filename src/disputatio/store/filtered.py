@@ -39,11 +39,11 @@ class Filtered:
         return self._retriever
 
     def limits(self) -> tuple[list[str] | None, str | None, str | None]:
-        """The sources, and the first and the last date."""
+        """Return the sources, and the first and the last date."""
         return (None if self._sources is None else sorted(self._sources), self._after, self._before)
 
     def search(self, query: str, **options: Unpack[SearchOptions]) -> list[Hit]:
-        """The hits of the other retriever within both its own limits and these."""
+        """Return the hits of the other retriever within both its own limits and these."""
         sources = options.get("sources")
         if self._sources is not None:
             options["sources"] = self._sources if sources is None else self._sources.intersection(sources)
@@ -56,14 +56,16 @@ class Filtered:
         return self._retriever.search(query, **options)
 
     def estimates(self) -> dict[str, Source]:
-        """What the other retriever knows of how reliable its sources are; empty where it knows nothing."""
+        """Return what the other retriever knows of how reliable its sources are; empty where it knows
+        nothing.
+        """
         estimates = getattr(self._retriever, "estimates", None)
         known: dict[str, Source] = estimates() if callable(estimates) else {}
         return known
 
 
 def _later(first: str | None, second: str | None) -> str | None:
-    """The bound that begins later.
+    """Return the bound that begins later.
 
     >>> _later("2021", "2020-12-31"), _later(None, "2020"), _later(None, None)
     ('2021', '2020', None)
@@ -73,7 +75,7 @@ def _later(first: str | None, second: str | None) -> str | None:
 
 
 def _earlier(first: str | None, second: str | None) -> str | None:
-    """The bound that ends earlier.
+    """Return the bound that ends earlier.
 
     >>> _earlier("2021", "2021-11"), _earlier("2020", None)
     ('2021-11', '2020')

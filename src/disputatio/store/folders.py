@@ -40,7 +40,7 @@ class Found(list[Hit]):
 
 
 def is_address(path: str | Path) -> bool:
-    """Whether a server keeps the index, not a folder; a path has lost one of the two slashes.
+    """Return whether a server keeps the index, not a folder; a path has lost one of the two slashes.
 
     >>> is_address("postgresql://db.example/town"), is_address(Path("town.index"))
     (True, False)
@@ -49,7 +49,7 @@ def is_address(path: str | Path) -> bool:
 
 
 def shown(path: str | Path) -> str:
-    """An index as messages name it: an address without its password or key.
+    """Return an index as messages name it: an address without its password or key.
 
     >>> shown("postgresql://ada:secret@db.example/town")
     'postgresql://ada@db.example/town'
@@ -62,7 +62,7 @@ def shown(path: str | Path) -> str:
 
 
 def divided(path: str | Path) -> tuple[Path, ...]:
-    """The folders that `--index` names, divided at commas; a folder of the whole name is one.
+    """Return the folders that `--index` names, divided at commas; a folder of the whole name is one.
 
     Raises `InputError` for a name that is empty or given twice.
 
@@ -85,7 +85,9 @@ def divided(path: str | Path) -> tuple[Path, ...]:
 
 
 def _folder(path: Path) -> Path:
-    """A folder as it is named; raises `InputError` for a bucket, another address, or one among several."""
+    """Return a folder as it is named; raises `InputError` for a bucket, another address, or one among
+    several.
+    """
     if is_address(path):
         raise InputError(f"{shown(path)}: is on a server, and is searched alone; several indexes are folders")
     if str(path).startswith(_NO_PLACE):
@@ -104,7 +106,7 @@ def _folder(path: Path) -> Path:
 
 
 def only_one(path: str | Path) -> Path:
-    """The one folder that is worked on; raises `InputError` where several are named."""
+    """Return the one folder that is worked on; raises `InputError` where several are named."""
     folders = divided(path)
     if len(folders) > 1:
         raise InputError(
@@ -115,7 +117,9 @@ def only_one(path: str | Path) -> Path:
 
 
 def noted(path: str | Path) -> dict[str, Any] | None:
-    """What `read_note` says of the index, of several the first one that can be read; raises as it does."""
+    """Return what `read_note` says of the index, of several the first one that can be read; raises as it
+    does.
+    """
     if is_address(path):
         from disputatio.store.remote.opening import engine_of
 
@@ -152,7 +156,7 @@ class Folders:
         self._damaged: dict[Path, tuple[View, int, StoreError]] = {}  # found after a folder was opened
 
     def view(self) -> View | None:
-        """The newest state; None where nothing is there yet.
+        """Return the newest state; None where nothing is there yet.
 
         Raises `StoreError` for what is no index or damaged, of several only where none can be searched, and
         `InputError` for several that do not fit one another.
@@ -182,14 +186,16 @@ class Folders:
                 return view
 
     def rows(self, table: str, columns: list[str]) -> Iterator[list[dict[str, Any]]]:
-        """The rows of a table, in batches."""
+        """Yield the rows of a table, in batches."""
         view = self.view()
         for part in () if view is None else view.parts or (view,):
             for batch in Pinned(part.path, part.manifest).batches(table, columns):
                 yield batch.to_pylist()
 
     def estimates(self) -> dict[str, Source]:
-        """What is known of each source (`reliabilities.compared`); that of several indexes is pooled."""
+        """Return what is known of each source (`reliabilities.compared`); that of several indexes
+        is pooled.
+        """
         view = self.view()
         if view is None or not view.parts:
             return compared(self.paths[0], lambda: {} if view is None else view.states())
@@ -202,7 +208,7 @@ class Folders:
         return pooled(known)
 
     def reliabilities(self) -> dict[str, float]:
-        """The probability of being right of each source that has an estimate."""
+        """Return the probability of being right of each source that has an estimate."""
         if len(self.paths) == 1:
             return read_reliabilities(self.paths[0])
         known = self.estimates().items()
@@ -269,7 +275,7 @@ def _join(path: Path, parts: list[View], unsearched: tuple[Unsearched, ...]) -> 
 
 
 def _summed(manifests: list[Manifest]) -> Manifest:
-    """What several manifests come to, for figures; it names no table that could be opened."""
+    """Return what several manifests come to, for figures; it names no table that could be opened."""
 
     def rows(table: str) -> TableVersion:
         return TableVersion(name=table, version=0, rows=sum(getattr(each, table).rows for each in manifests))
@@ -285,7 +291,7 @@ def _summed(manifests: list[Manifest]) -> Manifest:
 
 
 def _repeated(parts: list[View]) -> Iterator[NDArray[np.bool_] | None]:
-    """The dead rows of each segment, with passages that an earlier part holds as well."""
+    """Yield the dead rows of each segment, with passages that an earlier part holds as well."""
     import numpy as np
 
     known = [_live_ids(part) for part in parts]
@@ -306,7 +312,7 @@ def _repeated(parts: list[View]) -> Iterator[NDArray[np.bool_] | None]:
 
 
 def _live_ids(part: View) -> NDArray[np.uint64]:
-    """The hashes of the ids of a part's passages."""
+    """Return the hashes of the ids of a part's passages."""
     import numpy as np
 
     ids = [np.zeros(0, dtype=np.uint64)]

@@ -11,7 +11,7 @@ from disputatio.store.remote.served_index import ServedIndex
 
 
 def name_for_workers(index: str | Path | RetrieverLike | None) -> Path | None:
-    """The folders or the address of an index; names are as seen from the folder that workers go to.
+    """Return the folders or the address of an index; names are as seen from the folder that workers go to.
 
     Raises `ConfigError` for a retriever that has neither, and for an opened index on a server, whose password
     is not kept.

@@ -23,13 +23,17 @@ class Holdings(Protocol):
     """The passages of an index by their source; a view of a folder, or an index that a server keeps."""
 
     def counts(self) -> dict[str, int]:
-        """How many passages each source has."""
+        """Return how many passages each source has."""
 
     def states(self) -> dict[str, str]:
-        """One word a source for all that it holds: another word when a passage comes, changes or goes."""
+        """Return one word a source for all that it holds: another word when a passage comes,
+        changes or goes.
+        """
 
     def drawn(self, sources: Sequence[str], per_source: int, salt: int) -> list[Passage]:
-        """Up to `per_source` passages of each source at random, source by source; the same for a salt."""
+        """Return up to `per_source` passages of each source at random, source by source; the same
+        for a salt.
+        """
 
     def sketches(self, sources: Sequence[str]) -> Sketches:
-        """Those of all passages of some sources."""
+        """Return those of all passages of some sources."""

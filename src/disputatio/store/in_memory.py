@@ -81,7 +81,7 @@ class InMemory:
         reranker: Reranker | None = None,
         **options: Unpack[SearchOptions],
     ) -> list[Hit]:
-        """Every passage in the order given, scored 1 (k=None), or the best `k` of them.
+        """Return every passage in the order given, scored 1 (k=None), or the best `k` of them.
 
         Where division made more than 24, `k=None` gives the best 24 in the order of the text. Options,
         filters, scores and faults are those of `Index.search`, over all passages that the filters leave;
@@ -109,7 +109,7 @@ class InMemory:
         return hits
 
     def _searcher(self, *, dense: bool) -> Searcher:
-        """The passages as arrays, with their vectors where the dense scorer is wanted."""
+        """Return the passages as arrays, with their vectors where the dense scorer is wanted."""
         from disputatio.store.segments.searcher import Searcher
         from disputatio.store.segments.segment import Segment
         from disputatio.store.segments.terms import searched_text
@@ -127,12 +127,12 @@ class InMemory:
 
 
 def _named(passage: Passage) -> Passage:
-    """The passage with an id, made from its content where it has none."""
+    """Return the passage with an id, made from its content where it has none."""
     return passage if passage.id else replace(passage, id=content_id("p", passage.source, passage.text))
 
 
 def _parts(passage: Passage) -> list[Passage]:
-    """A long passage divided; a short one as it is."""
+    """Return a long passage divided; a short one as it is."""
     if count_words(passage.text) <= LONG:
         has_span = passage.document or passage.start or passage.end
         return [passage if has_span else replace(passage, end=len(passage.text))]
@@ -150,7 +150,7 @@ def _parts(passage: Passage) -> list[Passage]:
 
 
 def passage_of(row: Mapping[str, Any], where: str) -> Passage:
-    """The passage of named fields: text, source?, id?, title?, url?, date?, owner?, metadata?.
+    """Return the passage of named fields: text, source?, id?, title?, url?, date?, owner?, metadata?.
 
     One without a source takes the domain of its URL. Raises `IngestError` that names the place and the field.
 
@@ -182,7 +182,7 @@ def passage_of(row: Mapping[str, Any], where: str) -> Passage:
 
 
 def _field(name: str, value: object, where: str) -> str:
-    """A field as one line of text; numbers are written out."""
+    """Return a field as one line of text; numbers are written out."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         value = str(value)
     if not isinstance(value, str | None):

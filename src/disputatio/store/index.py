@@ -217,7 +217,7 @@ class Index:
             compact(self.path, lambda: self._ensure(False), timedelta(seconds=max(keep, 1.0)), planned)
 
     def writer(self, on_commit: Callable[[int], None] = lambda _: None, *, adding: bool = True) -> Writer:
-        """The index's one writer, as a context manager, for documents that were prepared elsewhere.
+        """Return the index's one writer, as a context manager, for documents that were prepared elsewhere.
 
         `on_commit` receives the number of passages committed so far. With `adding` the index's own
         embedder is needed. Raises `StoreError` on entering when another writes, `InputError` for several.
@@ -227,11 +227,11 @@ class Index:
     def putting(
         self, on_commit: Callable[[int], None] = lambda _: None
     ) -> AbstractContextManager[DocumentWriter]:
-        """What documents are put in, whoever keeps the index; raises what `writer` does."""
+        """Return what documents are put in, whoever keeps the index; raises what `writer` does."""
         return self.writer(on_commit)
 
     def _ensure(self, adding: bool) -> Transaction:
-        """The index open for writing, made or brought to this version where that is needed."""
+        """Return the index open for writing, made or brought to this version where that is needed."""
         from disputatio.store.record.migrate import migrate_locked
         from disputatio.store.record.transaction import Transaction
 
@@ -262,7 +262,7 @@ class Index:
         reranker: Reranker | None = None,
         **options: Unpack[SearchOptions],
     ) -> list[Hit]:
-        """The best `k` passages (8 when None), or the best `per_source` of every source that matches.
+        """Return the best `k` passages (8 when None), or the best `per_source` of every source that matches.
 
         Options are the fields of `Search`, as keywords or as one object, whose fields keywords replace.
         The score is alpha times the keyword score plus (1 - alpha) times that of meaning, each in
@@ -288,18 +288,20 @@ class Index:
         return Found(hits, view.unsearched) if view.parts else hits
 
     def passage(self, passage_id: str) -> Passage:
-        """The passage of an id; raises `InputError` when there is none."""
+        """Return the passage of an id; raises `InputError` when there is none."""
         view = self.view()
         if view is None:
             raise InputError(f"{self.path}: there is no passage {passage_id!r}")
         return view.passage(passage_id)
 
     def around(self, passage: Passage, count: int) -> tuple[list[Passage], list[Passage]]:
-        """Up to `count` passages before and after one, in the order of its document; raises `StoreError`."""
+        """Return up to `count` passages before and after one, in the order of its document; raises
+        `StoreError`.
+        """
         return ([], []) if (view := self.view()) is None else neighbours(view, passage, count)
 
     def documents(self, *, text: bool = True) -> list[Document]:
-        """Every document, by path and row; `text=False` leaves the texts on disk."""
+        """Return every document, by path and row; `text=False` leaves the texts on disk."""
         columns = [*_ABOUT, "text"] if text else list(_ABOUT)
         rows = [row for batch in self._rows("documents", columns) for row in batch]
         for row in rows:
@@ -310,7 +312,7 @@ class Index:
         )
 
     def sources(self) -> list[SourceCount]:
-        """Every source with its owner and what it holds, by name."""
+        """Return every source with its owner and what it holds, by name."""
         owners: dict[str, str] = {}
         documents: dict[str, set[str]] = {}
         passages: dict[str, int] = {}
@@ -326,7 +328,7 @@ class Index:
         ]
 
     def info(self) -> IndexInfo:
-        """The index in figures."""
+        """Return the index in figures."""
         view = self._folders.view()
         manifest = None if view is None else view.manifest
         return IndexInfo(
@@ -345,7 +347,8 @@ class Index:
         )
 
     def estimates(self) -> dict[str, Source]:
-        """How reliable each source was found to be, by name; `stale` where its passages have changed since.
+        """Return how reliable each source was found to be, by name; `stale` where its passages have changed
+        since.
 
         Empty where nothing was estimated. Else a source that has come since is there without a
         reliability. Raises `StoreError` when the estimates are damaged.
@@ -366,29 +369,31 @@ class Index:
         write_estimates(self.path, estimates, view.states() if states is None else states)
 
     def reliabilities(self) -> dict[str, float]:
-        """The probability of being right of each source that has an estimate."""
+        """Return the probability of being right of each source that has an estimate."""
         return self._folders.reliabilities()
 
     def estimated_states(self) -> dict[str, str]:
-        """What each source held when it was estimated, where that is on record."""
+        """Return what each source held when it was estimated, where that is on record."""
         return read_states(self.path)
 
     def holdings(self) -> Holdings | None:
-        """What each source holds now, as a calibration reads it; None where there is no index yet."""
+        """Return what each source holds now, as a calibration reads it; None where there is no index yet."""
         return self.view()
 
     def records(self) -> list[Outcomes]:
-        """What calibrations asked and heard, of each folder; raises `StoreError` for a damaged one."""
+        """Return what calibrations asked and heard, of each folder; raises `StoreError` for a damaged one."""
         return [calibration_file.read_outcomes(path) for path in self.paths]
 
     def open_log(self) -> AbstractContextManager[CalibrationLog]:
-        """The log of calibrations, for one process at a time; raises `StoreError`, `InputError`."""
+        """Return the log of calibrations, for one process at a time; raises `StoreError`, `InputError`."""
         return calibration_file.open_log(self.path)
 
     def view(self) -> View | None:
-        """The index as it is now, compared with its hashes (`View.check`); None where there is none yet."""
+        """Return the index as it is now, compared with its hashes (`View.check`); None where there is none
+        yet.
+        """
         return self._folders.checked()
 
     def _rows(self, table: str, columns: list[str]) -> Iterable[list[dict[str, Any]]]:
-        """The rows of a table, in batches."""
+        """Return the rows of a table, in batches."""
         return self._folders.rows(table, columns)

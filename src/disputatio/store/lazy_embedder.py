@@ -35,7 +35,7 @@ class LazyEmbedder:
         return self._part().dimension
 
     def embed(self, texts: Sequence[str], *, query: bool = False) -> NDArray[np.float32]:
-        """An array (len(texts), dimension) of unit rows; raises what opening the model raises."""
+        """Return an array (len(texts), dimension) of unit rows; raises what opening the model raises."""
         return self._part().embed(texts, query=query)
 
     def _part(self) -> Embedder:

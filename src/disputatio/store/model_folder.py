@@ -68,7 +68,8 @@ class ModelFolder:
     left_out: tuple[str, ...] = ()
 
     def identity(self) -> str:
-        """The model's name, 8 hex digits of its weights' SHA-256 and, where its use is not plain, 4 of that.
+        """Return the model's name, 8 hex digits of its weights' SHA-256 and, where its use is not plain, 4 of
+        that.
 
         Reads the weights. Raises `ConfigError` when they cannot be read.
         """
@@ -87,7 +88,8 @@ class ModelFolder:
 
 
 def trained_prefixes(name: str) -> tuple[str, str]:
-    """The prefixes (query, passage) that a model of this name was trained with; empty where none are known.
+    """Return the prefixes (query, passage) that a model of this name was trained with; empty where none are
+    known.
 
     >>> trained_prefixes("intfloat/multilingual-e5-small"), trained_prefixes("all-MiniLM-L6-v2")
     (('query: ', 'passage: '), ('', ''))
@@ -117,7 +119,7 @@ def read_folder(folder: Path) -> ModelFolder:
 
 
 def _model_file(folder: Path, named: str) -> Path:
-    """The ONNX file that is named, else the usual one, else the only one."""
+    """Return the ONNX file that is named, else the usual one, else the only one."""
     if named:
         path = folder / named
         if Path(named).is_absolute() or ".." in Path(named).parts or not path.is_file():
@@ -134,7 +136,7 @@ def _model_file(folder: Path, named: str) -> Path:
 
 
 def _stated(folder: Path) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """The settings that follow from the files of sentence-transformers, and the modules left out."""
+    """Return the settings that follow from the files of sentence-transformers, and the modules left out."""
     name = _name(folder)
     query, passage = trained_prefixes(name)
     stated: dict[str, Any] = {"name": name, "query_prefix": query, "passage_prefix": passage}
@@ -166,7 +168,7 @@ def _stated(folder: Path) -> tuple[dict[str, Any], tuple[str, ...]]:
 
 
 def _modules(folder: Path) -> list[tuple[str, Path]]:
-    """The kinds of the modules of `modules.json`, in order, with their folders."""
+    """Return the kinds of the modules of `modules.json`, in order, with their folders."""
     path = folder / "modules.json"
     listed = _json(path)
     if listed is None:
@@ -183,7 +185,7 @@ def _modules(folder: Path) -> list[tuple[str, Path]]:
 
 
 def _pooling(config: Mapping[str, Any], path: Path) -> str:
-    """The one pooling that the module's configuration names, in either of its forms.
+    """Return the one pooling that the module's configuration names, in either of its forms.
 
     >>> _pooling({"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False}, Path("config.json"))
     'cls'
@@ -205,7 +207,7 @@ def _pooling(config: Mapping[str, Any], path: Path) -> str:
 
 
 def _longest(folder: Path) -> int | None:
-    """The longest text in tokens, by the tokenizer and by the model's table of positions."""
+    """Return the longest text in tokens, by the tokenizer and by the model's table of positions."""
     config = _object(folder / "config.json")
     positions = config.get("max_position_embeddings")
     if isinstance(positions, int) and "roberta" in str(config.get("model_type")):
@@ -217,7 +219,7 @@ def _longest(folder: Path) -> int | None:
 
 
 def _name(folder: Path) -> str:
-    """The model's name: that of the folder, or of the repository for a folder of a hub's own cache."""
+    """Return the model's name: that of the folder, or of the repository for a folder of a hub's own cache."""
     resolved = folder.resolve()
     if resolved.parent.name == "snapshots" and resolved.parent.parent.name.startswith("models--"):
         return resolved.parent.parent.name.removeprefix("models--").replace("--", "/")
@@ -241,7 +243,7 @@ def _validated(values: Mapping[str, Any], folder: Path) -> EmbedderSettings:
 
 
 def _object(path: Path) -> dict[str, Any]:
-    """The JSON object in a file; empty where there is no file."""
+    """Return the JSON object in a file; empty where there is no file."""
     content = _json(path)
     if content is not None and not isinstance(content, dict):
         raise ConfigError(f"{path}: is not a JSON object")

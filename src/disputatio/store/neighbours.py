@@ -14,7 +14,7 @@ _MOST = 1_000  # passages of a document in one segment that are read to find tho
 
 
 def neighbours(view: View, passage: Passage, count: int) -> tuple[list[Passage], list[Passage]]:
-    """Up to `count` passages before and after one, in the order of its document.
+    """Return up to `count` passages before and after one, in the order of its document.
 
     Raises `StoreError` where the bytes of one are damaged.
     """

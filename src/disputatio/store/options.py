@@ -15,7 +15,7 @@ K1, B = 1.2, 0.75  # of BM25, where a search does not set them
 
 
 def search_of(search: Search | None, options: SearchOptions) -> Search:
-    """The search that a caller describes: `search`, if any, with `options` in place of its fields.
+    """Return the search that a caller describes: `search`, if any, with `options` in place of its fields.
 
     >>> search_of(Search(k=3, alpha=1.0), {"k": 5}) == Search(k=5, alpha=1.0)
     True

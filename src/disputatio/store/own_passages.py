@@ -48,7 +48,8 @@ _OWN_FIELDS = ("source", "title", "url", "date", "owner")
 
 
 def as_passages(items: Iterable[PassageLike]) -> list[Passage]:
-    """The passages that items of any of these shapes stand for; raises `InputError` that numbers a bad one.
+    """Return the passages that items of any of these shapes stand for; raises `InputError` that numbers a bad
+    one.
 
     >>> [passage.source for passage in as_passages(["It rained.", {"text": "It did not.", "source": "b"}])]
     ['', 'b']
@@ -59,7 +60,8 @@ def as_passages(items: Iterable[PassageLike]) -> list[Passage]:
 
 
 def as_retriever(searchable: object) -> Retriever:
-    """A retriever of ours, of LangChain's shape or of LlamaIndex's; raises `ConfigError` for what is none.
+    """Return a retriever of ours, of LangChain's shape or of LlamaIndex's; raises `ConfigError` for what is
+    none.
 
     What has `as_retriever()`, as vector stores and indexes of both libraries do, is asked for its retriever.
     """
@@ -89,7 +91,7 @@ class OwnRetriever:
         self._fetch = fetch
 
     def search(self, query: str, search: Search | None = None, **options: Unpack[SearchOptions]) -> list[Hit]:
-        """The function's passages, the best first; raises `InputError` for one without text."""
+        """Return the function's passages, the best first; raises `InputError` for one without text."""
         wanted = search_of(search, options)
         items = list(self._fetch(query))
         passages = [
@@ -106,12 +108,12 @@ class OwnRetriever:
 
 
 def _named(passage: Passage) -> Passage:
-    """The passage with the id that `InMemory` gives it."""
+    """Return the passage with the id that `InMemory` gives it."""
     return replace(passage, id=passage.id or content_id("p", passage.source, passage.text))
 
 
 def _limited(hits: Sequence[Hit], wanted: Search) -> list[Hit]:
-    """The first `k` hits, or the first `per_source` of each source."""
+    """Return the first `k` hits, or the first `per_source` of each source."""
     if wanted.per_source is None:
         return list(hits[: wanted.k])
     taken: dict[str, int] = {}
@@ -145,7 +147,7 @@ def _passage(item: object, where: str) -> Passage:
 
 
 def _first(item: object, names: Sequence[str]) -> Any:
-    """The first of these attributes that an object has and that is not None; a method is called."""
+    """Return the first of these attributes that an object has and that is not None; a method is called."""
     for name in names:
         value = getattr(item, name, None)
         value = value() if callable(value) else value
@@ -155,7 +157,7 @@ def _first(item: object, names: Sequence[str]) -> Any:
 
 
 def _score(item: object) -> float | None:
-    """How well an item fits, where it says so."""
+    """Return how well an item fits, where it says so."""
     score = item.score if isinstance(item, Hit) else getattr(item, "score", None)
     return float(score) if isinstance(score, int | float) and not isinstance(score, bool) else None
 

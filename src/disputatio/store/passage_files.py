@@ -43,7 +43,7 @@ _FORMATS = {".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv
 
 
 def load_passages(path: str | Path) -> list[Passage]:
-    """The passages of a file; raises `InputError` for the first row that is not one."""
+    """Return the passages of a file; raises `InputError` for the first row that is not one."""
     passages, refused = read_passages(path)
     if refused:
         raise refused[0]
@@ -53,7 +53,7 @@ def load_passages(path: str | Path) -> list[Passage]:
 def read_passages(
     path: str | Path, *, columns: Mapping[str, str] = NO_COLUMNS, stdin: BinaryIO | None = None
 ) -> tuple[list[Passage], list[IngestError]]:
-    """The passages of a file, and the rows that were refused; `-` is standard input, or `stdin`.
+    """Return the passages of a file, and the rows that were refused; `-` is standard input, or `stdin`.
 
     A named pipe is read where something writes to it, and refused where nothing does within `PIPE_SECONDS`.
 
@@ -99,7 +99,7 @@ def _opened(path: str | Path, stdin: BinaryIO | None) -> Iterator[BinaryIO]:
 
 
 def _open_file(path: Path) -> BinaryIO:
-    """A file open for reading; raises `InputError` for a named pipe to which nobody writes.
+    """Return a file open for reading; raises `InputError` for a named pipe to which nobody writes.
 
     To open such a pipe in the plain way would wait for ever.
     """
@@ -116,7 +116,7 @@ def _open_file(path: Path) -> BinaryIO:
 
 
 def _format_of(line: bytes) -> str:
-    """The format that the first line shows; an object of several lines is a whole JSON file."""
+    """Return the format that the first line shows; an object of several lines is a whole JSON file."""
     line = line.removeprefix(codecs.BOM_UTF8).strip()
     if line.startswith(b"["):
         return "json"
@@ -145,7 +145,7 @@ def _rows(form: str, file: BinaryIO, columns: Mapping[str, str], *, tabs: bool) 
 
 
 def _without_metadata(rows: Iterator[Row]) -> Iterator[Row]:
-    """Rows of a table, whose column of that name cannot hold what `metadata` means."""
+    """Yield rows of a table, whose column of that name cannot hold what `metadata` means."""
     for number, row in rows:
         if isinstance(row, str):
             yield number, row
@@ -186,7 +186,7 @@ def _passages(rows: Iterator[Row], name: str) -> tuple[list[Passage], list[Inges
 
 
 def _size(row: Mapping[str, object] | str) -> int:
-    """How many characters of text a row has."""
+    """Return how many characters of text a row has."""
     return 0 if isinstance(row, str) else sum(len(value) for value in row.values() if isinstance(value, str))
 
 

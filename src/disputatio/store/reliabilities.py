@@ -19,7 +19,7 @@ _NOT_KEPT = ("name", "stale")  # the name is the key; what is stale is found by 
 
 
 def read_estimates(path: Path) -> dict[str, Source]:
-    """What is known of each source that has an estimate, by name; `compared` tells what is stale.
+    """Return what is known of each source that has an estimate, by name; `compared` tells what is stale.
 
     Files of earlier versions, with a bare probability a source, are read as well. Raises `StoreError`
     when the file is damaged.
@@ -28,13 +28,15 @@ def read_estimates(path: Path) -> dict[str, Source]:
 
 
 def read_reliabilities(path: Path) -> dict[str, float]:
-    """The probability of being right of each source that has an estimate; raises as `read_estimates`."""
+    """Return the probability of being right of each source that has an estimate; raises as
+    `read_estimates`.
+    """
     estimates = read_estimates(path).items()
     return {name: source.reliability for name, source in estimates if source.reliability is not None}
 
 
 def changed_at(path: Path) -> int:
-    """When the estimates of an index were last written, in nanoseconds; 0 where there are none."""
+    """Return when the estimates of an index were last written, in nanoseconds; 0 where there are none."""
     try:
         return (path / NAME).stat().st_mtime_ns
     except OSError:
@@ -42,12 +44,12 @@ def changed_at(path: Path) -> int:
 
 
 def read_states(path: Path) -> dict[str, str]:
-    """What each source held when it was estimated (`View.states`), where that is on record."""
+    """Return what each source held when it was estimated (`View.states`), where that is on record."""
     return {name: fields["state"] for name, fields in _read(path).items() if fields.get("state")}
 
 
 def compared(path: Path, now: Callable[[], Mapping[str, str]]) -> dict[str, Source]:
-    """The estimates, `stale` where a source no longer holds what it did; raises as `read_estimates`.
+    """Return the estimates, `stale` where a source no longer holds what it did; raises as `read_estimates`.
 
     `now` gives what each source holds (`View.states`); one that has come since has no reliability.
     """
@@ -61,7 +63,7 @@ def compared(path: Path, now: Callable[[], Mapping[str, str]]) -> dict[str, Sour
 
 
 def pooled(parts: Sequence[Mapping[str, Source]]) -> dict[str, Source]:
-    """The estimates of several indexes as one: a source that one index knows is taken as it is there.
+    """Return the estimates of several indexes as one: a source that one index knows is taken as it is there.
 
     One that several know weighs each estimate by the answers that it rests on, and its interval by the rules
     for a weighted mean of independent estimates. It is stale where one of them is.
@@ -78,7 +80,7 @@ def pooled(parts: Sequence[Mapping[str, Source]]) -> dict[str, Source]:
 
 
 def _pooled(several: Sequence[Source]) -> Source:
-    """One source's estimates as one."""
+    """Return one source's estimates as one."""
     estimated = [source for source in several if source.reliability is not None]
     if len(estimated) < 2:
         return (estimated or list(several))[0]
@@ -124,7 +126,7 @@ def write_estimates(path: Path, estimates: Mapping[str, Source], states: Mapping
 def reliable(
     reliabilities: Mapping[str, float], least: float, sources: Collection[str] | None
 ) -> Collection[str]:
-    """The sources to search: those named, or all, whose estimated reliability is at least `least`.
+    """Return the sources to search: those named, or all, whose estimated reliability is at least `least`.
 
     >>> sorted(reliable({"a": 0.9, "b": 0.4}, 0.5, None)), reliable({"a": 0.9}, 0.5, ["c"])
     (['a'], set())
@@ -134,7 +136,7 @@ def reliable(
 
 
 def _read(path: Path) -> dict[str, dict[str, Any]]:
-    """The fields of each source; a bare number is its reliability."""
+    """Return the fields of each source; a bare number is its reliability."""
     file = path / NAME
     with reported(path, "reading the index"):
         try:
@@ -159,7 +161,9 @@ def _read(path: Path) -> dict[str, dict[str, Any]]:
 
 
 def _source(name: str, fields: Mapping[str, Any]) -> Source:
-    """A source from its fields; raises `InputError` for no probability, `TypeError` for other fields."""
+    """Return a source from its fields; raises `InputError` for no probability, `TypeError` for
+    other fields.
+    """
     for key in ("reliability", "low", "high"):
         if fields.get(key) is not None:
             checked(name, fields[key])
@@ -171,7 +175,7 @@ def _checksum(sources: Mapping[str, Any]) -> str:
 
 
 def checked(name: str, value: object) -> float:
-    """A probability; raises `InputError` for anything else."""
+    """Return a probability; raises `InputError` for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
         raise InputError(f"the reliability of {name!r} lies between 0 and 1, not at {value!r}")
     return float(value)

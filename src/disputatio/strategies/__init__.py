@@ -16,7 +16,7 @@ class _Package(ModuleType):
     """The package, as a function of no arguments."""
 
     def __call__(self) -> Any:
-        """Every strategy, described; see `disputatio.api.describing`."""
+        """Return every strategy, described; see `disputatio.api.describing`."""
         return importlib.import_module("disputatio.api.describing").strategies()
 
 

@@ -246,7 +246,7 @@ def laid_out(question: str, passages: Sequence[Passage], remembered: Sequence[st
 
 
 def kind_of(names: Sequence[str], desk: Desk) -> str:
-    """Where documents are from.
+    """Return where documents are from.
 
     >>> desk = Desk(retrieved={"d1": Passage(text="a")}, remembered={"d2": Passage(text="b")})
     >>> kind_of(["d1"], desk), kind_of(["d2", "d1"], desk)
@@ -270,7 +270,7 @@ def bearing(answer: str, names: Sequence[str], desk: Desk) -> tuple[str, ...]:
 
 
 def _remembered(question: str, most: int, kit: Kit) -> tuple[str, ...] | None:
-    """What the model writes from memory, at most `most` passages; None where it breaks its contract."""
+    """Return what the model writes from memory, at most `most` passages; None where it breaks its contract."""
     items = MEMORY_SCHEMA["properties"]["remembered"] | {"maxItems": most}
     schema = {**MEMORY_SCHEMA, "properties": {"remembered": items}}
     prompt = chat(MEMORY_SYSTEM, MEMORY_TASK.format(question=one_line(question), most=most))
@@ -286,7 +286,7 @@ def _remembered(question: str, most: int, kit: Kit) -> tuple[str, ...] | None:
 
 
 def _prompt(question: str, desk: Desk, groups: str, task: str) -> Prompt:
-    """All documents, the order found so far, and what to do with them."""
+    """Return all documents, the order found so far, and what to do with them."""
     documents = [
         DOCUMENT.format(name=name, kind=kind_of([name], desk), text=shown(document))
         for name, document in desk.documents.items()
@@ -299,7 +299,7 @@ def _prompt(question: str, desk: Desk, groups: str, task: str) -> Prompt:
 
 
 def _consolidated(question: str, desk: Desk, groups: str, kit: Kit, max_tokens: int) -> str | None:
-    """The groups of one more round, one JSON object a line; None where the reply breaks its contract."""
+    """Return the groups of one more round, one JSON object a line; None where the reply breaks its contract."""
     prompt = _prompt(question, desk, groups, CONSOLIDATE_TASK)
     (word,) = kit.complete("consolidator", [prompt], Sampling(max_tokens=max_tokens, schema=GROUPS_SCHEMA))
     try:
@@ -325,7 +325,7 @@ def _consolidated(question: str, desk: Desk, groups: str, kit: Kit, max_tokens: 
 def _answered(
     question: str, desk: Desk, groups: str, kit: Kit, max_tokens: int
 ) -> tuple[list[Candidate], tuple[str, ...], str]:
-    """Each group's answer, the answers selected, and why; answers that no document bears are left out.
+    """Return each group's answer, the answers selected, and why; answers that no document bears are left out.
 
     Where the reply breaks its contract, the answers are asked for without groups; raises `ReplyError`.
     """
@@ -353,7 +353,7 @@ def _answered(
 
 
 def _grouped(answer: str, groups: str) -> list[str]:
-    """The documents of the groups whose summary has an answer."""
+    """Return the documents of the groups whose summary has an answer."""
     parsed_groups = [json.loads(line) for line in groups.splitlines()]
     return [
         name for group in parsed_groups if states(group["summary"], answer) for name in group["documents"]
@@ -361,7 +361,8 @@ def _grouped(answer: str, groups: str) -> list[str]:
 
 
 def spelled_out(text: str, desk: Desk) -> str:
-    """A text with the sources of documents in the place of their names, which mean nothing to a reader.
+    """Return a text with the sources of documents in the place of their names, which mean nothing to a
+    reader.
 
     >>> desk = Desk(retrieved={"d1e4": Passage(text="a", source="log")}, remembered={"d22f": Passage(text="b")})
     >>> spelled_out("Document d1e4 says so, d22f does not.", desk)
@@ -375,13 +376,13 @@ def spelled_out(text: str, desk: Desk) -> str:
 
 
 def _reply(candidate: Candidate, desk: Desk) -> Reply:
-    """A group's word, of the passages that bear it; of none where the model alone remembers it."""
+    """Return a group's word, of the passages that bear it; of none where the model alone remembers it."""
     read = tuple(desk.retrieved[name].id for name in candidate.documents if name in desk.retrieved)
     return Reply(passages=read, answer=candidate.answer)
 
 
 def _told(position: Position, candidates: Sequence[Candidate], desk: Desk) -> Position:
-    """A position with what its group was given: its confidence, and whether the model remembers it."""
+    """Return a position with what its group was given: its confidence, and whether the model remembers it."""
     same_candidates = [
         candidate for candidate in candidates if same_answer(candidate.answer, position.answer)
     ]
@@ -391,7 +392,9 @@ def _told(position: Position, candidates: Sequence[Candidate], desk: Desk) -> Po
 
 
 def _claim(position: Position, answer: Answer, groups: str, desk: Desk) -> Claim:
-    """What states an answer: its group's summary, else a sentence of the explanation; cited where passages say it."""
+    """Return what states an answer: its group's summary, else a sentence of the explanation; cited where
+    passages say it.
+    """
     summaries = [json.loads(line)["summary"] for line in groups.splitlines()]
     summaries += [answer.explanation[start:end] for start, end in sentences(answer.explanation)]
     fitting = [as_statement(summary) for summary in summaries if states(summary, position.answer)]

@@ -141,7 +141,7 @@ def crag(
 
 
 def judged(scores: Sequence[float], upper: float, lower: float) -> Action:
-    """What the grades of the passages come to, together (section 4.3 of the paper).
+    """Return what the grades of the passages come to, together (section 4.3 of the paper).
 
     >>> judged([0.9, 0.1], 0.8, 0.2), judged([0.5, 0.1], 0.8, 0.2), judged([0.1], 0.8, 0.2), judged([], 0.8, 0.2)
     ('correct', 'ambiguous', 'incorrect', 'incorrect')
@@ -153,14 +153,14 @@ def judged(scores: Sequence[float], upper: float, lower: float) -> Action:
 
 
 def decomposed(passage: Passage, size: int) -> list[Strip]:
-    """A passage in strips of `size` sentences; the last may be shorter."""
+    """Return a passage in strips of `size` sentences; the last may be shorter."""
     spans = sentences(passage.text)
     parts = [spans[at : at + size] for at in range(0, len(spans), size)]
     return [Strip(passage=passage, start=part[0][0], end=part[-1][1]) for part in parts]
 
 
 def recomposed(strips: Sequence[Strip]) -> list[Passage]:
-    """The passages of some strips, each with the text of its strips alone, in the order of the text."""
+    """Return the passages of some strips, each with the text of its strips alone, in the order of the text."""
     texts: dict[str, list[Strip]] = {}
     for strip in strips:
         texts.setdefault(strip.passage.id, []).append(strip)
@@ -182,7 +182,7 @@ def _refined(
     size: int,
     votes: int,
 ) -> list[Strip]:
-    """The strips worth reading, in the order of the passages; all are graded in one batch."""
+    """Return the strips worth reading, in the order of the passages; all are graded in one batch."""
     strips = [strip for passage in passages for strip in decomposed(passage, size)]
     texts = [replace(strip.passage, text=strip.passage.text[strip.start : strip.end]) for strip in strips]
     scores = _graded(question, texts, kit, votes)
@@ -194,7 +194,9 @@ def _refined(
 
 
 def _graded(question: str, passages: Sequence[Passage], kit: Kit, votes: int) -> list[float]:
-    """How well each text fits the question, by the kit's reranker or the evaluator's P(Yes); one batch."""
+    """Return how well each text fits the question, by the kit's reranker or the evaluator's P(Yes); one
+    batch.
+    """
     if not passages:
         return []
     if kit.reranker is not None:
@@ -211,7 +213,7 @@ def _graded(question: str, passages: Sequence[Passage], kit: Kit, votes: int) ->
 
 
 def _rewritten(question: str, kit: Kit) -> str:
-    """The question as a query; the question itself where the rewriter's word cannot be used."""
+    """Return the question as a query; the question itself where the rewriter's word cannot be used."""
     prompt = chat(REWRITE_SYSTEM, REWRITE_TASK.format(question=one_line(question)))
     (word,) = kit.complete("rewriter", [prompt], Sampling(max_tokens=64, schema=REWRITE_SCHEMA))
     try:

@@ -176,7 +176,7 @@ def madam_rag(
 
 
 def keeps_answer(old: Reply, new: Reply) -> bool:
-    """Whether an agent keeps its answer from the round before; an unusable reply keeps nothing.
+    """Return whether an agent keeps its answer from the round before; an unusable reply keeps nothing.
 
     >>> keeps_answer(Reply(passages=("p",), answer="The 3rd"), Reply(passages=("p",), answer="3rd."))
     True
@@ -189,7 +189,8 @@ def keeps_answer(old: Reply, new: Reply) -> bool:
 
 
 def order_of(question: str, turn: int, agents: int, seed: int) -> list[int]:
-    """The order in which the aggregator reads the agents' replies: drawn anew for each question and round.
+    """Return the order in which the aggregator reads the agents' replies: drawn anew for each question and
+    round.
 
     >>> order_of("When?", 1, 3, 0) == order_of("When?", 1, 3, 0)
     True
@@ -200,7 +201,8 @@ def order_of(question: str, turn: int, agents: int, seed: int) -> list[int]:
 def _aggregate(
     question: str, replies: Sequence[Reply], order: Sequence[int], bound: bool, kit: Kit
 ) -> Aggregate | ReplyError:
-    """The aggregator's answers and explanation; an unusable reply is returned, to be raised if it is the last.
+    """Return the aggregator's answers and explanation; an unusable reply is returned, to be raised if it is
+    the last.
 
     A bound aggregator reads only agents that have an answer, and keeps only answers that an agent gave.
     """
@@ -236,7 +238,7 @@ class History:
 def _histories(
     history: str, aggregate: Aggregate | ReplyError, replies: Sequence[Reply], bound: bool
 ) -> list[History]:
-    """What each agent reads of the round before: the aggregate, or the other agents' replies."""
+    """Return what each agent reads of the round before: the aggregate, or the other agents' replies."""
     if history == "aggregate":
         answers, explanation = ((), "") if isinstance(aggregate, ReplyError) else aggregate
         if not answers:
@@ -256,7 +258,7 @@ def _histories(
 
 # --- the paper's agents -------------------------------------------------------------------------
 def _opening(question: str, passages: Sequence[Passage], kit: Kit, max_tokens: int) -> list[Reply]:
-    """The agents' replies in the first round, before any has heard of the others."""
+    """Return the agents' replies in the first round, before any has heard of the others."""
     return _speak([agent_prompt(question, passage) for passage in passages], passages, 1, kit, max_tokens)
 
 
@@ -268,7 +270,7 @@ def _debate(
     kit: Kit,
     max_tokens: int,
 ) -> list[Reply]:
-    """The agents' replies in a later round; their prompts extend those of the first."""
+    """Return the agents' replies in a later round; their prompts extend those of the first."""
     prompts = [
         _extended(agent_prompt(question, passage), DEBATE.format(heard=heard.text))
         for passage, heard in zip(passages, histories, strict=True)
@@ -287,12 +289,13 @@ def _speak(
 
 
 def agent_prompt(question: str, passage: Passage) -> Prompt:
-    """The prompt of an agent in the first round."""
+    """Return the prompt of an agent in the first round."""
     return chat(AGENT_SYSTEM, READER_TASK.format(question=one_line(question), passage=shown(passage)))
 
 
 def parse_agent(completion: Completion, passage_id: str, turn: int) -> Reply:
-    """The parsed reply of an agent; it abstains if the agent declines, and has a `fault` if it is unusable.
+    """Return the parsed reply of an agent; it abstains if the agent declines, and has a `fault` if it is
+    unusable.
 
     Reasoning that was cut off counts up to its last whole sentence, since the answer stands before it.
 
@@ -332,7 +335,9 @@ def _revise(
     kit: Kit,
     max_tokens: int,
 ) -> list[Reply]:
-    """The bound agents' replies in a later round, all in one batch; their prompts extend those of the first."""
+    """Return the bound agents' replies in a later round, all in one batch; their prompts extend those of the
+    first.
+    """
     revised = [replace(reply, round=turn) for reply in replies]
     movable = [
         at
@@ -353,7 +358,7 @@ def _revise(
 
 
 def can_move(answer: str, other_answers: Sequence[str], passage: Passage) -> bool:
-    """Whether other agents' answers can move an agent: a different one is in its own passage.
+    """Return whether other agents' answers can move an agent: a different one is in its own passage.
 
     >>> passage = Passage(text="Opened in 1921, closed in 1975.")
     >>> can_move("1921", ["1921", "1948"], passage), can_move("1921", ["1975"], passage)
@@ -364,7 +369,7 @@ def can_move(answer: str, other_answers: Sequence[str], passage: Passage) -> boo
 
 
 def may_move(old: str, new: str, passage: Passage) -> bool:
-    """Whether a changed answer counts: the new one is in the agent's passage, or the old one is not.
+    """Return whether a changed answer counts: the new one is in the agent's passage, or the old one is not.
 
     >>> passage = Passage(text="Opened in 1921, closed in 1975.")
     >>> may_move("1921", "1975", passage), may_move("1921", "1948", passage)
@@ -376,13 +381,13 @@ def may_move(old: str, new: str, passage: Passage) -> bool:
 
 
 def _extended(prompt: Prompt, more: str) -> Prompt:
-    """A prompt with more at its end, so that what came before it need not be read again."""
+    """Return a prompt with more at its end, so that what came before it need not be read again."""
     system, task = prompt.messages
     return Prompt(messages=(system, Message(role="user", content=f"{task.content}\n\n{more}")))
 
 
 def _report(number: int, reply: Reply) -> str:
-    """One agent's line to the aggregator, as JSON, so that one reply cannot pass for two."""
+    """Return one agent's line to the aggregator, as JSON, so that one reply cannot pass for two."""
     fields = {
         "agent": number,
         "answer": one_line(reply.answer) or "unknown",

@@ -64,7 +64,7 @@ def majority_vote(
 def _by_sources(
     question: str, holdings: list[Holding], kit: Kit, tau: float, checks: Checks, max_tokens: int
 ) -> Answer:
-    """One vote for each source, from its own passages."""
+    """Return one vote for each source, from its own passages."""
     replies = ask_sources(question, holdings, kit, tau=tau, max_tokens=max_tokens, checks=checks)
     clusters = cluster(question, [reply.answer for reply in replies], kit)
     verdict = decide(replies, clusters, [1.0] * len(replies), kit)
@@ -72,7 +72,7 @@ def _by_sources(
 
 
 def most_frequent(answers: list[str]) -> str:
-    """The most frequent answer, as it was first worded; empty ones do not count.
+    """Return the most frequent answer, as it was first worded; empty ones do not count.
 
     >>> most_frequent(["1963", "", "the 1963.", "1956"])
     '1963'

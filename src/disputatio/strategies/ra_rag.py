@@ -96,7 +96,7 @@ def ra_rag(
 def _records(
     holdings: Sequence[Holding], kit: Kit, weights: Literal["estimated", "uniform", "oracle"]
 ) -> dict[str, Source]:
-    """The known reliabilities of sources, by name; none for a vote with equal weights."""
+    """Return the known reliabilities of sources, by name; none for a vote with equal weights."""
     if weights == "oracle":
         passages = {holding.source: holding.passages for holding in holdings}
         truths = true_reliabilities(passages, TRUE, asker="weights=oracle")
@@ -115,7 +115,7 @@ def _records(
 
 
 def _reliability(records: Mapping[str, Source], name: str, *, low: bool = False) -> float:
-    """A source's reliability, or with `low` the lower end of its interval; the prior if it is unknown.
+    """Return a source's reliability, or with `low` the lower end of its interval; the prior if it is unknown.
 
     With `low` a source without a record comes last.
     """
@@ -152,7 +152,7 @@ def _owner_weights(
 
 
 def _one_of_each_voter_first(holdings: Sequence[Holding], kit: Kit) -> list[Holding]:
-    """The same sources in another order: one of each owner and group before the second of any."""
+    """Return the same sources in another order: one of each owner and group before the second of any."""
     counts: dict[tuple[str, str], int] = {}
     ranks = []
     for holding in holdings:
@@ -172,7 +172,7 @@ def _ask(
     max_tokens: int,
     checks: Checks = OURS,
 ) -> tuple[list[SourceReply], int]:
-    """The replies that vote, in the order of their sources, and in how many rounds they were asked."""
+    """Return the replies that vote, in the order of their sources, and in how many rounds they were asked."""
     if selection != "rrss":
         chosen = ranked if selection == "all" else ranked[:kappa]
         replies = ask_sources(question, chosen, kit, tau=tau, max_tokens=max_tokens, checks=checks)
@@ -195,7 +195,8 @@ def _ask(
 
 
 def batch_size(needed: int, asked: int, answered: int) -> int:
-    """How many sources to ask at once if `answered` of `asked` had an answer and `needed` more are wanted.
+    """Return how many sources to ask at once if `answered` of `asked` had an answer and `needed` more are
+    wanted.
 
     Asking as many as are needed never asks one too many, but takes many rounds if few sources answer. Asking all
     that are likely needed takes fewer rounds and makes some calls in vain. This is half way between the two.
@@ -208,7 +209,7 @@ def batch_size(needed: int, asked: int, answered: int) -> int:
 
 
 def _until_enough(replies: Sequence[SourceReply], kappa: int) -> list[SourceReply]:
-    """The replies up to the one with the `kappa`-th answer; later replies do not vote."""
+    """Return the replies up to the one with the `kappa`-th answer; later replies do not vote."""
     voting: list[SourceReply] = []
     answered = 0
     for reply in replies:

@@ -183,7 +183,7 @@ def self_rag(
 
 
 def is_checkpoint(name: str) -> bool:
-    """Whether a model is a Self-RAG checkpoint, by its name.
+    """Return whether a model is a Self-RAG checkpoint, by its name.
 
     >>> is_checkpoint("openai:selfrag/selfrag_llama2_13b@http://127.0.0.1:8000"), is_checkpoint("local:qwen")
     (True, False)
@@ -192,7 +192,7 @@ def is_checkpoint(name: str) -> bool:
 
 
 def _retrieves(question: str, kit: Kit, threshold: float, trained: bool, votes: int) -> bool:
-    """Whether the model would rather look the question up."""
+    """Return whether the model would rather look the question up."""
     if math.isinf(threshold):
         return threshold < 0
     words: tuple[str, ...] = ("Yes", "No")
@@ -205,7 +205,7 @@ def _retrieves(question: str, kit: Kit, threshold: float, trained: bool, votes: 
 
 
 def _direct(question: str, kit: Kit, trained: bool, max_tokens: int) -> Answer:
-    """What the model answers without passages."""
+    """Return what the model answers without passages."""
     if trained:
         prompt = _turn(question, RETRIEVE_TOKENS[1])
         (word,) = kit.complete("reader", [prompt], Sampling(max_tokens=max_tokens))
@@ -229,7 +229,7 @@ def _direct(question: str, kit: Kit, trained: bool, max_tokens: int) -> Answer:
 def _critiqued(
     question: str, passages: Sequence[Passage], kit: Kit, votes: int, max_tokens: int
 ) -> list[Judged]:
-    """An answer a passage, and three judgements of each; four batches."""
+    """Return an answer a passage, and three judgements of each; four batches."""
     prompts = [reader_prompt(question, passage) for passage in passages]
     sampling = Sampling(max_tokens=max_tokens, schema=READER_SCHEMA)
     done = kit.complete("reader", prompts, sampling, passages=[[passage] for passage in passages])
@@ -250,7 +250,7 @@ def _critiqued(
 def _asked(
     talks: Sequence[tuple[Prompt, str]], task: str, words: tuple[str, ...], kit: Kit, votes: int
 ) -> list[tuple[float, ...]]:
-    """The probabilities of the words, asked for in the conversation in which the answer was given."""
+    """Return the probabilities of the words, asked for in the conversation in which the answer was given."""
     prompts = [
         Prompt(
             messages=(
@@ -267,7 +267,7 @@ def _asked(
 def _weighed(
     judged: Judged, relevant: Sequence[float], support: Sequence[float], use: Sequence[float]
 ) -> Judged:
-    """The critique of an answer: what each judgement is worth, by its probability."""
+    """Return the critique of an answer: what each judgement is worth, by its probability."""
     return replace(
         judged,
         relevance=relevant[0],
@@ -289,7 +289,7 @@ def _fluency(word: Completion) -> float | None:
 
 
 def _aggregated(question: str, ranked: Sequence[Judged], kit: Kit) -> tuple[tuple[str, ...], str]:
-    """The answers that an aggregator draws from all of them, best first."""
+    """Return the answers that an aggregator draws from all of them, best first."""
     lines = [
         json.dumps(
             {
@@ -309,7 +309,7 @@ def _aggregated(question: str, ranked: Sequence[Judged], kit: Kit) -> tuple[tupl
 
 # --- reflection tokens of a checkpoint ---------------------------------------------------------------
 def _reflected(question: str, passages: Sequence[Passage], kit: Kit, max_tokens: int) -> list[Judged]:
-    """What a Self-RAG checkpoint writes on each passage, and the odds of its tokens; four batches."""
+    """Return what a Self-RAG checkpoint writes on each passage, and the odds of its tokens; four batches."""
     begun = [
         PARAGRAPH.format(text=_plain(f"{passage.title}\n{passage.text}" if passage.title else passage.text))
         for passage in passages
@@ -335,13 +335,13 @@ def _reflected(question: str, passages: Sequence[Passage], kit: Kit, max_tokens:
 
 
 def _odds(question: str, begun: Sequence[str], marks: tuple[str, ...], kit: Kit) -> list[tuple[float, ...]]:
-    """The probabilities of the tokens that may follow what the model has begun."""
+    """Return the probabilities of the tokens that may follow what the model has begun."""
     prompts = [_turn(question, turn_text) for turn_text in begun]
     return [shares(choice) for choice in choose("critic", prompts, marks, kit)]
 
 
 def _turn(question: str, begun: str = "") -> Prompt:
-    """The checkpoint's prompt: the question, and the beginning of its own turn."""
+    """Return the checkpoint's prompt: the question, and the beginning of its own turn."""
     question_message = Message(role="user", content=_plain(one_line(question)))
     return Prompt(
         messages=(question_message, Message(role="assistant", content=begun))
@@ -351,12 +351,12 @@ def _turn(question: str, begun: str = "") -> Prompt:
 
 
 def _plain(text: str) -> str:
-    """Text that bears no reflection token: their brackets become round."""
+    """Return text that bears no reflection token: their brackets become round."""
     return _MARK.sub(lambda match: f"({match[0][1:-1]})", neutralise(text))
 
 
 def _read_out(word: Completion, passages: tuple[str, ...]) -> Reply:
-    """The text before the first reflection token that follows it; a fault where it was cut off."""
+    """Return the text before the first reflection token that follows it; a fault where it was cut off."""
     match = _MARK.search(word.text)
     text = one_line(word.text[: match.start()] if match else word.text)
     if match is None and word.finish_reason != "stop":

@@ -91,14 +91,14 @@ def self_reflection(
 
 
 def _gone_on(prompt: Prompt, fields: Mapping[str, Sequence[str] | str], task: str) -> Prompt:
-    """The conversation with what the agent said, and what it is asked next."""
+    """Return the conversation with what the agent said, and what it is asked next."""
     word = neutralise(json.dumps(fields, ensure_ascii=False))
     turns = (Message(role="assistant", content=word), Message(role="user", content=task))
     return Prompt(messages=(*prompt.messages, *turns))
 
 
 def _reviewed(prompt: Prompt, kit: Kit) -> tuple[str, ...] | None:
-    """The problems that a review finds; None where it breaks its contract, which the trace says."""
+    """Return the problems that a review finds; None where it breaks its contract, which the trace says."""
     (word,) = kit.complete("critic", [prompt], Sampling(max_tokens=192, schema=REVIEW_SCHEMA))
     try:
         problems = parse_object(word, REVIEW_SCHEMA)["problems"]
@@ -109,7 +109,9 @@ def _reviewed(prompt: Prompt, kit: Kit) -> tuple[str, ...] | None:
 
 
 def _replies(answers_by_round: Sequence[Sequence[str]], passages: tuple[str, ...]) -> tuple[Reply, ...]:
-    """Each answer of any round, with the last round that gave it: what reflection dropped stays in sight."""
+    """Return each answer of any round, with the last round that gave it: what reflection dropped stays in
+    sight.
+    """
     rounds = [(answer, turn) for turn, answers in enumerate(answers_by_round, 1) for answer in answers]
     same = groups([answer for answer, _ in rounds])
     last = {

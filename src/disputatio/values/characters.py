@@ -71,7 +71,7 @@ _KEPT = _Characters(_kept_character)
 
 
 def plain_text(text: str) -> str:
-    """Text in plain characters, with its spelled numbers in digits behind `SPELLED`.
+    """Return text in plain characters, with its spelled numbers in digits behind `SPELLED`.
 
     >>> plain_text("“2½ m²” – ３５%")
     '|2 1/2 m^2| - 35%'
@@ -109,7 +109,7 @@ class _SpokenWord(str):
 
 
 def _with_digits(text: str) -> str:
-    """Text with its English numbers in digits.
+    """Return text with its English numbers in digits.
 
     A lone "one" stays, as it is mostly a pronoun, and so does "million" or "second" after a number, which are
     its magnitude and its unit.
@@ -143,13 +143,15 @@ def _with_digits(text: str) -> str:
 
 
 def _spoken(text: str, piece: re.Match[str]) -> str:
-    """A piece of text as `text2num` is to see it: "o", "hundreds" and parts of names are no numbers."""
+    """Return a piece of text as `text2num` is to see it: "o", "hundreds" and parts of names are no
+    numbers.
+    """
     word = piece[0].lower()
     whole = _WHOLE_WORD.match(text, piece.start())
     return word if whole and whole[0] == piece[0] and word != "o" and not word.endswith("s") else "§"
 
 
 def _is_year(century: str, rest: str) -> bool:
-    """Whether two spelled numbers that follow each other are a year: nineteen, eighty-four."""
+    """Return whether two spelled numbers that follow each other are a year: nineteen, eighty-four."""
     figures = century.isdigit() and rest.isdigit() and len(century) == len(rest) == 2
     return figures and 15 <= int(century) <= 20

@@ -23,7 +23,7 @@ MOST_ITEMS = 64  # words and values of an answer that are compared one by one; a
 
 
 def same_answer(left: str, right: str) -> bool:
-    """Whether two answers say the same; two empty ones are not answers.
+    """Return whether two answers say the same; two empty ones are not answers.
 
     >>> same_answer("$10 million", "10,000,000 dollars"), same_answer("Spider-Man", "spiderman")
     (True, True)
@@ -34,7 +34,7 @@ def same_answer(left: str, right: str) -> bool:
 
 
 def same_answers(left: Collection[str], right: Collection[str]) -> bool:
-    """Whether two lists of answers say the same, in any order.
+    """Return whether two lists of answers say the same, in any order.
 
     >>> same_answers(["ten", "The Orrin"], ["Orrin", "10"]), same_answers(["10"], ["10", "Orrin"])
     (True, False)
@@ -45,7 +45,7 @@ def same_answers(left: Collection[str], right: Collection[str]) -> bool:
 
 
 def states(text: str, answer: str) -> bool:
-    """Whether an answer stands in a text, whole: its words in order, its figures with sign and unit.
+    """Return whether an answer stands in a text, whole: its words in order, its figures with sign and unit.
 
     >>> states("It is 13.5 km long.", "3.5"), states("written in C++", "C"), states("at -5 degrees", "5")
     (False, False, False)
@@ -57,7 +57,7 @@ def states(text: str, answer: str) -> bool:
 
 
 def matches(left: str, right: str) -> bool:
-    """Whether two wordings are taken for one answer: the same, or one stands in the other.
+    """Return whether two wordings are taken for one answer: the same, or one stands in the other.
 
     >>> matches("about 1898", "1898"), matches("1898", "1899"), matches("$10", "€10")
     (True, False, False)
@@ -66,7 +66,8 @@ def matches(left: str, right: str) -> bool:
 
 
 def bears(text: str, answer: str) -> bool:
-    """Whether a text has all figures and at least half of the words of an answer; "yes" and "no" need none.
+    """Return whether a text has all figures and at least half of the words of an answer; "yes" and "no" need
+    none.
 
     Words count by their first five letters; a unit may be missing on either side, but not be another.
 
@@ -81,7 +82,7 @@ def bears(text: str, answer: str) -> bool:
 
 
 def is_yes_or_no(answer: str) -> bool:
-    """Whether an answer is "yes" or "no" and nothing else.
+    """Return whether an answer is "yes" or "no" and nothing else.
 
     >>> is_yes_or_no("Yes."), is_yes_or_no("No, never")
     (True, False)
@@ -90,7 +91,7 @@ def is_yes_or_no(answer: str) -> bool:
 
 
 def contradicts(left: str, right: str) -> bool:
-    """Whether the values of two answers exclude each other, whatever words stand around them.
+    """Return whether the values of two answers exclude each other, whatever words stand around them.
 
     >>> contradicts("about $10", "10"), contradicts("about $10", "€10"), contradicts("in 1962", "12 May 1962")
     (False, True, False)
@@ -103,7 +104,7 @@ def contradicts(left: str, right: str) -> bool:
 
 
 def are_other_values(left: str, right: str) -> bool:
-    """Whether two answers are nothing but values, and other ones, so that no judge is needed to tell.
+    """Return whether two answers are nothing but values, and other ones, so that no judge is needed to tell.
 
     >>> are_other_values("1921", "1948"), are_other_values("May 1921", "1921"), are_other_values("1", "ship")
     (True, False, False)
@@ -113,7 +114,7 @@ def are_other_values(left: str, right: str) -> bool:
 
 
 def groups(answers: Sequence[str]) -> tuple[int, ...]:
-    """The group of each answer, numbered from 0 in the order met, -1 for an empty one.
+    """Return the group of each answer, numbered from 0 in the order met, -1 for an empty one.
 
     All in a group are the same, each with each. An answer without a unit is the same as those of several
     units, which are not the same as each other: so answers that say most come first, and one that says less
@@ -154,7 +155,7 @@ def groups(answers: Sequence[str]) -> tuple[int, ...]:
 
 
 def distinct(answers: Sequence[str]) -> tuple[str, ...]:
-    """Each answer once, as first worded; empty ones are left out.
+    """Return each answer once, as first worded; empty ones are left out.
 
     >>> distinct(["10 km", "The Orrin", "10", "orrin"])
     ('10 km', 'The Orrin')
@@ -167,7 +168,9 @@ def distinct(answers: Sequence[str]) -> tuple[str, ...]:
 
 
 def _in_one_convention(text: str, answer: str) -> tuple[Value, tuple[Value, ...]]:
-    """A text, and an answer as it reads by itself, and with the text's decimal mark where it shows none."""
+    """Return a text, and an answer as it reads by itself, and with the text's decimal mark where it shows
+    none.
+    """
     readings = [canonical(answer)]
     if _MARKED.search(answer) and decimal_comma(answer) is None and decimal_comma(text):
         readings.append(canonical(answer, comma=True))
@@ -200,7 +203,9 @@ def _same(left: Value, right: Value) -> bool:
 
 
 def _stands(part: View, whole: View) -> bool:
-    """Whether the items of a view stand in another, one after the other, between places where words end."""
+    """Return whether the items of a view stand in another, one after the other, between places where words
+    end.
+    """
     length = len(part.items)
     if length > MOST_ITEMS:
         return f" {_spaced(part)} " in f" {_spaced(whole)} "
@@ -214,7 +219,7 @@ def _stands(part: View, whole: View) -> bool:
 
 
 def _places(part: View, whole: View) -> Iterator[int]:
-    """Where the first item of a view may stand in another."""
+    """Yield where the first item of a view may stand in another."""
     first = part.items[0]
     if not isinstance(first, str) or first in MONTHS:
         yield from (at for at, item in enumerate(whole.items) if covers(item, first))
@@ -246,7 +251,9 @@ def _keys(value: Value) -> set[object]:
 
 
 def _precision(value: Value) -> int:
-    """How much the values of an answer say: most with a unit of one meaning, less with one of several."""
+    """Return how much the values of an answer say: most with a unit of one meaning, less with one
+    of several.
+    """
     return sum(
         (2 if len(READINGS[item.unit]) == 1 else 1)
         if isinstance(item, Figure) and item.unit

@@ -35,7 +35,7 @@ class Figure:
     spelled: bool = field(default=False, compare=False)
 
     def __str__(self) -> str:
-        """The form in which it is read as the same figure again."""
+        """Return the form in which it is read as the same figure again."""
         if self.unit == ORDINAL:
             return self.written + _ordinal_ending(int(self.value))
         return f"v{self.written}" if self.unit == VERSION else f"{self.written} {self.unit}".rstrip()
@@ -48,7 +48,7 @@ class Figure:
         return padded or self.unit == VERSION or digits.count(".") > 1
 
     def same(self, other: Figure) -> bool:
-        """Whether both are one number of one thing; a unit that is missing contradicts none.
+        """Return whether both are one number of one thing; a unit that is missing contradicts none.
 
         >>> five = Figure(Fraction(5), "5")
         >>> five.same(Figure(Fraction(5), "5", "km")), five.same(Figure(Fraction(5000), "5000", "m"))
@@ -79,7 +79,7 @@ class Date:
     turned: bool = False
 
     def __str__(self) -> str:
-        """The form in which it is read as the same date again."""
+        """Return the form in which it is read as the same date again."""
         if self.turned:
             return f"{self.day}/{self.month}/{self.year}"
         month = MONTHS[self.month - 1].title() if self.month else ""
@@ -92,7 +92,7 @@ class Date:
         return (whole, (self.year, self.day, self.month)) if self.turned else (whole,)
 
     def covers(self, other: Date) -> bool:
-        """Whether this date says all that the other does.
+        """Return whether this date says all that the other does.
 
         >>> Date(1962, 5, 12).covers(Date(1962, 5)), Date(1962, 5).covers(Date(1962, 5, 12))
         (True, False)
@@ -112,14 +112,14 @@ class Time:
     half: str = ""
 
     def __str__(self) -> str:
-        """The form in which it is read as the same time again."""
+        """Return the form in which it is read as the same time again."""
         hour, rest = divmod(self.second, 3600)
         shown = (hour - 1) % 12 + 1 if self.half else hour
         seconds = f":{rest % 60:02}" if rest % 60 else ""
         return f"{shown}:{rest // 60:02}{seconds} {self.half}".rstrip()
 
     def same(self, other: Time) -> bool:
-        """Whether both are one time; a missing "am" or "pm" contradicts neither.
+        """Return whether both are one time; a missing "am" or "pm" contradicts neither.
 
         >>> Time(37800).same(Time(37800 + 43200, "pm")), Time(37800).same(Time(37800 + 43200))
         (True, False)
@@ -139,7 +139,7 @@ Item: TypeAlias = str | Figure | Date | Time
 
 
 def same(left: Item, right: Item) -> bool:
-    """Whether two words or values are one, however they are written."""
+    """Return whether two words or values are one, however they are written."""
     if isinstance(left, Figure):
         return isinstance(right, Figure) and left.same(right)
     if isinstance(left, Date):
@@ -150,7 +150,8 @@ def same(left: Item, right: Item) -> bool:
 
 
 def covers(whole: Item, part: Item) -> bool:
-    """Whether a word or value says all that another one does: its number and its unit, its day and year.
+    """Return whether a word or value says all that another one does: its number and its unit, its day and
+    year.
 
     >>> covers(Date(1962, 5, 12), Figure(Fraction(1962), "1962")), covers(Date(1962, 5, 12), "may")
     (True, True)
@@ -174,7 +175,7 @@ def covers(whole: Item, part: Item) -> bool:
 
 
 def calendar(year: int | None, month: int, day: int | None = None) -> Date | None:
-    """A date, None where the calendar has none such."""
+    """Return a date, None where the calendar has none such."""
     try:
         date(year or 2000, month, day or 1)  # a leap year, so that 29 February may stand alone
     except ValueError:
@@ -183,7 +184,7 @@ def calendar(year: int | None, month: int, day: int | None = None) -> Date | Non
 
 
 def plain(value: Fraction) -> str:
-    """A fraction in decimals where they end, else as a fraction.
+    """Return a fraction in decimals where they end, else as a fraction.
 
     >>> plain(Fraction(5, 2)), plain(Fraction(-3)), plain(Fraction(1, 3))
     ('2.5', '-3', '1/3')

@@ -46,7 +46,7 @@ _TIMES = (
 
 
 def moment_at(text: str, at: int) -> tuple[Date | Time, int] | None:
-    """The date or time of day that begins at a place with a figure or a month, and where it ends.
+    """Return the date or time of day that begins at a place with a figure or a month, and where it ends.
 
     >>> moment_at("on 12 May 1962, at 10:30 p.m.", 3)
     (Date(year=1962, month=5, day=12, turned=False), 14)

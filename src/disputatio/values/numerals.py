@@ -66,7 +66,7 @@ class Written:
 
 
 def decimal_comma(text: str) -> bool | None:
-    """Whether a text writes decimals with a comma; None where its figures do not tell.
+    """Return whether a text writes decimals with a comma; None where its figures do not tell.
 
     >>> decimal_comma("1.234.567 Einwohner, 12,5 km"), decimal_comma("12.5 km"), decimal_comma("1.234")
     (True, False, None)
@@ -77,7 +77,8 @@ def decimal_comma(text: str) -> bool | None:
 
 
 def figure_at(text: str, at: int, *, comma: bool, in_name: bool) -> Written | None:
-    """The figure that begins at a place, with its sign; None where none does, or one of too many digits.
+    """Return the figure that begins at a place, with its sign; None where none does, or one of too many
+    digits.
 
     `comma` says that the comma is the decimal mark. A figure within a name ("F16") has no unit.
 
@@ -117,7 +118,9 @@ def figure_at(text: str, at: int, *, comma: bool, in_name: bool) -> Written | No
 
 
 def version_at(text: str, at: int) -> Written | None:
-    """The version that begins at a place, "v2.1" or "version 2.1"; it has a point: a V8 is an engine."""
+    """Return the version that begins at a place, "v2.1" or "version 2.1"; it has a point: a V8 is
+    an engine.
+    """
     match = _VERSION.match(text, at)
     if match is None or len(match["number"]) > MOST_DIGITS:
         return None
@@ -126,7 +129,7 @@ def version_at(text: str, at: int) -> Written | None:
 
 
 def _digits(written: str, comma: bool) -> tuple[str, int]:
-    """The digits of a number with a point for its decimals, and how many characters they were.
+    """Return the digits of a number with a point for its decimals, and how many characters they were.
 
     >>> _digits("1,234.5", False), _digits("1921,1922", False), _digits("1.234", True)
     (('1234.5', 7), ('1921', 4), ('1234', 5))
@@ -150,7 +153,7 @@ def _digits(written: str, comma: bool) -> tuple[str, int]:
 
 
 def _with_fraction(text: str, value: Fraction, digits: str, end: int) -> tuple[Fraction, str, int]:
-    """A whole number with the fraction that it begins or that follows it: 1/2, 2 1/2."""
+    """Return a whole number with the fraction that it begins or that follows it: 1/2, 2 1/2."""
     over = _OVER.match(text, end)
     if over and len(digits) <= 4 and int(over["below"]):
         return value / int(over["below"]), f"{digits}/{over['below']}", over.end()
@@ -162,7 +165,7 @@ def _with_fraction(text: str, value: Fraction, digits: str, end: int) -> tuple[F
 
 
 def _magnitude(text: str, end: int, *, of_money: bool) -> tuple[Fraction, int]:
-    """What a number is to be multiplied by, as the text says after it, and where that ends."""
+    """Return what a number is to be multiplied by, as the text says after it, and where that ends."""
     factor = _ONE
     power = _POWER.match(text, end)
     if power:
@@ -178,7 +181,7 @@ def _magnitude(text: str, end: int, *, of_money: bool) -> tuple[Fraction, int]:
 
 
 def _unit(text: str, end: int, before: str) -> tuple[str, int]:
-    """The unit of a figure, which stands before or after it, and where that ends."""
+    """Return the unit of a figure, which stands before or after it, and where that ends."""
     stated = units.symbol_of(before) if before else ""
     gap = text[end : end + 1] if text[end : end + 1] in (" ", "-") else ""
     start = end + len(gap)

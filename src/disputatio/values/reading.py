@@ -98,7 +98,8 @@ class _Reading:
 
 
 def read(text: str, *, comma: bool = False) -> tuple[Token, ...]:
-    """The tokens of a text; `comma` says that the comma is its decimal mark and the point parts thousands.
+    """Return the tokens of a text; `comma` says that the comma is its decimal mark and the point parts
+    thousands.
 
     >>> [str(token.item) for token in read("The U.S. paid $10 million on May 12, 1962.")]
     ['us', 'paid', '10000000 $', 'on', '12 May 1962']
@@ -128,7 +129,7 @@ def _tokens(text: str, comma: bool) -> Iterator[_Reading]:
 
 
 def _token_at(text: str, at: int, comma: bool, *, glued: bool, signed: bool) -> tuple[_Reading, int]:
-    """The token that begins at a place, and where it ends."""
+    """Return the token that begins at a place, and where it ends."""
     first = text[at]
     moment = moment_at(text, at) if not glued and first in MOMENT_STARTS else None
     if moment:
@@ -145,7 +146,7 @@ def _token_at(text: str, at: int, comma: bool, *, glued: bool, signed: bool) -> 
 
 
 def _normal(word: str) -> str:
-    """A word in its normal form: no case, and none of the marks within it.
+    """Return a word in its normal form: no case, and none of the marks within it.
 
     >>> _normal("Don't"), _normal("U.S"), _normal(".NET"), _normal("C++")
     ('dont', 'us', '.net', 'c++')
@@ -155,7 +156,7 @@ def _normal(word: str) -> str:
 
 
 def _with_signs(readings: Sequence[_Reading]) -> list[_Reading]:
-    """The tokens with "minus five" as one figure; "ten minus five" stays."""
+    """Return the tokens with "minus five" as one figure; "ten minus five" stays."""
     kept: list[_Reading] = []
     for reading in readings:
         figure, before = reading.item, kept[-1] if kept else None
@@ -175,7 +176,9 @@ def _with_signs(readings: Sequence[_Reading]) -> list[_Reading]:
 
 
 def _with_ranges(readings: Sequence[_Reading]) -> list[_Reading]:
-    """The tokens with a word for the dash of a range, both ends with the unit and the magnitude of one."""
+    """Return the tokens with a word for the dash of a range, both ends with the unit and the magnitude of
+    one.
+    """
     kept: list[_Reading] = []
     for at, reading in enumerate(readings):
         kept.append(reading)
@@ -218,7 +221,7 @@ def _is_year(item: Item) -> bool:
 
 
 def _with_versions(readings: Sequence[_Reading]) -> Sequence[_Reading]:
-    """The tokens, where a number that ends in a zero and follows a name is a version: Python 3.10."""
+    """Return the tokens, where a number that ends in a zero and follows a name is a version: Python 3.10."""
     for name, number in pairwise(readings):
         figure = number.item
         if (
@@ -236,7 +239,7 @@ def _with_versions(readings: Sequence[_Reading]) -> Sequence[_Reading]:
 
 
 def _without_articles(readings: Sequence[_Reading]) -> tuple[Token, ...]:
-    """The tokens without articles, unless one is a name: Vitamin A, the hepatitis A virus."""
+    """Return the tokens without articles, unless one is a name: Vitamin A, the hepatitis A virus."""
     kept: list[Token] = []
     starts, linked = True, False
     for reading, follows in zip_longest(readings, readings[1:]):

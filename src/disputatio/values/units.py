@@ -220,7 +220,7 @@ CURRENCY = "(?:" + "|".join([*map(re.escape, _BEFORE), *(rf"{code}\b" for code, 
 
 
 def symbol_of(name: str) -> str:
-    """The one symbol of a unit that a text gives some name.
+    """Return the one symbol of a unit that a text gives some name.
 
     >>> symbol_of("Kilometres"), symbol_of("US dollars"), symbol_of("per  cent"), symbol_of("MW")
     ('km', 'USD', '%', 'MW')

@@ -36,7 +36,7 @@ class Value:
     tokens: tuple[Token, ...]
 
     def __str__(self) -> str:
-        """The canonical form, which is read as the same value again."""
+        """Return the canonical form, which is read as the same value again."""
         return self.text
 
     @cached_property
@@ -105,7 +105,7 @@ class Value:
 
 
 def canonical(answer: str, *, comma: bool | None = None) -> Value:
-    """What an answer says, in a form that does not depend on how it was written.
+    """Return what an answer says, in a form that does not depend on how it was written.
 
     `comma` says that the comma is the decimal mark; None lets the text's own figures tell, and where they do
     not ("1.234"), the comma parts thousands and the point decimals.
@@ -153,7 +153,9 @@ def _joined(tokens: Sequence[Token]) -> View | None:
 
 
 def _written(tokens: Sequence[Token]) -> Iterator[str]:
-    """The parts of the canonical form: what stands between two tokens is all that reading it again needs."""
+    """Yield the parts of the canonical form: what stands between two tokens is all that reading it again
+    needs.
+    """
     linked = True
     for token, following in zip_longest(tokens, tokens[1:]):
         item = token.item

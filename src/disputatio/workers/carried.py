@@ -28,7 +28,7 @@ class Carried(Generic[_Value]):
     traceback: str = ""
 
     def get(self) -> _Value:
-        """The value; raises the error where there was one."""
+        """Return the value; raises the error where there was one."""
         if self.kind:
             raise error_of(self)
         return self.value  # type: ignore[return-value]  # None is a value like others
@@ -42,7 +42,7 @@ class _Elsewhere(Exception):
 
 
 def carried(work: Callable[[], _Value]) -> Carried[_Value]:
-    """What some work came to; a `SystemExit` of a strategy is an error like others.
+    """Return what some work came to; a `SystemExit` of a strategy is an error like others.
 
     >>> carried(lambda: 1 // 0).kind
     'ZeroDivisionError'
@@ -54,7 +54,7 @@ def carried(work: Callable[[], _Value]) -> Carried[_Value]:
 
 
 def failure(error: BaseException) -> Carried[Any]:
-    """An error as data."""
+    """Return an error as data."""
     kind = next((one for one in type(error).__mro__ if vars(errors).get(one.__name__) is one), None)
     return Carried(
         kind=type(error).__name__ if kind is None else kind.__name__,
@@ -65,7 +65,7 @@ def failure(error: BaseException) -> Carried[Any]:
 
 
 def error_of(one: Carried[Any]) -> Exception:
-    """The error again: of its own class where that is ours, else of a class of the same name.
+    """Return the error again: of its own class where that is ours, else of a class of the same name.
 
     >>> str(error_of(failure(errors.ServerFault("it failed", 503))))
     'it failed'

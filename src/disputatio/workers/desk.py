@@ -24,7 +24,7 @@ class Desk:
         return carried(lambda: self._parts.update({name: make() for name, make in self._make.items()}))
 
     def call(self, part: str, method: str, arguments: tuple[Any, ...]) -> Carried[Any]:
-        """What a method of one of the objects came to."""
+        """Return what a method of one of the objects came to."""
         return carried(lambda: getattr(self._parts[part], method)(*arguments))
 
 
@@ -35,7 +35,7 @@ class Shared:
         self._desk, self._part = desk, part
 
     def call(self, method: str, *arguments: Any) -> Any:
-        """What the method gave; raises what it raised."""
+        """Return what the method gave; raises what it raised."""
         import ray
 
         came: Carried[Any] = ray.get(self._desk.call.remote(self._part, method, arguments))
@@ -54,7 +54,7 @@ class SharedJournal(Shared):
         self.path = path
 
     def get(self, keys: Any) -> dict[str, str]:
-        """The values of those calls that are kept, by key."""
+        """Return the values of those calls that are kept, by key."""
         kept: dict[str, str] = self.call("get", list(keys))
         return kept
 
@@ -66,7 +66,7 @@ class SharedJournal(Shared):
         """The figures of a session are not told by workers."""
 
     def models(self) -> Any:
-        """The models whose calls are kept and what they can do."""
+        """Return the models whose calls are kept and what they can do."""
         return self.call("models")
 
     def note_model(self, name: str, engine: str, capabilities: Any) -> None:
@@ -75,7 +75,7 @@ class SharedJournal(Shared):
 
 
 def open_desk(make: Mapping[str, Callable[[], Any]], calls: int) -> Any:
-    """The actor, at this node, for so many calls at a time; raises what making its objects raised."""
+    """Return the actor, at this node, for so many calls at a time; raises what making its objects raised."""
     import ray
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 

@@ -45,7 +45,7 @@ class Worker:
         self._made()
 
     def do(self, task: Any) -> Carried[Any]:
-        """What a task came to."""
+        """Return what a task came to."""
         return carried(lambda: self._made()(task))
 
     def _made(self) -> Callable[[Any], Any]:
@@ -84,7 +84,7 @@ class Pool:
     _changed: threading.Condition = field(default_factory=threading.Condition)
 
     def do(self, task: Any) -> Any:
-        """What a task came to, on any worker; raises what it raised, `WorkerLost`, `ClusterFault`."""
+        """Return what a task came to, on any worker; raises what it raised, `WorkerLost`, `ClusterFault`."""
         import ray
         from ray.exceptions import (
             ActorDiedError,

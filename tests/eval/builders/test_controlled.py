@@ -28,7 +28,7 @@ def _examples(tmp_path: Path, *rows: Mapping[str, Any]) -> list[Example]:
 
 
 def _levels(built: Controlled) -> list[list[Mapping[str, Any]]]:
-    """The rows of each question, by level."""
+    """Return the rows of each question, by level."""
     asked: dict[str, list[Mapping[str, Any]]] = {}
     for row in built.rows:
         asked.setdefault(row["question"], []).append(row)

@@ -26,7 +26,7 @@ def _held(told: Sequence[Mapping[str, str]]) -> InMemory:
 
 
 def _mix(questions: Sequence[Ambiguous], held: InMemory, *, seed: int = 0) -> Mixture:
-    """A set in which every question has two passages of misinformation and one of noise."""
+    """Return a set in which every question has two passages of misinformation and one of noise."""
     return mix(questions, lambda _: held, misinformation={2: 1.0}, noisy={1: 1.0}, seed=seed)
 
 

@@ -35,7 +35,7 @@ def built() -> MultiSource:
 
 
 def _shelves(example: Example) -> dict[str, list[tuple[str, str]]]:
-    """What each source has on the question: the type and answer of each passage."""
+    """Return what each source has on the question: the type and answer of each passage."""
     kept: dict[str, list[tuple[str, str]]] = {}
     kinds: Sequence[str] = example.metadata["types"]
     answers: Sequence[str] = example.metadata["answers"]

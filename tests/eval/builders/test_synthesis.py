@@ -55,7 +55,7 @@ def _town(n: int) -> Passage:
 
 
 def writer(text: str) -> str:
-    """A model that keeps to its task, as it is told in the prompt."""
+    """Return a model that keeps to its task, as it is told in the prompt."""
     if mills := re.findall(r"mill of (\w+) was opened in (\d+)", text):
         ((name, year),) = mills
         return json.dumps({"answer": year, "question": f"When was the mill of {name} opened?"})

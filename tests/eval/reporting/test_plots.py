@@ -21,7 +21,7 @@ def drawing(text: str) -> ElementTree.Element:
 
 
 def inside(element: ElementTree.Element) -> bool:
-    """Whether all words and marks lie in the frame."""
+    """Return whether all words and marks lie in the frame."""
     _, _, width, height = map(float, element.attrib["viewBox"].split())
     places = [(float(node.attrib["x"]), float(node.attrib["y"])) for node in element.iter("text")]
     for node in element.iter("path"):

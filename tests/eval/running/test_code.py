@@ -27,7 +27,7 @@ WORDS = 'PROMPT = "Guess."\n'
 
 
 def of_ours(cached: Any, name: str) -> Any:
-    """The result of a cached function for a module, cached for modules of ours only."""
+    """Return the result of a cached function for a module, cached for modules of ours only."""
     return (cached if name.startswith("disputatio") else cached.__wrapped__)(name)
 
 

@@ -227,7 +227,7 @@ def test_a_report_is_the_same_bytes_however_many_are_in_hand_and_whoever_is_done
 
 # --- budgets ------------------------------------------------------------------------------------
 def _metered(calls: int) -> tuple[Meter, Ask]:
-    """A meter of so many calls, and strategies of two calls a question that go by it."""
+    """Return a meter of so many calls, and strategies of two calls a question that go by it."""
     meter = Meter(Budget(calls=calls))
     kit = meter.watch(Kit(model=Scripted(lambda _: "yes", name="scripted:toy")))
 

@@ -24,7 +24,7 @@ HOSTILE = Passage(
 
 
 def reads(prompt: str) -> str:
-    """A reader of one passage, which also rewrites follow-up questions."""
+    """Return a reader of one passage, which also rewrites follow-up questions."""
     if "last question of a conversation" in prompt:
         return json.dumps({"question": QUESTION})
     if "1950" in prompt.partition("<passage")[2]:
@@ -33,7 +33,7 @@ def reads(prompt: str) -> str:
 
 
 def model(delay: float = 0.0) -> Scripted:
-    """The reader as a model."""
+    """Return the reader as a model."""
     return Scripted(reads, choices=lambda _: {"Yes": 0.9, "No": 0.1}, name="script", delay=delay)
 
 
@@ -53,7 +53,7 @@ class Years:
     name = "years"
 
     def read(self, question: str, passages: Sequence[Passage]) -> list[Extraction]:
-        """The first of two years that stands in each passage."""
+        """Return the first of two years that stands in each passage."""
         read = []
         for passage in passages:
             year = next((year for year in ("1887", "1901") if year in passage.text), "")
@@ -64,26 +64,26 @@ class Years:
 
 
 def without_model(folder: Path) -> Service:
-    """A service without a language model."""
+    """Return a service without a language model."""
     service = ferry(folder)
     service.kit = Kit(model=NoModel(), reader=Years())
     return service
 
 
 def chat(server: Served, *said: str, **fields: Any) -> Any:
-    """The completion of a chat, as JSON; what is said alternates between user and assistant."""
+    """Return the completion of a chat, as JSON; what is said alternates between user and assistant."""
     return server.client.post("/v1/chat/completions", json=request(*said, **fields))
 
 
 def request(*said: str, **fields: Any) -> dict[str, Any]:
-    """The body of a request."""
+    """Return the body of a request."""
     roles = ("user", "assistant")
     messages = [{"role": roles[at % 2], "content": text} for at, text in enumerate(said or (QUESTION,))]
     return {"model": "disputatio", "messages": messages, **fields}
 
 
 def chunks(server: Served, *said: str, **fields: Any) -> list[Any]:
-    """The chunks of a streamed completion; the last is the text `[DONE]` or an error."""
+    """Return the chunks of a streamed completion; the last is the text `[DONE]` or an error."""
     body = request(*said, stream=True, **fields)
     with server.client.stream("POST", "/v1/chat/completions", json=body) as response:
         assert response.status_code == 200, response.read()
@@ -93,6 +93,6 @@ def chunks(server: Served, *said: str, **fields: Any) -> list[Any]:
 
 
 def content(streamed: list[Any]) -> str:
-    """The text of streamed chunks."""
+    """Return the text of streamed chunks."""
     choices = [chunk["choices"][0] for chunk in streamed if chunk != "[DONE]" and chunk.get("choices")]
     return "".join(choice["delta"].get("content") or "" for choice in choices)

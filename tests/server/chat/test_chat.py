@@ -287,7 +287,7 @@ def test_a_full_server_asks_to_come_back(tmp_path: Path) -> None:
 
 
 def faulty(folder: Path) -> Any:
-    """A service whose model fails."""
+    """Return a service whose model fails."""
     service = ferry(folder)
     service.kit = Kit(model=Scripted(lambda _: Malformed("model.example sent a page")))
     return service

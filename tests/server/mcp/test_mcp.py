@@ -29,7 +29,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 def within(address: Any, work: Callable[[Client], Awaitable[Any]], mode: str = "auto") -> Any:
-    """What some work with a client comes to."""
+    """Return what some work with a client comes to."""
 
     async def run() -> Any:
         async with Client(address, mode=mode) as client:
@@ -39,7 +39,7 @@ def within(address: Any, work: Callable[[Client], Awaitable[Any]], mode: str = "
 
 
 def called(address: Any, tool: str, mode: str = "auto", **arguments: Any) -> Any:
-    """The result of one call of a tool."""
+    """Return the result of one call of a tool."""
     return within(address, lambda client: client.call_tool(tool, arguments), mode)
 
 

@@ -100,7 +100,7 @@ def documents(tmp_path: Path) -> Path:
 
 
 def rows_of(index: Index, table: str) -> list[dict[str, Any]]:
-    """Every row of a table of the index, in order, without its vectors."""
+    """Return every row of a table of the index, in order, without its vectors."""
     columns = {
         "passages": [
             "id",

@@ -28,7 +28,7 @@ class ObjectStore:
         self.requests: list[tuple[str, str]] = []
 
     def url(self, path: str) -> str:
-        """The URL of a place in its bucket."""
+        """Return the URL of a place in its bucket."""
         return f"s3://bucket/{path}?scheme=http&endpoint_override=127.0.0.1:{self.port}&region=us-east-1"
 
 

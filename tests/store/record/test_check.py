@@ -79,7 +79,7 @@ def contents(folder: Path) -> dict[str, str]:
 
 
 def answers(path: Path) -> Answer:
-    """What an index finds; merged, since words of dead rows count until a merge."""
+    """Return what an index finds; merged, since words of dead rows count until a merge."""
     merged = path.with_name(path.name + "-merged")
     shutil.copytree(path, merged)
     index = Index.open(merged, embedder=HashEmbedder())
@@ -90,7 +90,7 @@ def answers(path: Path) -> Answer:
 
 
 def pick(path: Path, pattern: str) -> Path:
-    """The largest file of a pattern."""
+    """Return the largest file of a pattern."""
     return max(path.glob(pattern), key=lambda one: (one.stat().st_size, one.name))
 
 

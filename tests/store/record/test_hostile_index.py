@@ -49,7 +49,7 @@ def place(made: Path, tmp_path: Path) -> Path:
 
 
 def outside(place: Path) -> dict[str, bytes]:
-    """What lies beside the index, and what each file holds."""
+    """Return what lies beside the index, and what each file holds."""
     return {
         str(file.relative_to(place.parent)): file.read_bytes() if file.is_file() else b""
         for file in sorted(place.parent.rglob("*"))

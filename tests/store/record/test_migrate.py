@@ -71,7 +71,9 @@ def old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def _hits(path: Path) -> list[str]:
-    """The ids in the order of a search; words of deleted rows count in its scores until they are merged."""
+    """Return the ids in the order of a search; words of deleted rows count in its scores until they are
+    merged.
+    """
     hits = Index.open(path, embedder=HashEmbedder()).search("zebra walks", k=20)
     return [hit.passage.id for hit in hits]
 

@@ -28,7 +28,7 @@ def server() -> str:
 
 
 def address() -> str:
-    """The address of an index that is not there yet."""
+    """Return the address of an index that is not there yet."""
     return f"milvus://{server()}/c{next(_NUMBERS)}"
 
 

@@ -24,7 +24,7 @@ def server() -> str:
 
 
 def address(name: str = "") -> str:
-    """The address of a new schema."""
+    """Return the address of a new schema."""
     separator = "&" if "?" in server() else "?"
     return f"{server()}{separator}schema={name or f't{next(_NUMBERS)}'}"
 

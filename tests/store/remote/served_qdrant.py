@@ -157,7 +157,7 @@ class _Answer(BaseHTTPRequestHandler):
 
 
 def start() -> tuple[StandIn, str]:
-    """A new stand-in, and where it listens; it stops with this process."""
+    """Return a new stand-in, and where it listens; it stops with this process."""
     stand_in = StandIn()
     handler = type("Answer", (_Answer,), {"stand_in": stand_in})
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
@@ -172,5 +172,5 @@ def server() -> tuple[StandIn, str]:
 
 
 def address() -> str:
-    """The address of an index that is not there yet."""
+    """Return the address of an index that is not there yet."""
     return f"qdrant://{server()[1]}/c{next(_NUMBERS)}"

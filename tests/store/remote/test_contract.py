@@ -90,7 +90,7 @@ def assert_same(served: Sequence[Hit], own: Sequence[Hit]) -> None:
 
 
 def opened(kind: str, place: Path, embedder: Embedder | None = None) -> Index:
-    """An index of this kind that is not there yet."""
+    """Return an index of this kind that is not there yet."""
     return Index.open(ADDRESSES[kind]() if kind in ADDRESSES else place / "x.index", embedder=embedder)
 
 

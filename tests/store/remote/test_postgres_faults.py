@@ -29,7 +29,7 @@ _NAMES = (f"user{number}" for number in itertools.count())
 
 
 def as_user(place: str, user: str, password: str = "") -> str:
-    """The address of an index for another user of the server."""
+    """Return the address of an index for another user of the server."""
     secret = f":{password}" if password else ""
     return place.replace("postgresql://postgres:@", f"postgresql://{user}{secret}@")
 
@@ -61,7 +61,7 @@ def asked_for_passwords(user: str) -> Iterator[str]:
 
 
 def until_refused(place: str, capsys: Capture) -> tuple[int, str]:
-    """What a search says once the server has read its file anew."""
+    """Return what a search says once the server has read its file anew."""
     done = run(capsys, "search", "x", "--index", place)
     for _ in range(100):
         if "no index here" not in done.err:
@@ -219,7 +219,7 @@ def test_a_full_disk_leaves_what_was_there(
 
 
 def totals(place: str) -> tuple[int, int]:
-    """The passages and terms that the index counts its words' rarity by."""
+    """Return the passages and terms that the index counts its words' rarity by."""
     with psycopg.connect(server(), options=f"-c search_path={schema_of(place)}") as connection:
         found = connection.execute("SELECT passages, terms FROM disputatio_index").fetchone()
     assert found is not None

@@ -35,7 +35,7 @@ def _same(one: Segment, other: Segment) -> bool:
 
 
 def _merged(parts: Sequence[Segment], dead: Sequence[NDArray[np.bool_] | None], **how: int) -> Segment:
-    """The segment that some are merged into, in a folder of its own."""
+    """Return the segment that some are merged into, in a folder of its own."""
     with tempfile.TemporaryDirectory() as folder:
         merged = merging.merge(parts, dead, Path(folder) / "merged", **{"memory": 1 << 30, **how})
         files = sorted(path.name for path in (Path(folder) / "merged").iterdir())

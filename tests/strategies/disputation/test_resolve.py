@@ -43,7 +43,7 @@ def settled(
     ranked: bool = False,
     expect: Expectation = "several",
 ) -> tuple[tuple[str, ...], Conflict]:
-    """What stands, and the conflict, of testimonies that are weighed as they are found."""
+    """Return what stands, and the conflict, of testimonies that are weighed as they are found."""
     sides = weigh(QUESTION, voices, reliabilities or {}, ranked=ranked)
     rulings = resolve(QUESTION, sides, expect=expect)
     given_back = tuple(one.side.answer for one in rulings if one.verdict != "rejected")
@@ -59,7 +59,7 @@ def kind(*sides: Side, expect: Expectation = "several") -> str:
 
 
 def reason_of(ruling: Ruling) -> str:
-    """What a person reads of a ruling."""
+    """Return what a person reads of a ruling."""
     [shown] = conflict_of_rulings([ruling]).positions
     return shown.reason
 

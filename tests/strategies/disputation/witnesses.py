@@ -23,7 +23,9 @@ def word(
     subject: str = "",
     certainty: float | None = None,
 ) -> Testimony:
-    """What a passage answers alone; the passage goes by its source, or by its text where it has none."""
+    """Return what a passage answers alone; the passage goes by its source, or by its text where it
+    has none.
+    """
     passage = Passage(
         id=source or text[:40],
         text=text,
@@ -50,7 +52,9 @@ def side(
     kinship: float = 0.0,
     passages: int = 1,
 ) -> Side:
-    """A side that is weighed already: each of its passages in words of its own, from a source of its own."""
+    """Return a side that is weighed already: each of its passages in words of its own, from a source of its
+    own.
+    """
     told: Sequence[Testimony] = [
         word(
             answer,

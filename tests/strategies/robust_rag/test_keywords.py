@@ -17,7 +17,7 @@ FORGED = [frozenset(some) for n in range(4) for some in itertools.combinations((
 
 
 def corrupted(replies: Sequence[Collection[str]], k: int) -> Iterator[list[Collection[str]]]:
-    """All that `told` can become when k passages say anything."""
+    """Yield all that `told` can become when k passages say anything."""
     for which in itertools.combinations(range(len(replies)), k):
         for lies in itertools.product(FORGED, repeat=k):
             after = list(replies)
@@ -27,7 +27,7 @@ def corrupted(replies: Sequence[Collection[str]], k: int) -> Iterator[list[Colle
 
 
 def by_trying(replies: Sequence[Collection[str]], alpha: float, beta: int, mark: Mark, most: int) -> int:
-    """The largest k up to `most` that no corruption of k passages defeats."""
+    """Return the largest k up to `most` that no corruption of k passages defeats."""
     words = kept(replies, alpha, beta, mark)
     if not words:
         return -1

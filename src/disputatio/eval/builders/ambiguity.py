@@ -76,7 +76,8 @@ class Borne:
 
 # --- questions ----------------------------------------------------------------------------------
 def read_ambiguous(spec: str) -> list[Ambiguous]:
-    """The questions of `ambignq:PATH`, or of any other data set `NAME:PATH`, each right answer a reading.
+    """Return the questions of `ambignq:PATH`, or of any other data set `NAME:PATH`, each right answer a
+    reading.
 
     Raises `InputError` naming file and row, and `UnknownName`.
     """
@@ -106,7 +107,7 @@ def _ambignq(path: Path) -> list[Ambiguous]:
 
 
 def _ambignq_row(row: Any, place: Place) -> Ambiguous:
-    """A row of the light file; of several annotations that with the most readings counts."""
+    """Return a row of the light file; of several annotations that with the most readings counts."""
     if not isinstance(row, dict):
         raise place.wrong("not a JSON object")
     question = string(row, "question", place)
@@ -130,7 +131,7 @@ def _ambignq_row(row: Any, place: Place) -> Ambiguous:
 
 
 def _readings(question: str, gold: Sequence[str], metadata: Mapping[str, Any]) -> list[Sense]:
-    """A row's right answers as readings: with all their names, where the data set tells them."""
+    """Return a row's right answers as readings: with all their names, where the data set tells them."""
     reading = max(metadata.get("readings") or ((),), key=len)
     names = [tuple(aliases) for aliases in reading] or [(answer,) for answer in gold]
     about = metadata.get("entities") or ()
@@ -177,7 +178,7 @@ def _apart(senses: Iterable[Sense], question: str) -> tuple[Sense, ...]:
 
 # --- passages -----------------------------------------------------------------------------------
 def pool(specs: Sequence[str]) -> list[Passage]:
-    """The passages of files (JSON lines of passages) and of data sets `NAME:PATH`, each text once.
+    """Return the passages of files (JSON lines of passages) and of data sets `NAME:PATH`, each text once.
 
     What a data set marks as misinformation is left out. Raises `InputError` and `UnknownName`.
     """
@@ -200,13 +201,15 @@ def pool(specs: Sequence[str]) -> list[Passage]:
 
 
 def honest(passages: Sequence[Passage], metadata: Mapping[str, Any]) -> tuple[Passage, ...]:
-    """Those of a row's passages that are not marked as misinformation."""
+    """Return those of a row's passages that are not marked as misinformation."""
     types = metadata.get("types") or ("",) * len(passages)
     return tuple(passage for passage, kind in zip(passages, types, strict=True) if kind in _HONEST)
 
 
 def look_up(ambiguous: Ambiguous, retriever: Retriever, depth: int) -> dict[str, list[Hit]]:
-    """What a search finds for the question, and for that of each reading: the best `depth` passages."""
+    """Return what a search finds for the question, and for that of each reading: the best `depth`
+    passages.
+    """
     queries = dict.fromkeys((ambiguous.question, *(sense.question for sense in ambiguous.senses)))
     return {question: retriever.search(question, k=depth) for question in queries}
 
@@ -214,7 +217,8 @@ def look_up(ambiguous: Ambiguous, retriever: Retriever, depth: int) -> dict[str,
 def borne(
     ambiguous: Ambiguous, hits_by_query: Mapping[str, Sequence[Hit]], rarity: Mapping[str, float]
 ) -> list[Borne]:
-    """The readings that passages bear: word for word, about its question, and no other reading's answer.
+    """Return the readings that passages bear: word for word, about its question, and no other reading's
+    answer.
 
     A passage is cut to 100 words about the answer. No text stands under two readings. `rarity` is that of
     words among all questions (`bearing.rarities`).
@@ -242,7 +246,9 @@ def borne(
 
 
 def seems_to_answer(text: str, answer: str, question: str, rarity: Mapping[str, float]) -> bool:
-    """Whether a text seems to answer: it has the answer and the question's words, some of them near it."""
+    """Return whether a text seems to answer: it has the answer and the question's words, some of them near
+    it.
+    """
     if covered(text, question, rarity) < ABOUT:
         return False
     spans = [text[start:end] for start, end in sentences(text)]
@@ -255,7 +261,7 @@ def seems_to_answer(text: str, answer: str, question: str, rarity: Mapping[str, 
 
 
 def _is_counted(text: str, figure: str, question: str) -> bool:
-    """Whether a bare figure stands beside a word of the question somewhere, and not in a date.
+    """Return whether a bare figure stands beside a word of the question somewhere, and not in a date.
 
     >>> _is_counted("It has 10 episodes.", "10", "How many episodes?")
     True
@@ -272,7 +278,7 @@ def _is_counted(text: str, figure: str, question: str) -> bool:
 
 
 def cut(passage: Passage, answer: str) -> str:
-    """The passage's text with its title in front, or the up to 100 words of it about an answer.
+    """Return the passage's text with its title in front, or the up to 100 words of it about an answer.
 
     >>> cut(Passage(text="It was built in 1921.", title="The mill"), "1921")
     'The mill It was built in 1921.'

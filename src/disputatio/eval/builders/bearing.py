@@ -22,7 +22,7 @@ _ASKING = re.compile(
 
 
 def covered(text: str, question: str, rarity: Mapping[str, float] | None = None) -> float:
-    """The share of the question's words that a text has, those apart that any question has; in [0, 1].
+    """Return the share of the question's words that a text has, those apart that any question has; in [0, 1].
 
     `rarity` weighs them: what few questions ask about tells more than "season" or "first".
 
@@ -36,7 +36,7 @@ def covered(text: str, question: str, rarity: Mapping[str, float] | None = None)
 
 @lru_cache(maxsize=1 << 14)
 def content_words(question: str) -> frozenset[str]:
-    """The stems of a question's words, those apart that any question has."""
+    """Return the stems of a question's words, those apart that any question has."""
     return frozenset(stem(word) for word in bare_words(question) if not _ASKING.fullmatch(word))
 
 
@@ -46,14 +46,16 @@ def _stems(text: str) -> frozenset[str]:
 
 
 def rarities(questions: Sequence[str]) -> dict[str, float]:
-    """How rare each word is among questions, in [0, 1]; 1 if a single question has it (idf, scaled)."""
+    """Return how rare each word is among questions, in [0, 1]; 1 if a single question has it (idf,
+    scaled).
+    """
     among = Counter(word for question in questions for word in content_words(question))
     top = log(1 + len(questions))
     return {word: log(1 + len(questions) / count) / top for word, count in among.items()}
 
 
 def names_subject(text: str, question: str) -> bool:
-    """Whether a text has at least half of the words of the names that a question asks about.
+    """Return whether a text has at least half of the words of the names that a question asks about.
 
     Names are its words with a capital or a figure behind the first; a question without any names nothing.
 
@@ -67,7 +69,7 @@ def names_subject(text: str, question: str) -> bool:
 
 
 def is_about(text: str, question: str, rarity: Mapping[str, float]) -> bool:
-    """Whether a text names the subject of a question: its names, and half of its rarest words.
+    """Return whether a text names the subject of a question: its names, and half of its rarest words.
 
     >>> rarity = rarities(["When was the first DSM published?", "When was the first map published?"])
     >>> is_about("The first book was published.", "when was the first dsm published", rarity)
@@ -81,7 +83,8 @@ def is_about(text: str, question: str, rarity: Mapping[str, float]) -> bool:
 
 
 def distinct(texts: Sequence[str], *, beside: Sequence[str] = ()) -> list[str]:
-    """The texts without those that nearly repeat an earlier one, or one of those that stand `beside` them.
+    """Return the texts without those that nearly repeat an earlier one, or one of those that stand `beside`
+    them.
 
     >>> distinct(["A ship left the old quay.", "A ship left the old quay !", "No boat came."])
     ['A ship left the old quay.', 'No boat came.']
@@ -94,7 +97,7 @@ def distinct(texts: Sequence[str], *, beside: Sequence[str] = ()) -> list[str]:
 
 
 def is_one_answer(first: str, second: str) -> bool:
-    """Whether two answers are one: one within the other, or two spellings of a name.
+    """Return whether two answers are one: one within the other, or two spellings of a name.
 
     >>> is_one_answer("Zoltán Korda", "Zoltan Korda"), is_one_answer("May 1921", "1921")
     (True, True)
@@ -110,6 +113,6 @@ def is_one_answer(first: str, second: str) -> bool:
 
 
 def _letters(answer: str) -> str:
-    """An answer without accents."""
+    """Return an answer without accents."""
     apart = unicodedata.normalize("NFKD", squad_normalise(answer))
     return "".join(char for char in apart if not unicodedata.combining(char))

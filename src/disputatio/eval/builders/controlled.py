@@ -69,7 +69,8 @@ class Controlled:
 def controlled(
     examples: Sequence[Example], kind: Kind, *, levels: Sequence[int] = LEVELS, seed: int = 0
 ) -> Controlled:
-    """The set of a kind, in the order of the examples, levels of a question together; the same for a seed.
+    """Return the set of a kind, in the order of the examples, levels of a question together; the same for a
+    seed.
 
     Raises `InputError` where the examples are not of RAMDocs' format, where levels cannot be, and where no
     question will do.
@@ -135,14 +136,14 @@ def supports(example: Example) -> dict[str, list[str]]:
 
 
 def _pairs(bearing: Mapping[str, Sequence[str]], chance: random.Random) -> list[tuple[str, str]]:
-    """The answers that passages bear, two by two, in an order of chance; no two spellings of one."""
+    """Return the answers that passages bear, two by two, in an order of chance; no two spellings of one."""
     able = chance.sample([*bearing], len(bearing))
     pairs = combinations((answer for answer in able if bearing[answer]), 2)
     return [(first, other) for first, other in pairs if not is_one_answer(first, other)]
 
 
 def _imbalanced(example: Example, most: int, chance: random.Random) -> list[LabelledText] | str:
-    """One passage for one answer and `most` for another; or the reason why there are none."""
+    """Return one passage for one answer and `most` for another; or the reason why there are none."""
     bearing = supports(example)
     pairs = _pairs(bearing, chance)
     if not pairs:
@@ -162,7 +163,8 @@ def _misinformed(
     chance: random.Random,
     seed: int,
 ) -> list[LabelledText] | str:
-    """A passage for each of two answers and `most` for one wrong answer; or the reason why there are none.
+    """Return a passage for each of two answers and `most` for one wrong answer; or the reason why there are
+    none.
 
     The data set's own misinformation comes first; more of it is made of right passages that are not used.
     """
@@ -230,7 +232,7 @@ def _misinformed(
 def _rows(
     example: Example, kind: Kind, texts: Sequence[LabelledText], levels: Sequence[int], chance: random.Random
 ) -> list[Mapping[str, Any]]:
-    """A question at every level: each passage keeps its source and its place among the others."""
+    """Return a question at every level: each passage keeps its source and its place among the others."""
     fixed = len(texts) - levels[-1]
     order = chance.sample(range(len(texts)), len(texts))
     name = content_id("q", example.id, kind)

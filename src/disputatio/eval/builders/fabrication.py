@@ -74,7 +74,8 @@ TEXT_SCHEMA: Mapping[str, Any] = {
 def fabricated(
     materials: Sequence[Material], kit: Kit, *, tries: int = 2, say: Callable[[str], None] = lambda _: None
 ) -> list[Material]:
-    """The same questions with texts by the model where they pass the checks; `made` counts which are whose.
+    """Return the same questions with texts by the model where they pass the checks; `made` counts which are
+    whose.
 
     `materials` are whole already (`substituted`): what they hold is kept where the model fails `tries`
     times. A lie is the model's only with all its texts. Raises `LLMError`.
@@ -106,7 +107,7 @@ def _some(materials: Sequence[Material], kit: Kit, tries: int) -> list[Material]
 
 
 def _wrong(materials: Sequence[Material], kit: Kit) -> list[list[str]]:
-    """What the model offers as wrong answers, unchecked; nothing where its reply is unusable."""
+    """Return what the model offers as wrong answers, unchecked; nothing where its reply is unusable."""
     prompts = [
         chat(
             WRONG_SYSTEM,
@@ -157,7 +158,9 @@ def _argue(material: Material, answer: str, n: int) -> tuple[Prompt, Callable[[s
 
 
 def _write(asks: Sequence[tuple[Prompt, Callable[[str], bool]]], kit: Kit, tries: int) -> list[str]:
-    """A text for each prompt that passes its check, empty where none did; tried again with another seed."""
+    """Return a text for each prompt that passes its check, empty where none did; tried again with another
+    seed.
+    """
     texts = [""] * len(asks)
     for turn in range(tries):
         missing = [n for n, text in enumerate(texts) if not text]
@@ -177,7 +180,7 @@ def _write(asks: Sequence[tuple[Prompt, Callable[[str], bool]]], kit: Kit, tries
 def _merged(
     material: Material, factual: Sequence[str], lies: Sequence[tuple[str, Sequence[str]]]
 ) -> Material:
-    """The material with what the model made, each text once, filled up with what it held."""
+    """Return the material with what the model made, each text once, filled up with what it held."""
     complete = [Lie(answer=answer, texts=tuple(texts)) for answer, texts in lies if all(texts)]
     complete = [lie for lie in complete if len(set(lie.texts)) == TEXTS]
     fill = [

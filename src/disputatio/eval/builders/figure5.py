@@ -57,7 +57,8 @@ class Quota:
         self._chance = chance
 
     def draw(self, most: int | None = None) -> int:
-        """One of the numbers that have a share, not above `most`; the least of them where all are above it.
+        """Return one of the numbers that have a share, not above `most`; the least of them where all are
+        above it.
 
         `add` is then told what came of it.
         """
@@ -92,7 +93,7 @@ def wanted(shares: Shares, total: int) -> dict[int, int]:
 
 
 def statistics(rows: Sequence[Mapping[str, Any]]) -> tuple[Statistic, ...]:
-    """The eight figures of a set of RAMDocs' format, each beside the paper's."""
+    """Return the eight figures of a set of RAMDocs' format, each beside the paper's."""
 
     def each(kind: str) -> list[int]:
         return [sum(document["type"] == kind for document in row["documents"]) for row in rows]

@@ -37,7 +37,9 @@ class Pairs:
 
 
 def read_single(spec: str) -> list[Material]:
-    """The questions of `NAME:PATH` with one right answer, and texts for it; raises as its reader does."""
+    """Return the questions of `NAME:PATH` with one right answer, and texts for it; raises as its
+    reader does.
+    """
     if spec.partition(":")[0] in ORIGINS:
         return read_material(spec)
     return [
@@ -55,7 +57,7 @@ def read_single(spec: str) -> list[Material]:
 def contradict(
     origins: Mapping[str, Sequence[Material]], *, questions: int | None = None, seed: int = 0
 ) -> Pairs:
-    """A pair for every question that gives one, or for `questions` of them, drawn by chance.
+    """Return a pair for every question that gives one, or for `questions` of them, drawn by chance.
 
     The origins' names become the rows' `subset`. Raises `InputError` where there are none or too few.
     """
@@ -102,7 +104,7 @@ def _pair(
     *,
     has_lies: bool,
 ) -> tuple[str, str, tuple[str, str], str] | str:
-    """The right document, the other one, the answer of each, and where the other is from; or why none.
+    """Return the right document, the other one, the answer of each, and where the other is from; or why none.
 
     `has_lies` where the data set says that the texts answer the question; else they must look as if they did.
     """
@@ -153,7 +155,7 @@ def _contrary(
 
 
 def _name(text: str, gold: Sequence[str]) -> str:
-    """The longest name of the right answer that a text has; empty where it has none."""
+    """Return the longest name of the right answer that a text has; empty where it has none."""
     return max((answer for answer in gold if stands(text, answer)), key=len, default="")
 
 

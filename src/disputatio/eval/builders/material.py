@@ -32,7 +32,9 @@ class Material:
     made: Mapping[str, int] = field(default_factory=dict)  # how many texts were made in which way
 
     def faults(self) -> list[str]:
-        """What is wrong: a factual text must bear a right answer, a false one its own and no right one."""
+        """Return what is wrong: a factual text must bear a right answer, a false one its own and no right
+        one.
+        """
         bare = [n for n, text in enumerate(self.factual) if not bears_any(text, self.gold)]
         wrong = [f"factual text {n}: bears no right answer" for n in bare]
         for lie in self.lies:
@@ -50,7 +52,7 @@ class Material:
 
 
 def bears_any(text: str, answers: Sequence[str]) -> bool:
-    """Whether the words of some answer stand in a text.
+    """Return whether the words of some answer stand in a text.
 
     >>> bears_any("Opened in 1921.", ["1921", "May 1921"])
     True

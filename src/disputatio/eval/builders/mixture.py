@@ -127,7 +127,7 @@ def mix(
 def _find(
     question: Ambiguous, search: Callable[[Ambiguous], Retriever], depth: int, rarity: Mapping[str, float]
 ) -> _Buildable | str:
-    """What the search gives for a question; or why nothing can be built of it."""
+    """Return what the search gives for a question; or why nothing can be built of it."""
     hits = look_up(question, search(question), depth)
     bearing = borne(question, hits, rarity)
     if not bearing:
@@ -175,7 +175,7 @@ def _row(
     chance: random.Random,
     seed: int,
 ) -> tuple[Mapping[str, Any], int]:
-    """A row, and how many of its copies stand beside what they are a copy of."""
+    """Return a row, and how many of its copies stand beside what they are a copy of."""
     right = chance.sample(buildable.bearing, number)
     documents: list[dict[str, str]] = []
     spare: list[tuple[Borne, str]] = []
@@ -223,7 +223,9 @@ def _lies(
     chance: random.Random,
     seed: int,
 ) -> list[tuple[dict[str, str], str]]:
-    """Up to `count` copies of the originals that tell wrong answers, each with the text it is a copy of."""
+    """Return up to `count` copies of the originals that tell wrong answers, each with the text it is a copy
+    of.
+    """
     lies: list[tuple[dict[str, str], str]] = []
     for bearing, text in originals:
         if len(lies) == count:

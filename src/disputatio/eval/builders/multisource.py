@@ -46,7 +46,8 @@ class MultiSource:
 
 
 def true_reliabilities(sources: int, prior: Prior, *, adversaries: int = 0, seed: int = 0) -> list[float]:
-    """The probability that each source tells the truth; under beta the first ones stay when there are more.
+    """Return the probability that each source tells the truth; under beta the first ones stay when there are
+    more.
 
     Raises `InputError` for numbers that cannot be.
 
@@ -66,7 +67,7 @@ def true_reliabilities(sources: int, prior: Prior, *, adversaries: int = 0, seed
 
 
 def pick(origins: Sequence[Sequence[Material]], *, estimate: int, test: int, seed: int = 0) -> list[Material]:
-    """The questions to estimate on and then those to test on, of each origin in an order of chance.
+    """Return the questions to estimate on and then those to test on, of each origin in an order of chance.
 
     Origins are used up one after the other, for the test first. Raises `InputError` where there are too few.
     """
@@ -135,7 +136,7 @@ def build(
 
 
 def _passages_of(material: Material, source: Source, coverage: float, seed: int) -> list[tuple[Passage, str]]:
-    """What a source has on a question: passages, each with the answer it bears; maybe none."""
+    """Return what a source has on a question: passages, each with the answer it bears; maybe none."""
     chance = random.Random(f"{seed}/{source.name}/{material.id}")
     covers, honest = chance.random() < coverage, chance.random() < (source.reliability or 0.0)
     if not covers:
@@ -169,7 +170,7 @@ def _example(
     nearest: int,
     split: str,
 ) -> Example:
-    """A question with what each source has on it and, after that, what else it would find."""
+    """Return a question with what each source has on it and, after that, what else it would find."""
     answers = {passage.id: answer for stated in by_source.values() for passage, answer in stated}
     false = {
         passage.id
@@ -225,7 +226,7 @@ def write(built: MultiSource, folder: Path, *, about: Mapping[str, Any]) -> None
 
 
 def example_row(example: Example) -> dict[str, Any]:
-    """An example as a row of the format `multisource`."""
+    """Return an example as a row of the format `multisource`."""
     return {
         "id": example.id,
         "question": example.question,

@@ -47,7 +47,7 @@ _FIRST = re.compile(r"^(?:the|a|an|it|in|by|on|at|from|during|circa|around|since
 
 
 def conflictnq(row: Mapping[str, Any]) -> Material | None:
-    """A row of ConflictNQ: real and fabricated passages. None where the question has no short answer.
+    """Return a row of ConflictNQ: real and fabricated passages. None where the question has no short answer.
 
     Its answers are sentences more often than not: the right one is cut to the names, dates and figures
     of it that the real passages bear and the question does not name; the fabricated one likewise.
@@ -77,7 +77,7 @@ def conflictnq(row: Mapping[str, Any]) -> Material | None:
 
 
 def nq_with_passages(row: Mapping[str, Any]) -> Material | None:
-    """A row of NQ with retrieved passages: those that bear a golden answer are the factual ones."""
+    """Return a row of NQ with retrieved passages: those that bear a golden answer are the factual ones."""
     gold = tuple(dict.fromkeys(answer.strip() for answer in row["golden_answers"] if squad_normalise(answer)))
     bearing = [
         passage
@@ -97,7 +97,7 @@ def nq_with_passages(row: Mapping[str, Any]) -> Material | None:
 
 
 def poisonedrag(row: Mapping[str, Any]) -> Material | None:
-    """A row of PoisonedRAG: its poisoned passages are a lie, and, corrected, factual texts."""
+    """Return a row of PoisonedRAG: its poisoned passages are a lie, and, corrected, factual texts."""
     question, right, target = row["question"], str(row["correct answer"]), str(row["incorrect answer"])
     gold = (right.strip(" ."),)
     if not squad_normalise(right) or len(bare_words(right)) > 5 or bears_any(question, [*gold, target]):
@@ -123,7 +123,9 @@ ORIGINS: Mapping[str, Callable[[Mapping[str, Any]], Material | None]] = {
 
 
 def nq_passages(path: Path) -> list[Passage]:
-    """All retrieved passages of an `nq_with_passages` file, with titles; raises as `read_material` does."""
+    """Return all retrieved passages of an `nq_with_passages` file, with titles; raises as `read_material`
+    does.
+    """
     return [
         Passage(text=_plain(passage["text"]), title=_plain(passage.get("title", "")).strip('"'))
         for passages in _rows(path, "nq_with_passages", lambda row: row["passages"])
@@ -132,7 +134,7 @@ def nq_passages(path: Path) -> list[Passage]:
 
 
 def read_material(spec: str) -> list[Material]:
-    """What the rows of `NAME:PATH` (`ORIGINS`) give, each question once; without a short answer, none.
+    """Return what the rows of `NAME:PATH` (`ORIGINS`) give, each question once; without a short answer, none.
 
     Raises `UnknownName`, and `InputError` naming file and line.
     """
@@ -151,7 +153,9 @@ def read_material(spec: str) -> list[Material]:
 
 
 def _rows(path: Path, name: str, read: Callable[[Any], T]) -> Iterator[T]:
-    """The rows of a file of JSON lines as `read` reads them; raises `InputError` naming file and line."""
+    """Yield the rows of a file of JSON lines as `read` reads them; raises `InputError` naming file
+    and line.
+    """
     for number, line in enumerate(read_text(path).split("\n"), 1):
         if line.strip():
             try:
@@ -163,7 +167,8 @@ def _rows(path: Path, name: str, read: Callable[[Any], T]) -> Iterator[T]:
 
 
 def key_answers(answer: str, question: str, text: str) -> tuple[str, ...]:
-    """The short answers in an answer that may be a sentence: what stands in the text and is not asked with.
+    """Return the short answers in an answer that may be a sentence: what stands in the text and is not asked
+    with.
 
     The whole answer if it is short; else its dates, figures and names, the longest first.
 
@@ -207,13 +212,15 @@ def _spans(answer: str) -> Iterator[str]:
 
 
 def _is_asked_for(question: str, part: str) -> bool:
-    """Whether a span is of the type that the question's first words ask for."""
+    """Return whether a span is of the type that the question's first words ask for."""
     kind = kind_of(question, part)
     return all(kind in kinds for first, kinds in _ASKED if first.search(question))
 
 
 def _is_name(part: str, text: str) -> bool:
-    """Whether a capitalised span is a name: the text has it with a capital in the midst of a sentence."""
+    """Return whether a capitalised span is a name: the text has it with a capital in the midst of
+    a sentence.
+    """
     if part in ("North", "South", "East", "West"):
         return False
     if not part[0].isupper() or " " in part:
@@ -222,7 +229,7 @@ def _is_name(part: str, text: str) -> bool:
 
 
 def _plain(text: str) -> str:
-    """Text on one line, without the spaces before punctuation that tokenised text has.
+    """Return text on one line, without the spaces before punctuation that tokenised text has.
 
     >>> _plain("on August 8 , 2014 . Later , ``so '' .")
     'on August 8, 2014. Later, "so".'

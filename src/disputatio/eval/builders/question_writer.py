@@ -93,7 +93,7 @@ _WORDED: Mapping[str, Mapping[str, str]] = {
 
 
 def write_facts(passages: Sequence[Passage], hints: Sequence[str], kit: Kit) -> list[tuple[str, str] | str]:
-    """A question and its answer for each passage, in one batch; in place of an unusable one, why.
+    """Return a question and its answer for each passage, in one batch; in place of an unusable one, why.
 
     Raises `LLMError`.
     """
@@ -112,14 +112,16 @@ def write_facts(passages: Sequence[Passage], hints: Sequence[str], kit: Kit) -> 
 
 
 def hint_of(kind: str, question: str) -> str:
-    """What is said of the first question when a second is to be written, by the kind of both together."""
+    """Return what is said of the first question when a second is to be written, by the kind of
+    both together.
+    """
     return f"{_HINTS[kind].format(question=one_line(question))} {_BY_NAME}"
 
 
 def word_questions(
     questions: Sequence[Sequence[str]], categories: Sequence[Mapping[str, str]], kit: Kit
 ) -> list[tuple[str] | str]:
-    """One question, worded by its categories, of each list of questions, in one batch; or why none."""
+    """Return one question, worded by its categories, of each list of questions, in one batch; or why none."""
     prompts = []
     for some, kinds in zip(questions, categories, strict=True):
         worded = {name: _WORDED[name][value] for name, value in kinds.items()}
@@ -132,7 +134,7 @@ def word_questions(
 
 
 def prompts_hash() -> str:
-    """A hash over all that the writer is told."""
+    """Return a hash over all that the writer is told."""
     parts = (FACT_SYSTEM, FACT_TASK, WORDING_SYSTEM, WORDING_TASK, repr(_HINTS), repr(_WORDED))
     return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:16]
 
@@ -142,7 +144,7 @@ def _shown(passage: Passage) -> str:
 
 
 def _asked(prompts: Sequence[Prompt], schema: Mapping[str, Any], kit: Kit) -> list[Mapping[str, Any] | str]:
-    """The fields of each reply, or why it is unusable."""
+    """Return the fields of each reply, or why it is unusable."""
     replies: list[Mapping[str, Any] | str] = []
     for reply in kit.complete("questioner", prompts, Sampling(max_tokens=120, schema=schema)):
         try:

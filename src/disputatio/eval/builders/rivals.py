@@ -77,7 +77,7 @@ def _of_others(
     rarity: Mapping[str, float] | None,
     seed: int,
 ) -> Iterator[str]:
-    """The answers of other questions, nearest question first; equals in an order of chance."""
+    """Yield the answers of other questions, nearest question first; equals in an order of chance."""
     capital = answer[:1].isupper()
     ranked = []
     for other_question, other_answer in known:
@@ -104,7 +104,7 @@ def _type(question: str, answer: str) -> str:
 
 
 def alike(first: str, second: str) -> float:
-    """The share of the words of two questions that both have, in [0, 1] (Jaccard).
+    """Return the share of the words of two questions that both have, in [0, 1] (Jaccard).
 
     >>> alike("Who is Ada?", "Who is Bo?")
     0.5
@@ -136,12 +136,13 @@ def _ordinal(n: int) -> str:
 
 
 def _told_already(figure: str) -> bool:
-    """Whether no year of it lies ahead."""
+    """Return whether no year of it lies ahead."""
     return all(int(year) <= LATEST for year in _YEAR.findall(figure))
 
 
 def swapped(text: str, right: Sequence[str], wrong: str, *, question: str = "") -> str | None:
-    """A copy of a text with a wrong answer wherever a right one stood; None where no clean copy can be made.
+    """Return a copy of a text with a wrong answer wherever a right one stood; None where no clean copy can be
+    made.
 
     `right` are all answers that must not stay in it. Refused are copies of a text that has the wrong answer
     already, those in which a right one or a telling word of it stays, and those that would cut a longer
@@ -180,7 +181,7 @@ def swapped(text: str, right: Sequence[str], wrong: str, *, question: str = "") 
 
 
 def form_of(answer: str) -> str:
-    """How an answer is written, as far as another may stand in its place: a year is no whole date.
+    """Return how an answer is written, as far as another may stand in its place: a year is no whole date.
 
     >>> form_of("May 1921"), form_of("1921"), form_of("1,921"), form_of("Ada Lund"), form_of("a fox")
     ('month', 'year', 'number', 'name', 'phrase')
@@ -194,12 +195,14 @@ def form_of(answer: str) -> str:
 
 
 def _as_written(old: str, new: str) -> str:
-    """A lower-case answer with a capital, where the mention that it replaces has one."""
+    """Return a lower-case answer with a capital, where the mention that it replaces has one."""
     return new[:1].upper() + new[1:] if old[:1].isupper() and new[:1].islower() else new
 
 
 def _in_a_name(text: str, name: str) -> bool:
-    """Whether a name stands somewhere as a part of a longer name; in front of one only if it is one word."""
+    """Return whether a name stands somewhere as a part of a longer name; in front of one only if it is one
+    word.
+    """
     mention = re.escape(name)
     after = rf"(?<!\w){mention}(?:\.? |-|\. )[A-ZÀ-Þ][a-zà-þ]"
     if re.search(r"\b\w$", name):  # an initial, and so the end of nothing
@@ -209,13 +212,17 @@ def _in_a_name(text: str, name: str) -> bool:
 
 
 def _in_a_span(text: str, figure: str) -> bool:
-    """Whether a figure stands somewhere as an end of a span, of which the other end would belie a new one."""
+    """Return whether a figure stands somewhere as an end of a span, of which the other end would belie a new
+    one.
+    """
     mention = re.escape(figure)
     return re.search(rf"(?<=\d) ?[-–—] ?{mention}(?!\w)|(?<!\w){mention} ?[-–—] ?(?=\d)", text) is not None
 
 
 def _left(text: str, right: Sequence[str], wrong: str, question: str) -> bool:
-    """Whether a telling word of a right answer stays: one of four letters or more, or the year of a date."""
+    """Return whether a telling word of a right answer stays: one of four letters or more, or the year of a
+    date.
+    """
     innocent = {stem(word) for word in bare_words(f"{wrong} {question}")}
     telling = (
         word

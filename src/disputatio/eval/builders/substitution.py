@@ -38,7 +38,7 @@ NAME = re.compile(rf"{_CAPITAL}(?:\s+(?:(?:of|the|de|la|von|van|al|upon)\s+)?{_C
 
 
 def kind_of(question: str, answer: str) -> str:
-    """The type within which answers are exchanged: date, number, person, place, name or phrase.
+    """Return the type within which answers are exchanged: date, number, person, place, name or phrase.
 
     >>> kind_of("When was it built?", "May 1921"), kind_of("Who built it?", "Ada Lund"), kind_of("", "3,559")
     ('date', 'person', 'number')
@@ -58,7 +58,7 @@ def kind_of(question: str, answer: str) -> str:
 
 
 def replaced(text: str, old: str, new: str) -> str:
-    """The text with every mention of an answer replaced, however its words are spaced and spelled.
+    """Return the text with every mention of an answer replaced, however its words are spaced and spelled.
 
     >>> replaced("On August 8 , 2014 it came out.", "August 8, 2014", "May 1998")
     'On May 1998 it came out.'
@@ -67,7 +67,9 @@ def replaced(text: str, old: str, new: str) -> str:
 
 
 def mentions(answer: str) -> re.Pattern[str]:
-    """What finds every mention of an answer, however spaced and spelled; nothing where it has no words."""
+    """Return what finds every mention of an answer, however spaced and spelled; nothing where it has no
+    words.
+    """
     words = [word for word in re.split(r"[^\w]+", answer) if word]
     pattern = r"[\W_]{1,4}".join(map(re.escape, words))
     return re.compile(rf"(?<!\w){pattern}(?!\w)" if words else r"(?!)", re.IGNORECASE)
@@ -98,7 +100,9 @@ def windows(texts: Sequence[str], gold: Sequence[str]) -> list[str]:
 
 
 def _around(cut: str, core: str, gold: Sequence[str]) -> str:
-    """A stretch of at most about 50 words: itself, its core sentence, or the words about the answer."""
+    """Return a stretch of at most about 50 words: itself, its core sentence, or the words about
+    the answer.
+    """
     if len(cut.split()) <= LONG:
         return cut
     words = core.split()
@@ -132,7 +136,8 @@ def _variants(texts: Sequence[str], wanted: int) -> list[str]:
 
 
 def substituted(materials: Sequence[Material], *, seed: int = 0) -> list[Material]:
-    """Every question with nine factual texts and nine lies of three texts, made in code; the same for a seed.
+    """Return every question with nine factual texts and nine lies of three texts, made in code; the same for
+    a seed.
 
     Wrong answers are right and wrong answers of other questions of the same type, and figures near the
     right one where there are too few. A question for which no nine lies can be made is left out.
@@ -230,7 +235,8 @@ def near_figure(figure: str, kind: str, chance: random.Random) -> str:
 
 
 def _false(cuts: Sequence[str], gold: Sequence[str], answer: str) -> list[str]:
-    """The cuts with a wrong answer in the place of every right one; what is left of a list names it once.
+    """Return the cuts with a wrong answer in the place of every right one; what is left of a list names it
+    once.
 
     >>> _false(["By Ada, Bo and Cy."], ["Ada", "Bo", "Cy"], "Di")
     ['By Di.']
@@ -246,7 +252,7 @@ def _false(cuts: Sequence[str], gold: Sequence[str], answer: str) -> list[str]:
 
 
 def surnames(text: str, old: str, new: str) -> str:
-    """The text with the last name of a name of several words replaced as well.
+    """Return the text with the last name of a name of several words replaced as well.
 
     >>> surnames("Then Vasmer left.", "Ingrid Vasmer", "Ada Lund")
     'Then Lund left.'

@@ -100,7 +100,8 @@ def synthetic(
     seed: int = 0,
     seen: Collection[str] = (),
 ) -> Iterator[Synthetic]:
-    """The questions of these numbers, in order, as they come; `seen` are questions that there are already.
+    """Yield the questions of these numbers, in order, as they come; `seen` are questions that there are
+    already.
 
     The kit's retriever finds related passages. Raises `LLMError`, `InputError` where the index has no
     passage that is long enough.
@@ -122,7 +123,7 @@ def synthetic(
 
 
 def categories(n: int, mix: Mix, seed: int) -> dict[str, str]:
-    """The categories of question `n`, each drawn by the shares of the mix, independently.
+    """Return the categories of question `n`, each drawn by the shares of the mix, independently.
 
     >>> categories(3, MIX, 0) == categories(3, MIX, 0)
     True
@@ -132,7 +133,8 @@ def categories(n: int, mix: Mix, seed: int) -> dict[str, str]:
 
 
 def mixed(changes: Sequence[str]) -> dict[str, dict[str, float]]:
-    """The mix with some categories changed: `answer=factoid:70,comparison:30`; values not named get nothing.
+    """Return the mix with some categories changed: `answer=factoid:70,comparison:30`; values not named get
+    nothing.
 
     Raises `UnknownName` for a category or a value, `InputError` for a share that is none.
 
@@ -164,7 +166,9 @@ def mixed(changes: Sequence[str]) -> dict[str, dict[str, float]]:
 
 
 def row_of(generated: Synthetic) -> dict[str, Any]:
-    """A question as a row that `jsonl` data sets have, with its categories and where its answers stand."""
+    """Return a question as a row that `jsonl` data sets have, with its categories and where its answers
+    stand.
+    """
     evidence = []
     for answer, passage in zip(generated.answers, generated.passages, strict=True):
         span = find_quote(passage.text, answer)
@@ -203,7 +207,7 @@ def row_of(generated: Synthetic) -> dict[str, Any]:
 
 
 def summary(rows: Sequence[Synthetic]) -> dict[str, Any]:
-    """How many questions came of it, of which kinds, and what the others lacked."""
+    """Return how many questions came of it, of which kinds, and what the others lacked."""
     good = [question for question in rows if question.question]
     return {
         "questions": len(good),
@@ -216,7 +220,7 @@ def summary(rows: Sequence[Synthetic]) -> dict[str, Any]:
 
 
 def fault_of(generated: Synthetic, seen: Collection[str] = ()) -> str:
-    """Why a question is of no use; empty when it is one."""
+    """Return why a question is of no use; empty when it is one."""
     wanted = 1 if generated.categories["answer"] == "factoid" else 2
     if len(generated.answers) != wanted:
         return f"it has not {wanted} answers"
@@ -239,14 +243,16 @@ def fault_of(generated: Synthetic, seen: Collection[str] = ()) -> str:
 
 
 def _unfit(answer: str, passage: Passage) -> str:
-    """Why an answer will not do; empty when it is short and stands in its passage."""
+    """Return why an answer will not do; empty when it is short and stands in its passage."""
     if is_unknown(answer) or not 0 < len(bare_words(answer)) <= _MOST_WORDS:
         return "an answer is not short"
     return "" if find_quote(passage.text, answer) else "an answer does not stand in its passage"
 
 
 def _write(drafts: Sequence[_Draft], kit: Kit, turn: int, known: set[str]) -> Iterator[Synthetic]:
-    """A try at each question: first facts, second facts, wordings, a batch each; what passes is known."""
+    """Yield a try at each question: first facts, second facts, wordings, a batch each; what passes
+    is known.
+    """
     faults: dict[int, str] = {
         draft.n: "no related passage was found" for draft in drafts if not draft.evidence
     }
@@ -297,7 +303,9 @@ def _write(drafts: Sequence[_Draft], kit: Kit, turn: int, known: set[str]) -> It
 
 
 def _evidence(draft: _Draft, draw: Draw, retriever: Retriever | None) -> tuple[Passage, ...]:
-    """One passage, or two of different documents on related things; nothing where no second is near."""
+    """Return one passage, or two of different documents on related things; nothing where no second
+    is near.
+    """
     first = next(
         (
             each

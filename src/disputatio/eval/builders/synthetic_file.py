@@ -70,7 +70,7 @@ def synthesize(
 
 
 def draw_from(index: Index) -> Draw:
-    """A passage of the index at random, by the dice given; raises `StoreError` where it holds none."""
+    """Return a passage of the index at random, by the dice given; raises `StoreError` where it holds none."""
     view = index.view()
     live = (
         []
@@ -97,7 +97,7 @@ def _live(dead: np.ndarray[Any, np.dtype[np.bool_]] | None, rows: int) -> np.nda
 def _begun(
     out: Path, notes: Path, failures: Path, header: Mapping[str, Any]
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The rows and the failures that are there; a last line that was cut off by a kill is dropped."""
+    """Return the rows and the failures that are there; a last line that was cut off by a kill is dropped."""
     if notes.is_file():
         try:
             before = json.loads(read_text(notes))

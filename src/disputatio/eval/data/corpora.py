@@ -22,7 +22,8 @@ PAGES, BEIR = "datamorgana", "beir"
 
 
 def corpus(spec: str) -> Iterator[dict[str, str]]:
-    """Rows that `disputatio ingest` takes: text, source, and title, url, date and id where they are known.
+    """Yield rows that `disputatio ingest` takes: text, source, and title, url, date and id where they are
+    known.
 
     `datamorgana:PATH` names the corpus file (JSON lines of id and text, gzip or plain), `beir:PATH` a
     folder of BEIR, whose documents are sources of their own; any other `NAME:PATH` a data set whose rows
@@ -66,7 +67,7 @@ def _pages(path: Path) -> Iterator[dict[str, str]]:
 
 
 def _documents(folder: Path) -> Iterator[dict[str, str]]:
-    """The documents of a folder of BEIR; one without a text is its title."""
+    """Yield the documents of a folder of BEIR; one without a text is its title."""
     files = [folder / name for name in ("corpus.jsonl", "corpus.jsonl.gz")]
     for row, place in _objects(next((file for file in files if file.is_file()), files[0])):
         name, title = string(row, "_id", place), optional(row, "title", place)
@@ -77,7 +78,7 @@ def _documents(folder: Path) -> Iterator[dict[str, str]]:
 
 
 def _objects(path: Path) -> Iterator[tuple[dict[str, Any], Place]]:
-    """The objects of a file of JSON lines, packed or not, with their places."""
+    """Yield the objects of a file of JSON lines, packed or not, with their places."""
     count = 0
     try:
         with path.open("rb") as raw:

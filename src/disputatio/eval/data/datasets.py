@@ -51,12 +51,12 @@ class _Request:
 
 
 def datasets() -> tuple[Format, ...]:
-    """Every data-set format, by name."""
+    """Return every data-set format, by name."""
     return tuple(FORMATS.values())
 
 
 def described(form: Format) -> dict[str, Any]:
-    """All that is told of a format, as JSON values, in the order in which it is told."""
+    """Return all that is told of a format, as JSON values, in the order in which it is told."""
     return {
         "name": form.name,
         "description": form.description,
@@ -73,7 +73,7 @@ def described(form: Format) -> dict[str, Any]:
 
 
 def load(spec: str, *, limit: int | None = None, rows: Path | Sequence[int] | None = None) -> list[Example]:
-    """The examples of `NAME:PATH` or `NAME:PATH#PART`, in the order of the file.
+    """Return the examples of `NAME:PATH` or `NAME:PATH#PART`, in the order of the file.
 
     `rows` are row numbers from 0, or a file of them, one a line; their order is kept. `limit` keeps the first
     so many. Raises `UnknownName` for the name or the part, and `InputError` naming file and row for a
@@ -120,7 +120,7 @@ def load(spec: str, *, limit: int | None = None, rows: Path | Sequence[int] | No
 
 
 def identify(spec: str) -> Identity:
-    """Which file `NAME:PATH` is; raises as `load` does."""
+    """Return which file `NAME:PATH` is; raises as `load` does."""
     request = _parsed(spec)
     digest = hashlib.sha256()
     files = files_of(request.form, request.path, request.part)
@@ -137,7 +137,7 @@ def identify(spec: str) -> Identity:
 
 
 def check(examples: Sequence[Example], *, searched: bool = False) -> list[str]:
-    """What a reader of the scores should know about these rows; nothing is dropped for it.
+    """Return what a reader of the scores should know about these rows; nothing is dropped for it.
 
     `searched` where an index is searched, so that a row needs no passages of its own.
     """
@@ -172,12 +172,14 @@ def check(examples: Sequence[Example], *, searched: bool = False) -> list[str]:
 
 
 def _has_gold(example: Example) -> bool:
-    """Whether there is an answer to compare with; an option is compared by its letter too."""
+    """Return whether there is an answer to compare with; an option is compared by its letter too."""
     return bool(example.gold if example.metadata.get("options") else answer_set(example.gold))
 
 
 def _again(examples: Sequence[Example]) -> list[int]:
-    """The rows whose id an earlier row has; where there are no ids, those that ask and hold the same."""
+    """Return the rows whose id an earlier row has; where there are no ids, those that ask and hold
+    the same.
+    """
     keys = [
         str(e.metadata["id"]) if e.metadata.get("id") else (e.question, e.gold, *_content(e))
         for e in examples
@@ -192,13 +194,15 @@ def _again(examples: Sequence[Example]) -> list[int]:
 
 
 def _content(example: Example) -> tuple[str, ...]:
-    """What tells an example from another that asks the same: its passages, and what is said of them."""
+    """Return what tells an example from another that asks the same: its passages, and what is said
+    of them.
+    """
     fields = (str(example.metadata.get(key)) for key in ("part", "claim", "answer"))
     return (*fields, *(passage.text for passage in example.passages))
 
 
 def _listed(rows: Sequence[int]) -> str:
-    """Row numbers, the first dozen of them.
+    """Return row numbers, the first dozen of them.
 
     >>> _listed([4, 7])
     'rows 4, 7'
@@ -208,7 +212,7 @@ def _listed(rows: Sequence[int]) -> str:
 
 # --- reading ------------------------------------------------------------------------------------
 def _parsed(spec: str) -> _Request:
-    """The format, the file and the part that `NAME:PATH#PART` names; a hub's file is fetched."""
+    """Return the format, the file and the part that `NAME:PATH#PART` names; a hub's file is fetched."""
     name, colon, path = spec.partition(":")
     if name not in FORMATS:
         raise UnknownName("data set", name, FORMATS, command="disputatio eval datasets")
@@ -228,7 +232,7 @@ def _parsed(spec: str) -> _Request:
 
 
 def _with_facts(request: _Request) -> Iterable[tuple[FileRow, Mapping[str, Any]]]:
-    """The rows as they are found, with what their format finds in all rows of their file."""
+    """Return the rows as they are found, with what their format finds in all rows of their file."""
     if request.form.gather is None:
         for file_row in read_rows(request.form, request.path, request.part):
             yield file_row, {}
@@ -243,7 +247,7 @@ def _with_facts(request: _Request) -> Iterable[tuple[FileRow, Mapping[str, Any]]
 
 
 def _whole_row(file_row: FileRow) -> Mapping[str, Any] | None:
-    """A row as an object, None where it is none; that is said when the row is read."""
+    """Return a row as an object, None where it is none; that is said when the row is read."""
     try:
         return file_row.read("")
     except InputError:
@@ -251,7 +255,7 @@ def _whole_row(file_row: FileRow) -> Mapping[str, Any] | None:
 
 
 def _example(file_row: FileRow, request: _Request, facts: Mapping[str, Any]) -> Example:
-    """A row as the loader reads it."""
+    """Return a row as the loader reads it."""
     form = request.form
     row = file_row.read(form.name)
     place = file_row.place(request.label, part=request.part, facts=facts)
@@ -265,13 +269,15 @@ def _example(file_row: FileRow, request: _Request, facts: Mapping[str, Any]) -> 
 
 
 def _whose(file_row: FileRow, form: Format) -> str:
-    """Which other loader would read a row, in words behind an error: then there is no use to read on."""
+    """Return which other loader would read a row, in words behind an error: then there is no use
+    to read on.
+    """
     row = _whole_row(file_row)
     return "" if row is None else hint(row, file_row.path, form, above=form.knows(row))
 
 
 def _refusal(bad: Mapping[int, InputError], seen: int) -> InputError:
-    """The first row that cannot be read, and how many others there are, by number."""
+    """Return the first row that cannot be read, and how many others there are, by number."""
     first, *others = bad
     if not others:
         return bad[first]
@@ -282,7 +288,7 @@ def _refusal(bad: Mapping[int, InputError], seen: int) -> InputError:
 
 
 def row_numbers(path: Path | Sequence[int]) -> dict[int, int]:
-    """Row numbers in the order given, each with the line (from 1) of the file that names it."""
+    """Return row numbers in the order given, each with the line (from 1) of the file that names it."""
     if not isinstance(path, Path):
         return {number: at for at, number in enumerate(path, 1)}
     numbers: dict[int, int] = {}

@@ -42,7 +42,7 @@ class FileRow:
     line: int | None = None
 
     def place(self, dataset: str, *, part: str = "", facts: Mapping[str, Any] | None = None) -> Place:
-        """Where it stands, for messages."""
+        """Return where it stands, for messages."""
         return Place(
             dataset=dataset,
             path=self.path,
@@ -54,7 +54,7 @@ class FileRow:
         )
 
     def read(self, dataset: str) -> Mapping[str, Any]:
-        """The row as an object; raises `InputError` that names it where it is none."""
+        """Return the row as an object; raises `InputError` that names it where it is none."""
         row = self.raw
         if isinstance(row, str):
             try:
@@ -67,7 +67,7 @@ class FileRow:
 
 
 def files_of(form: Format, path: Path, part: str = "") -> list[Path]:
-    """The files that a data set's rows stand in, in order: the file itself, or those of a folder.
+    """Return the files that a data set's rows stand in, in order: the file itself, or those of a folder.
 
     Of a folder that has a file for each part, the file of the one that is asked for.
 
@@ -98,7 +98,7 @@ def files_of(form: Format, path: Path, part: str = "") -> list[Path]:
 
 
 def read_rows(form: Format, path: Path, part: str = "") -> Iterator[FileRow]:
-    """The rows of a data set's files, numbered from 0 over all of them; a line keeps its line's number.
+    """Yield the rows of a data set's files, numbered from 0 over all of them; a line keeps its line's number.
 
     Raises `InputError` naming the file that cannot be read, and `MissingDependency` for parquet.
     """
@@ -112,7 +112,7 @@ def read_rows(form: Format, path: Path, part: str = "") -> Iterator[FileRow]:
 
 
 def read_packed(path: Path) -> str:
-    """A file's text, unpacked where it is gzip; raises `InputError`."""
+    """Return a file's text, unpacked where it is gzip; raises `InputError`."""
     if _head(path, 2) != _GZIP:
         return read_text(path)
     try:
@@ -145,7 +145,7 @@ def _head(path: Path, size: int) -> bytes:
 
 
 def _suffix(path: Path) -> str:
-    """What kind of file a name promises, packed or not."""
+    """Return what kind of file a name promises, packed or not."""
     return Path(path.name.removesuffix(".gz")).suffix.lower()
 
 
@@ -180,7 +180,7 @@ def _value(text: str) -> Any:
 
 
 def _whole(form: Format, path: Path, whole: Any) -> Iterator[Row]:
-    """The rows of one JSON value: a list, an object that holds one, or objects under their names."""
+    """Yield the rows of one JSON value: a list, an object that holds one, or objects under their names."""
     if isinstance(whole, dict) and form.knows(whole):
         whole = [whole]
     if isinstance(whole, dict) and form.whole is not None:
@@ -206,7 +206,7 @@ def _whole(form: Format, path: Path, whole: Any) -> Iterator[Row]:
 
 # --- tables and parquet -------------------------------------------------------------------------
 def _table(form: Format, path: Path, text: str) -> Iterator[Row]:
-    """The rows of a table, by its head, or by the format's columns where it has none."""
+    """Yield the rows of a table, by its head, or by the format's columns where it has none."""
     delimiter = TABLES.get(_suffix(path), "\t")
     before = csv.field_size_limit(_LONGEST_CELL)
     reader = csv.reader(

@@ -19,7 +19,7 @@ NAME = "examples"  # of a data set whose examples name none
 def as_dataset(
     examples: Sequence[Example], *, limit: int | None = None, rows: Sequence[int] | None = None
 ) -> tuple[list[Example], list[Identity]]:
-    """The examples with the name of their data set in their metadata, and an identity for each name.
+    """Return the examples with the name of their data set in their metadata, and an identity for each name.
 
     Examples of `load` keep their data set and its metrics; others are the data set `examples`, measured as
     `jsonl` is. `rows` keeps the examples of these row numbers, `limit` the first so many. Raises
@@ -52,7 +52,7 @@ def _named(example: Example) -> Example:
 
 
 def _identity(name: str, examples: Sequence[Example]) -> Identity:
-    """The identity of a data set by the content of its examples."""
+    """Return the identity of a data set by the content of its examples."""
     digest = hashlib.sha256()
     for example in examples:
         if example.metadata["dataset"] == name:

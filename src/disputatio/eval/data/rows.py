@@ -37,7 +37,7 @@ class Place:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     def wrong(self, reason: str) -> InputError:
-        """The error that names this place."""
+        """Return the error that names this place."""
         if self.name:
             return InputError(f"{self.path}: {self.name}: {reason}")
         line = self.row if self.line is None else self.line
@@ -45,7 +45,7 @@ class Place:
 
 
 def read_text(path: Path) -> str:
-    """A file's text; raises `InputError` where it cannot be read or is not UTF-8."""
+    """Return a file's text; raises `InputError` where it cannot be read or is not UTF-8."""
     try:
         return path.read_text(encoding="utf-8-sig")
     except OSError as error:
@@ -55,7 +55,7 @@ def read_text(path: Path) -> str:
 
 
 def string(row: Mapping[str, Any], key: str, place: Place, at: str = "") -> str:
-    """A field that must be text, and not empty."""
+    """Return a field that must be text, and not empty."""
     content = value(row, key, place, at)
     if not isinstance(content, str) or not content.strip():
         raise place.wrong(f"{at}{key} must be text, and not empty")
@@ -63,7 +63,7 @@ def string(row: Mapping[str, Any], key: str, place: Place, at: str = "") -> str:
 
 
 def optional(row: Mapping[str, Any], key: str, place: Place, at: str = "") -> str:
-    """A field that may be text, null or missing."""
+    """Return a field that may be text, null or missing."""
     content = row.get(key)
     if content is not None and not isinstance(content, str):
         raise place.wrong(f"{at}{key} must be text")
@@ -71,13 +71,13 @@ def optional(row: Mapping[str, Any], key: str, place: Place, at: str = "") -> st
 
 
 def scalar_text(row: Mapping[str, Any], key: str) -> str:
-    """A field that says something in a word or a number, empty where it does not."""
+    """Return a field that says something in a word or a number, empty where it does not."""
     content = row.get(key)
     return str(content).strip() if isinstance(content, str | int | float) else ""
 
 
 def number(row: Mapping[str, Any], key: str, place: Place) -> float:
-    """A field that must be a number."""
+    """Return a field that must be a number."""
     content = value(row, key, place)
     if isinstance(content, bool) or not isinstance(content, int | float) or not math.isfinite(content):
         raise place.wrong(f"{key} must be a number")
@@ -85,7 +85,7 @@ def number(row: Mapping[str, Any], key: str, place: Place) -> float:
 
 
 def items(row: Mapping[str, Any], key: str, kind: type, place: Place) -> list[Any]:
-    """A field that must be a list of texts, or of objects.
+    """Return a field that must be a list of texts, or of objects.
 
     Two spellings are read as well: a list of objects told by columns, {"a": [...], "b": [...]}, as a
     parquet file has it, and a list written out in a text, as a table has it.
@@ -99,7 +99,7 @@ def items(row: Mapping[str, Any], key: str, kind: type, place: Place) -> list[An
 
 
 def by_columns(columns: Mapping[str, Any]) -> list[dict[str, Any]] | None:
-    """The objects of a list that is told by its columns; None where the columns do not match.
+    """Return the objects of a list that is told by its columns; None where the columns do not match.
 
     >>> by_columns({"title": ["a", "b"], "text": ["x", "y"]})
     [{'title': 'a', 'text': 'x'}, {'title': 'b', 'text': 'y'}]
@@ -111,7 +111,7 @@ def by_columns(columns: Mapping[str, Any]) -> list[dict[str, Any]] | None:
 
 
 def literal(cell: Any) -> Any:
-    """What a text writes out, where it writes out a list or an object; anything else as it is.
+    """Return what a text writes out, where it writes out a list or an object; anything else as it is.
 
     >>> literal('["a", "b"]'), literal("['a']"), literal("[a] b")
     (['a', 'b'], ['a'], '[a] b')
@@ -136,19 +136,19 @@ def literal(cell: Any) -> Any:
 
 
 def value(row: Mapping[str, Any], key: str, place: Place, at: str = "") -> Any:
-    """A field that must be there."""
+    """Return a field that must be there."""
     if key not in row:
         raise place.wrong(f"the field {at}{key} is missing")
     return row[key]
 
 
 def answers(row: Mapping[str, Any], key: str, place: Place) -> tuple[str, ...]:
-    """The answers of a list, each once (as they compare), in order; it may hold none."""
+    """Return the answers of a list, each once (as they compare), in order; it may hold none."""
     return distinct(items(row, key, str, place))
 
 
 def distinct(values: list[Any] | tuple[Any, ...]) -> tuple[str, ...]:
-    """The texts of a list, each once (as they compare), in order, without empty ones.
+    """Return the texts of a list, each once (as they compare), in order, without empty ones.
 
     >>> distinct(["UK", "the UK.", " ", "Britain"])
     ('UK', 'Britain')
@@ -162,7 +162,7 @@ def distinct(values: list[Any] | tuple[Any, ...]) -> tuple[str, ...]:
 
 
 def document(number: int, text: str, *, title: str = "", url: str = "", date: str = "") -> Passage:
-    """A row's passage of a data set that names no sources: they are doc1, doc2, ..."""
+    """Return a row's passage of a data set that names no sources: they are doc1, doc2, ..."""
     source = f"doc{number}"
     return Passage(
         text=text, source=source, id=content_id("p", source, text), title=title, url=url, date=date
@@ -170,5 +170,5 @@ def document(number: int, text: str, *, title: str = "", url: str = "", date: st
 
 
 def example_id(row: Mapping[str, Any], place: Place) -> str:
-    """The name of an example: of its data set, its place there and its content."""
+    """Return the name of an example: of its data set, its place there and its content."""
     return content_id("x", place.dataset, str(place.row), json.dumps(row, sort_keys=True, default=str))

@@ -16,7 +16,7 @@ Pair = tuple[str, str]  # entrant's label, example's id
 
 
 def read_confidences(out: Path) -> dict[Pair, float | None]:
-    """The confidence of every answer that was recorded, None where it states none."""
+    """Return the confidence of every answer that was recorded, None where it states none."""
     query = "SELECT entrant, example, json_extract(answer, '$.confidence') FROM records WHERE state = 'done'"
     return {
         (entrant, example): None if confidence is None else float(confidence)
@@ -25,13 +25,13 @@ def read_confidences(out: Path) -> dict[Pair, float | None]:
 
 
 def read_answers(out: Path, entrant: str) -> dict[str, Mapping[str, Any]]:
-    """The answers of one entrant by the id of their question, as they were recorded."""
+    """Return the answers of one entrant by the id of their question, as they were recorded."""
     query = "SELECT example, answer FROM records WHERE state = 'done' AND entrant = ?"
     return {example: json.loads(answer) for example, answer in _read(out, query, entrant)}
 
 
 def read_answer(out: Path, entrant: str, example: str) -> dict[str, Any] | None:
-    """One answer as it was given, with its passages; None where there is none.
+    """Return one answer as it was given, with its passages; None where there is none.
 
     Passages of journals that did not keep them have their id alone. Raises `InputError` where the answer or a
     passage is not what was written.

@@ -34,7 +34,8 @@ class Side:
 
 
 def sides(folders: Sequence[Path], strategies: str | None) -> tuple[Side, Side]:
-    """The two that are to be compared: of one folder or of two, by `strategies` "X,Y" where it has several.
+    """Return the two that are to be compared: of one folder or of two, by `strategies` "X,Y" where it has
+    several.
 
     With two folders one name stands for both. Raises `InputError` where it is not clear who is meant.
     """
@@ -75,7 +76,7 @@ def sides(folders: Sequence[Path], strategies: str | None) -> tuple[Side, Side]:
 
 
 def compare(first: Side, second: Side, *, metric: str | None = None) -> dict[str, Any]:
-    """What two have in common and where they differ, as JSON values.
+    """Return what two have in common and where they differ, as JSON values.
 
     Questions are the same when their ids are: a hash of the row. Raises `InputError` where there is none.
     """
@@ -130,12 +131,12 @@ def compare(first: Side, second: Side, *, metric: str | None = None) -> dict[str
 
 
 def _question(answers: Sequence[Mapping[str, Any]], key: str) -> str:
-    """The text of a question, out of the first side's answers that has it."""
+    """Return the text of a question, out of the first side's answers that has it."""
     return next((str(side_answers[key]["question"]) for side_answers in answers if key in side_answers), "")
 
 
 def _side_answer(side: Side, entry: Entry, answer: Mapping[str, Any] | None) -> dict[str, Any]:
-    """What one strategy answered to a question, with its positions and its trace."""
+    """Return what one strategy answered to a question, with its positions and its trace."""
     record, fields = entry.record, answer or {}
     return {
         "answers": list(record.answers),
@@ -178,7 +179,7 @@ def _side(side: Side) -> dict[str, Any]:
 
 
 def _unlike(first: Side, second: Side) -> list[str]:
-    """The settings in which the two differ, beside who they are."""
+    """Return the settings in which the two differ, beside who they are."""
     first_settings, second_settings = _side(first), _side(second)
     differences = [
         f"{name}: {first_settings[name]} against {second_settings[name]}"

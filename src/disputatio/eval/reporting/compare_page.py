@@ -28,7 +28,7 @@ _SHOWN_FIRST = ("at", "event")  # fields of an event that stand before the other
 
 
 def names(comparison: Mapping[str, Any]) -> tuple[str, str]:
-    """What the two are called: their labels, with the folders where these are the same."""
+    """Return what the two are called: their labels, with the folders where these are the same."""
     first, second = comparison["one"], comparison["other"]
     if first["label"] != second["label"]:
         return first["label"], second["label"]
@@ -36,7 +36,7 @@ def names(comparison: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def outcome(comparison: Mapping[str, Any]) -> list[str]:
-    """The comparison in a few sentences."""
+    """Return the comparison in a few sentences."""
     first, second = names(comparison)
     kinds, gap, metric = comparison["kinds"], comparison["difference"], comparison["metric"]
     lines = [
@@ -59,7 +59,7 @@ def outcome(comparison: Mapping[str, Any]) -> list[str]:
 
 
 def comparison_page(comparison: Mapping[str, Any]) -> str:
-    """The whole comparison as HTML; long traces are folded."""
+    """Return the whole comparison as HTML; long traces are folded."""
     first, second = names(comparison)
     body = [f"<h1>{escaped(first)} and {escaped(second)}</h1>"]
     body += [f"<p>{escaped(line)}</p>" for line in outcome(comparison)]
@@ -80,20 +80,20 @@ def comparison_page(comparison: Mapping[str, Any]) -> str:
 
 
 def _listed(question: Mapping[str, Any]) -> str:
-    """Where a question stands and what its data set lists, in one line."""
+    """Return where a question stands and what its data set lists, in one line."""
     right, wrong = ("; ".join(question[name]) or "–" for name in ("gold", "wrong"))
     return f"{question['dataset']}, row {question['row']}. Right: {right}. Wrong: {wrong}."
 
 
 def answer_text(side: Mapping[str, Any]) -> str:
-    """What a side answered, or why it did not."""
+    """Return what a side answered, or why it did not."""
     if side["fault"]:
         return f"failed: {side['fault']}"
     return "; ".join(side["answers"]) or f"abstained: {side['abstained']}"
 
 
 def figures(side: Mapping[str, Any]) -> str:
-    """A side's scores and cost in one line."""
+    """Return a side's scores and cost in one line."""
     scores = [
         f"{TITLES[name]} {figure(name, side['scores'][name])}"
         for name in (*SCORES, *METRICS)
@@ -107,7 +107,7 @@ def figures(side: Mapping[str, Any]) -> str:
 
 
 def event_line(event: Mapping[str, Any]) -> str:
-    """One step of a trace in one line.
+    """Return one step of a trace in one line.
 
     >>> event_line({"event": "complete", "at": 0.51, "role": "agent", "calls": 3})
     '0.51 s complete: role agent, calls 3'
@@ -136,13 +136,13 @@ def _side(name: str, side: Mapping[str, Any], metric: str | None) -> str:
 
 
 def position_line(position: Mapping[str, Any]) -> str:
-    """A position with its verdict and reason in one line."""
+    """Return a position with its verdict and reason in one line."""
     about = f" ({position['subject']})" if position["subject"] else ""
     return f"{position['verdict']}: {position['answer']}{about}; {position['reason']}"
 
 
 def reply_line(reply: Mapping[str, Any]) -> str:
-    """An agent's reply in one line."""
+    """Return an agent's reply in one line."""
     answer = reply["answer"] or (f"failed: {reply['fault']}" if reply["fault"] else "no answer")
     quote = f" “{reply['quote']}”" if reply["quote"] else ""
     return f"round {reply['round']}: {answer}{quote}"

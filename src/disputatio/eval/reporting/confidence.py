@@ -74,7 +74,7 @@ class Curve:
 def risk_coverage(
     scored: Sequence[ScoredAnswer], *, questions: int, resamples: int = RESAMPLES, seed: int = 0
 ) -> Curve:
-    """The curve of the answers that were given to `questions` questions.
+    """Return the curve of the answers that were given to `questions` questions.
 
     >>> sure = [ScoredAnswer(score=1.0, confidence=0.9), ScoredAnswer(score=0.0, confidence=0.6)]
     >>> risk_coverage(sure, questions=4).points
@@ -114,7 +114,9 @@ _Pairs = Sequence[tuple[float, float]]  # (confidence, score), by falling confid
 
 
 def _figure(measure: _Measure, pairs: _Pairs, resamples: int, seed: int) -> Figure:
-    """A measure of the answers, and of resamples of them, in which each counts as often as it is drawn."""
+    """Return a measure of the answers, and of resamples of them, in which each counts as often as it is
+    drawn.
+    """
     import numpy as np
 
     value = float(measure(np.ones((1, len(pairs))), pairs)[0])
@@ -167,7 +169,7 @@ def _bins(pairs: _Pairs) -> tuple[Bin, ...]:
 
 
 def _bin(confidence: float) -> int:
-    """The bin of a confidence, open below and closed above, as in the paper's definition.
+    """Return the bin of a confidence, open below and closed above, as in the paper's definition.
 
     >>> _bin(0.0), _bin(0.1), _bin(0.11), _bin(1.0)
     (0, 0, 1, 9)

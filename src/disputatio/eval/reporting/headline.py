@@ -21,7 +21,9 @@ _FIRST = ("em", "accuracy", *METRICS, "f1")  # the metric that decides, the firs
 
 
 def deciding(names: Sequence[str], wanted: str | None) -> str | None:
-    """The metric that ranks the strategies; raises `InputError` where the one wanted is not measured."""
+    """Return the metric that ranks the strategies; raises `InputError` where the one wanted is not
+    measured.
+    """
     if wanted is not None:
         if wanted in _LESS:
             raise InputError(f"--metric {wanted}: less of it is better; rank by another, it stands beside")
@@ -34,13 +36,14 @@ def deciding(names: Sequence[str], wanted: str | None) -> str | None:
 
 
 def tokens(strategy: Mapping[str, Any]) -> float | None:
-    """The mean tokens a question, read and written."""
+    """Return the mean tokens a question, read and written."""
     read, written = strategy["prompt_tokens"], strategy["completion_tokens"]
     return None if read is None or written is None else float(read) + float(written)
 
 
 def front(strategies: Sequence[Mapping[str, Any]], metric: str) -> list[str]:
-    """The strategies that no other beats at once in score and tokens: the Pareto front, cheapest first.
+    """Return the strategies that no other beats at once in score and tokens: the Pareto front, cheapest
+    first.
 
     Of two with the same score and tokens both are on it.
 
@@ -69,7 +72,7 @@ def headline(
     lines: Sequence[Mapping[str, Any]],
     metric: str | None,
 ) -> dict[str, Any] | None:
-    """The leader and its rivals, as JSON values; None where nothing is scored.
+    """Return the leader and its rivals, as JSON values; None where nothing is scored.
 
     `strategies` and `lines` are those of a report's data set. `level` names the rivals that the leader cannot
     be told apart from.
@@ -106,7 +109,7 @@ def _rivals(
     lines: Sequence[Mapping[str, Any]],
     metric: str,
 ) -> list[dict[str, Any]]:
-    """The others by falling score: how far they are behind, and at what share of their tokens."""
+    """Return the others by falling score: how far they are behind, and at what share of their tokens."""
     pairs = [between(lines, leader["strategy"], other["strategy"], metric) for other in others]
     tested = [pair for pair in pairs if pair is not None and pair["p"] is not None]
     adjusted = dict(

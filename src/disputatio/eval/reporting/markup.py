@@ -14,13 +14,13 @@ from disputatio.text import one_line
 
 
 def _style() -> str:
-    """The style sheet beside this module, without its comment."""
+    """Return the style sheet beside this module, without its comment."""
     text = resources.files("disputatio.eval.reporting").joinpath("page.css").read_text(encoding="utf-8")
     return text.partition("*/")[2].strip()
 
 
 def escaped(text: object) -> str:
-    """Text as a page shows it: one line, no control characters, no markup.
+    """Return text as a page shows it: one line, no control characters, no markup.
 
     >>> escaped("<script>[1]\\n'a' & b")
     '&lt;script&gt;[1] &#x27;a&#x27; &amp; b'
@@ -29,7 +29,7 @@ def escaped(text: object) -> str:
 
 
 def document(title: str, body: Sequence[str]) -> str:
-    """A whole page around a body of markup; the title is text."""
+    """Return a whole page around a body of markup; the title is text."""
     return "\n".join(
         [
             "<!DOCTYPE html>",
@@ -52,7 +52,9 @@ def document(title: str, body: Sequence[str]) -> str:
 
 
 def grid(table: Table) -> str:
-    """A table that scrolls sideways where it is wider than the page; columns without figures are text."""
+    """Return a table that scrolls sideways where it is wider than the page; columns without
+    figures are text.
+    """
     prose = [not any(_has_figure(row[at]) for row in table.rows) for at in range(len(table.head))]
     head = "".join(f"<th>{escaped(title)}</th>" for title in table.head)
     rows = []

@@ -41,7 +41,7 @@ SHOWN = 6  # strategies in a plot that has several values of each; the best by t
 
 
 def page(report: Mapping[str, Any]) -> str:
-    """The whole report as HTML."""
+    """Return the whole report as HTML."""
     body = [
         "<h1>Evaluation</h1>",
         f'<p class="soft">{escaped(report["model"])}; {escaped(report["engine"] or "engine not stated")}</p>',
@@ -81,7 +81,7 @@ def _dataset(part: Mapping[str, Any]) -> list[str]:
 
 
 def _lead(lead: Mapping[str, Any] | None, strategies: Lines) -> list[str]:
-    """The finding: a verdict in large letters, then score, distance and cost side by side."""
+    """Return the finding: a verdict in large letters, then score, distance and cost side by side."""
     body = ['<div class="lead">', f'<p class="verdict">{escaped(verdict(lead))}</p>']
     if lead is None:
         lines = [
@@ -133,7 +133,7 @@ def _beside(rival: Mapping[str, Any]) -> str:
 
 # --- plots --------------------------------------------------------------------------------------
 def _numbers(part: Mapping[str, Any]) -> dict[str, int]:
-    """The strategies by rank, each with the number that gives its colour and shape."""
+    """Return the strategies by rank, each with the number that gives its colour and shape."""
     lead = part["headline"]
     ranked = [lead["leader"], *(rival["strategy"] for rival in lead["rivals"])] if lead else []
     others = [strategy["strategy"] for strategy in part["strategies"] if strategy["strategy"] not in ranked]
@@ -194,7 +194,7 @@ def _marks(part: Mapping[str, Any], numbers: Mapping[str, int]) -> list[Mark]:
 
 
 def _strata(part: Mapping[str, Any], numbers: Mapping[str, int]) -> list[str]:
-    """A plot for each way of telling questions apart that has several kinds."""
+    """Return a plot for each way of telling questions apart that has several kinds."""
     metric = part["metric"]
     if metric is None:
         return []
@@ -290,12 +290,12 @@ def _confidence(part: Mapping[str, Any], numbers: Mapping[str, int]) -> list[str
 
 
 def _figure(title: str, drawing: str, caption: str) -> str:
-    """A plot with its title; the caption is markup."""
+    """Return a plot with its title; the caption is markup."""
     return f"<figure><h4>{escaped(title)}</h4>\n{drawing}\n<figcaption>{caption}</figcaption></figure>"
 
 
 def _key(part: Mapping[str, Any], numbers: Mapping[str, int], names: Sequence[str]) -> str:
-    """Which mark is whose, and on how many questions each figure rests."""
+    """Return which mark is whose, and on how many questions each figure rests."""
     counts = {strategy["strategy"]: strategy for strategy in part["strategies"]}
     items = []
     for name in dict.fromkeys(names):

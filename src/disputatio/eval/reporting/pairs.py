@@ -21,7 +21,7 @@ Rows = Mapping[str, Mapping[str, Entry]]  # entrant -> example id -> newest entr
 def differences(
     labels: Sequence[str], rows: Rows, *, names: Sequence[str], resamples: int, seed: int
 ) -> list[dict[str, Any]]:
-    """Every two strategies, the first minus the second, on every row that both have answered.
+    """Return every two strategies, the first minus the second, on every row that both have answered.
 
     Each line has the paired bootstrap's interval and p, and, where all scores are right or wrong, McNemar's
     exact test with the questions that only one of them got right. `p_holm` corrects the p of that test (else
@@ -42,12 +42,14 @@ def differences(
 
 
 def p_of(line: Mapping[str, Any]) -> float:
-    """The p of a pair by the test that fits its metric: McNemar's where there is one."""
+    """Return the p of a pair by the test that fits its metric: McNemar's where there is one."""
     return float(line["p"] if line["mcnemar"] is None else line["mcnemar"]["p"])
 
 
 def between(lines: Sequence[Mapping[str, Any]], first: str, second: str, name: str) -> dict[str, Any] | None:
-    """The line of a pair as `first` minus `second`, whichever way round it was made; None without one."""
+    """Return the line of a pair as `first` minus `second`, whichever way round it was made; None
+    without one.
+    """
     for line in lines:
         if line["metric"] != name or {line["one"], line["other"]} != {first, second}:
             continue
@@ -67,7 +69,7 @@ def between(lines: Sequence[Mapping[str, Any]], first: str, second: str, name: s
 
 
 def cost(name: str) -> Callable[[Record], float]:
-    """How a record's cost of that name is read."""
+    """Return how a record's cost of that name is read."""
     if name == "seconds":
         return lambda record: record.seconds
     if name == "tokens":
@@ -76,7 +78,7 @@ def cost(name: str) -> Callable[[Record], float]:
 
 
 def rounded(value: float | None) -> float | None:
-    """A figure as reports keep it, so that the last bits of a sum are not in them."""
+    """Return a figure as reports keep it, so that the last bits of a sum are not in them."""
     return None if value is None else round(value, 6)
 
 
@@ -86,7 +88,7 @@ _Values = list[float | None]
 def _columns(
     first: str, second: str, rows: Rows, names: Sequence[str]
 ) -> Iterator[tuple[str, str, str, _Values, _Values]]:
-    """The two, a metric or cost, and its values on every row that both have answered."""
+    """Yield the two, a metric or cost, and its values on every row that both have answered."""
     shared = [
         (rows[first][key].record, rows[second][key].record)
         for key in rows[first]

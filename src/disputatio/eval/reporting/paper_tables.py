@@ -53,7 +53,7 @@ class Cell:
 
 
 def paper_tables(paper: str, folders: Sequence[Path]) -> dict[str, Any]:
-    """The tables of a paper with what the runs in `folders` found, as JSON values.
+    """Return the tables of a paper with what the runs in `folders` found, as JSON values.
 
     `paper` is madam, ra-rag, ac-rag or ragenta; raises `UnknownName` for another, `InputError` where there
     is no run.
@@ -70,7 +70,7 @@ def paper_tables(paper: str, folders: Sequence[Path]) -> dict[str, Any]:
 
 
 def markdown(results: Mapping[str, Any]) -> str:
-    """The tables as Markdown, ending with a newline."""
+    """Return the tables as Markdown, ending with a newline."""
     lines = [f"# {results['source']}", ""]
     lines += [
         "The paper's rows come first, then ours with 95 % intervals and the number of questions. "
@@ -135,12 +135,14 @@ def _cell(table: Mapping[str, Any], method: Mapping[str, Any], column: int, grou
 
 
 def _company(table: Mapping[str, Any], part: TableSource) -> int:
-    """How many of a table's methods a run has."""
+    """Return how many of a table's methods a run has."""
     return sum(any(_is(method, entrant) for entrant in part.entrants.values()) for method in table["methods"])
 
 
 def _is(method: Mapping[str, Any], entrant: Mapping[str, Any]) -> bool:
-    """Whether an entrant is a paper's method: by its strategy, and options where these make the method."""
+    """Return whether an entrant is a paper's method: by its strategy, and options where these make the
+    method.
+    """
     options = entrant["options"]
     if "also" in method and _is(method["also"], entrant):
         return True
@@ -152,7 +154,9 @@ def _is(method: Mapping[str, Any], entrant: Mapping[str, Any]) -> bool:
 
 
 def _votes_unweighed(entrant: Mapping[str, Any]) -> bool:
-    """Whether a strategy is RA-RAG by its estimates, and so nothing of the kind in a run that had none."""
+    """Return whether a strategy is RA-RAG by its estimates, and so nothing of the kind in a run that had
+    none.
+    """
     weights = entrant["options"].get("weights", "estimated")
     return bool(entrant["strategy"] == "ra_rag" and weights == "estimated")
 
@@ -243,7 +247,7 @@ def _order(
     group: str | None,
     cells: Mapping[str, Sequence[Cell | None]],
 ) -> list[str]:
-    """Where ours stand in another order than the paper's: pairs on which all its models agree.
+    """Return where ours stand in another order than the paper's: pairs on which all its models agree.
 
     Costs are no order of merit: a column of them has no sentence.
     """
@@ -290,7 +294,7 @@ def _agreed(table: Mapping[str, Any], column: int, group: str | None, above: str
 def _reversed(
     name: str, above: str, below: str, models: int, measured: Mapping[str, Cell], metric: str
 ) -> str:
-    """A sentence on a pair that stands the other way round here."""
+    """Return a sentence on a pair that stands the other way round here."""
     first, second = measured[below], measured[above]
     text = f"{first.value:.4g} against {second.value:.4g}"
     chance = ""

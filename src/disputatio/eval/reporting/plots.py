@@ -46,14 +46,14 @@ class Axis:
     per_cent: bool = False
 
     def at(self, value: float) -> float:
-        """Where on the line a value is."""
+        """Return where on the line a value is."""
         low, high = self.low, self.high
         if self.logarithmic:
             value, low, high = math.log(max(value, self.low)), math.log(low), math.log(high)
         return self.start + (self.end - self.start) * (value - low) / (high - low)
 
     def ticks(self) -> list[tuple[float, str]]:
-        """Where the ticks are, and what they say: about five round values."""
+        """Return where the ticks are, and what they say: about five round values."""
         if self.logarithmic:
             wide = self.high / self.low > 400
             steps = [m * 10.0**e for e in range(-2, 9) for m in ((1,) if wide else (1, 2, 5))]
@@ -67,7 +67,7 @@ class Axis:
 
 
 def short(value: float) -> str:
-    """A number for a tick.
+    """Return a number for a tick.
 
     >>> short(2000), short(15000), short(0.25), short(0)
     ('2k', '15k', '0.25', '0')
@@ -76,12 +76,12 @@ def short(value: float) -> str:
 
 
 def shape_of(number: int) -> int:
-    """Which of `SHAPES` the strategy of a number has; with its colour, 32 strategies differ."""
+    """Return which of `SHAPES` the strategy of a number has; with its colour, 32 strategies differ."""
     return (number + number // COLOURS) % len(SHAPES)
 
 
 def forest(marks: Sequence[Mark], *, title: str, below: str, per_cent: bool = True) -> str:
-    """A row for each strategy: its value with the interval as a bar, and words behind it."""
+    """Return a row for each strategy: its value with the interval as a bar, and words behind it."""
     left, right, row = 132, 92, 24
     height = 18 + row * len(marks) + 40
     axis = _axis([mark.value for mark in marks], [mark.span for mark in marks], left, WIDTH - right, per_cent)
@@ -233,7 +233,7 @@ def _axis(
     end: float,
     per_cent: bool,
 ) -> Axis:
-    """An axis that holds all values and intervals; one of shares begins at 0 and ends within 1."""
+    """Return an axis that holds all values and intervals; one of shares begins at 0 and ends within 1."""
     every = [*values, *(end_of for span in spans if span for end_of in span)]
     if per_cent:
         return Axis(low=0.0, high=_ceiling(max(every)), start=start, end=end, per_cent=True)
@@ -243,7 +243,7 @@ def _axis(
 
 
 def _ceiling(value: float) -> float:
-    """The end of an axis of shares above a value.
+    """Return the end of an axis of shares above a value.
 
     >>> _ceiling(0.41), _ceiling(0.97), _ceiling(0.0)
     (0.5, 1.0, 0.1)
@@ -252,7 +252,7 @@ def _ceiling(value: float) -> float:
 
 
 def _round_step(rough: float) -> float:
-    """The round number that is next above a rough distance of ticks.
+    """Return the round number that is next above a rough distance of ticks.
 
     >>> _round_step(0.09), _round_step(330)
     (0.1, 500.0)
@@ -262,7 +262,7 @@ def _round_step(rough: float) -> float:
 
 
 def _across(axis: Axis, top: float, foot: float, baseline: float, *, lines: bool = True) -> list[str]:
-    """The ticks of the x axis, with lines up where these are wanted."""
+    """Return the ticks of the x axis, with lines up where these are wanted."""
     body = [f'<path class="axis" d="M{axis.start:.1f} {foot:.1f}H{axis.end:.1f}"/>']
     for x, label in axis.ticks():
         if lines:
@@ -272,7 +272,7 @@ def _across(axis: Axis, top: float, foot: float, baseline: float, *, lines: bool
 
 
 def _up(axis: Axis, left: float, right: float) -> list[str]:
-    """The ticks of the y axis, with lines across."""
+    """Return the ticks of the y axis, with lines across."""
     body = []
     for y, label in axis.ticks():
         body.append(f'<path class="grid" d="M{left:.1f} {y:.1f}H{right:.1f}"/>')
@@ -289,7 +289,7 @@ def _beside(text: str) -> str:
 
 
 def _shape(mark: Mark, x: float, y: float) -> str:
-    """The mark of a strategy, its name and words as its title."""
+    """Return the mark of a strategy, its name and words as its title."""
     title = f"<title>{html.escape(f'{mark.name} {mark.caption}'.strip())}</title>"
     d = {
         0: f"M{x - 4.5:.1f} {y:.1f}a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0 -9 0",
@@ -309,12 +309,14 @@ def _shown(name: str) -> str:
 
 
 def _name(name: str) -> str:
-    """A strategy's name in a drawing, whole in its title."""
+    """Return a strategy's name in a drawing, whole in its title."""
     return f"{html.escape(_shown(name))}<title>{html.escape(name)}</title>"
 
 
 def _room(x: float, y: float, text: str, taken: Sequence[_Box], within: _Box) -> _Box:
-    """Where a word stands beside a point: the first place that is free, else the one that is most so."""
+    """Return where a word stands beside a point: the first place that is free, else the one that
+    is most so.
+    """
     wide, tall = _LETTER * len(text), 14.0
     corners = [
         (x + 9, y - tall / 2),
@@ -336,7 +338,7 @@ def _room(x: float, y: float, text: str, taken: Sequence[_Box], within: _Box) ->
 
 
 def _overlap(box: _Box, other: _Box) -> float:
-    """The area that two boxes share."""
+    """Return the area that two boxes share."""
     wide = min(box[2], other[2]) - max(box[0], other[0])
     tall = min(box[3], other[3]) - max(box[1], other[1])
     return max(0.0, wide) * max(0.0, tall)

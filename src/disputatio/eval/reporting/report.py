@@ -31,7 +31,7 @@ COSTS = ("calls", "prompt_tokens", "cached_tokens", "completion_tokens", "second
 
 
 def report(out: Path, *, resamples: int = RESAMPLES, metric: str | None = None) -> dict[str, Any]:
-    """The report of the evaluation in `out`, as JSON values; raises `InputError` without one.
+    """Return the report of the evaluation in `out`, as JSON values; raises `InputError` without one.
 
     `metric` ranks the strategies, in place of the first one that the data set defines. An evaluation that is
     not at its end is reported as far as it is: `progress` says how far.
@@ -75,7 +75,7 @@ def report(out: Path, *, resamples: int = RESAMPLES, metric: str | None = None) 
 
 
 def summaries(evaluation: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """One object a strategy and data set: the last lines of `eval run --json`."""
+    """Return one object a strategy and data set: the last lines of `eval run --json`."""
     return [
         {"dataset": part["dataset"], **line} for part in evaluation["datasets"] for line in part["strategies"]
     ]
@@ -193,7 +193,7 @@ def _strategy(
 
 
 def _judged(records: Sequence[Record], name: str) -> dict[str, Any]:
-    """How many answers have each grade, how many have none and why, and how sure the judge was."""
+    """Return how many answers have each grade, how many have none and why, and how sure the judge was."""
     verdicts = [record.judged[name] for record in records if name in record.judged]
     reasons = Counter(verdict["reason"].partition(":")[0] for verdict in verdicts if verdict["grade"] is None)
     margins = [
@@ -215,7 +215,7 @@ def _judged(records: Sequence[Record], name: str) -> dict[str, Any]:
 
 
 def _adaptive(records: Sequence[Record]) -> dict[str, Any] | None:
-    """How often a strategy that decides for itself whether to retrieve did so; None for others.
+    """Return how often a strategy that decides for itself whether to retrieve did so; None for others.
 
     The direct-answer rate, the RA rate (the share with at least one retrieval) and Iters (the mean number of
     retrievals of those) of AC-RAG (Zhang et al. 2025).
@@ -287,7 +287,7 @@ def _why_withheld(entries: Mapping[str, Entry]) -> str | None:
 
 
 def _notes(journal: Contents, name: str) -> list[str]:
-    """What the runs noted about the rows (the last run saw them all), and what bears on the times."""
+    """Return what the runs noted about the rows (the last run saw them all), and what bears on the times."""
     noted = [run["notes"][name] for run in journal.runs if name in run.get("notes", {})]
     notes = list(noted[-1]) if noted else []
     if any(run.get("journal") for run in journal.runs):
@@ -302,7 +302,7 @@ def _notes(journal: Contents, name: str) -> list[str]:
 
 
 def _versions(journal: Contents) -> dict[str, list[str]]:
-    """Every version that wrote here, by what it is a version of."""
+    """Return every version that wrote here, by what it is a version of."""
     seen: dict[str, set[str]] = defaultdict(set)
     for run in journal.runs:
         for what, version in run.get("versions", {}).items():
@@ -311,7 +311,7 @@ def _versions(journal: Contents) -> dict[str, list[str]]:
 
 
 def _spans(numbers: Sequence[int]) -> str:
-    """Row numbers in few words: '0-4, 7'."""
+    """Return row numbers in few words: '0-4, 7'."""
     spans: list[list[int]] = []
     for number in sorted(numbers):
         if spans and number == spans[-1][1] + 1:

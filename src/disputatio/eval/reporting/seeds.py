@@ -19,7 +19,7 @@ _COUNTS = ("calls", "prompt_tokens", "cached_tokens", "completion_tokens", "seco
 
 
 def seeds_of(entrants: Sequence[Entrant]) -> dict[str, list[str]]:
-    """The labels of each strategy's seeds, by the name that they share.
+    """Return the labels of each strategy's seeds, by the name that they share.
 
     >>> seeds_of([Entrant(label="a", strategy="x"), Entrant(label="a#1", strategy="x")])
     {'a': ['a', 'a#1']}
@@ -55,7 +55,7 @@ def merged(
 def by_seed(
     rows: Rows, groups: Mapping[str, Sequence[str]], common: Sequence[str], names: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """The means of each seed alone on the common rows, for strategies that have several."""
+    """Return the means of each seed alone on the common rows, for strategies that have several."""
     lines = []
     for name, labels in groups.items():
         for label in labels if len(labels) > 1 else ():
@@ -77,7 +77,9 @@ def by_seed(
 
 
 def _one(entries: Sequence[Entry]) -> Entry:
-    """The entries of one question with several seeds as one; its counts are means, and need not be whole."""
+    """Return the entries of one question with several seeds as one; its counts are means, and need not be
+    whole.
+    """
     failed = [entry for entry in entries if entry.state != "done"]
     if failed or len(entries) == 1:
         return (failed or entries)[0]

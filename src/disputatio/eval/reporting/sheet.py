@@ -18,7 +18,8 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet takes for the 
 
 
 def sheet(report: Mapping[str, Any]) -> str:
-    """The figures as CSV with a head: shares in [0, 1], costs as means per question, empty where unknown.
+    """Return the figures as CSV with a head: shares in [0, 1], costs as means per question, empty where
+    unknown.
 
     `figure` is score, cost, stratum, difference, confidence or progress. A name that a spreadsheet would run
     as a formula gets an apostrophe before it.
@@ -97,7 +98,7 @@ def _spread(mean: float | None, span: Any) -> dict[str, Any]:
 
 
 def _safe(value: Any) -> Any:
-    """Text that no spreadsheet runs; figures as they are.
+    """Return text that no spreadsheet runs; figures as they are.
 
     >>> _safe("=1+1"), _safe("concat"), _safe(-0.5)
     ("'=1+1", 'concat', -0.5)

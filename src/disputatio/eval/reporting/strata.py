@@ -65,7 +65,7 @@ def by_stratum(
 
 
 def in_order(*values: str) -> tuple[tuple[tuple[int, int, str], ...], ...]:
-    """A key that puts figures in words by their size: 2 before 10.
+    """Return a key that puts figures in words by their size: 2 before 10.
 
     >>> sorted(["10", "2", "1 against 3", "without"], key=in_order)
     ['1 against 3', '2', '10', 'without']

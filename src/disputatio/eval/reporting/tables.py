@@ -41,7 +41,7 @@ class Table:
 
 
 def markdown(report: Mapping[str, Any]) -> str:
-    """The whole report as one Markdown page, ending with a newline."""
+    """Return the whole report as one Markdown page, ending with a newline."""
     head = ["# Evaluation", ""]
     if unfinished := so_far(report["progress"]):
         head += [f"**{unfinished}**", ""]
@@ -52,7 +52,9 @@ def markdown(report: Mapping[str, Any]) -> str:
 
 
 def setting(report: Mapping[str, Any]) -> list[str]:
-    """What the figures rest on, a line each: model, engine, seed, versions, and every strategy's prompts."""
+    """Return what the figures rest on, a line each: model, engine, seed, versions, and every strategy's
+    prompts.
+    """
     roles = "".join(f", {role}: {model}" for role, model in sorted(report["roles"].items()))
     versions = "; ".join(f"{what} {', '.join(which)}" for what, which in report["versions"].items())
     lines = [
@@ -92,7 +94,7 @@ def basis(part: Mapping[str, Any]) -> list[str]:
 
 
 def tables(part: Mapping[str, Any]) -> list[Table]:
-    """The tables of one data set, in the order in which they are read."""
+    """Return the tables of one data set, in the order in which they are read."""
     strategies = part["strategies"]
     if not strategies:
         return []
@@ -120,7 +122,7 @@ def tables(part: Mapping[str, Any]) -> list[Table]:
 
 
 def cell(text: str) -> str:
-    """Text of a user or a model in a table: one line, and no bar that would end the cell.
+    """Return text of a user or a model in a table: one line, and no bar that would end the cell.
 
     >>> cell("a|b\\nc")
     'a\\\\|b c'
@@ -129,7 +131,7 @@ def cell(text: str) -> str:
 
 
 def grid(table: Table) -> list[str]:
-    """The lines of a table in Markdown."""
+    """Return the lines of a table in Markdown."""
     line = "| " + " | ".join(["---", *("---:" for _ in table.head[1:])]) + " |"
     return [_row(table.head), line, *(_row(row) for row in table.rows)]
 
@@ -139,7 +141,7 @@ def _row(cells: Sequence[str]) -> str:
 
 
 def _summary(part: Mapping[str, Any], *, named: bool) -> list[str]:
-    """The finding of one data set in Markdown."""
+    """Return the finding of one data set in Markdown."""
     lead = part["headline"]
     name = f"{part['dataset']}: " if named else ""
     lines = [f"**{cell(name + verdict(lead))}.**"]

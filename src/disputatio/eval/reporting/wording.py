@@ -53,7 +53,7 @@ _FEW = 30  # questions below which a reader should be warned of them
 
 # --- figures ------------------------------------------------------------------------------------
 def share(value: float | None) -> str:
-    """A share as per cent.
+    """Return a share as per cent.
 
     >>> share(0.41), share(None)
     ('41.0', '–')
@@ -62,7 +62,7 @@ def share(value: float | None) -> str:
 
 
 def grade(value: float | None) -> str:
-    """A grade, or a mean of grades.
+    """Return a grade, or a mean of grades.
 
     >>> grade(0.8256), grade(-1.0), grade(None)
     ('0.826', '-1.000', '–')
@@ -71,7 +71,7 @@ def grade(value: float | None) -> str:
 
 
 def number(value: float | None) -> str:
-    """A count or a time, to what matters of it.
+    """Return a count or a time, to what matters of it.
 
     >>> number(1234.56), number(12.345), number(0.01234), number(None)
     ('1235', '12.35', '0.012', '–')
@@ -82,14 +82,14 @@ def number(value: float | None) -> str:
 
 
 def figure(name: str, value: float | None) -> str:
-    """A value of the named metric or cost."""
+    """Return a value of the named metric or cost."""
     if name in ("tokens", *COSTS):
         return number(value)
     return grade(value) if name in METRICS else share(value)
 
 
 def interval(name: str, span: Sequence[float | None] | None) -> str:
-    """An interval of the named metric in brackets.
+    """Return an interval of the named metric in brackets.
 
     >>> interval("em", [0.333, 0.49]), interval("em", None)
     ('[33.3, 49.0]', '–')
@@ -98,7 +98,7 @@ def interval(name: str, span: Sequence[float | None] | None) -> str:
 
 
 def p_value(p: float | None) -> str:
-    """A p value with its sign.
+    """Return a p value with its sign.
 
     >>> p_value(0.0312), p_value(0.00001), p_value(None)
     ('p = 0.031', 'p < 0.001', 'p unknown')
@@ -107,13 +107,13 @@ def p_value(p: float | None) -> str:
 
 
 def unit(name: str) -> str:
-    """What stands behind a value of the metric: per cent, or nothing for a grade."""
+    """Return what stands behind a value of the metric: per cent, or nothing for a grade."""
     return "" if name in METRICS else " %"
 
 
 # --- findings -----------------------------------------------------------------------------------
 def verdict(lead: Mapping[str, Any] | None) -> str:
-    """Who leads in a few words: the first thing on a page."""
+    """Return who leads in a few words: the first thing on a page."""
     if lead is None:
         return "Nothing to rank yet"
     if lead["metric"] not in METRICS and lead["score"] == 0:
@@ -126,7 +126,9 @@ def verdict(lead: Mapping[str, Any] | None) -> str:
 
 
 def finding(lead: Mapping[str, Any]) -> str:
-    """The leader's score with its uncertainty, its distance to the next, and its cost, in one sentence."""
+    """Return the leader's score with its uncertainty, its distance to the next, and its cost, in one
+    sentence.
+    """
     metric = lead["metric"]
     score = (
         f"{lead['leader']}: {TITLES[metric]} {figure(metric, lead['score'])}{unit(metric)} "
@@ -148,7 +150,9 @@ def finding(lead: Mapping[str, Any]) -> str:
 
 
 def remarks(lead: Mapping[str, Any], strategies: Sequence[Mapping[str, Any]]) -> list[str]:
-    """What a reader must know beside the finding: who else could lead, who is cheap, who has no scores."""
+    """Return what a reader must know beside the finding: who else could lead, who is cheap, who has no
+    scores.
+    """
     lines = []
     rivals = lead["rivals"]
     nothing = lead["metric"] not in METRICS and lead["score"] == 0
@@ -185,7 +189,7 @@ def remarks(lead: Mapping[str, Any], strategies: Sequence[Mapping[str, Any]]) ->
 
 
 def so_far(progress: Mapping[str, Any]) -> str:
-    """How far an evaluation is that is not at its end; nothing for one that is."""
+    """Return how far an evaluation is that is not at its end; nothing for one that is."""
     if progress["complete"]:
         return ""
     return (
@@ -195,7 +199,7 @@ def so_far(progress: Mapping[str, Any]) -> str:
 
 
 def thousands(value: float | None) -> str:
-    """A count with its thousands set apart.
+    """Return a count with its thousands set apart.
 
     >>> thousands(2130.4), thousands(None)
     ('2,130', '–')

@@ -44,7 +44,7 @@ def worked_here(ask: Ask, judge: Judge | None = None) -> Work:
 
 
 def is_of_the_question(error: BaseException) -> bool:
-    """Whether an error is recorded with its question: a fault, or a bug of the strategy."""
+    """Return whether an error is recorded with its question: a fault, or a bug of the strategy."""
     if isinstance(error, DisputatioError):
         return isinstance(error, LLMError | ReplyError)
     return isinstance(error, Exception | SystemExit)

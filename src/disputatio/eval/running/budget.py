@@ -49,11 +49,11 @@ class Amount(NamedTuple):
     money: float = 0.0
 
     def plus(self, other: Amount, times: float = 1) -> Amount:
-        """The sum, with the other one taken so many times."""
+        """Return the sum, with the other one taken so many times."""
         return Amount(*(a + times * b for a, b in zip(self, other, strict=True)))
 
     def most(self, other: Amount) -> Amount:
-        """The greater in each."""
+        """Return the greater in each."""
         return Amount(*(max(a, b) for a, b in zip(self, other, strict=True)))
 
 
@@ -79,7 +79,7 @@ class Budget:
         return (self.calls, self.tokens, self.money) != (None, None, None)
 
     def exceeded(self, amount: Amount) -> str:
-        """The bound that an amount is beyond, in words, or nothing.
+        """Return the bound that an amount is beyond, in words, or nothing.
 
         >>> Budget(calls=2).exceeded(Amount(calls=3)), Budget(calls=2).exceeded(Amount(calls=2))
         ('the budget of 2 calls', '')
@@ -93,7 +93,7 @@ class Budget:
         return ""
 
     def amount(self, model: str, usage: Usage) -> Amount:
-        """What calls come to; money only where it is bounded or there are prices."""
+        """Return what calls come to; money only where it is bounded or there are prices."""
         money = 0.0 if self.prices is None else self.prices.of(model).cost(usage)
         return Amount(usage.calls, usage.prompt_tokens + usage.completion_tokens, money)
 
@@ -188,7 +188,7 @@ class Meter:
             self._note(entrant, took)
 
     def watch(self, kit: Kit) -> Kit:
-        """The kit with every model metered; raises `InputError` where one has no price."""
+        """Return the kit with every model metered; raises `InputError` where one has no price."""
         for model in (kit.model, *kit.roles.values()):
             if self.budget.prices is not None:
                 self.budget.prices.of(model.name)
@@ -197,7 +197,9 @@ class Meter:
         return replace(kit, model=metered_models[id(kit.model)], roles=roles)
 
     def admits(self, entrant: str) -> bool:
-        """Whether a question may be begun: the most that its entrant took still fits beside those in hand."""
+        """Return whether a question may be begun: the most that its entrant took still fits beside those in
+        hand.
+        """
         with self._changed:
             need = self.spent.plus(self._most.get(entrant, Amount(calls=1, tokens=1)))
             for question in self._hand:
@@ -226,7 +228,9 @@ class Meter:
                     self._note(entrant, question.took)
 
     def forecast(self, waiting: Mapping[str, int]) -> Amount | None:
-        """What waiting questions will take by the means of their entrants; None where one was never seen."""
+        """Return what waiting questions will take by the means of their entrants; None where one was never
+        seen.
+        """
         with self._changed:
             total = Amount()
             for entrant, count in waiting.items():
@@ -256,7 +260,7 @@ class Meter:
         return worst
 
     def current(self) -> _Question:
-        """The question of this thread."""
+        """Return the question of this thread."""
         question: _Question | None = getattr(self._at, "question", None)
         return _Question() if question is None else question
 
@@ -308,7 +312,7 @@ class Metered:
         self._llm, self._meter, self._question = llm, meter, question
 
     def bound(self) -> Metered:
-        """The same model, all of whose calls belong to the question of this thread."""
+        """Return the same model, all of whose calls belong to the question of this thread."""
         return Metered(self._llm, self._meter, self._meter.current())
 
     @property
@@ -317,7 +321,7 @@ class Metered:
         return self._llm.name
 
     def capabilities(self) -> Capabilities:
-        """What the model within can do."""
+        """Return what the model within can do."""
         return self._llm.capabilities()
 
     def complete(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
@@ -371,7 +375,9 @@ class Metered:
 
 
 def bound(kit: Kit) -> Kit:
-    """The kit with its metered calls on the bill of this thread's question, whichever thread makes them."""
+    """Return the kit with its metered calls on the bill of this thread's question, whichever thread makes
+    them.
+    """
 
     def one(model: LLM) -> LLM:
         return model.bound() if isinstance(model, Metered) else model

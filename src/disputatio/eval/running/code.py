@@ -19,7 +19,7 @@ WALK = f"{OURS}.pipeline"  # what every answer goes through
 
 
 def code_of(strategy: Strategy, *more: str) -> dict[str, str]:
-    """The hash of each module that a strategy's file and the pipeline import, directly or not.
+    """Return the hash of each module that a strategy's file and the pipeline import, directly or not.
 
     Modules of ours and of the strategy's own package count, those of others do not. `more` names
     further modules to begin from.
@@ -36,7 +36,7 @@ def code_of(strategy: Strategy, *more: str) -> dict[str, str]:
 
 
 def source_hash(source: str) -> str:
-    """A hash of what a module does: of its syntax tree without docstrings.
+    """Return a hash of what a module does: of its syntax tree without docstrings.
 
     >>> source_hash("def f():\\n    'Says a.'\\n    return 1") == source_hash("def f(): return 1  # one")
     True
@@ -48,7 +48,7 @@ def source_hash(source: str) -> str:
 
 @cache
 def _module(name: str) -> tuple[str, tuple[str, ...]]:
-    """The hash of a module, and the modules that it imports when it runs."""
+    """Return the hash of a module, and the modules that it imports when it runs."""
     source = _source(name)
     if source is None:
         return "", ()
@@ -68,7 +68,7 @@ def _hash(tree: ast.Module) -> str:
 
 
 def _imported(tree: ast.AST, package: str) -> Iterator[str]:
-    """The modules that are imported anywhere in a module, but not those for type checkers alone."""
+    """Yield the modules that are imported anywhere in a module, but not those for type checkers alone."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
             continue
@@ -89,7 +89,7 @@ def _imported(tree: ast.AST, package: str) -> Iterator[str]:
 
 @cache
 def _source(name: str) -> str | None:
-    """The text of a module, None for what is none or has none that can be read."""
+    """Return the text of a module, None for what is none or has none that can be read."""
     try:
         spec = importlib.util.find_spec(name)
         read = getattr(spec.loader, "get_source", None) if spec is not None else None

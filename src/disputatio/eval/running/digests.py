@@ -37,7 +37,7 @@ RESULTS = ("manifest", "runs", "entrants", "examples", "records")
 
 
 def digest_of(*values: object) -> str:
-    """The BLAKE2b-128, in hex, of a table's name and the values of a row."""
+    """Return the BLAKE2b-128, in hex, of a table's name and the values of a row."""
     text = json.dumps(
         values, ensure_ascii=True, separators=(",", ":"), default=repr
     )  # damage turns text to bytes
@@ -99,7 +99,7 @@ def verify_row(database: sqlite3.Connection, file: Path, table: str, *values: ob
 
 
 def _are_kept(database: sqlite3.Connection) -> bool:
-    """Whether the journal has digests; neither a changed version nor a changed name can hide them."""
+    """Return whether the journal has digests; neither a changed version nor a changed name can hide them."""
     tables = database.execute("SELECT count(*) FROM sqlite_master WHERE name = 'digests'").fetchone()[0]
     return bool(tables) or int(database.execute("PRAGMA user_version").fetchone()[0]) >= FIRST_VERSION
 

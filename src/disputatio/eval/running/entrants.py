@@ -38,7 +38,7 @@ EXPECT, DECLARED = (
 def entrants(
     strategies: Strategies, options: Options = (), *, seeds: Sequence[int] = (0,), code: Sequence[str] = ()
 ) -> list[Entrant]:
-    """The entrants of `A,B` with their options, `key=value` or `LABEL.key=value`.
+    """Return the entrants of `A,B` with their options, `key=value` or `LABEL.key=value`.
 
     `LABEL=NAME` in place of a name lets one strategy take part twice with different options. An option
     called `seed` or `..._seed` takes the evaluation's seed unless it is set: a strategy that has one takes
@@ -82,7 +82,7 @@ def labelled(strategies: Strategies) -> dict[str, str | Strategy]:
 
 
 def functions_of(strategies: Strategies) -> dict[str, Strategy]:
-    """The strategies that were given as functions, by the names that records have for them."""
+    """Return the strategies that were given as functions, by the names that records have for them."""
     return {
         recorded_name(label, strategy): strategy
         for label, strategy in labelled(strategies).items()
@@ -91,7 +91,9 @@ def functions_of(strategies: Strategies) -> dict[str, Strategy]:
 
 
 def recorded_name(label: str, strategy: str | Strategy) -> str:
-    """The name that records have for a strategy; `module:label` for a function that cannot be imported."""
+    """Return the name that records have for a strategy; `module:label` for a function that cannot be
+    imported.
+    """
     if isinstance(strategy, str):
         return strategy
     name = strategy_name(strategy)
@@ -103,7 +105,7 @@ def recorded_name(label: str, strategy: str | Strategy) -> str:
 
 
 def takes_seed(strategy: Strategy, chosen: Mapping[str, Any]) -> bool:
-    """Whether a strategy has a seed among its options that was not set by hand.
+    """Return whether a strategy has a seed among its options that was not set by hand.
 
     >>> def vote(question, kit, *, shuffle_seed: int = 0): ...
     >>> takes_seed(vote, {}), takes_seed(vote, {"shuffle_seed": 3})
@@ -113,7 +115,7 @@ def takes_seed(strategy: Strategy, chosen: Mapping[str, Any]) -> bool:
 
 
 def defaults(strategy: Strategy, seed: int = 0) -> dict[str, Any]:
-    """The options of a strategy as they stand, with the evaluation's seed for those that are seeds.
+    """Return the options of a strategy as they stand, with the evaluation's seed for those that are seeds.
 
     How many answers are expected is what each data set declares.
 
@@ -129,14 +131,14 @@ def defaults(strategy: Strategy, seed: int = 0) -> dict[str, Any]:
 
 
 def options_for(entrant: Entrant, example: Example) -> Mapping[str, Any]:
-    """An entrant's options for one question, with what its data set declares for `declared`."""
+    """Return an entrant's options for one question, with what its data set declares for `declared`."""
     if entrant.options.get(EXPECT) != DECLARED:
         return entrant.options
     return {**entrant.options, EXPECT: example.metadata.get("expects", "auto")}
 
 
 def _chosen_options(functions: Mapping[str, Strategy], options: Options) -> dict[str, dict[str, Any]]:
-    """The options that were set by hand, by label."""
+    """Return the options that were set by hand, by label."""
     chosen: dict[str, dict[str, Any]] = {label: {} for label in functions}
     known = {label: strategy_options(function) for label, function in functions.items()}
     for key, value in _settings(options):
@@ -152,7 +154,7 @@ def _chosen_options(functions: Mapping[str, Strategy], options: Options) -> dict
 
 
 def _settings(options: Options) -> list[tuple[str, object]]:
-    """Options as pairs of key and value; raises `InputError` for text that is not `key=value`."""
+    """Return options as pairs of key and value; raises `InputError` for text that is not `key=value`."""
     if isinstance(options, Mapping):
         return list(options.items())
     settings: list[tuple[str, object]] = []
@@ -169,7 +171,7 @@ def _is_seed(option: str) -> bool:
 
 
 def _storable(options: dict[str, Any]) -> dict[str, Any]:
-    """Options as JSON can hold them: a threshold that is infinite is kept as the text that it reads.
+    """Return options as JSON can hold them: a threshold that is infinite is kept as the text that it reads.
 
     >>> _storable({"delta1": float("-inf"), "k": 1})
     {'delta1': '-inf', 'k': 1}
@@ -181,7 +183,9 @@ def _storable(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _code(strategy: str | Strategy, function: Strategy, more: Sequence[str]) -> dict[str, str]:
-    """The hash of each module behind a strategy; of a function that stands in no file, of its own source."""
+    """Return the hash of each module behind a strategy; of a function that stands in no file, of its own
+    source.
+    """
     code = code_of(function, *more)
     module = function.__module__
     if not isinstance(strategy, str) and not code.get(module):
@@ -194,7 +198,7 @@ def _code(strategy: str | Strategy, function: Strategy, more: Sequence[str]) -> 
 
 # --- labels -------------------------------------------------------------------------------------
 def _split(entry: str) -> tuple[str, str]:
-    """The label and the name of `NAME` or `LABEL=NAME`."""
+    """Return the label and the name of `NAME` or `LABEL=NAME`."""
     left, equals, right = (part.strip() for part in entry.partition("="))
     return left, right if equals else left
 
@@ -206,7 +210,9 @@ def _pairs(strategy: str | Strategy) -> list[tuple[str, str | Strategy]]:
 
 
 def _by_label(pairs: Sequence[tuple[str, str | Strategy]], shown: str) -> dict[str, str | Strategy]:
-    """Pairs of label and strategy as a mapping; raises `InputError` for a label twice or one that is none."""
+    """Return pairs of label and strategy as a mapping; raises `InputError` for a label twice or one that is
+    none.
+    """
     strategies: dict[str, str | Strategy] = {}
     for label, strategy in pairs:
         dotted = isinstance(strategy, str) and "." in label.removeprefix(strategy)

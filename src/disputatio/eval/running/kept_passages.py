@@ -22,7 +22,7 @@ def keep(database: sqlite3.Connection, passages: Iterable[Passage]) -> None:
 
 
 def read(database: sqlite3.Connection, file: Path, names: Iterable[str]) -> dict[str, Mapping[str, Any]]:
-    """Those of some ids that are kept, as `Passage.to_dict` writes them.
+    """Return those of some ids that are kept, as `Passage.to_dict` writes them.
 
     Raises `InputError` where one is not what was written. Journals of earlier versions have none.
     """

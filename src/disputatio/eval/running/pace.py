@@ -53,7 +53,8 @@ class Pace:
         self._times.setdefault(entrant, _Times()).add(seconds)
 
     def left(self, waiting: Mapping[str, int], in_hand: Sequence[tuple[str, float]]) -> Left | None:
-        """What remains for so many questions to begin and those in hand, each with the seconds it has had.
+        """Return what remains for so many questions to begin and those in hand, each with the seconds it has
+        had.
 
         A strategy that was not seen is taken to need the mean of those that were; None before any was.
 

@@ -38,7 +38,8 @@ def ask_with(
     functions: Mapping[str, Strategy] | None = None,
     known: Callable[[str, Mapping[str, Any]], Mapping[str, Source]] | None = None,
 ) -> Ask:
-    """The runner's way to ask: the pipeline, over the passages of the question alone or over a retriever.
+    """Return the runner's way to ask: the pipeline, over the passages of the question alone or over a
+    retriever.
 
     `functions` are strategies that records know by a name under which they cannot be imported; `known` is
     what a strategy with its options may know of the sources of these passages.
@@ -82,7 +83,7 @@ def load_models(kit: Kit) -> None:
 def run_manifest(
     kit: Kit, identities: Sequence[Identity], *, seed: int, verify: bool, judge: str = "", index: str = ""
 ) -> RunManifest:
-    """What all records of a run share; raises `InputError` for one name of two files."""
+    """Return what all records of a run share; raises `InputError` for one name of two files."""
     names = [identity.name for identity in identities]
     for name in names:
         if names.count(name) > 1:
@@ -103,7 +104,7 @@ def run_manifest(
 
 
 def described(retriever: Retriever) -> str:
-    """A retriever as a manifest names it: an index by its folder's name and what it holds."""
+    """Return a retriever as a manifest names it: an index by its folder's name and what it holds."""
     if not isinstance(retriever, Index):
         return f"{type(retriever).__module__}.{type(retriever).__qualname__}"
     facts = retriever.info()
@@ -115,13 +116,13 @@ def described(retriever: Retriever) -> str:
 
 
 def engine_modules(models: Iterable[str]) -> list[str]:
-    """The modules that stand between prompts and the models of these names."""
+    """Return the modules that stand between prompts and the models of these names."""
     kinds = {name.partition(":")[0] for name in models}
     return [module for kind, module in _ENGINES.items() if kind in kinds]
 
 
 def installed_versions() -> dict[str, str]:
-    """The versions that results depend on, of what is installed."""
+    """Return the versions that results depend on, of what is installed."""
     versions = {"python": platform.python_version()}
     for package in ("disputatio", "openvino-genai", "openai"):
         try:
@@ -138,7 +139,7 @@ def kit_for(
     *,
     say: Say = lambda _: None,
 ) -> Kit:
-    """The kit of the settings, with the models that were given as objects in their places."""
+    """Return the kit of the settings, with the models that were given as objects in their places."""
     objects = {name: part for name, part in roles.items() if not isinstance(part, str)}
     return build_kit(settings, model=None if isinstance(model, str) else model, roles=objects, say=say)
 
@@ -146,7 +147,7 @@ def kit_for(
 def retriever_for(
     index: str | Path | RetrieverLike | None, settings: Settings, say: Say = lambda _: None
 ) -> Retriever | None:
-    """What is searched in place of the rows' own passages; raises as `Index.open` does."""
+    """Return what is searched in place of the rows' own passages; raises as `Index.open` does."""
     if not isinstance(index, str | Path):
         return None if index is None else as_retriever(index)
     embedder = embedder_for(settings, Path(index), say=say)

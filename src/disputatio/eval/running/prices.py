@@ -31,7 +31,7 @@ class Price(BaseModel):
     cached: float | None = Field(None, ge=0)
 
     def cost(self, usage: Usage) -> float:
-        """What calls cost.
+        """Return what calls cost.
 
         >>> Price(prompt=1.0, cached=0.5, completion=4.0).cost(
         ...     Usage(prompt_tokens=2_000_000, cached_tokens=1_000_000, completion_tokens=500_000)
@@ -57,7 +57,7 @@ class Prices:
     as_of: str = ""
 
     def of(self, model: str) -> Price:
-        """The price of a model; raises `InputError` that says what to write where there is none."""
+        """Return the price of a model; raises `InputError` that says what to write where there is none."""
         if model in self.models:
             return self.models[model]
         fitting = [
@@ -73,7 +73,9 @@ class Prices:
 
 
 def read_prices(path: Path | None = None) -> Prices:
-    """The table of a file, or ours; raises `InputError` that names the file and what is wrong there."""
+    """Return the table of a file, or ours; raises `InputError` that names the file and what is
+    wrong there.
+    """
     try:
         text = our_prices() if path is None else path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -92,7 +94,7 @@ def read_prices(path: Path | None = None) -> Prices:
 
 
 def our_prices() -> str:
-    """The table that comes with the package, as its file stands: to be edited."""
+    """Return the table that comes with the package, as its file stands: to be edited."""
     return resources.files("disputatio.eval.running").joinpath(_OURS).read_text(encoding="utf-8")
 
 

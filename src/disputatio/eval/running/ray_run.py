@@ -96,7 +96,7 @@ class _Worker:
         )
 
     def __call__(self, asked: _Asked) -> _Came:
-        """What came of a question, whatever it was."""
+        """Return what came of a question, whatever it was."""
         example, entrant = asked
         trace, over = Trace(), ""
         worked: Carried[Worked] = Carried()
@@ -147,7 +147,9 @@ def questions_sent(recipe: Recipe, meter: Meter, address: str, workers: int, eac
 
 
 def sent_later(held: contextlib.ExitStack, opened: Callable[[], Any]) -> dict[str, Any]:
-    """The arguments of `run` that send questions; workers begin before the first, and `held` ends them."""
+    """Return the arguments of `run` that send questions; workers begin before the first, and `held` ends
+    them.
+    """
     begun: list[Work] = []
 
     def work(example: Example, entrant: Entrant, trace: Trace) -> Worked:

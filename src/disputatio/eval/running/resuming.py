@@ -16,7 +16,8 @@ _SHOWN = 4  # differences of one mapping that are spelt out
 
 
 def differences(before: Mapping[str, Any], now: Mapping[str, Any], lead: str) -> list[str]:
-    """What is not as it was, one clause a field; both are JSON values. What was not recorded is not compared.
+    """Return what is not as it was, one clause a field; both are JSON values. What was not recorded is not
+    compared.
 
     >>> differences({"model": "a", "seed": 1}, {"model": "b", "seed": 1}, "begun with")
     ['begun with model "a", now it is "b"']
@@ -50,7 +51,7 @@ def refuse(out: Path, clauses: list[str]) -> None:
 
 
 def free(out: Path) -> Path:
-    """The first folder beside this one that is not there yet: `runs-2`, `runs-3`, ..."""
+    """Return the first folder beside this one that is not there yet: `runs-2`, `runs-3`, ..."""
     stem, _, number = out.name.rpartition("-")
     name, start = (stem, int(number) + 1) if stem and number.isdecimal() else (out.name, 2)
     while (folder := out.with_name(f"{name}-{start}")).exists():
@@ -63,7 +64,7 @@ def _names(was: Mapping[str, Any], new: Mapping[str, Any]) -> str:
 
 
 def _pairs(mapping: Mapping[str, Any], other: Mapping[str, Any]) -> str:
-    """What a mapping says where another says something else."""
+    """Return what a mapping says where another says something else."""
     gone = object()
     pairs = [
         f"{key}={_dump(value)}" for key, value in sorted(mapping.items()) if other.get(key, gone) != value

@@ -120,7 +120,7 @@ class RunLog:
         self._lock = threading.Lock()
 
     def done(self) -> set[tuple[str, str]]:
-        """The (example id, entrant label) pairs that need no further work."""
+        """Return the (example id, entrant label) pairs that need no further work."""
         with self._lock:
             rows = self._database.execute("SELECT example, entrant FROM records WHERE state = 'done'")
             return {(example, entrant) for example, entrant in rows}
@@ -212,7 +212,7 @@ def read_journal(out: Path) -> Contents:
 
 
 def read_spending(out: Path) -> dict[str, Usage]:
-    """What every call in `out` has cost by model, those of failed questions with them.
+    """Return what every call in `out` has cost by model, those of failed questions with them.
 
     What was under way when a process was killed is not in it. Raises `InputError` as `read_journal`."""
     with reading(out) as database:
@@ -221,7 +221,8 @@ def read_spending(out: Path) -> dict[str, Usage]:
 
 
 def read_trace(out: Path, entrant: str, example: str) -> list[dict[str, Any]]:
-    """The trace of the newest word on a pair: what was searched and called, what it cost; empty without one.
+    """Return the trace of the newest word on a pair: what was searched and called, what it cost; empty
+    without one.
 
     Raises `InputError` as `read_journal`.
     """
@@ -257,7 +258,7 @@ def reading(out: Path) -> Iterator[sqlite3.Connection]:
 
 
 def options_hash(entrant: Entrant) -> str:
-    """The name of an entrant's settings: strategy and options.
+    """Return the name of an entrant's settings: strategy and options.
 
     >>> one = Entrant(label="a", strategy="concat", options={"x": 1, "y": 2})
     >>> options_hash(one) == options_hash(Entrant(label="b", strategy="concat", options={"y": 2, "x": 1}))
@@ -325,7 +326,7 @@ def _compare(
 
 
 def _labels(example: Example) -> dict[str, Any]:
-    """What a report must know of an example."""
+    """Return what a report must know of an example."""
     return {
         "gold": example.gold,
         "wrong": example.wrong,

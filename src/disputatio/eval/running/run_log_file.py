@@ -61,7 +61,9 @@ _DISK = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """A connection for writing, which threads may share; raises `InputError` for what is no journal."""
+    """Return a connection for writing, which threads may share; raises `InputError` for what is no
+    journal.
+    """
     with contextlib.suppress(OSError):  # SQLite says why a file cannot be written
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
         path.chmod(0o600)  # made by an earlier version
@@ -126,12 +128,12 @@ def lock(file: IO[str], out: Path) -> None:
 
 
 def version_of(database: sqlite3.Connection) -> int:
-    """The version of the tables, 0 before there are any."""
+    """Return the version of the tables, 0 before there are any."""
     return int(database.execute("PRAGMA user_version").fetchone()[0])
 
 
 def check_version(database: sqlite3.Connection, out: Path) -> None:
-    """Raises `InputError` for a file without tables, or of a version that this program does not know."""
+    """Raise `InputError` for a file without tables, or of a version that this program does not know."""
     version = version_of(database)
     if version == 0:
         raise InputError(f"{out}: no evaluation here ({FILE} was never begun)")

@@ -210,7 +210,7 @@ class _Work:
         return f"{self.in_a_row} faults in a row"
 
     def _is_over(self) -> bool:
-        """Whether no further question is to be begun."""
+        """Return whether no further question is to be begun."""
         spent = self.meter is not None and bool(self.meter.stopped)
         return self.interrupted.is_set() or self.in_a_row >= PATIENCE or self.error is not None or spent
 
@@ -337,7 +337,7 @@ def _record(
     manifest: RunManifest,
     grades: Mapping[str, Grade] | None = None,
 ) -> Record:
-    """The record of one answer; a fault has no scores, and neither has a verdict that is no grade."""
+    """Return the record of one answer; a fault has no scores, and neither has a verdict that is no grade."""
     metrics = manifest.metrics.get(example.metadata.get("dataset", ""), ())
     scores = {} if fault else score_answer(answer.answers, example, metrics)
     scores |= {

@@ -19,7 +19,7 @@ class AllowanceAtDesk(Allowance):
     """An allowance that answers at once, for workers that ask again."""
 
     def try_claim(self, worst: Amount, holder: int) -> tuple[bool, str]:
-        """Whether the amount was set aside, or the bound that it can never be within."""
+        """Return whether the amount was set aside, or the bound that it can never be within."""
         try:
             return self.claim(worst, holder, wait=False), ""
         except BudgetSpent as error:
@@ -51,18 +51,20 @@ class SharedAllowance(Shared):
 
 
 def at_desk(meter: Meter) -> dict[str, Callable[[], Any]]:
-    """What stands at the desk for the budget of a driver's meter; nothing without a bound."""
+    """Return what stands at the desk for the budget of a driver's meter; nothing without a bound."""
     return {PART: partial(AllowanceAtDesk, meter.budget, meter.spent)} if meter.budget.is_bound else {}
 
 
 def worker_meter(budget: Budget, desk: Any, number: int) -> Meter:
-    """The meter of a worker of this number, within the budget of all."""
+    """Return the meter of a worker of this number, within the budget of all."""
     allowance: Any = SharedAllowance(desk, number) if budget.is_bound else None
     return Meter(budget, allowance)
 
 
 def forfeit_of(desk: Any, budget: Budget) -> Callable[[int], None]:
-    """What is to be done when the worker of a number dies: all that it had set aside counts as spent."""
+    """Return what is to be done when the worker of a number dies: all that it had set aside counts
+    as spent.
+    """
     if not budget.is_bound:
         return lambda _: None
     shared = Shared(desk, PART)

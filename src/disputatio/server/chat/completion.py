@@ -63,7 +63,7 @@ class Chat:
 
     # --- whole ----------------------------------------------------------------------------------
     def completion(self, answer: Answer) -> dict[str, Any]:
-        """The whole completion."""
+        """Return the whole completion."""
         wording = self._wording(answer)
         message = {
             "role": "assistant",
@@ -81,7 +81,7 @@ class Chat:
 
     # --- in chunks ------------------------------------------------------------------------------
     async def lines(self) -> AsyncGenerator[str, None]:
-        """The lines of a stream of chunks, with a comment where nothing comes for a while."""
+        """Yield the lines of a stream of chunks, with a comment where nothing comes for a while."""
         try:
             async with aclosing(self._chunks()) as chunks, aclosing(_beating(chunks)) as beats:
                 async for chunk in beats:
@@ -91,7 +91,7 @@ class Chat:
             self.end()
 
     async def _chunks(self) -> AsyncGenerator[dict[str, Any], None]:
-        """The role at once, then what happens, then the answer; or the error that stood in its way."""
+        """Yield the role at once, then what happens, then the answer; or the error that stood in its way."""
         yield self._chunk({"role": "assistant", "content": ""})
         try:
             running = await self.begin()
@@ -136,13 +136,13 @@ class Chat:
         )
 
     def _understood(self) -> str:
-        """The question that was asked, where it is not the one that was written."""
+        """Return the question that was asked, where it is not the one that was written."""
         if self.asked is None or self.asked.question == self.conversation.question:
             return ""
         return self.asked.question
 
     def _address(self, passage: str) -> str:
-        """The address of a passage on this server, as it was when it was read for this answer."""
+        """Return the address of a passage on this server, as it was when it was read for this answer."""
         answer = self.running.id if self.running else ""
         return f"{self.base}passages/{quote(passage, safe='')}?answer={answer}"
 
@@ -157,7 +157,7 @@ class Chat:
         )
 
     def _usage(self, answer: Answer) -> dict[str, Any]:
-        """What answer and rewriting cost, in OpenAI's terms."""
+        """Return what answer and rewriting cost, in OpenAI's terms."""
         spent = [answer.usage, *([self.asked.usage] if self.asked else [])]
         read = sum(usage.prompt_tokens for usage in spent)
         written = sum(usage.completion_tokens for usage in spent)
@@ -170,7 +170,9 @@ class Chat:
 
 
 def progress(event: Event) -> str:
-    """A line on what has happened, for clients that show a model's reasoning; empty for what says little."""
+    """Return a line on what has happened, for clients that show a model's reasoning; empty for what says
+    little.
+    """
     if isinstance(event, Found):
         names = [inert_quote(name, 80) for name in dict.fromkeys(event.sources) if name]
         more = f" and {len(names) - _MOST_SOURCES} more" if len(names) > _MOST_SOURCES else ""
@@ -184,7 +186,7 @@ def progress(event: Event) -> str:
 
 
 async def _beating(chunks: AsyncIterator[dict[str, Any]]) -> AsyncGenerator[dict[str, Any] | None, None]:
-    """The chunks as they come, and None where none comes for a while."""
+    """Yield the chunks as they come, and None where none comes for a while."""
     following: asyncio.Task[dict[str, Any]] | None = None
     try:
         while True:

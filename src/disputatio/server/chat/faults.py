@@ -35,7 +35,7 @@ _TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit
 
 
 def error_of(error: BaseException) -> tuple[Fault, dict[str, Any]]:
-    """The fault of an error, and its body in OpenAI's form."""
+    """Return the fault of an error, and its body in OpenAI's form."""
     fault = fault_of(error)
     code: str | None = fault.kind
     param: str | None = None
@@ -49,7 +49,9 @@ def error_of(error: BaseException) -> tuple[Fault, dict[str, Any]]:
 
 
 def response_of(error: BaseException) -> Response:
-    """The response to an error; clients repeat no request that a model has failed, as we did so already."""
+    """Return the response to an error; clients repeat no request that a model has failed, as we did so
+    already.
+    """
     fault, body = error_of(error)
     headers = dict(fault.headers)
     if isinstance(error, LLMError | ReplyError) or fault.status in (409, 501):
@@ -58,7 +60,7 @@ def response_of(error: BaseException) -> Response:
 
 
 def invalid(error: RequestValidationError) -> Response:
-    """The first thing that is wrong with a request."""
+    """Return the first thing that is wrong with a request."""
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"] if part != "body")
     message = f"{where or 'the body'}: {first['msg']}"
@@ -75,7 +77,7 @@ class OpenAIRoute(APIRoute):
     """A route whose faults are in OpenAI's form."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """The route's handler, which answers our errors and unfit requests."""
+        """Return the route's handler, which answers our errors and unfit requests."""
         handler = super().get_route_handler()
 
         async def handle(request: Request) -> Response:

@@ -18,7 +18,8 @@ _FENCE = re.compile(r"`{3,}|~{3,}|:{3,}|\${2,}")  # code, directives and formula
 
 
 def inert(text: str) -> str:
-    """The text on one line, without control characters, chat tokens, HTML, links, images and code blocks.
+    """Return the text on one line, without control characters, chat tokens, HTML, links, images and code
+    blocks.
 
     Its citation marks are our own; see `inert_quote` for text of documents.
 
@@ -32,7 +33,7 @@ def inert(text: str) -> str:
 
 
 def inert_quote(text: str, limit: int = 300) -> str:
-    """The same for text of documents, shortened, and without marks like those of our citations.
+    """Return the same for text of documents, shortened, and without marks like those of our citations.
 
     >>> inert_quote("as [1] says")
     'as (1) says'

@@ -23,7 +23,7 @@ _HEADERS = {
 
 
 def router(service: Service) -> APIRouter:
-    """The router over a service."""
+    """Return the router over a service."""
     routes = APIRouter(prefix="/passages", tags=["chat"], responses=FAULTS)
 
     @routes.get(
@@ -43,7 +43,7 @@ def router(service: Service) -> APIRouter:
 
 
 def passage_of(service: Service, name: str, answer: str = "") -> Passage:
-    """A passage by its id, from an answer or from the index; raises `NotFound`."""
+    """Return a passage by its id, from an answer or from the index; raises `NotFound`."""
     if answer:
         for passage in service.answers.answer(answer).passages:
             if passage.id == name:
@@ -57,7 +57,7 @@ def passage_of(service: Service, name: str, answer: str = "") -> Passage:
 
 
 def text_of(passage: Passage) -> str:
-    """A passage as plain text: what is known of it in a few lines, then its words."""
+    """Return a passage as plain text: what is known of it in a few lines, then its words."""
     known = {
         "Title": passage.title,
         "Source": passage.source,

@@ -98,7 +98,7 @@ def check_supported(body: ChatBody) -> None:
 
 
 def conversation_of(messages: list[Message]) -> Conversation:
-    """The last question of a chat, and what was said before; raises `InputError` where there is none.
+    """Return the last question of a chat, and what was said before; raises `InputError` where there is none.
 
     >>> conversation_of([Message(role="user", content=[{"type": "text", "text": "Who?"}])]).question
     'Who?'
@@ -117,7 +117,7 @@ def conversation_of(messages: list[Message]) -> Conversation:
 
 
 def asking_of(body: ChatBody, question: str, strategy: str | None) -> Asking:
-    """The question with the options of the request."""
+    """Return the question with the options of the request."""
     options = body.disputatio or AskOptions()  # type: ignore[call-arg]  # every field has a default
     fields = {name: getattr(options, name) for name in AskOptions.model_fields if name != "text"}
     for name in ("sources", "passages"):
@@ -126,7 +126,7 @@ def asking_of(body: ChatBody, question: str, strategy: str | None) -> Asking:
 
 
 def _text(message: Message, number: int) -> str:
-    """The text of a message; raises `InputError` for a user's message with something else in it."""
+    """Return the text of a message; raises `InputError` for a user's message with something else in it."""
     if message.content is None or isinstance(message.content, str):
         return message.content or ""
     texts = []

@@ -21,7 +21,7 @@ _CREATED = 1_735_689_600  # clients want a time; a strategy has none that means 
 
 
 def router(service: Service) -> APIRouter:
-    """The router over a service."""
+    """Return the router over a service."""
     routes = APIRouter(prefix="/v1", tags=["chat"], route_class=OpenAIRoute, responses=CHAT_FAULTS)
 
     @routes.get("/models", operation_id="models", summary="Strategies, as models")
@@ -69,12 +69,12 @@ def router(service: Service) -> APIRouter:
 
 
 def model_names() -> list[str]:
-    """The names under which strategies are models; the first is the server's own."""
+    """Return the names under which strategies are models; the first is the server's own."""
     return [NAME, *(f"{NAME}/{name}" for name in strategy_names())]
 
 
 def strategy_of(model: str) -> str | None:
-    """The strategy that a model stands for, None for the server's own; raises `UnknownName`."""
+    """Return the strategy that a model stands for, None for the server's own; raises `UnknownName`."""
     if model not in model_names():
         raise UnknownName("model", model, model_names(), command="client.models.list()")
     return model.partition("/")[2] or None

@@ -46,7 +46,9 @@ class Standalone:
 async def standalone(
     conversation: Conversation, service: Service, *, model: str | None, client: str
 ) -> Standalone:
-    """The question of a conversation so that it stands alone; raises `Full`, `LLMError`, `BudgetSpent`."""
+    """Return the question of a conversation so that it stands alone; raises `Full`, `LLMError`,
+    `BudgetSpent`.
+    """
     question, earlier = conversation.question, conversation.earlier
     if not earlier:
         return Standalone(question=question, rewriting="first")

@@ -38,7 +38,7 @@ def worded(
     understood: str = "",
     note: str = "",
 ) -> Wording:
-    """The answer's text; when `full` with the positions that were not accepted, and the quotes.
+    """Return the answer's text; when `full` with the positions that were not accepted, and the quotes.
 
     `address` gives that of a passage by its id. `understood` is the question that was asked, where it is not
     the one that was written; it comes first. `note` is a line of ours that comes last.
@@ -57,7 +57,7 @@ def worded(
 
 
 def pieces(text: str) -> Iterator[str]:
-    """A text in pieces of a few words, for a stream; joined they are the text.
+    """Yield a text in pieces of a few words, for a stream; joined they are the text.
 
     >>> "".join(pieces("It rained [1].\\n\\nThen it stopped.")) == "It rained [1].\\n\\nThen it stopped."
     True
@@ -68,7 +68,7 @@ def pieces(text: str) -> Iterator[str]:
 
 
 def beside(answer: Answer, **more: Any) -> dict[str, Any]:
-    """What of an answer stands beside the text, as JSON values: answers, claims, positions, cost."""
+    """Return what of an answer stands beside the text, as JSON values: answers, claims, positions, cost."""
     fields = answer.to_dict()
     return {**more, **{name: fields[name] for name in _BESIDE}}
 
@@ -82,7 +82,7 @@ def _answer(answer: Answer) -> str:
 
 
 def _others(answer: Answer) -> Iterator[str]:
-    """A line for each position that was not accepted, under one that says how the positions relate."""
+    """Yield a line for each position that was not accepted, under one that says how the positions relate."""
     others = [each for each in answer.conflict.positions if each.verdict != "accepted"]
     if not others:
         return
@@ -112,7 +112,7 @@ def _citations(answer: Answer) -> dict[int, Citation]:
 
 
 def _annotations(text: str, answer: Answer, address: Callable[[str], str]) -> Iterator[dict[str, Any]]:
-    """One for each mark of a citation, in OpenAI's form: the indices are those of the mark."""
+    """Yield one for each mark of a citation, in OpenAI's form: the indices are those of the mark."""
     citations = _citations(answer)
     passages = {passage.id: passage for passage in answer.passages}
     for mark in _MARK.finditer(text):

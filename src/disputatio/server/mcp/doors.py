@@ -16,7 +16,7 @@ _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
 def http_routes(door: MCPServer[Any], access: Access, *, body: int) -> list[BaseRoute]:
-    """The routes at `/mcp`, while `door.session_manager.run()` is entered.
+    """Return the routes at `/mcp`, while `door.session_manager.run()` is entered.
 
     Each request stands alone, so that any worker can answer it. Hosts and origins are checked here once more.
     """

@@ -118,7 +118,7 @@ class SourcesResult(BaseModel):
 
 
 def ask_result(answer: Answer, name: str) -> AskResult:
-    """An answer as a tool gives it; `name` is its id on the server."""
+    """Return an answer as a tool gives it; `name` is its id on the server."""
     return AskResult(
         id=name,
         question=answer.question,
@@ -167,7 +167,7 @@ def ask_result(answer: Answer, name: str) -> AskResult:
 
 
 def result_of(hit: Hit) -> Result:
-    """A hit as `search` gives it."""
+    """Return a hit as `search` gives it."""
     passage = hit.passage
     text = neutralise(passage.text)
     return Result(
@@ -182,7 +182,7 @@ def result_of(hit: Hit) -> Result:
 
 
 def document_of(passage: Passage, before: list[Passage], after: list[Passage]) -> Document:
-    """A passage as `fetch` gives it."""
+    """Return a passage as `fetch` gives it."""
     return Document(
         id=passage.id,
         title=neutralise(passage.title or passage.source),
@@ -197,12 +197,12 @@ def document_of(passage: Passage, before: list[Passage], after: list[Passage]) -
 
 
 def address_of(passage: Passage) -> str:
-    """Where a passage is from, or its own address as a resource."""
+    """Return where a passage is from, or its own address as a resource."""
     return neutralise(passage.url) or uri_of(passage.id)
 
 
 def uri_of(name: str) -> str:
-    """The address of a passage as a resource, by its id.
+    """Return the address of a passage as a resource, by its id.
 
     >>> uri_of("p 1")
     'disputatio://passages/p%201'
@@ -211,7 +211,7 @@ def uri_of(name: str) -> str:
 
 
 def id_of(address: str) -> str:
-    """The id of a passage that is named by its id or by its address as a resource.
+    """Return the id of a passage that is named by its id or by its address as a resource.
 
     >>> id_of("disputatio://passages/p%201"), id_of("p1")
     ('p 1', 'p1')

@@ -59,7 +59,7 @@ Day = Annotated[str | None, Field(max_length=40)]
 
 
 def agents_door(service: Service) -> MCPServer[Any]:
-    """The tools and resources over a service."""
+    """Return the tools and resources over a service."""
     door: MCPServer[Any] = _quiet_server()
 
     @door.tool(annotations=_READS, title="Ask the sources")
@@ -136,7 +136,7 @@ def agents_door(service: Service) -> MCPServer[Any]:
 
     @door.resource(SCHEME + "{name}", name="passage", title="A passage of the index", mime_type="text/plain")
     async def passage(name: str) -> str:
-        """A passage with its source, as text."""
+        """Return a passage with its source, as text."""
         try:
             return text_of(await asyncio.to_thread(passage_of, service, name))
         except DisputatioError as error:
@@ -146,7 +146,7 @@ def agents_door(service: Service) -> MCPServer[Any]:
 
 
 def _quiet_server() -> MCPServer[Any]:
-    """A server of the SDK's, which would set up the logging of the whole process where nobody has."""
+    """Return a server of the SDK's, which would set up the logging of the whole process where nobody has."""
     root, nothing = logging.getLogger(), logging.NullHandler()
     root.addHandler(nothing)
     try:
@@ -167,18 +167,18 @@ def _told() -> Iterator[None]:
 
 
 def _client(context: Context[Any, Any]) -> str:
-    """Who shares a turn: the address that asks, where there is one."""
+    """Return who shares a turn: the address that asks, where there is one."""
     client = getattr(context.request_context.request, "client", None)
     return str(getattr(client, "host", "")) or "mcp"
 
 
 def _line(event: Event) -> str:
-    """What a client is told of an event; of calls each one, as they take the time."""
+    """Return what a client is told of an event; of calls each one, as they take the time."""
     return f"{event.role}: {event.call} of {event.calls}" if isinstance(event, Read) else progress(event)
 
 
 def _asked(answer: Answer, name: str) -> CallToolResult:
-    """An answer as text, with a link to each passage that it quotes, and as a structure."""
+    """Return an answer as text, with a link to each passage that it quotes, and as a structure."""
     quoted = {citation.passage: citation for claim in answer.claims for citation in claim.citations}
     links: list[ContentBlock] = [
         ResourceLink(type="resource_link", uri=uri_of(passage), name=passage, mime_type="text/plain")

@@ -12,7 +12,7 @@ from disputatio.server.shapes import FAULTS, AnswerShape, WithoutBody
 
 
 def router(service: Service) -> APIRouter:
-    """The router over a service."""
+    """Return the router over a service."""
     routes = APIRouter(prefix="/api/answers", tags=["answers"], responses=FAULTS)
 
     @routes.get(

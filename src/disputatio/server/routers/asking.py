@@ -15,12 +15,12 @@ _CLIENT_GONE = 499  # nobody reads it
 
 
 def client_of(request: Request) -> str:
-    """Who shares a turn: the address that asks."""
+    """Return who shares a turn: the address that asks."""
     return request.client.host if request.client else ""
 
 
 def asking_of(body: AskBody) -> Asking:
-    """The question of a body."""
+    """Return the question of a body."""
     fields = {name: getattr(body, name) for name in AskBody.model_fields}
     for name in ("sources", "passages"):
         fields[name] = None if fields[name] is None else tuple(fields[name])
@@ -28,7 +28,7 @@ def asking_of(body: AskBody) -> Asking:
 
 
 def router(service: Service) -> APIRouter:
-    """The router over a service."""
+    """Return the router over a service."""
     routes = APIRouter(prefix="/api/ask", tags=["ask"], responses=FAULTS)
 
     @routes.post(

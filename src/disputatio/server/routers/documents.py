@@ -51,7 +51,7 @@ class Documents(BaseModel):
 
 
 def router(service: Service) -> APIRouter:
-    """The router over a service."""
+    """Return the router over a service."""
     routes = APIRouter(prefix="/api", tags=["index"], responses=FAULTS)
 
     @routes.get(

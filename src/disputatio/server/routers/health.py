@@ -20,7 +20,7 @@ from disputatio.server.shapes import FAULTS, Health, Ready, Strategy
 
 
 def router(service: Service) -> APIRouter:
-    """The router over a service."""
+    """Return the router over a service."""
     routes = APIRouter(prefix="/api", tags=["server"], responses=FAULTS)
 
     @routes.get("/health", operation_id="health", summary="The process answers", response_model=Health)
@@ -62,7 +62,7 @@ def figures(service: Service) -> APIRouter:
 
 
 def _ready(service: Service) -> dict[str, Any]:
-    """Whether there is something to search; the model is loaded when it is first asked."""
+    """Return whether there is something to search; the model is loaded when it is first asked."""
     why, index = "", dict.fromkeys(("documents", "passages", "sources", "commit"), 0)
     figures: dict[str, Any] = {**index, "embedder": "", "language": ""}
     try:
@@ -89,7 +89,9 @@ def _ready(service: Service) -> dict[str, Any]:
 
 
 def _prices(service: Service) -> dict[str, Any] | None:
-    """What the models cost; None for a cast, for an answer tells the tokens of all its models as one sum."""
+    """Return what the models cost; None for a cast, for an answer tells the tokens of all its models as one
+    sum.
+    """
     if any(kit.roles for kit in service.kits.values()):
         return None
     table = service.prices

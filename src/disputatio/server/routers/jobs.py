@@ -55,7 +55,7 @@ class CalibrateBody(Request):
 
 
 def router(service: Service) -> APIRouter:
-    """The router over a service."""
+    """Return the router over a service."""
     routes = APIRouter(prefix="/api", tags=["jobs"], responses=FAULTS)
 
     @routes.post(

@@ -37,7 +37,7 @@ class RunRow(BaseModel):
 
 
 def router(service: Service) -> APIRouter:
-    """The router over a service."""
+    """Return the router over a service."""
     routes = APIRouter(prefix="/api/runs", tags=["runs"], responses=FAULTS)
 
     @routes.get("", operation_id="runs", summary="Evaluations", response_model=list[RunRow])
@@ -80,7 +80,9 @@ def router(service: Service) -> APIRouter:
 
 
 def _found(service: Service) -> dict[str, Path]:
-    """The folders of evaluations by name: their path below the folder of all, with `~` between parts."""
+    """Return the folders of evaluations by name: their path below the folder of all, with `~`
+    between parts.
+    """
     top = service.keeping.runs
     if top is None:
         raise NotAllowed("this server shows no evaluations: start it with --runs DIR")

@@ -43,7 +43,7 @@ class Around(BaseModel):
 
 
 def router(service: Service) -> APIRouter:
-    """The router over a service."""
+    """Return the router over a service."""
     routes = APIRouter(prefix="/api", tags=["index"], responses=FAULTS)
 
     @routes.get(
@@ -97,7 +97,7 @@ def router(service: Service) -> APIRouter:
 
 
 def hit_fields(hit: Hit) -> dict[str, Any]:
-    """A hit as `search --json` prints it."""
+    """Return a hit as `search --json` prints it."""
     return {
         "score": hit.score,
         "scores": dict(hit.scores),
@@ -107,7 +107,7 @@ def hit_fields(hit: Hit) -> dict[str, Any]:
 
 
 def passage_of(service: Service, name: str) -> Passage:
-    """The passage of an id; raises `NotFound`."""
+    """Return the passage of an id; raises `NotFound`."""
     index = service.opened_index()
     try:
         return index.passage(name)

@@ -69,7 +69,7 @@ class OwnerBody(Request):
 
 
 def router(service: Service) -> APIRouter:
-    """The router over a service."""
+    """Return the router over a service."""
     routes = APIRouter(prefix="/api/sources", tags=["sources"], responses=FAULTS)
 
     @routes.get(
@@ -102,7 +102,9 @@ def router(service: Service) -> APIRouter:
 
 
 def rows_of(index: Index) -> list[dict[str, Any]]:
-    """Every source of an index by name, as `sources --json` prints it, with what the index holds of it."""
+    """Return every source of an index by name, as `sources --json` prints it, with what the index holds of
+    it.
+    """
     estimates = index.estimates()
     named = {name: owner for record in index.records() for name, owner in record.owners.items()}
     rows = []
@@ -116,7 +118,7 @@ def rows_of(index: Index) -> list[dict[str, Any]]:
 
 
 def row_of(index: Index, name: str) -> dict[str, Any]:
-    """The row of one source; raises `NotFound`."""
+    """Return the row of one source; raises `NotFound`."""
     for row in rows_of(index):
         if row["name"] == name:
             return row
@@ -132,7 +134,7 @@ def _record(index: Index, name: str) -> dict[str, Any]:
 
 
 def _said(record: Outcomes, name: str) -> list[dict[str, Any]]:
-    """What a source said to each question, and whether that was taken for right."""
+    """Return what a source said to each question, and whether that was taken for right."""
     said = []
     for outcome in record.outcomes.values():
         if name not in outcome.answers:

@@ -118,7 +118,7 @@ class Address:
 
 
 def read_address(url: str, *, ports: Collection[int] = PORTS) -> Address:
-    """A URL taken apart; hosts in odd spellings become what they stand for.
+    """Return a URL taken apart; hosts in odd spellings become what they stand for.
 
     Raises `IngestError` for another scheme, credentials, a port not in `ports`, characters that
     readers of URLs drop or turn around (controls, blanks, backslashes), and a host that is none.
@@ -158,7 +158,7 @@ _KEPT = "%/:@!$&'()*+,;=~?[]|"
 
 
 def read_redirect(base: Address, location: str, *, ports: Collection[int] = PORTS) -> Address:
-    """Where a `Location` header of a page at `base` leads; judged as strictly as a first URL.
+    """Return where a `Location` header of a page at `base` leads; judged as strictly as a first URL.
 
     Raises `IngestError` as `read_address`, and where it leaves https for http.
     """
@@ -185,7 +185,7 @@ def check_name(address: Address, *, allow_private: bool = False) -> None:
 
 
 def check_ip(text: str, *, allow_private: bool = False) -> str:
-    """Why an address may not be connected to; empty when it may.
+    """Return why an address may not be connected to; empty when it may.
 
     IPv4 inside IPv6 is judged by the IPv4 address where traffic would reach it (mapped and NAT64)
     and refused where nobody honest uses it any more (compatible, translated, 6to4, Teredo, ISATAP).
@@ -211,12 +211,12 @@ def check_ip(text: str, *, allow_private: bool = False) -> str:
 
 
 def is_private(text: str) -> bool:
-    """Whether an address is open only because private ones are allowed."""
+    """Return whether an address is open only because private ones are allowed."""
     return bool(check_ip(text)) and not check_ip(text, allow_private=True)
 
 
 def same_site(first: str, other: str) -> bool:
-    """Whether two URLs are of one registrable domain (public suffix list with private suffixes).
+    """Return whether two URLs are of one registrable domain (public suffix list with private suffixes).
 
     Hosts outside the list (addresses, reserved names) are one site only when they are equal.
 
@@ -227,7 +227,8 @@ def same_site(first: str, other: str) -> bool:
 
 
 def site(url: str) -> str:
-    """The registrable domain that a URL is of, its host where it has none, empty where it is no good URL.
+    """Return the registrable domain that a URL is of, its host where it has none, empty where it is no good
+    URL.
 
     >>> site("https://www.census.gov./x"), site("http://census.gov@evil.example/")
     ('census.gov', '')
@@ -239,7 +240,7 @@ def site(url: str) -> str:
 
 
 def shown(url: str) -> str:
-    r"""A URL as a message may show it: one short line, no credentials, nothing invisible.
+    r"""Return a URL as a message may show it: one short line, no credentials, nothing invisible.
 
     >>> shown("http://me:secret@x.example/\x1b[2J\u202e")
     'http://***@x.example/\\x1b[2J\\u202e'
@@ -257,7 +258,7 @@ def _refusal(url: str, reason: str) -> IngestError:
 
 
 def _is_odd(letter: str) -> bool:
-    """Whether readers of URLs drop, turn around or hide a character."""
+    """Return whether readers of URLs drop, turn around or hide a character."""
     return letter == "\\" or unicodedata.category(letter)[0] in "CZ"
 
 
@@ -277,7 +278,7 @@ def _host_and_port(url: str, authority: str, scheme: str) -> tuple[str, int]:
 
 
 def _name(url: str, host: str) -> str:
-    """A host's name in lower-case ASCII (IDNA), without the dot at its end."""
+    """Return a host's name in lower-case ASCII (IDNA), without the dot at its end."""
     if "%" in host:
         raise _refusal(url, "has a percent sign in its host")
     if _DEVIATIONS & set(host):
@@ -294,7 +295,7 @@ def _name(url: str, host: str) -> str:
 
 
 def _ipv4(url: str, host: str) -> IPv4Address | None:
-    """The address that a host stands for where its last part is a number (WHATWG URL, 3.5)."""
+    """Return the address that a host stands for where its last part is a number (WHATWG URL, 3.5)."""
     parts = host.split(".")
     if not _NUMBER.fullmatch(parts[-1]):
         return None
@@ -309,7 +310,7 @@ def _ipv4(url: str, host: str) -> IPv4Address | None:
 
 
 def _number(part: str) -> int:
-    """A part of an IPv4 address, in base 16, 8 or 10; raises `ValueError`."""
+    """Return a part of an IPv4 address, in base 16, 8 or 10; raises `ValueError`."""
     if not _NUMBER.fullmatch(part) or len(part) > 16:
         raise ValueError
     if part.startswith("0x"):

@@ -115,7 +115,7 @@ class _Bounds:
         resource.setrlimit(resource.RLIMIT_CPU, (used, most))
 
     def were_met(self) -> bool:
-        """Whether memory came so near to its bound that this is what stopped the parser."""
+        """Return whether memory came so near to its bound that this is what stopped the parser."""
         return bool(self._start) and _peak() > self._limit - (self._limit - self._start) // 8
 
     def release(self) -> bool:
@@ -141,7 +141,7 @@ def _address_space() -> int:
 
 
 def _peak() -> int:
-    """The most bytes of address space that were in use at a time; 0 where the system does not tell."""
+    """Return the most bytes of address space that were in use at a time; 0 where the system does not tell."""
     try:
         match = re.search(rb"VmPeak:\s+(\d+) kB", Path("/proc/self/status").read_bytes())
     except OSError:
@@ -150,7 +150,7 @@ def _peak() -> int:
 
 
 def _next(parent: socket.socket) -> tuple[dict[str, Any], BinaryIO] | None:
-    """The next request and its file; None when the parent is gone."""
+    """Return the next request and its file; None when the parent is gone."""
     line, fds = b"", []
     while not line.endswith(b"\n"):
         data, descriptors, _, _ = socket.recv_fds(parent, _LONGEST_REQUEST, 1)
@@ -202,7 +202,7 @@ def _answer(
 def _parts(
     kind: str, name: str, member: list[int], columns: dict[str, str], file: BinaryIO
 ) -> Iterator[ParsedPart]:
-    """The parts of a file, or of one member of an archive."""
+    """Yield the parts of a file, or of one member of an archive."""
     if kind != "zip" or not member:
         yield from parser(kind, name, columns)(file)
         return

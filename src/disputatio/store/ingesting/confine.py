@@ -74,7 +74,9 @@ _REFUSED = (
 
 
 def fences() -> dict[str, int]:
-    """What the kernel can do: the version of `landlock` (0: none), and if it filters calls (`seccomp`)."""
+    """Return what the kernel can do: the version of `landlock` (0: none), and if it filters calls
+    (`seccomp`).
+    """
     return {"landlock": max(_landlock_version(), 0), "seccomp": int(_can_filter())}
 
 
@@ -97,7 +99,7 @@ def confine(readable: Sequence[str | Path] = ()) -> tuple[str, ...]:
 
 
 def of_interpreter() -> tuple[str, ...]:
-    """The places below which the interpreter, its libraries and the system's own data lie."""
+    """Return the places below which the interpreter, its libraries and the system's own data lie."""
     return tuple(str(path) for path in _of_interpreter())
 
 
@@ -165,7 +167,7 @@ def _filter_calls(library: ctypes.CDLL) -> bool:
 
 
 def _program(own: int) -> list[bytes]:
-    """The filter as instructions of the kernel's virtual machine; what it does not name is allowed."""
+    """Return the filter as instructions of the kernel's virtual machine; what it does not name is allowed."""
     number, machine, first = 0, 4, 16  # offsets in what the kernel tells of a call
     code = [
         _step(_LOAD, machine),

@@ -82,7 +82,7 @@ class Refusals(list[IngestError]):
 
 
 def place(document: Document) -> str:
-    """Where a document was read, as a message names it: the file, or file and row."""
+    """Return where a document was read, as a message names it: the file, or file and row."""
     return f"{document.path}:{document.row}" if document.row else document.path
 
 
@@ -94,7 +94,7 @@ def document_of(
     hidden: int = 0,
     pages: Sequence[int] = (),
 ) -> Document:
-    """A document from named fields; those without a place of their own are metadata.
+    """Return a document from named fields; those without a place of their own are metadata.
 
     `hidden` counts what a parser removed already, `pages` holds the offset of each page's first
     character. A date is stated, unless the field `date_origin` says otherwise. Metadata that is too long
@@ -136,12 +136,12 @@ def document_of(
 
 
 def _origin(name: object) -> DateOrigin:
-    """The origin of a date by its name; one that is not known counts as none."""
+    """Return the origin of a date by its name; one that is not known counts as none."""
     return "stated" if name == "stated" else "file" if name == "file" else ""
 
 
 def _field(name: str, value: object, words: str, where: str) -> str:
-    """A field that has its own place; raises `IngestError` for text that is none or too long."""
+    """Return a field that has its own place; raises `IngestError` for text that is none or too long."""
     if name == "text":
         if not isinstance(value, str):
             raise IngestError(where, "'text' is not text")
@@ -160,7 +160,7 @@ def _as_text(value: str | float) -> str:
 
 
 def page_of(document: Document, start: int) -> str:
-    """The page, from 1, that the character at `start` stands on; empty when there are no pages.
+    """Return the page, from 1, that the character at `start` stands on; empty when there are no pages.
 
     >>> paged = Document(text="one\\n\\ntwo", metadata={"pages": "0,5"})
     >>> page_of(paged, 2), page_of(paged, 5), page_of(Document(text="x"), 0)
@@ -171,7 +171,7 @@ def page_of(document: Document, start: int) -> str:
 
 
 def passage_metadata(document: Document, start: int, end: int) -> dict[str, str]:
-    """The metadata of the passage at `start:end`: its document's, with `page` in place of `pages`.
+    """Return the metadata of the passage at `start:end`: its document's, with `page` in place of `pages`.
 
     >>> paged = Document(text="one\\n\\ntwo", metadata={"pages": "0,5", "team": "red"})
     >>> passage_metadata(paged, 0, 3), passage_metadata(paged, 0, 8)["page"]

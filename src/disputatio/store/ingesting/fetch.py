@@ -151,7 +151,7 @@ def read_url(
     connect: Connect | None = None,
     tls: ssl.SSLContext | None = None,
 ) -> Reading:
-    """The documents that a URL gives, read as a file of its kind by `read` (of `open_reader`).
+    """Return the documents that a URL gives, read as a file of its kind by `read` (of `open_reader`).
 
     Where a document lies and what it is known by (`path`) is the URL that was asked for, so that a
     second ingest replaces the first. What it says of itself is not believed beyond its own site: the
@@ -186,7 +186,7 @@ def read_url(
 
 
 def _attributed(document: Document, fetched: Fetched, file: str) -> Document:
-    """A document of the web under its own site's name."""
+    """Return a document of the web under its own site's name."""
     metadata = dict(document.metadata)
     for name in ("source", "owner"):
         if stated := getattr(document, name):
@@ -212,13 +212,13 @@ def _attributed(document: Document, fetched: Fetched, file: str) -> Document:
 
 
 def _renamed(error: IngestError, file: Path, url: str) -> IngestError:
-    """A reader's refusal that names the URL and not the file which stood for it."""
+    """Return a reader's refusal that names the URL and not the file which stood for it."""
     name = shown(url)
     return IngestError(error.path.replace(str(file), name), error.reason.replace(str(file), name))
 
 
 def _in_utf8(fetched: Fetched) -> bytes:
-    """The bytes of a text in UTF-8 where the server states another encoding; others as they are."""
+    """Return the bytes of a text in UTF-8 where the server states another encoding; others as they are."""
     if fetched.suffix not in _TEXTS or not _CHARSET.fullmatch(fetched.charset):
         return fetched.data
     try:
@@ -234,7 +234,7 @@ def _in_utf8(fetched: Fetched) -> bytes:
 
 # --- one hop ------------------------------------------------------------------------------------------
 def _checked(address: Address, private: bool, resolve: Resolve, clock: Clock) -> list[str]:
-    """The addresses of a host, resolved once; refused as a whole when one of them is not public."""
+    """Return the addresses of a host, resolved once; refused as a whole when one of them is not public."""
     clock.hop()
     if address.literal is not None:
         addresses = [str(address.literal)]
@@ -254,7 +254,7 @@ def _checked(address: Address, private: bool, resolve: Resolve, clock: Clock) ->
 def _get(
     address: Address, pinned: Sequence[str], connect: Connect, tls: ssl.SSLContext | None, clock: Clock
 ) -> Fetched | str:
-    """The document at an address, or the redirect that stands there."""
+    """Return the document at an address, or the redirect that stands there."""
     url = shown(address.url)
     try:
         with closing(open_wire(address, pinned, connect, tls, clock)) as wire:
@@ -304,7 +304,7 @@ def _location(response: http.client.HTTPResponse, url: str) -> str:
 
 
 def _taken(response: http.client.HTTPResponse, address: Address, clock: Clock) -> Fetched:
-    """The body of an answer of a known format, whole and within its limits."""
+    """Return the body of an answer of a known format, whole and within its limits."""
     url = shown(address.url)
     if response.status != HTTPStatus.OK:
         known = {status.value: status.phrase for status in HTTPStatus}
@@ -344,7 +344,7 @@ def _listed(response: http.client.HTTPResponse, name: str) -> str:
 
 
 def _pieces(response: http.client.HTTPResponse) -> Iterator[bytes]:
-    """The body as it comes; raises `IncompleteRead` when it ends before its stated length."""
+    """Yield the body as it comes; raises `IncompleteRead` when it ends before its stated length."""
     while piece := response.read(_PIECE):
         yield piece
     if response.length:  # counts down; `read(n)` itself does not mind a body that is cut short
@@ -377,7 +377,7 @@ def _unpacked(pieces: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _suffix(content_type: str, target: str) -> str:
-    """The ending of a file of a content type, empty when it is none that is read.
+    """Return the ending of a file of a content type, empty when it is none that is read.
 
     >>> _suffix("text/plain", "/a/data.csv?x"), _suffix("", "/a.pdf"), _suffix("image/png", "/a.md")
     ('.csv', '.pdf', '')
@@ -390,7 +390,7 @@ def _suffix(content_type: str, target: str) -> str:
 
 
 def _day(stated: str) -> str:
-    """The ISO day of an HTTP date; empty when it is none, before the web or in the future."""
+    """Return the ISO day of an HTTP date; empty when it is none, before the web or in the future."""
     try:
         when = parsedate_to_datetime(stated)
     except (ValueError, TypeError, OverflowError):

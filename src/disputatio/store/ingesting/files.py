@@ -32,7 +32,7 @@ _UNSHOWN = re.compile(
 
 
 def shown(path: Path | str) -> str:
-    r"""A path as text that can be stored and printed: bytes that are not UTF-8, and controls, as \xNN.
+    r"""Return a path as text that can be stored and printed: bytes that are not UTF-8, and controls, as \xNN.
 
     >>> shown("caf\udce9.txt"), shown("a\nb")
     ('caf\\xe9.txt', 'a\\x0ab')
@@ -52,7 +52,7 @@ def find_files(
     exclude: Sequence[str] = (),
     left_out: Counter[str] | None = None,
 ) -> list[tuple[Path, str]]:
-    """The files under a path in a stable order, each with its top folder under it.
+    """Return the files under a path in a stable order, each with its top folder under it.
 
     `root` is a file, a folder, a pattern (`docs/**/*.md`) or `-` for standard input. Hidden files and
     folders, and an index, are skipped. Links are followed where they stay inside of the folder, each
@@ -89,7 +89,7 @@ def _top(path: Path, base: Path) -> str:
 
 
 def _fixed(pattern: Path) -> Path:
-    """The folders of a pattern before its first wild part; of a file, its folder."""
+    """Return the folders of a pattern before its first wild part; of a file, its folder."""
     fixed = []
     for part in pattern.parts[:-1]:
         if _MAGIC.search(part):
@@ -107,7 +107,7 @@ class _Search:
     left_out: Counter[str] = field(default_factory=Counter)
 
     def wants(self, path: Path, base: Path, *, named: bool) -> bool:
-        """Whether a file is to be read; what is not is counted."""
+        """Return whether a file is to be read; what is not is counted."""
         relative = path.relative_to(base) if path.is_relative_to(base) else PurePath(path.name)
         reason = why_left_out(relative, self.exclude, named=named)
         if reason:
@@ -115,7 +115,7 @@ class _Search:
         return not reason
 
     def enters(self, folder: Path, base: Path) -> bool:
-        """Whether a folder is to be walked through; one that is not is counted."""
+        """Return whether a folder is to be walked through; one that is not is counted."""
         if is_folder_of_code(folder.name):
             self.left_out[CODE] += 1
         elif is_excluded(folder.relative_to(base), self.exclude):
@@ -125,7 +125,7 @@ class _Search:
         return False
 
     def matches(self, pattern: Path) -> list[Path]:
-        """The files that a pattern fits, and those of the folders that it fits."""
+        """Return the files that a pattern fits, and those of the folders that it fits."""
         if not _MAGIC.search(str(pattern)):
             raise IngestError(shown(pattern), "there is no such file or folder")
         base = _fixed(pattern)
@@ -144,7 +144,7 @@ class _Search:
         return list(files)
 
     def walk(self, root: Path, base: Path) -> list[Path]:
-        """The files under a folder, in order of their parts; each real folder once."""
+        """Return the files under a folder, in order of their parts; each real folder once."""
         inside = base.resolve()
         if not _stays(root, inside, base, self.passed):
             return []
@@ -180,7 +180,7 @@ class _Search:
 
 
 def _stays(path: Path, inside: Path, base: Path, passed: list[IngestError]) -> bool:
-    """Whether a path leads to a place inside of the folder; noted in `passed` when not."""
+    """Return whether a path leads to a place inside of the folder; noted in `passed` when not."""
     try:
         real = path.resolve()
     except (OSError, RuntimeError):  # links that go round in a circle
@@ -238,5 +238,5 @@ def check_regular(path: Path, mode: int) -> None:
 
 
 def reason_of(error: OSError) -> str:
-    """What an error of the system says, in lower case."""
+    """Return what an error of the system says, in lower case."""
     return (error.strerror or str(error)).lower()

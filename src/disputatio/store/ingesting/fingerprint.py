@@ -32,7 +32,7 @@ class Fingerprint:
     documents: int = 0
 
     def proves(self, size: int, mtime_ns: int, settings: str) -> bool:
-        """Whether size and time alone show that the file is the same.
+        """Return whether size and time alone show that the file is the same.
 
         One that was touched less than two seconds before it was seen could have changed again
         without its time changing (what git calls racy).
@@ -84,7 +84,9 @@ def look(path: Path, settings: str, known: Fingerprint | None = None) -> Look:
 
 
 def kept(path: Path, now: Fingerprint) -> bool:
-    """Whether a file still has the size and time that it was seen with, so that no change fell between."""
+    """Return whether a file still has the size and time that it was seen with, so that no change fell
+    between.
+    """
     try:
         seen = path.stat()
     except OSError:

@@ -20,7 +20,8 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def clean(text: str) -> str:
-    r"""Text without invisible characters (zero width, direction overrides, controls), lines ended by \n.
+    r"""Return text without invisible characters (zero width, direction overrides, controls), lines ended by
+    \n.
 
     Joiners are kept where scripts and emoji need them. Cleaning twice is cleaning once.
 
@@ -33,7 +34,7 @@ def clean(text: str) -> str:
 
 
 def cleaned(text: str) -> tuple[str, int]:
-    r"""The clean text, and how many characters without ink were removed.
+    r"""Return the clean text, and how many characters without ink were removed.
 
     Soft hyphens, a byte order mark at the start and controls are removed too, but hide nothing and
     are not counted.
@@ -56,5 +57,5 @@ def _lines(text: str) -> str:
 
 
 def _joins(text: str, start: int, end: int) -> bool:
-    """Whether joiners stand between characters of scripts that use one (none below Armenian)."""
+    """Return whether joiners stand between characters of scripts that use one (none below Armenian)."""
     return start > 0 and end < len(text) and text[start - 1] > "\u052f" and text[end] > "\u052f"

@@ -61,7 +61,7 @@ class Run:
         self.left_out.update(reading.left_out)
 
     def prepared(self, documents: Iterable[Document], file: str, source_by: str | None) -> Iterator[Prepared]:
-        """The documents of a file made ready; those without a source are refused."""
+        """Yield the documents of a file made ready; those without a source are refused."""
         for document in documents:
             try:
                 sourced = (unverified if self.unverified else with_source)(document, source_by)
@@ -74,7 +74,9 @@ class Run:
 
 
 def find_all(paths: Sequence[str | Path], run: Run, options: ReadOptions = DEFAULT) -> list[tuple[Path, str]]:
-    """The files under all of the paths, each with its top folder; the run hears what is passed over."""
+    """Return the files under all of the paths, each with its top folder; the run hears what is
+    passed over.
+    """
     files: dict[Path, str] = {}
     for root in paths:
         try:
@@ -87,7 +89,7 @@ def find_all(paths: Sequence[str | Path], run: Run, options: ReadOptions = DEFAU
 
 
 def file_key(path: Path) -> str:
-    """What a file's documents are filed under: its full path; nothing for standard input."""
+    """Return what a file's documents are filed under: its full path; nothing for standard input."""
     return "" if str(path) == STDIN else shown(path.resolve())
 
 
@@ -124,7 +126,7 @@ def put_files(
 
 
 def summary_of(counts: Counter[str], start: float, run: Run) -> IngestSummary:
-    """The summary of what a writer counted since `start`, a moment of `time.perf_counter`."""
+    """Return the summary of what a writer counted since `start`, a moment of `time.perf_counter`."""
     return IngestSummary(
         added=counts["added"],
         unchanged=counts["unchanged"],

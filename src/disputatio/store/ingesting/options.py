@@ -95,14 +95,14 @@ def read_columns(pairs: Iterable[str], text_column: str | None = None) -> dict[s
 
 
 def settings_of(options: ReadOptions, folder: str) -> str:
-    """What, beside its bytes, decides what is read from a file."""
+    """Return what, beside its bytes, decides what is read from a file."""
     columns = sorted(options.columns.items())
     settings = [READING, options.source_by or "", folder, columns, sorted(options.exclude)]
     return json.dumps([*settings, "unverified"] if options.unverified else settings)
 
 
 def why_left_out(path: PurePath, exclude: Sequence[str], *, named: bool = False) -> str:
-    """Why a file below a folder is not read, or empty; `path` is relative to it.
+    """Return why a file below a folder is not read, or empty; `path` is relative to it.
 
     A file that the user `named`, alone or by a pattern, is read whatever its kind.
 
@@ -118,7 +118,7 @@ def why_left_out(path: PurePath, exclude: Sequence[str], *, named: bool = False)
 
 
 def is_excluded(path: PurePath, exclude: Sequence[str]) -> bool:
-    """Whether a pattern fits a file or folder by its name, or by its path below what was named."""
+    """Return whether a pattern fits a file or folder by its name, or by its path below what was named."""
     return any(
         fnmatch.fnmatchcase(path.as_posix() if "/" in pattern.strip("/") else path.name, pattern.strip("/"))
         for pattern in exclude
@@ -134,5 +134,5 @@ def kind_left_out(path: PurePath) -> str:
 
 
 def is_folder_of_code(name: str) -> bool:
-    """Whether a folder holds installed or compiled code only."""
+    """Return whether a folder holds installed or compiled code only."""
     return name in _CODE_FOLDERS

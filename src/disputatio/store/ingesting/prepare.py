@@ -42,7 +42,7 @@ class Prepared:
 
 
 def prepare(document: Document, *, file: str | None = None, passage_id: str = "") -> Prepared:
-    """A document's identity and passages; `passage_id` names its passage where it has only one.
+    """Return a document's identity and passages; `passage_id` names its passage where it has only one.
 
     `file` is the full path of the file that it is of, by default its own path.
 
@@ -71,7 +71,9 @@ def prepare(document: Document, *, file: str | None = None, passage_id: str = ""
 
 
 def passage_at(document: Document, passage_id: str, start: int, end: int) -> Passage:
-    """The passage at `start:end` of a document that has its id; documents without pages share metadata."""
+    """Return the passage at `start:end` of a document that has its id; documents without pages share
+    metadata.
+    """
     paged = "pages" in document.metadata
     return Passage(
         text=document.text[start:end],
@@ -90,7 +92,7 @@ def passage_at(document: Document, passage_id: str, start: int, end: int) -> Pas
 
 
 def prepare_item(item: Document | Passage, number: int = 1) -> Prepared:
-    """A document or passage that the caller holds, ready for the index.
+    """Return a document or passage that the caller holds, ready for the index.
 
     A passage keeps its id where it has one and is short enough not to be divided. Raises
     `InputError` that names the item by its number when it has no text.
@@ -110,7 +112,7 @@ def prepare_item(item: Document | Passage, number: int = 1) -> Prepared:
 
 
 def from_passage(passage: Passage) -> Document:
-    """A passage that the caller holds as a document of one, whose path is its id."""
+    """Return a passage that the caller holds as a document of one, whose path is its id."""
     passage = as_stated(passage)
     return Document(
         text=passage.text,
@@ -126,7 +128,7 @@ def from_passage(passage: Passage) -> Document:
 
 
 def identity_of(document: Document, metadata: str, passage_id: str = "") -> str:
-    """A document's id: a hash of all that it says, with its metadata as JSON.
+    """Return a document's id: a hash of all that it says, with its metadata as JSON.
 
     The day on which an address was fetched is none of that: fetched again with the same content it is the
     same document, and keeps the day of the first fetch.
@@ -145,11 +147,11 @@ def metadata_json(metadata: Mapping[str, str]) -> str:
 
 
 def metadata_of(passage: Passage, prepared: Prepared) -> str:
-    """A passage's metadata as JSON: its document's, but for a document of pages."""
+    """Return a passage's metadata as JSON: its document's, but for a document of pages."""
     shared = passage.metadata is prepared.document.metadata
     return prepared.metadata if shared else metadata_json(passage.metadata)
 
 
 def entry_of(file: str, identity: str) -> str:
-    """The key of a document's row: the same text in two files has two rows and one set of passages."""
+    """Return the key of a document's row: the same text in two files has two rows and one set of passages."""
     return content_id("e", file, identity)

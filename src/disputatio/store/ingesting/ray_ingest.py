@@ -118,7 +118,7 @@ def ingest_with_ray(
 
 
 def _is_unchanged(writer: Writer, path: Path, folder: str, options: ReadOptions) -> bool:
-    """Whether a file is in already; one that is new is not looked at here, but by the worker."""
+    """Return whether a file is in already; one that is new is not looked at here, but by the worker."""
     known = writer.fingerprints.get(file_key(path))
     if known is None:
         return False
@@ -130,7 +130,7 @@ def _is_unchanged(writer: Writer, path: Path, folder: str, options: ReadOptions)
 
 
 def _rows_of(block: Block) -> Iterator[Came]:
-    """The rows of a block, each with its part of the vectors."""
+    """Yield the rows of a block, each with its part of the vectors."""
     at = 0
     for number, row in enumerate(ray_worker.rows_of(block.table)):
         vectors = None
@@ -162,7 +162,7 @@ def _put(
 
 
 def _documents(rows: Iterator[Came], file: str, run: Run, end: list[Any]) -> Iterator[Prepared]:
-    """The documents of one file; raises `IngestError` where the worker could not read on."""
+    """Yield the documents of one file; raises `IngestError` where the worker could not read on."""
     for row, vectors in rows:
         if row.kind == ray_worker.DOCUMENT:
             yield ray_worker.prepared_of(row, file, vectors)
@@ -179,7 +179,7 @@ def _documents(rows: Iterator[Came], file: str, run: Run, end: list[Any]) -> Ite
 
 
 def _tasks(files: Sequence[tuple[Path, str]]) -> Iterator[list[dict[str, Any]]]:
-    """The files in tasks of reading, each of bounded size."""
+    """Yield the files in tasks of reading, each of bounded size."""
     task: list[dict[str, Any]] = []
     size = 0
     for number, (path, folder) in enumerate(files):
@@ -197,7 +197,9 @@ def _tasks(files: Sequence[tuple[Path, str]]) -> Iterator[list[dict[str, Any]]]:
 
 
 def _maker(embedder: Embedder, threads: int) -> Callable[[], Embedder] | None:
-    """What opens an embedder on a worker, on so many threads; None for one that only this process has."""
+    """Return what opens an embedder on a worker, on so many threads; None for one that only this
+    process has.
+    """
     from disputatio.store.embed import OnnxEmbedder
 
     if not isinstance(embedder, OnnxEmbedder):

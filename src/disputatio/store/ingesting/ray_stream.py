@@ -193,7 +193,7 @@ class Stream:
             self._tasks.popleft()
 
     def _is_supplied(self) -> bool:
-        """Whether there are blocks enough to be embedded, or to be written."""
+        """Return whether there are blocks enough to be embedded, or to be written."""
         with self._lock:
             passed = self._passed
         waiting = sum(not block.sent for task in self._tasks for block in task.blocks)

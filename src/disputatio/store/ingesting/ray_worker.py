@@ -54,7 +54,7 @@ class Row:
 
 
 def schema() -> pa.Schema:
-    """The columns of a block."""
+    """Return the columns of a block."""
     import pyarrow as pa
 
     fields: list[tuple[str, pa.DataType]] = [
@@ -71,19 +71,19 @@ def schema() -> pa.Schema:
 
 
 def block_of(rows: Sequence[Row]) -> pa.Table:
-    """Rows as a block."""
+    """Return rows as a block."""
     import pyarrow as pa
 
     return pa.Table.from_pylist([asdict(row) for row in rows], schema=schema())
 
 
 def rows_of(block: pa.Table) -> Iterator[Row]:
-    """The rows of a block."""
+    """Yield the rows of a block."""
     yield from (Row(**row) for row in block.to_pylist())
 
 
 def row_of(number: int, prepared: Prepared) -> Row:
-    """A document as it travels: its passages as spans of its text."""
+    """Return a document as it travels: its passages as spans of its text."""
     return Row(
         number=number,
         kind=DOCUMENT,
@@ -97,7 +97,9 @@ def row_of(number: int, prepared: Prepared) -> Row:
 
 
 def prepared_of(row: Row, file: str, vectors: NDArray[np.float32] | None = None) -> Prepared:
-    """The document of a row, as `prepare` made it, with the vectors of its passages where they are given."""
+    """Return the document of a row, as `prepare` made it, with the vectors of its passages where they are
+    given.
+    """
     document = Document(**json.loads(row.body))
     spans = zip(row.ids, row.starts, row.ends, strict=True)
     passages = tuple(passage_at(document, name, start, end) for name, start, end in spans)
@@ -105,7 +107,7 @@ def prepared_of(row: Row, file: str, vectors: NDArray[np.float32] | None = None)
 
 
 def texts_of(block: pa.Table) -> list[str]:
-    """What is embedded for the passages of a block, in their order."""
+    """Return what is embedded for the passages of a block, in their order."""
     texts: list[str] = []
     for row in rows_of(block):
         if row.kind == DOCUMENT:
@@ -116,7 +118,7 @@ def texts_of(block: pa.Table) -> list[str]:
 
 
 def blocks_of(rows: Iterable[Row]) -> Iterator[list[Row]]:
-    """Rows in runs of bounded size; the same rows are always divided at the same places."""
+    """Yield rows in runs of bounded size; the same rows are always divided at the same places."""
     waiting: list[Row] = []
     passages = characters = 0
     for row in rows:
@@ -173,14 +175,14 @@ class IngestWorker:
             self._embedder.embed(["ready"])  # the model is loaded now, and not with the first block
 
     def read(self, files: Sequence[Mapping[str, Any]], skipped: int) -> Iterator[pa.Table]:
-        """The blocks of some files (number, path, folder) but for the first, which were had before."""
+        """Yield the blocks of some files (number, path, folder) but for the first, which were had before."""
         rows = (row for file in files for row in self._rows(file))
         for number, block in enumerate(blocks_of(rows)):
             if number >= skipped:
                 yield block_of(block)
 
     def embed(self, block: pa.Table) -> Carried[NDArray[np.float32]]:
-        """The vectors of the passages of a block."""
+        """Return the vectors of the passages of a block."""
         embedder = self._embedder
         assert embedder is not None  # a worker without one is sent no blocks
         return carried(lambda: embedder.embed(texts_of(block)))
@@ -210,7 +212,7 @@ class IngestWorker:
 
 
 def fingerprint_of(fields: Mapping[str, Any], documents: int) -> Fingerprint:
-    """The fingerprint in the row that ends a file."""
+    """Return the fingerprint in the row that ends a file."""
     return Fingerprint(**{**fields, "documents": documents})
 
 

@@ -99,7 +99,7 @@ class _Task:
 
 
 def _reading(documents: Iterator[Document], task: _Task) -> Reading:
-    """A small file's documents at once, a large one's as they come."""
+    """Return a small file's documents at once, a large one's as they come."""
     name, refused = task.name, task.refused
     head: list[Document] = []
     size = 0
@@ -115,7 +115,7 @@ def _reading(documents: Iterator[Document], task: _Task) -> Reading:
 
 
 def _placed(documents: Iterator[Document], folder: str, refused: Refusals) -> Iterator[Document]:
-    """The documents that have text, with the folder that they count to."""
+    """Yield the documents that have text, with the folder that they count to."""
     for document in documents:
         if document.text.strip():
             yield replace(document, folder=folder or document.folder)
@@ -184,7 +184,7 @@ def _from_rows(rows: Iterator[Row], name: str, refused: Refusals) -> Iterator[Do
 
 
 def _from_parts(parts: Iterator[ParsedPart], name: str, task: _Task) -> Iterator[Document]:
-    """The documents in what the child answers; inner ones are named below their file."""
+    """Yield the documents in what the child answers; inner ones are named below their file."""
     for part in parts:
         inner = f"{name}/{shown(part['name'])}" if part.get("name") else name
         if "refused" in part:
@@ -207,7 +207,7 @@ def _from_parts(parts: Iterator[ParsedPart], name: str, task: _Task) -> Iterator
 
 
 def _from_archive(path: Path, file: BinaryIO, task: _Task) -> Iterator[Document]:
-    """Every readable member; each is a request of its own, so that a bomb costs itself only."""
+    """Yield every readable member; each is a request of its own, so that a bomb costs itself only."""
     name = task.name
     members: list[tuple[str, list[int]]] = []
     for part in task.sandbox.parse("zip", file, path.name, where=name):
@@ -231,7 +231,7 @@ def _from_archive(path: Path, file: BinaryIO, task: _Task) -> Iterator[Document]
 
 
 def first_line(file: BinaryIO) -> tuple[bytes, BinaryIO]:
-    """The first line of a stream that is not blank, and the stream from its start again."""
+    """Return the first line of a stream that is not blank, and the stream from its start again."""
     head = b""
     line = b"\n"
     while line and not line.removeprefix(codecs.BOM_UTF8).strip() and len(head) < _BLANKS:
@@ -241,7 +241,7 @@ def first_line(file: BinaryIO) -> tuple[bytes, BinaryIO]:
 
 
 def _from_stdin(file: BinaryIO, task: _Task) -> Iterator[Document]:
-    """Rows where the first line with words is a JSON object, else one text."""
+    """Yield rows where the first line with words is a JSON object, else one text."""
     line, whole = first_line(file)
     try:
         if is_json_object(line):
@@ -270,7 +270,7 @@ class _Rest(io.RawIOBase):
 
 
 def read_all(paths: Sequence[Path]) -> tuple[list[Document], list[IngestError]]:
-    """Every document under the paths, and every file or row that was refused."""
+    """Return every document under the paths, and every file or row that was refused."""
     documents: list[Document] = []
     refused: list[IngestError] = []
     with open_reader() as read:

@@ -40,7 +40,7 @@ class Unreadable(ValueError):
 
 
 def decoded(raw: bytes, declared: str | None = None) -> str:
-    """The text of a file: UTF-8, UTF-16 with its mark, or the encoding that it declares.
+    """Return the text of a file: UTF-8, UTF-16 with its mark, or the encoding that it declares.
 
     Raises `Unreadable` for anything else.
     """
@@ -61,7 +61,7 @@ def decoded(raw: bytes, declared: str | None = None) -> str:
 
 
 def plain_fields(raw: bytes) -> tuple[dict[str, object], int]:
-    """The fields of a text file, its front matter taken off, and how many characters were removed.
+    """Return the fields of a text file, its front matter taken off, and how many characters were removed.
 
     Raises `Unreadable` when it is no text.
     """
@@ -71,7 +71,7 @@ def plain_fields(raw: bytes) -> tuple[dict[str, object], int]:
 
 
 def front_matter(text: str, *, certain: bool = False) -> tuple[dict[str, object], str]:
-    """The fields between two lines `---` (or `+++`, as TOML) at the start, and the text after them.
+    """Return the fields between two lines `---` (or `+++`, as TOML) at the start, and the text after them.
 
     Lists become their items with commas between them. A line that is no field makes all of it text,
     unless the format is `certain` to have front matter: then the line is passed over.
@@ -106,7 +106,7 @@ def front_matter(text: str, *, certain: bool = False) -> tuple[dict[str, object]
 
 
 def _unquoted(value: str) -> str:
-    """A value without the marks around it, of a text or of a list."""
+    """Return a value without the marks around it, of a text or of a list."""
     if value.startswith("[") and value.endswith("]"):
         return ", ".join(item.strip().strip("\"'") for item in value[1:-1].split(","))
     return value.strip("\"'")
@@ -126,7 +126,8 @@ def _toml_fields(source: str) -> dict[str, object]:
 
 
 def named_fields(header: Sequence[str], columns: Mapping[str, str]) -> list[str]:
-    """The field that each column of a table holds: by `columns` where that names it, else by its own name.
+    """Return the field that each column of a table holds: by `columns` where that names it, else by its own
+    name.
 
     A column whose own name is that of a field mapped elsewhere holds nothing, and its field is empty.
     Raises `Unreadable` where a column is missing.
@@ -145,13 +146,13 @@ def named_fields(header: Sequence[str], columns: Mapping[str, str]) -> list[str]
 
 
 def _choices(kind: str, names: Iterable[str]) -> str:
-    """What is there instead of a column or field, and the option that names the right one."""
+    """Return what is there instead of a column or field, and the option that names the right one."""
     there = ", ".join(" ".join(name.split()) for name in names if name.strip())
     return f" (its {kind}: {there[:120]}); name the one that holds the text by --text-column, others by --map"
 
 
 def with_text(rows: Iterable[Row], columns: Mapping[str, str] = NO_COLUMNS) -> Iterator[Row]:
-    """JSON rows with their fields under the names of `columns`; those without text are refused."""
+    """Return JSON rows with their fields under the names of `columns`; those without text are refused."""
     for number, row in rows:
         yield number, row if isinstance(row, str) else _mapped(row, columns)
 
@@ -170,7 +171,7 @@ def _mapped(row: Mapping[str, object], columns: Mapping[str, str]) -> Mapping[st
 
 
 def json_rows(file: BinaryIO) -> Iterator[Row]:
-    """The rows of a JSONL file; the number of a row is that of its line."""
+    """Yield the rows of a JSONL file; the number of a row is that of its line."""
     for number, line in enumerate(_lines(file), start=1):
         if line is None:
             yield number, f"is longer than {LONGEST_ROW >> 20} MB, the limit of a row"
@@ -194,7 +195,7 @@ def _object(line: bytes) -> Mapping[str, object] | str:
 
 
 def is_json_object(line: bytes) -> bool:
-    """Whether a line is a JSON object, and so a row."""
+    """Return whether a line is a JSON object, and so a row."""
     try:
         return isinstance(json.loads(line), dict)
     except (ValueError, RecursionError):
@@ -202,7 +203,7 @@ def is_json_object(line: bytes) -> bool:
 
 
 def array_rows(raw: bytes, *, text_field: str = "") -> Iterator[Row]:
-    """The rows of a JSON array of objects; the number of a row is its place, from 1.
+    """Yield the rows of a JSON array of objects; the number of a row is its place, from 1.
 
     A string is a row too where `text_field` names the field that it stands for. Raises `Unreadable`
     when it is no JSON array.
@@ -221,7 +222,9 @@ def array_rows(raw: bytes, *, text_field: str = "") -> Iterator[Row]:
 
 
 def json_document(raw: bytes, columns: Mapping[str, str] = NO_COLUMNS) -> Iterator[Row] | None:
-    """The rows of a JSON file: an array, one object that has text, or an object a line; None for others."""
+    """Yield the rows of a JSON file: an array, one object that has text, or an object a line; None for
+    others.
+    """
     start = raw[:_BLANKS].lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
     if start == b"[":
         return with_text(array_rows(raw), columns)
@@ -248,7 +251,7 @@ def _lines(file: BinaryIO) -> Iterator[bytes | None]:
 
 
 def csv_rows(file: BinaryIO, columns: Mapping[str, str] = NO_COLUMNS, *, tabs: bool = False) -> Iterator[Row]:
-    """The rows of a CSV file with a column of text; separated by commas, semicolons or tabs.
+    """Yield the rows of a CSV file with a column of text; separated by commas, semicolons or tabs.
 
     A row that the header does not fit is refused. A quotation mark that is never closed ends the
     file there, for nothing after it can be told apart: that last refusal says so.
@@ -288,7 +291,7 @@ def _fields(header: list[str], row: list[str]) -> Mapping[str, object] | str:
 
 
 def _header(line: str, columns: Mapping[str, str], *, tabs: bool) -> tuple[list[str], str]:
-    """The fields of a header's columns, and the mark between them: the first that gives all wanted."""
+    """Return the fields of a header's columns, and the mark between them: the first that gives all wanted."""
     refusal: Unreadable | None = None
     for delimiter in "\t" if tabs else _DELIMITERS:
         try:

@@ -77,7 +77,7 @@ class Sandbox:
     def parse(
         self, kind: str, file: BinaryIO, name: str, *, where: str = "", member: Sequence[int] = ()
     ) -> Iterator[ParsedPart]:
-        """The parts of a file (`parsers`), of a kind known there; `member` is one of an archive's.
+        """Yield the parts of a file (`parsers`), of a kind known there; `member` is one of an archive's.
 
         The parts come as they are parsed. A request made before they have all been taken ends them.
         Raises `IngestError` that names `where` when the file is broken or past a limit,
@@ -129,14 +129,14 @@ class Sandbox:
                 self._stop()
 
     def _next_is_spent(self, line: socket.socket, rest: bytes) -> bool:
-        """Whether the child ends itself after a refusal."""
+        """Return whether the child ends itself after a refusal."""
         try:
             return bool(_checked(self._answer(line, rest, self._seconds)[0]).get("spent", True))
         except (OSError, EOFError, ValueError):
             return True
 
     def _start(self) -> socket.socket:
-        """The line to the child, which is started where there is none."""
+        """Return the line to the child, which is started where there is none."""
         if self._child is not None and self._child.poll() is not None:
             self._stop()  # it was ended from outside, between two files
         if self._line is None:
@@ -154,7 +154,9 @@ class Sandbox:
 
     @staticmethod
     def _answer(line: socket.socket, rest: bytes, seconds: float) -> tuple[bytes, bytes]:
-        """One line of the child and what came after it; raises `TimeoutError`, `EOFError`, `ValueError`."""
+        """Return one line of the child and what came after it; raises `TimeoutError`, `EOFError`,
+        `ValueError`.
+        """
         deadline = time.monotonic() + seconds
         data = bytearray(rest)
         at = 0
@@ -174,7 +176,7 @@ class Sandbox:
         return bytes(data[:end]), bytes(data[end + 1 :])
 
     def _last_words(self, kind: str) -> str:
-        """Why the child ended, from the signal that ended it."""
+        """Return why the child ended, from the signal that ended it."""
         code = 0
         if self._child is not None:
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -199,7 +201,7 @@ class Sandbox:
 
 
 def _checked(answer: bytes) -> ParsedPart:
-    """A part as `parsers` promises it; raises `ValueError` for anything else."""
+    """Return a part as `parsers` promises it; raises `ValueError` for anything else."""
     try:
         part: Any = json.loads(answer)
     except RecursionError as error:

@@ -17,7 +17,7 @@ UPLOADS = "uploads"  # the owner of all that came from strangers: together they 
 
 
 def domain(url: str) -> str:
-    """The registrable domain of a URL's host: what one publisher rents; empty when there is no host.
+    """Return the registrable domain of a URL's host: what one publisher rents; empty when there is no host.
 
     Hosts of a service that rents names out (github.io, blogspot.com) are apart, as the list of
     public suffixes says. An address of numbers, or a host under an unknown suffix, stands for itself,
@@ -52,7 +52,7 @@ def _registrable(host: str) -> str:
 
 
 def with_source(document: Document, source_by: str | None = None) -> Document:
-    """The document with its source settled.
+    """Return the document with its source settled.
 
     By default: the source it states (for mail its sender), else the domain of its URL, else its top
     folder, else the name of its file. `source_by` puts `domain`, `folder`, `file` or `field:NAME`
@@ -87,7 +87,7 @@ def with_source(document: Document, source_by: str | None = None) -> Document:
 
 
 def unverified(document: Document, source_by: str | None = None) -> Document:
-    """A document of a stranger: what it says of its origin is kept apart, and its owner is `UPLOADS`.
+    """Return a document of a stranger: what it says of its origin is kept apart, and its owner is `UPLOADS`.
 
     The source, owner and address that it states go into its metadata (`stated_source` and so on). Its source
     is where it lies, below `uploads/`, so that a file called `reuters.com` does not get the standing of that

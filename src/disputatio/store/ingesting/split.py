@@ -39,7 +39,7 @@ class _Unit(NamedTuple):
 
 
 def count_words(text: str) -> int:
-    """How long a text is, in words (two characters of a script without spaces make one).
+    """Return how long a text is, in words (two characters of a script without spaces make one).
 
     >>> count_words("The population was 3,559."), count_words("首都是北京")
     (4, 3)
@@ -68,7 +68,7 @@ def split(text: str) -> list[tuple[int, int]]:
 
 
 def _cheapest(units: list[_Unit]) -> list[tuple[int, int]]:
-    """The division of units into runs (first, last + 1) that costs least."""
+    """Return the division of units into runs (first, last + 1) that costs least."""
     best: list[float] = [0.0]
     came_from: list[int] = [0]
     for last in range(1, len(units) + 1):
@@ -104,7 +104,7 @@ def _units(text: str) -> list[_Unit]:
 
 
 def _is_heading(paragraph: str) -> bool:
-    """Whether a paragraph is marked as a heading, or is a short line that ends as no sentence does.
+    """Return whether a paragraph is marked as a heading, or is a short line that ends as no sentence does.
 
     >>> [_is_heading(text) for text in ("# Head.", "The bridge", "It was opened in 1931.", "- an item")]
     [True, True, False, False]
@@ -119,7 +119,7 @@ def _is_heading(paragraph: str) -> bool:
 
 
 def _between(text: str, start: int, end: int, cut: re.Pattern[str]) -> list[tuple[int, int]]:
-    """The non-empty stretches between matches of `cut`, without outer white space."""
+    """Return the non-empty stretches between matches of `cut`, without outer white space."""
     stretches, at = [], start
     for match in cut.finditer(text, start, end):
         stretches.append((at, match.start()))
@@ -150,7 +150,7 @@ def _sentences(text: str, start: int, end: int) -> list[tuple[int, int]]:
 
 
 def _parts(text: str, start: int, end: int) -> list[_Unit]:
-    """A sentence as one unit, or as several where it is longer than a passage."""
+    """Return a sentence as one unit, or as several where it is longer than a passage."""
     pieces = [match.span() for match in _PIECE.finditer(text, start, end)]
     if len(pieces) <= _WHOLE:
         return [_Unit(start, end, len(pieces), 1.5)]

@@ -99,13 +99,13 @@ class _Root:
         self._seen = self._files()
 
     def holds(self, path: Path) -> bool:
-        """Whether a change at a path may concern this root; hidden files and the index do not."""
+        """Return whether a change at a path may concern this root; hidden files and the index do not."""
         if path.is_relative_to(self._index) or not path.is_relative_to(self.base):
             return False
         return not any(part.startswith(".") for part in path.relative_to(self.base).parts)
 
     def look(self) -> set[str]:
-        """The files that were seen and are no more, as the index names them; see `forget`."""
+        """Return the files that were seen and are no more, as the index names them; see `forget`."""
         if self.is_folder and not self.base.is_dir():
             return set()
         now = self._files()
@@ -126,7 +126,7 @@ class _Root:
 
 
 def _is_gone(path: Path) -> bool:
-    """Whether nothing is at a path; what cannot be looked at (a locked folder) is not gone."""
+    """Return whether nothing is at a path; what cannot be looked at (a locked folder) is not gone."""
     try:
         path.lstat()
     except (FileNotFoundError, NotADirectoryError):
@@ -137,7 +137,7 @@ def _is_gone(path: Path) -> bool:
 
 
 def _ingest(index: Index, due: Sequence[_Root], options: ReadOptions) -> IngestSummary:
-    """One ingest of the roots in which something changed; what went from them goes from the index."""
+    """Return one ingest of the roots in which something changed; what went from them goes from the index."""
     summary = index.ingest(
         *(root.path for root in due),
         source_by=options.source_by,
@@ -155,7 +155,7 @@ def _ingest(index: Index, due: Sequence[_Root], options: ReadOptions) -> IngestS
 
 
 def _is_of(name: str, paths: Collection[Path]) -> bool:
-    """Whether a refusal's name (a file, or a row or member of it) is that of one of the paths."""
+    """Return whether a refusal's name (a file, or a row or member of it) is that of one of the paths."""
     return any(
         name == (shown_path := shown(path)) or name.startswith((f"{shown_path}:", f"{shown_path}/"))
         for path in paths
@@ -191,7 +191,7 @@ class _Watcher:
             thread.join()
 
     def changes(self, debounce: float, stop: threading.Event, *, wait: bool) -> set[Path]:
-        """What changed since the last call; with `wait`, there is something unless `stop` was set.
+        """Return what changed since the last call; with `wait`, there is something unless `stop` was set.
 
         Raises `InputError` when the paths cannot be watched (any longer).
         """

@@ -60,12 +60,12 @@ class Clock:
         self._hop_end = time.monotonic() + self.limits.connect
 
     def connecting(self) -> float:
-        """Seconds left for the connection; raises `Late` when there are none."""
+        """Return seconds left for the connection; raises `Late` when there are none."""
         self._waits_for, self._seconds = "to connect", self.limits.connect
         return self._left(self._hop_end - time.monotonic())
 
     def reading(self, *, first: bool) -> float:
-        """Seconds that the next bytes may take; raises `Late` when there are none."""
+        """Return seconds that the next bytes may take; raises `Late` when there are none."""
         if first:
             self._waits_for, self._seconds = "for its first byte", self.limits.first_byte
         else:
@@ -73,13 +73,13 @@ class Clock:
         return self._left(self._seconds)
 
     def late(self) -> Late:
-        """Which deadline passed, as an error to raise."""
+        """Return which deadline passed, as an error to raise."""
         if time.monotonic() >= self._end:
             return Late(f"took more than {self.limits.total:g} s in all")
         return Late(f"took more than {self._seconds:g} s {self._waits_for}")
 
     def within(self, resolve: Callable[[], Sequence[str]]) -> Sequence[str]:
-        """What a resolver gives, waited for no longer than a connection may take; raises `Late`.
+        """Return what a resolver gives, waited for no longer than a connection may take; raises `Late`.
 
         The system's resolver takes no timeout, so it works in a thread that is left behind when late.
         """
@@ -138,7 +138,7 @@ class _Lent:
         self._sock.sendall(data)
 
     def makefile(self, _mode: str) -> io.BufferedReader:
-        """What the answer is read from."""
+        """Return what the answer is read from."""
         return io.BufferedReader(_Answer(self._sock, self._clock))
 
     def close(self) -> None:
@@ -168,7 +168,7 @@ class _Answer(io.RawIOBase):
 def open_wire(
     address: Address, pinned: Sequence[str], connect: Connect, tls: ssl.SSLContext | None, clock: Clock
 ) -> Wire:
-    """A connection to the first of the judged addresses that takes one; TLS verifies the name.
+    """Return a connection to the first of the judged addresses that takes one; TLS verifies the name.
 
     Raises `OSError` of the last address when none does, and `Late`.
     """
@@ -192,7 +192,7 @@ def open_wire(
 
 
 def connect_to(ip: str, port: int, seconds: float) -> socket.socket:
-    """A socket connected to an address (not to a name); raises `OSError`."""
+    """Return a socket connected to an address (not to a name); raises `OSError`."""
     sock = socket.socket(socket.AF_INET6 if ":" in ip else socket.AF_INET, socket.SOCK_STREAM)
     try:
         sock.settimeout(seconds)
@@ -204,5 +204,5 @@ def connect_to(ip: str, port: int, seconds: float) -> socket.socket:
 
 
 def resolve_name(host: str, port: int) -> list[str]:
-    """The addresses of a name by the system's resolver; raises `OSError`."""
+    """Return the addresses of a name by the system's resolver; raises `OSError`."""
     return [str(entry[4][0]) for entry in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]

@@ -68,12 +68,12 @@ class Findings:
         self.damaged.append(Damage(file=file, problem=problem))
 
     def has(self, file: str) -> bool:
-        """Whether a file is damaged."""
+        """Return whether a file is damaged."""
         return any(damage.file == file for damage in self.damaged)
 
 
 def find_manifest(path: Path) -> Findings:
-    """The manifest to check against: the one in force, or its copy where that is damaged.
+    """Return the manifest to check against: the one in force, or its copy where that is damaged.
 
     Raises `StoreError` when there is no index, or both are damaged; `IndexVersion` when it is of
     another version.
@@ -109,7 +109,7 @@ def _find_manifest(path: Path) -> Findings:
 
 
 def _copy_of_manifest(path: Path) -> Manifest | None:
-    """The manifest's copy; None where it is missing or damaged."""
+    """Return the manifest's copy; None where it is missing or damaged."""
     try:
         return manifests.parse(read_note(path / COPY), path / COPY)
     except (OSError, StoreError):
@@ -139,7 +139,7 @@ def audit_files(path: Path, findings: Findings) -> None:
 
 
 def differs(file: Path, digest: str) -> str:
-    """What is wrong with a file that ought to have a hash; empty when nothing is."""
+    """Return what is wrong with a file that ought to have a hash; empty when nothing is."""
     try:
         return "" if hash_file(file) == digest else CHANGED
     except FileNotFoundError:
@@ -220,12 +220,12 @@ _FIRST = {"documents": ["id"], "passages": ["id"], "files": ["path"]}
 
 
 def _waits(findings: Findings, table: str) -> bool:
-    """Whether a table cannot be read before some of its files are restored."""
+    """Return whether a table cannot be read before some of its files are restored."""
     return any(file.startswith(f"{table}.lance/") for file in findings.restorable)
 
 
 def _version_file(manifest: Manifest, name: str) -> str:
-    """How the engine names the file of a version: so that the newest comes first."""
+    """Return how the engine names the file of a version: so that the newest comes first."""
     return f"{2**64 - 1 - getattr(manifest, name).version:020d}.manifest"
 
 
@@ -264,7 +264,7 @@ Opened = tuple[SegmentEntry, "Segment", "NDArray[np.bool_] | None"]
 
 
 def sound_segments(path: Path, findings: Findings) -> list[Opened]:
-    """Each sound segment with its entry and its dead rows."""
+    """Return each sound segment with its entry and its dead rows."""
     from disputatio.store.segments.segment import Segment
 
     sound = [entry for entry in findings.manifest.segments if entry.name not in findings.segments]
@@ -275,7 +275,7 @@ def sound_segments(path: Path, findings: Findings) -> list[Opened]:
 
 
 def agree(path: Path, findings: Findings) -> bool:
-    """Whether the segments find every passage on record, and no other; all of them are sound."""
+    """Return whether the segments find every passage on record, and no other; all of them are sound."""
     if not findings.recorded:
         return True
     opened = sound_segments(path, findings)
@@ -289,7 +289,7 @@ def agree(path: Path, findings: Findings) -> bool:
 
 
 def found_in(opened: Sequence[Opened], ids: Sequence[str]) -> NDArray[np.bool_]:
-    """Which passages are live in some segments."""
+    """Return which passages are live in some segments."""
     import numpy as np
 
     present = np.zeros(len(ids), dtype=np.bool_)

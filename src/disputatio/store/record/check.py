@@ -67,7 +67,7 @@ def _repair(path: Path) -> CheckReport:
 
 
 def _moved_on(path: Path, findings: Findings) -> bool:
-    """Whether a writer has committed since, so that what seems missing may only be older."""
+    """Return whether a writer has committed since, so that what seems missing may only be older."""
     try:
         return find_manifest(path).manifest.number != findings.manifest.number
     except StoreError:

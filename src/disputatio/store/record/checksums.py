@@ -34,7 +34,7 @@ class Entry:
 
 
 def hash_file(file: Path, *, sync: bool = False) -> str:
-    """The BLAKE2b-128 of a file, in hex; with `sync` its bytes are on the disk when this returns."""
+    """Return the BLAKE2b-128 of a file, in hex; with `sync` its bytes are on the disk when this returns."""
     digest = blake2b(digest_size=16)
     with file.open("rb") as raw:
         while block := raw.read(_BLOCK):
@@ -45,7 +45,7 @@ def hash_file(file: Path, *, sync: bool = False) -> str:
 
 
 def immutable_files(path: Path, tables: Collection[str]) -> Iterator[str]:
-    """The files of the tables that never change, relative to the index."""
+    """Yield the files of the tables that never change, relative to the index."""
     for table in tables:
         for folder in _FOLDERS:
             table_folder = f"{table}.lance/{folder}"
@@ -59,7 +59,7 @@ def immutable_files(path: Path, tables: Collection[str]) -> Iterator[str]:
 
 
 def read_checksums(path: Path) -> tuple[dict[str, Entry], int]:
-    """The entries by file, and how many lines are damaged; one that a kill cut short is not."""
+    """Return the entries by file, and how many lines are damaged; one that a kill cut short is not."""
     try:
         raw = read_note(path / CHECKSUMS, LARGEST_CHECKSUMS)
     except FileNotFoundError:
@@ -78,7 +78,7 @@ def parse_checksums(raw: bytes) -> tuple[dict[str, Entry], int]:
 
 
 def _entry(line: bytes) -> Entry | None:
-    """The entry that a line of the checksums holds; None where it is damaged."""
+    """Return the entry that a line of the checksums holds; None where it is damaged."""
     try:
         file, size, digest, check = json.loads(line)
     except (ValueError, TypeError, RecursionError):

@@ -58,7 +58,9 @@ def compact(
 
 
 def plan_of(transaction: Transaction) -> CompactionPlan:
-    """What compacting an index takes: one copy of its segments, and of the tables that have small files."""
+    """Return what compacting an index takes: one copy of its segments, and of the tables that have small
+    files.
+    """
     path, manifest = transaction.path, transaction.manifest
     entries = manifest.segments
     merges = len(entries) > 1 or any(entry.dead_rows for entry in entries)

@@ -60,7 +60,7 @@ def check_manifest(fields: Mapping[str, object]) -> None:
 
 
 def _check_segment(entry: object) -> str:
-    """The name of a segment whose entry is in order."""
+    """Return the name of a segment whose entry is in order."""
     fields = _mapping(entry, {"name", "rows", "files", "dead", "dead_rows", "dead_hash"})
     rows = _number(fields["rows"], 0, MOST_ROWS)
     files = fields["files"]
@@ -79,7 +79,7 @@ def _check_segment(entry: object) -> str:
 
 
 def is_table_file(name: str) -> bool:
-    """Whether a name is that of a file of the tables, relative to the index.
+    """Return whether a name is that of a file of the tables, relative to the index.
 
     >>> is_table_file("passages-2.lance/data/0a1b.lance"), is_table_file("passages.lance/data/../../../x")
     (True, False)
@@ -108,7 +108,7 @@ def _matching(value: object, form: re.Pattern[str]) -> re.Match[str]:
 
 # --- files ------------------------------------------------------------------------------------------
 def open_plain(file: Path) -> BufferedReader:
-    """A file of an index, open for reading.
+    """Return a file of an index, open for reading.
 
     Raises `OSError` as the disk does, `StoreError` when it is a link or no plain file.
     """
@@ -125,7 +125,7 @@ def open_plain(file: Path) -> BufferedReader:
 
 
 def read_note(file: Path, largest: int = LARGEST_NOTE) -> bytes:
-    """The bytes of a small file of an index.
+    """Return the bytes of a small file of an index.
 
     Raises `FileNotFoundError` as the disk does, `StoreError` when it is a link, no plain file, or too large.
     """

@@ -134,7 +134,7 @@ def leased(where: str, seconds: float = SECONDS) -> Iterator[Lease]:
 
 
 def shown(url: str) -> str:
-    """A URL without what its query says, and without a password."""
+    """Return a URL without what its query says, and without a password."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
@@ -279,7 +279,7 @@ def _slot(where: str) -> _Slot:
 
 
 def _parsed(raw: bytes) -> dict[str, Any]:
-    """What a lease says; one that cannot be read holds nobody."""
+    """Return what a lease says; one that cannot be read holds nobody."""
     try:
         fields = json.loads(raw)
         return {"holder": str(fields["holder"])[:200], "until": float(fields["until"])}

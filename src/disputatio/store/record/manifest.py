@@ -121,7 +121,8 @@ def _check_command(path: Path) -> str:
 
 
 def parse(raw: bytes, file: Path, *, older: bool = False) -> Manifest:
-    """The manifest that the bytes of `file` hold; with `older`, also one of an older format that is readable.
+    """Return the manifest that the bytes of `file` hold; with `older`, also one of an older format that is
+    readable.
 
     Raises `StoreError` when it is damaged, `IndexVersion` when it is of another version.
     """
@@ -153,7 +154,7 @@ def parse(raw: bytes, file: Path, *, older: bool = False) -> Manifest:
 
 
 def written(manifest: Manifest) -> bytes:
-    """The bytes of a manifest, its checksum included."""
+    """Return the bytes of a manifest, its checksum included."""
     fields = {name: value for name, value in asdict(manifest).items() if name != "format"}
     return json.dumps({_KEY: FORMAT, **fields, "checksum": _checksum(fields, FORMAT)}, indent=1).encode()
 
@@ -165,7 +166,7 @@ def _checksum(fields: Mapping[str, Any], version: int) -> str:
 
 
 def read(path: Path, *, older: bool = False) -> Manifest | None:
-    """The manifest of the index at `path` (`older` as in `parse`); None where there is no index yet.
+    """Return the manifest of the index at `path` (`older` as in `parse`); None where there is no index yet.
 
     Raises `StoreError` when something else is there, when it is damaged, or of another version.
     """
@@ -210,12 +211,12 @@ def _old(path: Path, version: int) -> str:
 
 
 def is_first(path: Path) -> bool:
-    """Whether there is an index of format 1 at a path."""
+    """Return whether there is an index of format 1 at a path."""
     return (path / FIRST_NOTE).is_file() and not (path / NAME).exists()
 
 
 def stamp(path: Path) -> tuple[int, int, int] | None:
-    """What tells one manifest from the next without reading it; None where there is none."""
+    """Return what tells one manifest from the next without reading it; None where there is none."""
     try:
         seen = (path / NAME).stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -297,5 +298,5 @@ def sync_folder(folder: Path) -> None:
 
 
 def after(manifest: Manifest, **changes: Any) -> Manifest:
-    """The manifest that follows, with what has changed."""
+    """Return the manifest that follows, with what has changed."""
     return replace(manifest, number=manifest.number + 1, format=FORMAT, **changes)

@@ -138,7 +138,7 @@ MIGRATIONS: Mapping[int, Callable[[Path], str]] = {1: migrate_first, 2: migrate_
 
 
 def _format_of(path: Path) -> int | None:
-    """The format on disk; None where there is no index."""
+    """Return the format on disk; None where there is no index."""
     if manifests.is_first(path):
         return 1
     manifest = manifests.read(path, older=True)
@@ -191,7 +191,7 @@ def _moved(
 
 
 def _origin_of(row: Mapping[str, Any]) -> DateOrigin:
-    """Where the date of an older document comes from, as far as its reader proves it.
+    """Return where the date of an older document comes from, as far as its reader proves it.
 
     >>> about = {"date": "2021", "row": 0, "metadata": "{}"}
     >>> [_origin_of({**about, "path": path}) for path in ("a.md", "a.pdf", "a.html", "m.eml/a.pdf")]
@@ -214,7 +214,7 @@ def _origin_of(row: Mapping[str, Any]) -> DateOrigin:
 
 
 def _verified(path: Path, row: dict[str, Any], fields: Iterable[str], vector: bytes = b"") -> dict[str, Any]:
-    """The row; raises `StoreError` when it is not what was written."""
+    """Return the row; raises `StoreError` when it is not what was written."""
     if row_check((row[name] for name in fields), vector) != row["check"]:
         raise StoreError(
             f"{path}: a row of its tables is damaged; repair it with the program that wrote it "
@@ -238,7 +238,7 @@ def _add(table: Any, rows: Table) -> None:
 
 
 def _vectors(batch: RecordBatch, dimension: int) -> Any:
-    """The vectors of a batch, shape (rows, dimension); None where passages have none."""
+    """Return the vectors of a batch, shape (rows, dimension); None where passages have none."""
     import numpy as np
 
     if not dimension:

@@ -34,7 +34,7 @@ class Place(Protocol):
 
     @abstractmethod
     def names(self, folder: str) -> dict[str, int]:
-        """The files at any depth below a folder, with their sizes."""
+        """Return the files at any depth below a folder, with their sizes."""
 
     @abstractmethod
     def make(self, folder: str) -> None: ...
@@ -167,5 +167,5 @@ class Bucket:
 
 
 def place_of(where: str | Path) -> Place:
-    """The place of a path or a URL; raises `BucketFault` for a bucket that cannot be opened."""
+    """Return the place of a path or a URL; raises `BucketFault` for a bucket that cannot be opened."""
     return Bucket(where) if isinstance(where, str) and "://" in where else Folder(Path(where))

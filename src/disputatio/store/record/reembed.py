@@ -81,7 +81,7 @@ class Building:
 
 
 def next_name(path: Path, name: str) -> str:
-    """A name for a table that takes the place of `name`: `passages-2`, `passages-3`."""
+    """Return a name for a table that takes the place of `name`: `passages-2`, `passages-3`."""
     table, number = name.partition("-")[0], 2
     while (new := f"{table}-{number}") == name or (path / f"{new}.lance").exists():
         number += 1
@@ -89,7 +89,7 @@ def next_name(path: Path, name: str) -> str:
 
 
 def _batches(pinned: Pinned) -> Iterator[tuple[list[Passage], list[str]]]:
-    """Passages with their metadata as JSON, in lists of 8,192."""
+    """Yield passages with their metadata as JSON, in lists of 8,192."""
     passages: list[Passage] = []
     metadata: list[str] = []
     for batch in pinned.batches("passages", [*PASSAGE_COLUMNS, "start", "end"]):
@@ -104,7 +104,7 @@ def _batches(pinned: Pinned) -> Iterator[tuple[list[Passage], list[str]]]:
 
 
 def passage_of(row: dict[str, Any]) -> Passage:
-    """The passage that a row of the table stands for."""
+    """Return the passage that a row of the table stands for."""
     fields = {name: row[name] for name in (*PASSAGE_COLUMNS, "start", "end")}
     return Passage(**{**fields, "metadata": json.loads(fields["metadata"])})
 

@@ -279,7 +279,7 @@ def _missing_segments(transaction: Transaction, segments: Sequence[Opened]) -> l
 
 # --- the quarantine ---------------------------------------------------------------------------------
 def new_place(path: Path) -> str:
-    """A new folder of the quarantine, named by the time, relative to the index."""
+    """Return a new folder of the quarantine, named by the time, relative to the index."""
     with reported(path, "making the quarantine"):
         stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
         for place in _names(f"{QUARANTINE}/{stamp}"):

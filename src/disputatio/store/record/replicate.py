@@ -165,7 +165,7 @@ def _entries(checksums: bytes) -> dict[str, Entry]:
 
 
 def _bounded(raw: IO[bytes], name: str, largest: int) -> bytes:
-    """The bytes of a small file; raises `StoreError` when there are more than it can need."""
+    """Return the bytes of a small file; raises `StoreError` when there are more than it can need."""
     content = raw.read(largest + 1)
     if len(content) > largest:
         raise StoreError(f"{name}: has more than {largest:,} bytes, which no index needs")
@@ -173,7 +173,7 @@ def _bounded(raw: IO[bytes], name: str, largest: int) -> bytes:
 
 
 def _hashes(manifest: Manifest) -> Iterator[tuple[str, str]]:
-    """Every file of the segments, relative to their folder, with its hash."""
+    """Yield every file of the segments, relative to their folder, with its hash."""
     for segment in manifest.segments:
         yield from ((f"{segment.name}/{name}", digest) for name, digest in segment.files.items())
         if segment.dead:
@@ -204,7 +204,7 @@ def _manifest(place: Place, where: str | Path, *, older: bool = False) -> Manife
 
 
 def _folder_of(where: str | Path) -> Path | None:
-    """The folder of this machine that a place is; None for a bucket elsewhere."""
+    """Return the folder of this machine that a place is; None for a bucket elsewhere."""
     if not isinstance(where, str) or "://" not in where:
         return Path(where)
     url = urlsplit(where)

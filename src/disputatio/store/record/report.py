@@ -40,7 +40,7 @@ class CheckReport:
     replica: bool = False
 
     def text(self) -> str:
-        """The report as a person reads it, one line a finding."""
+        """Return the report as a person reads it, one line a finding."""
         lines = [
             f"{self.path}: {self.files:,} files, {self.documents:,} documents and {self.passages:,} passages "
             f"checked; {len(self.damaged) or 'nothing'} damaged"

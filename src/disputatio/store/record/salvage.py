@@ -30,7 +30,7 @@ _NEXT = b"next"
 
 
 def salvaged(path: Path, table: TableVersion) -> Iterator[RecordBatch]:
-    """The good rows of a damaged table, in their order; rows that crash their reader are given up."""
+    """Yield the good rows of a damaged table, in their order; rows that crash their reader are given up."""
     waiting = [(0, table.rows, _BATCH)]
     children = 0
     with tempfile.TemporaryDirectory(prefix="salvage-") as folder:
@@ -58,7 +58,9 @@ def salvaged(path: Path, table: TableVersion) -> Iterator[RecordBatch]:
 
 
 def good_rows(batch: RecordBatch) -> RecordBatch:
-    """The rows of a batch whose checksum is right; raises what a batch that cannot be decoded raises."""
+    """Return the rows of a batch whose checksum is right; raises what a batch that cannot be
+    decoded raises.
+    """
     import pyarrow as pa
 
     good = [at for at, row in enumerate(batch.to_pylist()) if row_is_good(row)]
@@ -68,7 +70,7 @@ def good_rows(batch: RecordBatch) -> RecordBatch:
 
 
 def row_is_good(row: dict[str, Any]) -> bool:
-    """Whether a row, of documents or of passages, is what was written; of files, whether it is one."""
+    """Return whether a row, of documents or of passages, is what was written; of files, whether it is one."""
     import numpy as np
 
     if "check" not in row:
@@ -86,7 +88,7 @@ def row_is_good(row: dict[str, Any]) -> bool:
 
 
 def _read(part: Path) -> Iterator[tuple[RecordBatch, int]]:
-    """What a child has written, as far as it came: each batch with the number of the row after it."""
+    """Yield what a child has written, as far as it came: each batch with the number of the row after it."""
     import pyarrow as pa
 
     if not part.exists():
@@ -118,7 +120,7 @@ def _salvage(path: Path, version: TableVersion, first: int, size: int, part: Pat
 
 
 def _range(table: Any, first: int, end: int) -> list[RecordBatch]:
-    """The good rows from `first` to `end`, halving what cannot be read."""
+    """Return the good rows from `first` to `end`, halving what cannot be read."""
     rows = _rows(table, first, end)
     if rows is not None:
         return rows

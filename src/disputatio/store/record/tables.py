@@ -45,7 +45,7 @@ _SMALL_FRAGMENTS = 64
 
 
 def quoted(values: Iterable[str]) -> str:
-    """A list of values for an SQL `IN (...)`.
+    """Return a list of values for an SQL `IN (...)`.
 
     >>> quoted(["it's", "b"])
     "'it''s', 'b'"
@@ -54,7 +54,8 @@ def quoted(values: Iterable[str]) -> str:
 
 
 def read_note(path: Path) -> dict[str, Any] | None:
-    """An index's embedder and dimension, of any version that can be migrated; None where there is none.
+    """Return an index's embedder and dimension, of any version that can be migrated; None where there is
+    none.
 
     Raises `StoreError` when something else is at the path, or an index that this program cannot read.
     """
@@ -119,7 +120,7 @@ class Tables:
 
     @classmethod
     def open(cls, path: Path, manifest: Manifest, fresh: Mapping[str, str] | None = None) -> Tables:
-        """The tables at the versions that the manifest stands for; what came later is undone.
+        """Return the tables at the versions that the manifest stands for; what came later is undone.
 
         `fresh` names tables that take the place of those of the manifest.
         """
@@ -137,7 +138,7 @@ class Tables:
         return tables
 
     def versions(self) -> Versions:
-        """What a manifest names: each table at its newest version."""
+        """Return what a manifest names: each table at its newest version."""
         with reported(self._path, "reading the index"):
             now = {
                 name: TableVersion(
@@ -178,13 +179,13 @@ class Tables:
                 self.files.add(pa.Table.from_pylist(rows, schema=schema("files", 0)))
 
     def fingerprints(self) -> dict[str, Fingerprint]:
-        """What is known of each file, by path."""
+        """Return what is known of each file, by path."""
         with reported(self._path, "reading the index"):
             rows = self.files.search().to_arrow().to_pylist()
         return {row["path"]: Fingerprint(**row) for row in rows}
 
     def identities(self) -> tuple[list[str], list[str]]:
-        """The file and the document id of every row of documents."""
+        """Return the file and the document id of every row of documents."""
         with reported(self._path, "reading the index"):
             rows = self.documents.search().select(["file", "id"]).to_arrow()
             return rows["file"].to_pylist(), rows["id"].to_pylist()
@@ -196,7 +197,7 @@ class Tables:
         return rows
 
     def in_pieces(self) -> list[str]:
-        """The tables that have more than one small file, by the names of their folders."""
+        """Return the tables that have more than one small file, by the names of their folders."""
         with reported(self._path, "reading the index"):
             return [
                 self.names[name]
@@ -205,7 +206,7 @@ class Tables:
             ]
 
     def needs_merging(self) -> bool:
-        """Whether there are many small files."""
+        """Return whether there are many small files."""
         with reported(self._path, "reading the index"):
             row_counts: list[int] = [
                 table.stats()["fragment_stats"]["num_small_fragments"] for _, table in self._each()
@@ -247,7 +248,7 @@ class Pinned:
                 self._tables[name].checkout(version.version)
 
     def batches(self, table: str, columns: Sequence[str], *, size: int = 4096) -> Iterator[RecordBatch]:
-        """All rows of a table in batches of at most `size`.
+        """Yield all rows of a table in batches of at most `size`.
 
         A table of format 2 has no origin of dates: it is not known, and given as empty.
         """
@@ -264,13 +265,13 @@ class Pinned:
                     yield batch.append_column(DATE_ORIGIN, unknown).select(list(columns))
 
     def columns(self, table: str, columns: Sequence[str]) -> Table:
-        """All rows of a table at once."""
+        """Return all rows of a table at once."""
         with reported(self._path, "reading the index"):
             rows: Table = self._tables[table].search().select(list(columns)).to_arrow()
         return rows
 
     def table(self, name: str) -> Any:
-        """The engine's own table, at its version."""
+        """Return the engine's own table, at its version."""
         return self._tables[name]
 
 
@@ -282,7 +283,7 @@ def check_installed() -> None:
 
 
 def connect(path: Path) -> Any:
-    """The engine's connection to the folder of an index; raises `MissingDependency`."""
+    """Return the engine's connection to the folder of an index; raises `MissingDependency`."""
     check_installed()
     # Lance tells stderr of each file it looks for in vain; faults reach us as exceptions.
     os.environ.setdefault("LANCE_LOG", "error")
@@ -294,7 +295,7 @@ def connect(path: Path) -> Any:
 
 
 def make_table(path: Path, name: str, columns: Schema) -> Any:
-    """A new and empty table; what a killed writer left under its name goes."""
+    """Return a new and empty table; what a killed writer left under its name goes."""
     with reported(path, "making the index"):
         if (path / f"{name}.lance").exists():
             shutil.rmtree(path / f"{name}.lance")
@@ -302,7 +303,7 @@ def make_table(path: Path, name: str, columns: Schema) -> Any:
 
 
 def schema(table: str, dimension: int) -> Schema:
-    """The columns of a table; `check` is a checksum of all the others of its row."""
+    """Return the columns of a table; `check` is a checksum of all the others of its row."""
     check_installed()
     import pyarrow as pa
 
@@ -320,7 +321,7 @@ def schema(table: str, dimension: int) -> Schema:
 
 
 def document_rows(documents: Sequence[Prepared]) -> Table:
-    """Rows of the table of documents."""
+    """Return rows of the table of documents."""
     import pyarrow as pa
 
     originals = [prepared.document for prepared in documents]
@@ -340,7 +341,7 @@ def document_rows(documents: Sequence[Prepared]) -> Table:
 def passage_rows(
     passages: Sequence[Passage], metadata: Sequence[str], vectors: NDArray[np.float32] | None
 ) -> Table:
-    """Rows of the table of passages."""
+    """Return rows of the table of passages."""
     import pyarrow as pa
 
     columns: dict[str, Any] = {
@@ -363,7 +364,7 @@ def passage_rows(
 
 
 def row_check(fields: Iterable[str | int], vector: bytes | memoryview = b"") -> int:
-    """A 64-bit checksum of a row: BLAKE2b over its fields, in order, and the bytes of its vector."""
+    """Return a 64-bit checksum of a row: BLAKE2b over its fields, in order, and the bytes of its vector."""
     digest = blake2b("\x1f".join(map(str, fields)).encode("utf-8", "surrogatepass"), digest_size=8)
     digest.update(vector)
     return int.from_bytes(digest.digest(), "little", signed=True)

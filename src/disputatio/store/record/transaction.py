@@ -57,7 +57,7 @@ class Transaction:
     def make(
         cls, path: Path, *, embedder: str, dimension: int, language: str, memory: int = MERGE_MEMORY
     ) -> Transaction:
-        """A new index in an empty folder, or in one where a kill left the beginning of an index."""
+        """Return a new index in an empty folder, or in one where a kill left the beginning of an index."""
         with reported(path, "making the index"):
             (path / SEGMENTS).mkdir(exist_ok=True)
         tables = Tables.make(path, dimension)
@@ -71,7 +71,7 @@ class Transaction:
 
     @classmethod
     def open(cls, path: Path, manifest: Manifest, *, memory: int = MERGE_MEMORY) -> Transaction:
-        """The index at its manifest: what a killed writer had begun is undone and cleared away."""
+        """Return the index at its manifest: what a killed writer had begun is undone and cleared away."""
         manifests.check_whole(path, manifest)
         transaction = cls(path, manifest, Tables.open(path, manifest), memory=memory)
         transaction.clear()
@@ -99,7 +99,7 @@ class Transaction:
         self._new_entries.append(self.save(segment))
 
     def save(self, segment: Segment) -> SegmentEntry:
-        """A segment written to the disk under a new name."""
+        """Return a segment written to the disk under a new name."""
         folder = self._new_folder()
         with reported(self.path, "writing to the index"):
             files = segment.save(folder)
@@ -108,17 +108,17 @@ class Transaction:
         return SegmentEntry(name=folder.name, rows=segment.rows, files=files)
 
     def _new_folder(self) -> Path:
-        """Where the next segment goes."""
+        """Return where the next segment goes."""
         return self.path / SEGMENTS / f"{self.manifest.number + 1:08d}-{secrets.token_hex(4)}"
 
     def segment(self, name: str) -> Segment:
-        """A segment of the index."""
+        """Return a segment of the index."""
         if name not in self._segments:
             self._segments[name] = self._opened(name)
         return self._segments[name]
 
     def taken(self, ids: Sequence[str], but: Collection[str]) -> list[str]:
-        """Which of some passage ids are in use, by passages of other documents than those in `but`."""
+        """Return which of some passage ids are in use, by passages of other documents than those in `but`."""
         taken, wanted = [], set(ids)
         for entry in (*self.manifest.segments, *self._new_entries):
             segment, dead = self.segment(entry.name), self.dead(entry)
@@ -131,7 +131,7 @@ class Transaction:
         return taken
 
     def dead(self, entry: SegmentEntry) -> NDArray[np.bool_] | None:
-        """Which rows of a segment are dead; None where none is."""
+        """Return which rows of a segment are dead; None where none is."""
         return read_dead(self.path, entry)
 
     # --- commits ------------------------------------------------------------------------------------
@@ -197,7 +197,7 @@ class Transaction:
         self.put_in_force(after(self.manifest, segments=tuple(others)))
 
     def joined(self, group: Sequence[SegmentEntry]) -> SegmentEntry:
-        """One segment of the live rows of several, written to the disk and not in force."""
+        """Return one segment of the live rows of several, written to the disk and not in force."""
         from disputatio.store.segments.merging import merge
 
         segments = [self.segment(entry.name) for entry in group]
@@ -298,7 +298,7 @@ class Transaction:
         return next((entry.files for entry in entries if entry.name == name), {})
 
     def without(self, entry: SegmentEntry, documents: Collection[str]) -> SegmentEntry:
-        """The entry with the passages of some documents marked dead."""
+        """Return the entry with the passages of some documents marked dead."""
         import numpy as np
 
         segment = self.segment(entry.name)
@@ -326,17 +326,17 @@ class Transaction:
 
 
 def named(manifest: Manifest) -> Versions:
-    """The versions of the tables that a manifest stands for."""
+    """Return the versions of the tables that a manifest stands for."""
     return Versions(documents=manifest.documents, passages=manifest.passages, files=manifest.files)
 
 
 def stemming(language: str) -> str:
-    """The language as segments name it, empty for none."""
+    """Return the language as segments name it, empty for none."""
     return "" if language == "none" else language
 
 
 def read_dead(path: Path, entry: SegmentEntry) -> NDArray[np.bool_] | None:
-    """Which rows of a segment are dead; None where none is.
+    """Return which rows of a segment are dead; None where none is.
 
     Raises `StoreError` when its file is missing or damaged.
     """
@@ -356,7 +356,7 @@ def read_dead(path: Path, entry: SegmentEntry) -> NDArray[np.bool_] | None:
 
 
 def due(entries: Sequence[SegmentEntry]) -> list[SegmentEntry]:
-    """The segments to merge next, in their order; none when all is well.
+    """Return the segments to merge next, in their order; none when all is well.
 
     Sizes fall into tiers that grow eightfold from 1,024 rows, and a tier of eight segments becomes
     one of the next: a passage is rewritten once a tier, and there are at most seven segments in each.
@@ -378,7 +378,7 @@ def due(entries: Sequence[SegmentEntry]) -> list[SegmentEntry]:
 
 
 def tier_of(rows: int) -> int:
-    """The tier of a segment: 0 below 1,024 rows, then one more for each factor of eight.
+    """Return the tier of a segment: 0 below 1,024 rows, then one more for each factor of eight.
 
     >>> [tier_of(rows) for rows in (10, 1023, 1024, 8191, 8192)]
     [0, 0, 1, 1, 2]
@@ -390,6 +390,6 @@ def tier_of(rows: int) -> int:
 
 
 def _age(folder: Path) -> float:
-    """Seconds since something in a folder changed."""
+    """Return seconds since something in a folder changed."""
     newest = max((path.stat().st_mtime for path in (folder, *folder.glob("_versions"))), default=0.0)
     return time.time() - newest

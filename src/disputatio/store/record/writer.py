@@ -89,7 +89,7 @@ class Writer:
 
     # --- what callers do ----------------------------------------------------------------------------
     def holds(self, document: str) -> bool:
-        """Whether the passages of a document, by its id, are in the index or in the queue."""
+        """Return whether the passages of a document, by its id, are in the index or in the queue."""
         return self._holders[document] > 0
 
     def put(self, file: str, prepared: Iterable[Prepared]) -> int:
@@ -173,7 +173,7 @@ class Writer:
     def _put_each(
         self, file: str, prepared: Iterable[Prepared], old: dict[str, None], seen: dict[str, None]
     ) -> tuple[int, int]:
-        """How many documents were new, and how many were there."""
+        """Return how many documents were new, and how many were there."""
         fresh = same = 0
         for document in prepared:
             identity = document.document.id
@@ -188,7 +188,7 @@ class Writer:
         return fresh, same
 
     def _known(self, file: str) -> dict[str, None]:
-        """The ids of the documents that the index holds, or will hold, of a file."""
+        """Return the ids of the documents that the index holds, or will hold, of a file."""
         known = self._by_file.get(file, {})
         return {known: None} if isinstance(known, str) else dict(known)
 
@@ -203,7 +203,7 @@ class Writer:
             self._by_file[file] = {known: None, identity: None}
 
     def _unnote(self, file: str, identity: str) -> bool:
-        """Whether it had been noted."""
+        """Return whether it had been noted."""
         known = self._by_file.get(file)
         if isinstance(known, dict) and identity in known:
             del known[identity]
@@ -297,7 +297,7 @@ class Writer:
             )
 
     def _embedded(self) -> NDArray[np.float32] | None:
-        """The vectors of the queue, shape (passages, dimension); None for an index of keywords."""
+        """Return the vectors of the queue, shape (passages, dimension); None for an index of keywords."""
         if self._embedder is None or not self._passages:
             return None
         import numpy as np

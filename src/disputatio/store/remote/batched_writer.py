@@ -75,7 +75,7 @@ class BatchedWriter(ABC):
 
 
 def dropped(file: str, old: Collection[str], new: Collection[str], counts: Counter[str]) -> set[str]:
-    """The documents that a file no longer holds; the changes are counted.
+    """Return the documents that a file no longer holds; the changes are counted.
 
     >>> counts = Counter()
     >>> dropped("a.txt", ["d1", "d2"], ["d2", "d3"], counts), sorted(counts.items())

@@ -49,7 +49,7 @@ class CollectionAddress:
 
 
 def collection_address(path: str | Path) -> CollectionAddress:
-    """The address that `--index` names; a path that lost a slash is taken as well.
+    """Return the address that `--index` names; a path that lost a slash is taken as well.
 
     Without a key in it, that of `QDRANT_API_KEY` or `MILVUS_TOKEN` is taken. Raises `InputError`, without
     what may be secret, for an address without a host or with another option, or a name that is none.

@@ -84,7 +84,7 @@ class Engine(Protocol):
     longest: int  # bytes of a body
 
     def settings(self) -> dict[str, Any] | None:
-        """What the index was made with, None where there is none.
+        """Return what the index was made with, None where there is none.
 
         Raises `StoreError` for a collection of another program, `IndexServerFault` for a server that is old.
         """
@@ -96,26 +96,28 @@ class Engine(Protocol):
         """Write rows, each in place of that of its id; they are found by the next call."""
 
     def fetch(self, table: Table, ids: Sequence[str]) -> dict[str, str]:
-        """The bodies of those of the ids that are there."""
+        """Return the bodies of those of the ids that are there."""
 
     def scan(self, table: Table, facts: Sequence[str] = ()) -> Iterator[Kept]:
-        """The rows that have one of the facts, or all rows."""
+        """Yield the rows that have one of the facts, or all rows."""
 
     def erase(self, table: Table, *, ids: Sequence[str] = (), facts: Sequence[str] = ()) -> None:
         """Take out rows by their ids, and those that have one of the facts."""
 
     def count(self, table: Table) -> int:
-        """How many rows there are."""
+        """Return how many rows there are."""
 
     def best(
         self, scorer: Scorer, query: Query, condition: Condition, most: int, among: Sequence[str] = ()
     ) -> list[Scored]:
-        """The best passages; those `among` some ids are compared exactly."""
+        """Return the best passages; those `among` some ids are compared exactly."""
 
     def best_of_each(
         self, scorer: Scorer, query: Query, condition: Condition, per_source: int
     ) -> list[Scored]:
-        """The best passages of every source, at least so many of each; raises `InputError` for too many."""
+        """Return the best passages of every source, at least so many of each; raises `InputError` for too
+        many.
+        """
 
     def tidy(self) -> None:
         """Let the server clear away what was deleted, where it takes being told."""
@@ -125,7 +127,7 @@ class Engine(Protocol):
 
 
 def row_id(*names: str) -> str:
-    """Rows are named by UUIDs: one made of a passage's id, or of what else names a row.
+    """Return rows are named by UUIDs: one made of a passage's id, or of what else names a row.
 
     >>> row_id("p1") == row_id("p1") != row_id("p2")
     True
@@ -135,7 +137,7 @@ def row_id(*names: str) -> str:
 
 
 def condition_of(search: Search) -> Condition:
-    """The filters of a search; raises `InputError` for a date that is none.
+    """Return the filters of a search; raises `InputError` for a date that is none.
 
     >>> condition_of(Search(sources=("a", "b"), where={"source": "b", "team": "red"}))
     Condition(facts=('["team", "red"]',), sources=('b',), days=None, exclude=())
@@ -154,7 +156,7 @@ def condition_of(search: Search) -> Condition:
 
 
 def term_weights(terms: NDArray[np.uint64], settings: Mapping[str, Any]) -> dict[int, float]:
-    """The part of BM25 that depends on the passage: tf / (tf + k1 (1 - b + b length / mean length)).
+    """Return the part of BM25 that depends on the passage: tf / (tf + k1 (1 - b + b length / mean length)).
 
     A term is a number of 31 bits in a vector engine, of 64 in a segment: a few rare ones are one there. The
     mean length is that of the first passages.
@@ -168,7 +170,7 @@ def term_weights(terms: NDArray[np.uint64], settings: Mapping[str, Any]) -> dict
 
 
 def query_weights(terms: Mapping[int, int]) -> dict[int, float]:
-    """A query's terms (hash -> multiplicity) as a sparse vector.
+    """Return a query's terms (hash -> multiplicity) as a sparse vector.
 
     >>> query_weights({5: 1, 5 + (1 << 32): 2})
     {5: 3.0}

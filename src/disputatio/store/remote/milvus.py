@@ -81,7 +81,7 @@ class Milvus:
 
     # --- the tables ---------------------------------------------------------------------------------
     def settings(self) -> dict[str, Any] | None:
-        """What the index was made with; raises as `Engine.settings`."""
+        """Return what the index was made with; raises as `Engine.settings`."""
         if self._address.is_file and not Path(self._address.server).exists():
             return None
         collections: list[str] = []
@@ -108,7 +108,7 @@ class Milvus:
         )
 
     def _ours(self) -> bool:
-        """Whether the table of documents has the fields that we give it."""
+        """Return whether the table of documents has the fields that we give it."""
         with self._reported("opening the index"):
             description = self._connected().describe_collection(self._names[DOCUMENTS])
         return {"id", "facts", "body", "stamp"} <= {field["name"] for field in description["fields"]}
@@ -164,13 +164,13 @@ class Milvus:
             self._connected().upsert(self._names[table], entities)
 
     def fetch(self, table: Table, ids: Sequence[str]) -> dict[str, str]:
-        """The bodies of those of the ids that are there."""
+        """Return the bodies of those of the ids that are there."""
         with self._reported("reading"):
             entities = self._connected().get(self._names[table], ids=list(ids), output_fields=["id", "body"])
         return {each["id"]: each["body"] for each in entities}
 
     def scan(self, table: Table, facts: Sequence[str] = ()) -> Iterator[Kept]:
-        """The rows that have one of the facts, or all rows."""
+        """Yield the rows that have one of the facts, or all rows."""
         with self._reported("reading"):
             pages = self._connected().query_iterator(
                 self._names[table],
@@ -194,7 +194,7 @@ class Milvus:
                 self._connected().delete(self._names[table], filter=_having(facts))
 
     def count(self, table: Table) -> int:
-        """How many rows there are."""
+        """Return how many rows there are."""
         return self._counted(table, "")
 
     def tidy(self) -> None:
@@ -207,7 +207,7 @@ class Milvus:
     def best(
         self, scorer: Scorer, query: Query, condition: Condition, most: int, among: Sequence[str] = ()
     ) -> list[Scored]:
-        """The best passages, at most 16,384; those `among` some ids are compared exactly."""
+        """Return the best passages, at most 16,384; those `among` some ids are compared exactly."""
         if not (among and isinstance(query, list)):
             return self._searched(scorer, query, _filter(condition, among), limit=min(most, _MOST))
         pages = (among[start : start + _PAGE] for start in range(0, len(among), _PAGE))
@@ -215,7 +215,9 @@ class Milvus:
         return sorted(found, key=lambda each: -each.score)[:most]
 
     def _compared(self, vector: list[float], only: str) -> list[Scored]:
-        """The cosine of every passage of a condition, where an approximate index gives those it meets."""
+        """Return the cosine of every passage of a condition, where an approximate index gives
+        those it meets.
+        """
         import numpy as np
 
         fields = ["id", "source", "stamp", DENSE]
@@ -232,7 +234,8 @@ class Milvus:
     def best_of_each(
         self, scorer: Scorer, query: Query, condition: Condition, per_source: int
     ) -> list[Scored]:
-        """The best passages of every source: all that match, or where these are many the server's groups.
+        """Return the best passages of every source: all that match, or where these are many the server's
+        groups.
 
         Raises `InputError` for more than 10 of each source of many.
         """
@@ -267,7 +270,7 @@ class Milvus:
         ]
 
     def _rare(self, weights: Mapping[int, float]) -> dict[int, float]:
-        """The terms of a query that some passage has, weighed by their rarity as in Lucene's BM25.
+        """Return the terms of a query that some passage has, weighed by their rarity as in Lucene's BM25.
 
         A word is counted once, until the number of passages changes.
         """
@@ -340,7 +343,7 @@ def _table(client: Any) -> Any:
 
 
 def _documents(client: Any) -> tuple[Any, Any]:
-    """The schema and the indexes of the table of documents, whose vector is only there to have one."""
+    """Return the schema and the indexes of the table of documents, whose vector is only there to have one."""
     from pymilvus import DataType
 
     schema, indexes = _table(client), client.prepare_index_params()
@@ -350,7 +353,7 @@ def _documents(client: Any) -> tuple[Any, Any]:
 
 
 def _passages(client: Any, settings: Mapping[str, Any]) -> tuple[Any, Any]:
-    """The schema and the indexes of the table of passages."""
+    """Return the schema and the indexes of the table of passages."""
     from pymilvus import DataType
 
     schema, indexes = _table(client), client.prepare_index_params()
@@ -365,7 +368,7 @@ def _passages(client: Any, settings: Mapping[str, Any]) -> tuple[Any, Any]:
 
 
 def _word(term: int) -> str:
-    """A term as a fact.
+    """Return a term as a fact.
 
     >>> _word(255)
     'w000000ff'
@@ -374,7 +377,7 @@ def _word(term: int) -> str:
 
 
 def _hash(name: str) -> str:
-    """A fact in a few letters, which need no quoting."""
+    """Return a fact in a few letters, which need no quoting."""
     return blake2b(name.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
 
 
@@ -383,7 +386,7 @@ def _having(facts: Sequence[str]) -> str:
 
 
 def _filter(condition: Condition, among: Sequence[str] = ()) -> str:
-    """A condition as the server's expression.
+    """Return a condition as the server's expression.
 
     >>> _filter(Condition(days=(1, 9)), ["a"])
     "day >= 1 and day <= 9 and id in ['a']"

@@ -8,7 +8,7 @@ from disputatio.store.remote.served_index import ServedIndex
 
 
 def engine_of(path: str | Path) -> type[ServedIndex]:
-    """The class of an index at an address; `is_address` says whether it is one."""
+    """Return the class of an index at an address; `is_address` says whether it is one."""
     if str(path).startswith(("qdrant:", "milvus:")):
         from disputatio.store.remote.vector_index import VectorIndex
 

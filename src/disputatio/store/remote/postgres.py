@@ -53,7 +53,7 @@ class PostgresIndex(ServedIndex):
 
     @classmethod
     def at(cls, path: str | Path, embedder: Embedder | None = None, language: str | None = None) -> Self:
-        """The index at `postgresql://user:password@host/database?schema=name`; raises `InputError`."""
+        """Return the index at `postgresql://user:password@host/database?schema=name`; raises `InputError`."""
         address = tables.address_of(path)
         if address is None:
             raise InputError(f"{path}: an index in a database is named postgresql://user@host/database")
@@ -88,7 +88,9 @@ class PostgresIndex(ServedIndex):
                 self._connection().execute(f"VACUUM ANALYZE {table}")
 
     def check(self) -> list[str]:
-        """What does not fit together, a line each: passages without a document, terms without a passage."""
+        """Return what does not fit together, a line each: passages without a document, terms without a
+        passage.
+        """
         if self._settings() is None:
             return []
         with tables.reported(self._address, "checking"):
@@ -96,7 +98,7 @@ class PostgresIndex(ServedIndex):
 
     # --- reading ------------------------------------------------------------------------------------
     def documents(self, *, text: bool = True) -> list[Document]:
-        """Every document, by path and row; `text=False` leaves the texts in the database."""
+        """Return every document, by path and row; `text=False` leaves the texts in the database."""
         if self._settings() is None:
             return []
         with tables.reported(self._address, "reading"):
@@ -104,7 +106,7 @@ class PostgresIndex(ServedIndex):
 
     # --- what this engine does ----------------------------------------------------------------------
     def _connection(self) -> Any:
-        """The connection of this thread, opened anew when it was lost."""
+        """Return the connection of this thread, opened anew when it was lost."""
         connection = getattr(self._local, "connection", None)
         if connection is None or connection.closed:
             connection = self._local.connection = tables.connect(self._address)
@@ -234,7 +236,7 @@ class PostgresIndex(ServedIndex):
             yield
 
     def _states(self) -> dict[str, str]:
-        """What each source holds, in a few characters."""
+        """Return what each source holds, in a few characters."""
         found = self._query(
             "SELECT source, count(*), bit_xor(hashtextextended(id || text, 0)) FROM passages GROUP BY source"
         )

@@ -27,7 +27,7 @@ def put(connection: Any, into: str, data: Iterable[bytes]) -> None:
 
 
 def row(*fields: bytes | None) -> bytes:
-    """A row of fields as `text`, `whole`, `texts` and `vector` give them, None for NULL."""
+    """Return a row of fields as `text`, `whole`, `texts` and `vector` give them, None for NULL."""
     parts = [_COUNT.pack(len(fields))]
     for field in fields:
         parts += (_NULL,) if field is None else (_LENGTH.pack(len(field)), field)
@@ -35,7 +35,7 @@ def row(*fields: bytes | None) -> bytes:
 
 
 def text(value: str) -> bytes:
-    """A text without the character zero, which PostgreSQL cannot keep; raises `UnicodeEncodeError`.
+    """Return a text without the character zero, which PostgreSQL cannot keep; raises `UnicodeEncodeError`.
 
     >>> text("a\\x00b")
     b'a b'
@@ -44,12 +44,12 @@ def text(value: str) -> bytes:
 
 
 def whole(value: int, bits: int = 32) -> bytes:
-    """A whole number of 32 or 64 bits."""
+    """Return a whole number of 32 or 64 bits."""
     return value.to_bytes(bits // 8, "big", signed=True)
 
 
 def texts(values: Sequence[str]) -> bytes:
-    """An array of texts; raises `UnicodeEncodeError`."""
+    """Return an array of texts; raises `UnicodeEncodeError`."""
     if not values:
         return struct.pack(">iii", 0, 0, _TEXT)
     encoded = [text(value) for value in values]
@@ -58,12 +58,12 @@ def texts(values: Sequence[str]) -> bytes:
 
 
 def vector(values: NDArray[np.float32]) -> bytes:
-    """A vector of pgvector."""
+    """Return a vector of pgvector."""
     return struct.pack(">hh", len(values), 0) + values.astype(">f4").tobytes()
 
 
 def numbers(columns: Sequence[NDArray[np.int64] | NDArray[np.int32]]) -> bytes:
-    """Rows of whole numbers, a column each as wide as its numbers."""
+    """Return rows of whole numbers, a column each as wide as its numbers."""
     import numpy as np
 
     fields: list[tuple[str, str]] = [("count", ">i2")]
@@ -77,7 +77,9 @@ def numbers(columns: Sequence[NDArray[np.int64] | NDArray[np.int32]]) -> bytes:
 
 
 def fetched(connection: Any, query: str, values: Sequence[Any], types: Sequence[str]) -> NDArray[Any]:
-    """The rows of a query as an array; `types` are numpy's of its columns, none of which is ever NULL."""
+    """Return the rows of a query as an array; `types` are numpy's of its columns, none of which is
+    ever NULL.
+    """
     import numpy as np
 
     fields: list[tuple[str, str]] = [("count", ">i2")]

@@ -38,7 +38,7 @@ _MISFITS = {
 
 
 def passages_of(connection: Any, where: str, value: Any) -> dict[int, Passage]:
-    """The passages that meet a condition, by their row."""
+    """Return the passages that meet a condition, by their row."""
     return {
         row: Passage(**{**dict(zip(_OF_A_PASSAGE, fields, strict=True)), "metadata": json.loads(fields[-1])})
         for row, *fields in connection.execute(f"{_PASSAGES} WHERE {where}", (value,))
@@ -46,7 +46,7 @@ def passages_of(connection: Any, where: str, value: Any) -> dict[int, Passage]:
 
 
 def documents_of(connection: Any, *, text: bool) -> list[Document]:
-    """Every document, by path and row."""
+    """Return every document, by path and row."""
     column = "d.text" if text else "''"
     rows = connection.execute(
         "SELECT d.id, e.path, e.row_number, d.title, d.url, d.date, d.date_origin, d.source, d.owner, "
@@ -60,7 +60,7 @@ def documents_of(connection: Any, *, text: bool) -> list[Document]:
 
 
 def misfits(connection: Any) -> list[str]:
-    """What does not fit together in the tables, a line for each kind."""
+    """Return what does not fit together in the tables, a line for each kind."""
     wrong = []
     for said, sql in _MISFITS.items():
         (many,) = connection.execute(f"SELECT count(*) FROM {sql}").fetchone()

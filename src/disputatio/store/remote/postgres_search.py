@@ -34,7 +34,7 @@ class Condition(NamedTuple):
 
 
 def condition_of(search: Search) -> Condition:
-    """The filters of a search; raises `InputError` for a date that is none.
+    """Return the filters of a search; raises `InputError` for a date that is none.
 
     >>> condition_of(Search(sources=("a",), exclude=("p1",))).sql
     'p.source = ANY(%s) AND NOT p.id = ANY(%s)'
@@ -79,7 +79,7 @@ class Terms(NamedTuple):
 
 
 def weighed(connection: Any, terms: Mapping[int, int], search: Search) -> Terms | None:
-    """The terms with their rarity over all passages, None if no passage has any of them."""
+    """Return the terms with their rarity over all passages, None if no passage has any of them."""
     signed = {key - 2 * _SIGN if key >= _SIGN else key: times for key, times in terms.items()}
     counted = dict(
         connection.execute(
@@ -103,7 +103,7 @@ def weighed(connection: Any, terms: Mapping[int, int], search: Search) -> Terms 
 
 
 def _scored(terms: Terms, condition: Condition, rows: Sequence[int] | None = None) -> tuple[str, list[Any]]:
-    """The query for the row and BM25 of every passage that has a term, or of those `rows` that do."""
+    """Return the query for the row and BM25 of every passage that has a term, or of those `rows` that do."""
     weights = "unnest(%s::bigint[], %s::float8[]) AS w(term, weight) "
     values: list[Any] = [terms.hashes, terms.weights]
     if rows is None:
@@ -124,7 +124,7 @@ def _scored(terms: Terms, condition: Condition, rows: Sequence[int] | None = Non
 def by_words(
     connection: Any, terms: Terms, condition: Condition, most: int | None, rows: Sequence[int] | None = None
 ) -> list[tuple[int, str, float]]:
-    """Row, source and BM25 of the best passages that have a term, or of those `rows` that do."""
+    """Return row, source and BM25 of the best passages that have a term, or of those `rows` that do."""
     scored, values = _scored(terms, condition, rows)
     if most is not None:
         scored += f" ORDER BY score DESC, o.row LIMIT {int(most)}"
@@ -141,7 +141,7 @@ def by_words(
 def by_meaning(
     connection: Any, vector: str, condition: Condition, most: int | None, rows: Sequence[int] | None = None
 ) -> list[tuple[int, str, float]]:
-    """Row, source and cosine of the nearest passages, or of all `rows`."""
+    """Return row, source and cosine of the nearest passages, or of all `rows`."""
     where = condition.sql or "true"
     values: list[Any] = [vector, *condition.values]
     if rows is not None:
@@ -168,7 +168,7 @@ class Candidates(NamedTuple):
 def candidates_of(
     connection: Any, terms: Terms | None, vector: str | None, condition: Condition, most: int
 ) -> Candidates:
-    """The union of the best by each scorer, each with its score by both."""
+    """Return the union of the best by each scorer, each with its score by both."""
     candidates: dict[int, Candidate] = {}
 
     def keep(scorer: str, scored: Sequence[tuple[int, str, float]]) -> None:
@@ -197,7 +197,7 @@ def candidates_of(
 def candidates_by_source(
     connection: Any, terms: Terms | None, vector: str | None, condition: Condition, most: int
 ) -> Candidates:
-    """All passages of every source that matches, with their scores, in one query.
+    """Return all passages of every source that matches, with their scores, in one query.
 
     A source matches that has a passage with a term of the query, or one of the `most` best by meaning.
     Without vectors only the passages with a term compete.

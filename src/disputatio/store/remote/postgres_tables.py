@@ -41,7 +41,7 @@ class Address:
 
 
 def address_of(path: str | Path) -> Address | None:
-    """The address that `--index` names, None for a folder; a path that lost a slash is taken as well.
+    """Return the address that `--index` names, None for a folder; a path that lost a slash is taken as well.
 
     Raises `InputError` for an address without a host, or a schema that is no plain name.
 
@@ -84,7 +84,7 @@ def address_of(path: str | Path) -> Address | None:
 
 
 def connect(address: Address) -> Any:
-    """A connection; raises `StoreError` in one line without the password, `MissingDependency`."""
+    """Return a connection; raises `StoreError` in one line without the password, `MissingDependency`."""
     try:
         import psycopg
     except ImportError as error:

@@ -140,7 +140,7 @@ class PostgresWriter(BatchedWriter):
         return len(passages)
 
     def _rows(self, documents: list[Prepared]) -> _Rows:
-        """The passages of documents with their terms and vectors."""
+        """Return the passages of documents with their terms and vectors."""
         from disputatio.store.segments.terms import count, searched_text
 
         passages = [passage for each in documents for passage in each.passages]
@@ -184,7 +184,7 @@ class _Rows:
         self._frequencies = np.diff(np.r_[firsts, terms.size]).astype(np.int32)
 
     def passage(self, number: int, at: int, prepared: Prepared) -> bytes:
-        """The row of a passage, by its number in the table."""
+        """Return the row of a passage, by its number in the table."""
         passage = self._passages[at]
         day = first_day(passage.date)
         shared = passage.metadata is prepared.document.metadata
@@ -207,7 +207,9 @@ class _Rows:
         return row(*fields)
 
     def postings(self, rows: list[int], chosen: list[int]) -> bytes:
-        """The rows of the postings of some passages, by term: an index takes those in order fastest."""
+        """Return the rows of the postings of some passages, by term: an index takes those in order
+        fastest.
+        """
         import numpy as np
 
         number = np.full(len(self._passages), -1, dtype=np.int64)
@@ -273,7 +275,7 @@ def _drop_passages(connection: Any, column: str, names: list[str]) -> None:
 
 
 def vector_text(vector: Any) -> str:
-    """A vector as pgvector reads it.
+    """Return a vector as pgvector reads it.
 
     >>> vector_text([0.5, 1.0])
     '[0.5,1.0]'

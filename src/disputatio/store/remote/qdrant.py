@@ -61,7 +61,7 @@ class Qdrant:
 
     # --- the tables ---------------------------------------------------------------------------------
     def settings(self) -> dict[str, Any] | None:
-        """What the index was made with; raises as `Engine.settings`."""
+        """Return what the index was made with; raises as `Engine.settings`."""
         metadata_of = {}
         with self._reported("opening the index"):
             client = self._connected()
@@ -127,13 +127,13 @@ class Qdrant:
             self._connected().upsert(self._names[table], points, wait=True)
 
     def fetch(self, table: Table, ids: Sequence[str]) -> dict[str, str]:
-        """The bodies of those of the ids that are there."""
+        """Return the bodies of those of the ids that are there."""
         with self._reported("reading"):
             records = self._connected().retrieve(self._names[table], list(ids), with_payload=["body"])
         return {str(record.id): record.payload["body"] for record in records}
 
     def scan(self, table: Table, facts: Sequence[str] = ()) -> Iterator[Kept]:
-        """The rows that have one of the facts, or all rows."""
+        """Yield the rows that have one of the facts, or all rows."""
         at: Any = None
         while True:
             with self._reported("reading"):
@@ -163,7 +163,7 @@ class Qdrant:
                 self._connected().delete(self._names[table], selector, wait=True)
 
     def count(self, table: Table) -> int:
-        """How many rows there are."""
+        """Return how many rows there are."""
         with self._reported("counting"):
             return int(self._connected().count(self._names[table], exact=True).count)
 
@@ -174,7 +174,7 @@ class Qdrant:
     def best(
         self, scorer: Scorer, query: Query, condition: Condition, most: int, among: Sequence[str] = ()
     ) -> list[Scored]:
-        """The best passages; those `among` some ids are compared exactly."""
+        """Return the best passages; those `among` some ids are compared exactly."""
         from qdrant_client import models
 
         with self._reported("searching"):
@@ -192,7 +192,7 @@ class Qdrant:
     def best_of_each(
         self, scorer: Scorer, query: Query, condition: Condition, per_source: int
     ) -> list[Scored]:
-        """The best passages of every source, from the server's groups."""
+        """Return the best passages of every source, from the server's groups."""
         only, name = _filter(condition), self._names[PASSAGES]
         with self._reported("searching"):
             facets = self._connected().facet(name, "source", facet_filter=only, limit=_MOST_SOURCES)
@@ -256,7 +256,7 @@ def _having(facts: Sequence[str]) -> Any:
 
 
 def _filter(condition: Condition, among: Sequence[str] = ()) -> Any:
-    """A condition as the server's."""
+    """Return a condition as the server's."""
     from qdrant_client import models
 
     must: list[Any] = []

@@ -46,7 +46,7 @@ class RankedPoint(NamedTuple):
 
 
 def ranked(candidates: Mapping[str, Candidate], search: Search, *, dense: bool) -> list[RankedPoint]:
-    """The best `k` candidates, or the best `per_source` of each source, best first.
+    """Return the best `k` candidates, or the best `per_source` of each source, best first.
 
     >>> candidates = {"x": Candidate("a", 1, {"sparse": 2.0}), "y": Candidate("a", 2, {"sparse": 3.0})}
     >>> [(point.id, point.score) for point in ranked(candidates, Search(k=2), dense=False)]
@@ -87,7 +87,9 @@ def ranked_rows(
 
 
 def best_reranked(reranker: Reranker, query: str, hits: Sequence[Hit], search: Search) -> list[Hit]:
-    """The best hits by a reranker's scores, which become their own; raises what `Searcher.search` does."""
+    """Return the best hits by a reranker's scores, which become their own; raises what `Searcher.search`
+    does.
+    """
     import numpy as np
 
     from disputatio.store.segments.search import best_per_group
@@ -104,7 +106,9 @@ def best_reranked(reranker: Reranker, query: str, hits: Sequence[Hit], search: S
 def with_duplicates_marked(
     hits: Sequence[Hit], stemming: str, sketches: Mapping[str, bytes | None] | None = None
 ) -> list[Hit]:
-    """Hits with near duplicates of better ones marked, by the sketches of passages or by their texts."""
+    """Return hits with near duplicates of better ones marked, by the sketches of passages or by
+    their texts.
+    """
     import numpy as np
 
     from disputatio.store.segments import minhash
@@ -128,7 +132,7 @@ def with_duplicates_marked(
 def sketches_of(
     passages: Iterable[tuple[str, bytes | None, str]], sources: Sequence[str], stemming: str
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """The sketches of the passages of some sources, one row each, and the place of each one's source.
+    """Return the sketches of the passages of some sources, one row each, and the place of each one's source.
 
     Of each passage come its source and its sketch, or its text, from which the sketch is made.
     """
@@ -150,7 +154,7 @@ def sketches_of(
 
 
 def fact(name: str, value: str) -> str:
-    """A field and its value as one keyword, so that one index of the server serves every field.
+    """Return a field and its value as one keyword, so that one index of the server serves every field.
 
     >>> fact("owner", "Acme")
     '["owner", "Acme"]'
@@ -159,13 +163,13 @@ def fact(name: str, value: str) -> str:
 
 
 def facts_of(passage: Passage) -> list[str]:
-    """What a passage is filtered by, but its source and its date."""
+    """Return what a passage is filtered by, but its source and its date."""
     fields = [(name, getattr(passage, name)) for name in _FIELDS] + list(passage.metadata.items())
     return [fact(str(name), str(value)) for name, value in fields if value]
 
 
 def numbers_of(names: Sequence[str]) -> NDArray[np.int64]:
-    """A number for each name, the same for the same."""
+    """Return a number for each name, the same for the same."""
     import numpy as np
 
     known: dict[str, int] = {}

@@ -55,7 +55,9 @@ class ServedIndex(Index, ABC):
     @classmethod
     @abstractmethod
     def at(cls, path: str | Path, embedder: Embedder | None = None, language: str | None = None) -> Self:
-        """The index at an address, not yet asked whether it is there; raises `InputError` for no address."""
+        """Return the index at an address, not yet asked whether it is there; raises `InputError` for no
+        address.
+        """
 
     @classmethod
     def open(
@@ -111,7 +113,7 @@ class ServedIndex(Index, ABC):
 
     @abstractmethod
     def check(self) -> list[str]:
-        """What does not fit together, a line each."""
+        """Return what does not fit together, a line each."""
 
     def reembed(
         self, embedder: Embedder | None, *, progress: Callable[[int, int], None] | None = None
@@ -141,7 +143,9 @@ class ServedIndex(Index, ABC):
         reranker: Reranker | None = None,
         **options: Unpack[SearchOptions],
     ) -> list[Hit]:
-        """The best `k` passages, or the best `per_source` of every source that matches, as `Index.search`."""
+        """Return the best `k` passages, or the best `per_source` of every source that matches, as
+        `Index.search`.
+        """
         from disputatio.store.segments.search import CANDIDATES
         from disputatio.store.segments.searcher import RERANKED
 
@@ -168,30 +172,34 @@ class ServedIndex(Index, ABC):
         return with_duplicates_marked(hits, language, self._sketches(hits) if len(hits) > 1 else {})
 
     def _sketches(self, hits: Sequence[Hit]) -> Mapping[str, bytes | None]:
-        """The sketches that the engine keeps of these passages, by id; of the others they are made anew."""
+        """Return the sketches that the engine keeps of these passages, by id; of the others they are made
+        anew.
+        """
         del hits
         return {}
 
     def passage(self, passage_id: str) -> Passage:
-        """The passage of an id; raises `InputError` when there is none."""
+        """Return the passage of an id; raises `InputError` when there is none."""
         passage = None if self._settings() is None else self._passage(passage_id)
         if passage is None:
             raise InputError(f"{self.shown}: there is no passage {passage_id!r}")
         return passage
 
     def around(self, passage: Passage, count: int) -> tuple[list[Passage], list[Passage]]:
-        """Up to `count` passages before and after one, in the order of its document; raises `StoreError`."""
+        """Return up to `count` passages before and after one, in the order of its document; raises
+        `StoreError`.
+        """
         if not passage.document or not count or self._settings() is None:
             return [], []
         return nearest(self._passages_of(passage.document), passage, count)
 
     def sources(self) -> list[SourceCount]:
-        """Every source with its owner and what it holds, by name."""
+        """Return every source with its owner and what it holds, by name."""
         sources = [] if self._settings() is None else self._sources()
         return sorted(sources, key=lambda each: each.name)
 
     def info(self) -> IndexInfo:
-        """The index in figures."""
+        """Return the index in figures."""
         settings = self._settings()
         documents, passages, sources = (0, 0, 0) if settings is None else self._counted()
         settings = settings or {"version": self.format, "embedder": "", "dimension": 0}
@@ -210,7 +218,7 @@ class ServedIndex(Index, ABC):
         )
 
     def estimates(self) -> dict[str, Source]:
-        """How reliable each source was found to be, by name; as `Index.estimates`."""
+        """Return how reliable each source was found to be, by name; as `Index.estimates`."""
         estimates = [] if self._settings() is None else self._estimates()
         if not estimates:
             return {}
@@ -237,40 +245,46 @@ class ServedIndex(Index, ABC):
         self._keep_estimates(new)
 
     def reliabilities(self) -> dict[str, float]:
-        """The probability of being right of each source that has an estimate."""
+        """Return the probability of being right of each source that has an estimate."""
         estimates = [] if self._settings() is None else self._estimates()
         reliabilities = {name: json.loads(fields)["reliability"] for name, fields, _ in estimates}
         return {name: value for name, value in reliabilities.items() if value is not None}
 
     # --- what a calibration reads and keeps -----------------------------------------------------------
     def estimated_states(self) -> dict[str, str]:
-        """What each source held when it was estimated, where that is on record."""
+        """Return what each source held when it was estimated, where that is on record."""
         estimates = [] if self._settings() is None else self._estimates()
         return {name: state for name, _, state in estimates if state}
 
     def holdings(self) -> Holdings | None:
-        """The index itself, asked anew at each call; None where there is none yet."""
+        """Return the index itself, asked anew at each call; None where there is none yet."""
         return None if self._settings() is None else self
 
     def counts(self) -> dict[str, int]:
-        """How many passages each source has."""
+        """Return how many passages each source has."""
         return {each.name: each.passages for each in self._sources()}
 
     def states(self) -> dict[str, str]:
-        """One word a source for all that it holds: another word when a passage comes, changes or goes."""
+        """Return one word a source for all that it holds: another word when a passage comes,
+        changes or goes.
+        """
         return self._states()
 
     @abstractmethod
     def drawn(self, sources: Sequence[str], per_source: int, salt: int) -> list[Passage]:
-        """Up to `per_source` passages of each source at random, source by source; the same for a salt."""
+        """Return up to `per_source` passages of each source at random, source by source; the same
+        for a salt.
+        """
 
     def sketches(self, sources: Sequence[str]) -> Sketches:
-        """The sketches of all passages of some sources; where the server keeps none they are made anew."""
+        """Return the sketches of all passages of some sources; where the server keeps none they are made
+        anew.
+        """
         language = stemming(self._settings() or self._wanted())
         return Sketches(*sketches_of(self._sketched(), sources, language))
 
     def records(self) -> list[Outcomes]:
-        """What calibrations asked and heard; raises `StoreError` for a damaged entry."""
+        """Return what calibrations asked and heard; raises `StoreError` for a damaged entry."""
         lines = [] if self._settings() is None else self._logged()
         return [logged_outcomes(lines, self.shown)]
 
@@ -289,11 +303,11 @@ class ServedIndex(Index, ABC):
 
     @abstractmethod
     def _logged(self) -> Iterable[str]:
-        """The entries of the log of calibrations, in order."""
+        """Return the entries of the log of calibrations, in order."""
 
     @abstractmethod
     def _logging(self) -> AbstractContextManager[Callable[[str], None]]:
-        """What keeps an entry of the log, by one process at a time where the server can tell."""
+        """Return what keeps an entry of the log, by one process at a time where the server can tell."""
 
     @abstractmethod
     def _settings(self) -> dict[str, Any] | None:
@@ -307,7 +321,7 @@ class ServedIndex(Index, ABC):
 
     @abstractmethod
     def _writer(self, on_commit: Callable[[int], None] = lambda _: None) -> DocumentWriter:
-        """What documents are put in; raises `StoreError` as `_check_writing` does."""
+        """Return what documents are put in; raises `StoreError` as `_check_writing` does."""
 
     @abstractmethod
     def _grow(self) -> None:
@@ -315,23 +329,23 @@ class ServedIndex(Index, ABC):
 
     @abstractmethod
     def _hits(self, asked: Asked) -> list[Hit]:
-        """The best passages by the fused score."""
+        """Return the best passages by the fused score."""
 
     @abstractmethod
     def _passage(self, passage_id: str) -> Passage | None:
-        """The passage of an id."""
+        """Return the passage of an id."""
 
     @abstractmethod
     def _passages_of(self, document: str) -> Iterable[Passage]:
-        """The passages of a document, in any order."""
+        """Return the passages of a document, in any order."""
 
     @abstractmethod
     def _sources(self) -> list[SourceCount]:
-        """Every source, in any order."""
+        """Return every source, in any order."""
 
     @abstractmethod
     def _counted(self) -> tuple[int, int, int]:
-        """How many documents, passages and sources there are."""
+        """Return how many documents, passages and sources there are."""
 
     @abstractmethod
     def _estimates(self) -> list[tuple[str, str, str | None]]:
@@ -343,10 +357,10 @@ class ServedIndex(Index, ABC):
 
     @abstractmethod
     def _states(self) -> dict[str, str]:
-        """What each source holds, in a few characters."""
+        """Return what each source holds, in a few characters."""
 
     def _wanted(self) -> dict[str, Any]:
-        """The settings of an index that is to be made."""
+        """Return the settings of an index that is to be made."""
         return {
             "version": self.format,
             "embedder": "" if self._embedder is None else self._embedder.name,
@@ -364,5 +378,5 @@ class ServedIndex(Index, ABC):
 
 
 def stemming(settings: Mapping[str, Any]) -> str:
-    """The language as the stemmer takes it, empty for none."""
+    """Return the language as the stemmer takes it, empty for none."""
     return "" if settings["language"] == "none" else str(settings["language"])

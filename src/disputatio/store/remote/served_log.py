@@ -11,7 +11,7 @@ from disputatio.store.calibration_log import CalibrationLog, Outcomes, outcomes_
 
 
 def logged_outcomes(entries: Iterable[str], shown: str) -> Outcomes:
-    """What the log of the index `shown` comes to; raises `StoreError` that names a damaged entry."""
+    """Return what the log of the index `shown` comes to; raises `StoreError` that names a damaged entry."""
 
     def damaged(number: int) -> StoreError:
         return StoreError(f"{shown}: row {number} of its calibrations is damaged; ingest into a new index")
@@ -27,5 +27,5 @@ def logged_outcomes(entries: Iterable[str], shown: str) -> Outcomes:
 
 
 def log_into(append: Callable[[str], None]) -> CalibrationLog:
-    """The log of calibrations whose entries `append` keeps."""
+    """Return the log of calibrations whose entries `append` keeps."""
     return CalibrationLog(lambda entry: append(json.dumps(entry, separators=(",", ":"))))

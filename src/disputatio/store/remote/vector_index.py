@@ -78,7 +78,7 @@ class VectorIndex(ServedIndex):
 
     @classmethod
     def at(cls, path: str | Path, embedder: Embedder | None = None, language: str | None = None) -> Self:
-        """The index at `qdrant://host/collection`, `milvus://host/collection` or `milvus:FILE.db`."""
+        """Return the index at `qdrant://host/collection`, `milvus://host/collection` or `milvus:FILE.db`."""
         address = collection_address(path)
         return cls(address, _engine(address), embedder, language)
 
@@ -119,7 +119,9 @@ class VectorIndex(ServedIndex):
         self._engine.tidy()
 
     def check(self) -> list[str]:
-        """What does not fit together, a line each: what is kept of a document is compared with its marks."""
+        """Return what does not fit together, a line each: what is kept of a document is compared with its
+        marks.
+        """
         if self._settings() is None:
             return []
         expected = {entry.document.id: entry for entry in self._entries()}
@@ -149,7 +151,7 @@ class VectorIndex(ServedIndex):
 
     # --- reading ------------------------------------------------------------------------------------
     def documents(self, *, text: bool = True) -> list[Document]:
-        """Every document, by path and row; `text=False` leaves the texts on the server."""
+        """Return every document, by path and row; `text=False` leaves the texts on the server."""
         if self._settings() is None:
             return []
         texts = rows.texts_in(kept.body for kept in self._texts()) if text else {}
@@ -219,7 +221,7 @@ class VectorIndex(ServedIndex):
     def _candidates(
         self, queries: dict[Scorer, Query], condition: Condition, most: int, per_source: int | None
     ) -> dict[str, Candidate]:
-        """The best passages of each scorer, each with its score by both.
+        """Return the best passages of each scorer, each with its score by both.
 
         With `per_source` some of every source that matches: one that has a passage with a term of the query,
         or one of the `most` best by meaning.
@@ -272,7 +274,7 @@ class VectorIndex(ServedIndex):
         ]
 
     def _by_source(self) -> dict[str, dict[str, Entry]]:
-        """The documents of each source, one entry each."""
+        """Return the documents of each source, one entry each."""
         by_source: dict[str, dict[str, Entry]] = {}
         for entry in self._entries():
             if entry.passages:
@@ -350,7 +352,7 @@ class VectorIndex(ServedIndex):
 
 
 def _hashed(salt: int, name: str) -> bytes:
-    """A random place for a name."""
+    """Return a random place for a name."""
     return blake2b(f"{salt}\0{name}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
 
 

@@ -54,7 +54,7 @@ def entry_row(file: str, prepared: Prepared) -> Row:
 
 
 def entry_in(row: str, body: str) -> Entry:
-    """What an entry's row says."""
+    """Return what an entry's row says."""
     about = json.loads(body)
     return Entry(
         id=row,
@@ -66,7 +66,7 @@ def entry_in(row: str, body: str) -> Entry:
 
 
 def text_rows(document: Document) -> Iterator[Row]:
-    """A document's text, in pieces."""
+    """Yield a document's text, in pieces."""
     for number, start in enumerate(range(0, len(document.text), _PIECE)):
         piece = {"document": document.id, "number": number, "text": document.text[start : start + _PIECE]}
         yield Row(
@@ -78,7 +78,7 @@ def text_rows(document: Document) -> Iterator[Row]:
 
 
 def texts_in(bodies: Iterable[str]) -> dict[str, str]:
-    """The texts of documents by their ids."""
+    """Return the texts of documents by their ids."""
     pieces: dict[str, dict[int, str]] = {}
     for body in bodies:
         piece = json.loads(body)
@@ -87,7 +87,7 @@ def texts_in(bodies: Iterable[str]) -> dict[str, str]:
 
 
 def passage_rows(prepared: Sequence[Prepared], embedder: Embedder | None, language: str) -> list[Row]:
-    """The passages of documents, with their terms and their vectors."""
+    """Return the passages of documents, with their terms and their vectors."""
     passages = [passage for each in prepared for passage in each.passages]
     if not passages:
         return []
@@ -109,18 +109,18 @@ def passage_rows(prepared: Sequence[Prepared], embedder: Embedder | None, langua
 
 
 def passage_in(body: str) -> Passage:
-    """The passage that a row holds."""
+    """Return the passage that a row holds."""
     return Passage(**json.loads(body))
 
 
 def mark(passage: Passage) -> int:
-    """A number of what a passage says: those of a document are added up by exclusive or."""
+    """Return a number of what a passage says: those of a document are added up by exclusive or."""
     identity = "\x1f".join((passage.id, passage.source, passage.text)).encode("utf-8", "surrogatepass")
     return int.from_bytes(blake2b(identity, digest_size=6).digest())
 
 
 def estimate_rows(run: str, estimates: Sequence[tuple[str, str, str | None]]) -> list[Row]:
-    """The estimates of one run, some sources a row."""
+    """Return the estimates of one run, some sources a row."""
     return [
         Row(
             id=row_id("estimates", run, str(start)),
@@ -133,7 +133,7 @@ def estimate_rows(run: str, estimates: Sequence[tuple[str, str, str | None]]) ->
 
 
 def log_rows(entry: str, order: int) -> Iterator[Row]:
-    """An entry of the log of calibrations, in pieces."""
+    """Yield an entry of the log of calibrations, in pieces."""
     name, starts = uuid.uuid4().hex, range(0, len(entry), _PIECE)
     for number, start in enumerate(starts):
         piece = {"entry": name, "number": number, "of": len(starts), "text": entry[start : start + _PIECE]}
@@ -141,7 +141,7 @@ def log_rows(entry: str, order: int) -> Iterator[Row]:
 
 
 def logged(kept: Iterable[Kept]) -> list[str]:
-    """The entries of the log of calibrations, in order; one that was cut short is not there."""
+    """Return the entries of the log of calibrations, in order; one that was cut short is not there."""
     pieces: dict[tuple[int, str, int], dict[int, str]] = {}
     for row in kept:
         piece = json.loads(row.body)

@@ -91,7 +91,7 @@ class VectorWriter(BatchedWriter):
 
 
 def entries_with(engine: Engine, facts: Collection[str]) -> list[Entry]:
-    """The entries that have one of the facts."""
+    """Return the entries that have one of the facts."""
     entries = {
         kept.id: rows.entry_in(kept.id, kept.body)
         for batch in _batches(sorted(facts))
@@ -101,7 +101,7 @@ def entries_with(engine: Engine, facts: Collection[str]) -> list[Entry]:
 
 
 def fetched(engine: Engine, ids: list[str]) -> dict[str, str]:
-    """The bodies of passages by the ids of their rows."""
+    """Return the bodies of passages by the ids of their rows."""
     return {row: body for batch in _batches(ids) for row, body in engine.fetch(PASSAGES, batch).items()}
 
 

@@ -38,7 +38,9 @@ class Hashed(NamedTuple):
 
 
 def read_whole(path: Path, digest: str, largest: int) -> bytes:
-    """The bytes of a small file; raises `StoreError` unless they hash to `digest`, where one is given."""
+    """Return the bytes of a small file; raises `StoreError` unless they hash to `digest`, where
+    one is given.
+    """
     with _opened(path) as raw:
         content = raw.read(largest + 1)
     if len(content) > largest:
@@ -51,7 +53,7 @@ def read_whole(path: Path, digest: str, largest: int) -> bytes:
 def read_array(
     path: Path, kind: str, shape: Sequence[int | None], digest: str = ""
 ) -> tuple[NDArray[Any], Hashed | None]:
-    """The array of a file, and the file itself where its hash is still to be compared.
+    """Return the array of a file, and the file itself where its hash is still to be compared.
 
     `shape` has None where any length will do. Raises `StoreError` when the array is another, or not whole.
     """
@@ -65,7 +67,7 @@ def read_array(
 
 
 def array_of(raw: bytes, path: Path, kind: str, shape: Sequence[int | None]) -> NDArray[Any]:
-    """The array that the bytes of `path` hold; raises as `read_array` does."""
+    """Return the array that the bytes of `path` hold; raises as `read_array` does."""
     length, begin = _checked_header(io.BytesIO(raw), path, kind, shape, len(raw))
     return np.frombuffer(raw, dtype=kind, offset=begin).reshape(length)
 
@@ -73,7 +75,9 @@ def array_of(raw: bytes, path: Path, kind: str, shape: Sequence[int | None]) -> 
 def _checked_header(
     source: io.BufferedIOBase, path: Path, kind: str, shape: Sequence[int | None], size: int
 ) -> tuple[tuple[int, ...], int]:
-    """The shape of a file's array and where its numbers begin; raises `StoreError` unless it is whole."""
+    """Return the shape of a file's array and where its numbers begin; raises `StoreError` unless
+    it is whole.
+    """
     try:
         version = np.lib.format.read_magic(source)
         if version != (1, 0):
@@ -101,7 +105,7 @@ def _opened(path: Path) -> io.BufferedReader:
 
 
 def changed(path: Path) -> StoreError:
-    """The error for a file whose bytes are not those that were written."""
+    """Return the error for a file whose bytes are not those that were written."""
     return StoreError(f"{path}: its bytes have changed since they were written; {_REPAIR}")
 
 
@@ -158,7 +162,9 @@ def _size(hashed: Hashed) -> int:
 
 
 def differs(hashed: Hashed) -> bool:
-    """Whether a file has other bytes than those of its hash; one that is gone was merged away, and not."""
+    """Return whether a file has other bytes than those of its hash; one that is gone was merged away, and
+    not.
+    """
     digest = blake2b(digest_size=16)
     try:
         with hashed.file.open("rb", buffering=0) as raw:

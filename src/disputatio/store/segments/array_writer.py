@@ -71,7 +71,7 @@ class ArrayFile:
         self._file.write(data)
 
     def _header(self, rows: int) -> bytes:
-        """The header for so many rows; it has one length for all numbers of rows."""
+        """Return the header for so many rows; it has one length for all numbers of rows."""
         out = io.BytesIO()
         fields = {
             "descr": np.lib.format.dtype_to_descr(self._kind),

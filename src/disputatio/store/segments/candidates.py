@@ -79,7 +79,8 @@ class Candidates(NamedTuple):
 
 
 def candidates(scope: Scope, query: Query, many: int, per_source: int | None) -> Candidates:
-    """The rows that compete: the best `many` of each scorer or, with `per_source`, those of each source.
+    """Return the rows that compete: the best `many` of each scorer or, with `per_source`, those of each
+    source.
 
     A source matches when one of its rows has a term of the query or is among the best `many` of the dense
     scorer; of a source that matches, the best rows of each scorer compete, or all where they are few.
@@ -97,7 +98,7 @@ def candidates(scope: Scope, query: Query, many: int, per_source: int | None) ->
 
 
 def allowed_rows(scope: Scope) -> Rows:
-    """The rows of a scope that may be found, rising."""
+    """Return the rows of a scope that may be found, rising."""
     if not scope.rows:
         return np.zeros(0, dtype=np.int64)
     return np.flatnonzero(_allowed(scope, np.concatenate(scope.groups)))
@@ -105,12 +106,12 @@ def allowed_rows(scope: Scope) -> Rows:
 
 @lru_cache(maxsize=1)
 def compiled() -> bool:
-    """Whether the compiled loops can be had; without them, the same is done in numpy."""
+    """Return whether the compiled loops can be had; without them, the same is done in numpy."""
     return importlib.util.find_spec("numba") is not None
 
 
 def _of_few(scope: Scope, query: Query, many: int, per_source: int | None) -> Candidates:
-    """Every row scored, then chosen from."""
+    """Return every row scored, then chosen from."""
     fast = scope.rows > FEW and compiled()
     pairs = zip(scope.segments, query.numbers, strict=True)
     bm25 = np.concatenate([all_bm25(segment, query, numbers) for segment, numbers in pairs])
@@ -129,7 +130,7 @@ def _of_few(scope: Scope, query: Query, many: int, per_source: int | None) -> Ca
 
 
 def _best(scope: Scope, query: Query, many: int) -> Candidates:
-    """The union of the best `many` of each scorer."""
+    """Return the union of the best `many` of each scorer."""
     searched = []
     for number, segment in enumerate(scope.segments):
         mask = scope.masks[number]
@@ -178,7 +179,9 @@ def _best_of_sources(scope: Scope, query: Query, many: int, per_source: int) -> 
 def _by_both_scorers(
     scope: Scope, searched: Sequence[SearchedSegment], query: Query, room: Rows, *, every: bool
 ) -> tuple[tuple[Heaps, list[Floats]], Heaps | None]:
-    """What both scorers keep; side by side in a large scope, as the kernels release the interpreter lock."""
+    """Return what both scorers keep; side by side in a large scope, as the kernels release the interpreter
+    lock.
+    """
     vector = query.vector
     if vector is None:
         return best_sparse(searched, query, room, every=every), None
@@ -204,7 +207,7 @@ def _by_both_scorers(
 
 
 def _cores() -> int:
-    """How many cores this process may use."""
+    """Return how many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -216,7 +219,7 @@ def _scored(
     by_bm25: ScoredRows,
     by_cosine: ScoredRows | None,
 ) -> Candidates:
-    """Rows with their scores by both scorers: as one found them, or made now."""
+    """Return rows with their scores by both scorers: as one found them, or made now."""
     bm25 = np.zeros(rows.size, dtype=np.float32)
     cosine = None
     if all_scores and all_scores[0].size:
@@ -234,7 +237,7 @@ def _scored(
 
 
 def _union(rows: Rows, more_rows: Rows) -> Rows:
-    """The rows of two arrays, each once, rising."""
+    """Return the rows of two arrays, each once, rising."""
     both = np.concatenate([rows, more_rows])
     both.sort()
     fresh = np.ones(both.size, dtype=np.bool_)
@@ -269,7 +272,7 @@ def _by_segment(scope: Scope, rows: Rows, places: Rows) -> list[tuple[int, Segme
 
 
 def _taken(scope: Scope, rows: Rows, arrays: Sequence[NDArray[_Kind]]) -> NDArray[_Kind]:
-    """The values of some rows, rising, from one array a segment."""
+    """Return the values of some rows, rising, from one array a segment."""
     values = np.empty(rows.size, dtype=arrays[0].dtype)
     for number, _, places, segment_rows in _by_segment(scope, rows, np.arange(rows.size)):
         values[places] = arrays[number][segment_rows]
@@ -279,7 +282,7 @@ def _taken(scope: Scope, rows: Rows, arrays: Sequence[NDArray[_Kind]]) -> NDArra
 def _allowed(
     scope: Scope, groups: NDArray[np.int32], matched: NDArray[np.bool_] | None = None
 ) -> NDArray[np.bool_]:
-    """Which of all rows may be found, of the sources that match."""
+    """Return which of all rows may be found, of the sources that match."""
     allowed = np.ones(scope.rows, dtype=np.bool_)
     for first, mask in zip(scope.firsts, scope.masks, strict=False):
         if mask is not None:

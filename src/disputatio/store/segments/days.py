@@ -13,7 +13,7 @@ _DATE = re.compile(r"(\d{4})(?:-(\d{2})(?:-(\d{2})(?:[T ].*)?)?)?", re.ASCII | r
 
 
 def first_day(date: str) -> int:
-    """The number of the first day of a date (1 is 1 January of year 1); `NO_DAY` when it is none.
+    """Return the number of the first day of a date (1 is 1 January of year 1); `NO_DAY` when it is none.
 
     >>> first_day("2021-05") == first_day("2021-05-01T10:00:00Z") == first_day("2021-05-01")
     True
@@ -25,7 +25,7 @@ def first_day(date: str) -> int:
 
 
 def bounds(after: str | None, before: str | None) -> tuple[int, int] | None:
-    """The first and the last day allowed, both within; None without a bound.
+    """Return the first and the last day allowed, both within; None without a bound.
 
     Raises `InputError` for a date that is none.
 

@@ -41,7 +41,7 @@ def compiled(fast: bool = False) -> Callable[[_Function], _Function]:
 
 @intrinsic  # type: ignore[untyped-decorator]
 def ones(_context: Any, _word: Any) -> Any:
-    """The number of set bits of a 64-bit word, as one instruction."""
+    """Return the number of set bits of a 64-bit word, as one instruction."""
 
     def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
         return builder.ctpop(arguments[0])
@@ -250,7 +250,7 @@ def keep_best_by_cosine(
 
 @compiled()
 def cosines(vectors: Quantised, query: NDArray[np.float32], rows: NDArray[np.int64]) -> NDArray[np.float32]:
-    """The product of `query` with some rows."""
+    """Return the product of `query` with some rows."""
     products = np.empty(rows.size, dtype=np.float32)
     for i in range(rows.size):
         products[i] = _product(vectors.numbers[rows[i]], query) * vectors.scales[rows[i]]
@@ -259,7 +259,7 @@ def cosines(vectors: Quantised, query: NDArray[np.float32], rows: NDArray[np.int
 
 @compiled()
 def bm25_of(postings: QueryPostings, rows: NDArray[np.int64]) -> NDArray[np.float32]:
-    """The BM25 of some rows: what `keep_best_by_bm25` gives them, each term looked up by halving."""
+    """Return the BM25 of some rows: what `keep_best_by_bm25` gives them, each term looked up by halving."""
     scores = np.zeros(rows.size, dtype=np.float32)
     for term in range(postings.weights.size):
         weight, slot = postings.weights[term], postings.slots[term]

@@ -78,7 +78,7 @@ def merge_vectors(
 
 
 def _joined(parts: Sequence[Blocks], name: str) -> Iterator[NDArray[Any]]:
-    """The live rows of all parts, in blocks of `BLOCK` rows, the last one apart."""
+    """Yield the live rows of all parts, in blocks of `BLOCK` rows, the last one apart."""
     waiting: list[NDArray[Any]] = []
     size = 0
     for blocks in parts:
@@ -97,7 +97,7 @@ def _joined(parts: Sequence[Blocks], name: str) -> Iterator[NDArray[Any]]:
 
 
 def _read(path: Path, kind: str, begin: int, rows: int, width: int) -> Iterator[NDArray[Any]]:
-    """The rows of a file, (rows, width), in blocks of `BLOCK`."""
+    """Yield the rows of a file, (rows, width), in blocks of `BLOCK`."""
     with path.open("rb") as file:
         file.seek(begin)
         for first in range(0, rows, BLOCK):
@@ -115,7 +115,7 @@ def _sources(path: Path, rows: int) -> Iterator[NDArray[np.int32]]:
 
 
 def _starts(path: Path, rows: int, sources: int) -> NDArray[np.int64]:
-    """Where each source begins when rows are put source by source."""
+    """Return where each source begins when rows are put source by source."""
     sizes = np.zeros(sources, dtype=np.int64)
     for block in _sources(path, rows):
         sizes += np.bincount(block, minlength=sources)
@@ -123,7 +123,7 @@ def _starts(path: Path, rows: int, sources: int) -> NDArray[np.int64]:
 
 
 def _columns(path: Path, rows: int, starts: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-    """The place of each row when rows are put source by source, those of a source in their order."""
+    """Yield the place of each row when rows are put source by source, those of a source in their order."""
     following = starts.copy()
     for block in _sources(path, rows):
         order = np.argsort(block, kind="stable")

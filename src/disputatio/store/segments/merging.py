@@ -63,7 +63,7 @@ class _Part:
         return None if self._dead is None else self._moved
 
     def targets(self, rows: NDArray[np.integer]) -> NDArray[np.int64]:
-        """What rows become, -1 for dead ones."""
+        """Return what rows become, -1 for dead ones."""
         return rows.astype(np.int64) + self.first if self._dead is None else self._moved(rows)
 
     def _moved(self, rows: NDArray[np.integer]) -> NDArray[np.int64]:
@@ -74,11 +74,11 @@ class _Part:
         return np.where((words >> bits) & np.uint64(1), place, -1)
 
     def alive(self, begin: int, end: int) -> NDArray[np.bool_] | None:
-        """Which of some rows stay; None for all."""
+        """Return which of some rows stay; None for all."""
         return None if self._dead is None else ~self._dead[begin:end]
 
     def blocks(self, name: str) -> Iterator[NDArray[Any]]:
-        """The live rows of an array."""
+        """Yield the live rows of an array."""
         array = self.segment.array(name)
         for begin in range(0, self.segment.rows, _ROWS):
             end = min(begin + _ROWS, self.segment.rows)
@@ -175,7 +175,7 @@ class _Merging:
         return list(names)
 
     def copy_rows(self) -> int:
-        """What is kept by row, the stored bytes among it; how many words all rows have."""
+        """Return what is kept by row, the stored bytes among it; how many words all rows have."""
         tokens = 0
         for name, shape in (("lengths", ()), ("days", ()), ("sketches", (64,)), ("stored_sums", ())):
             with self._file(name, self.rows, shape) as file:
@@ -288,7 +288,7 @@ def _place(starts: NDArray[np.int64], at: int) -> int:
 
 
 def _span(whole: Postings, begin: int, end: int) -> Postings:
-    """The terms of a range with their postings."""
+    """Return the terms of a range with their postings."""
     return whole._replace(
         terms=whole.terms[begin:end],
         frequencies=whole.frequencies[begin:end],
@@ -298,7 +298,7 @@ def _span(whole: Postings, begin: int, end: int) -> Postings:
 
 
 def _weight_of(whole: Postings, rows: int) -> Callable[[int], int]:
-    """The bytes that merging takes for the terms before a place."""
+    """Return the bytes that merging takes for the terms before a place."""
     common = np.concatenate(
         [np.zeros(0, np.int64)]
         + [
@@ -325,7 +325,7 @@ def _ranges(
         before = sum(weight(begin) for weight, begin in zip(weights, at, strict=True))
 
         def ends(limit: int) -> list[int]:
-            """How many keys of each array are below a limit."""
+            """Return how many keys of each array are below a limit."""
             if limit >= _KEYS:
                 return [array.size for array in keys]
             return [int(np.searchsorted(array, np.uint64(limit))) for array in keys]

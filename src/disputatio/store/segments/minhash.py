@@ -27,7 +27,7 @@ _EMPTY = np.uint32(0xFFFFFFFF)
 
 
 def sketch(counted: Counted) -> NDArray[np.uint8]:
-    """One row of 64 bins a text (without its title); 0 is an empty bin, short texts are all empty."""
+    """Return one row of 64 bins a text (without its title); 0 is an empty bin, short texts are all empty."""
     texts = counted.ends.size
     result = np.zeros((texts, BINS), dtype=np.uint8)
     with np.errstate(over="ignore"):
@@ -71,7 +71,7 @@ def repeats(sketches: NDArray[np.uint8]) -> list[int]:
 
 
 def pairs(sketches: NDArray[np.uint8]) -> list[tuple[int, int]]:
-    """Pairs of rows (earlier, later) that are near duplicates; many rows are paired by bands."""
+    """Return pairs of rows (earlier, later) that are near duplicates; many rows are paired by bands."""
     if len(sketches) <= _FEW:
         # Bins that are empty in both count here: more than enough pairs pass, and are looked at below.
         same = np.count_nonzero(sketches[:, None] == sketches[None], axis=2)
@@ -102,7 +102,7 @@ def pairs(sketches: NDArray[np.uint8]) -> list[tuple[int, int]]:
 
 
 def _mix(value: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The finaliser of SplitMix64: each bit of the input moves half of the output's."""
+    """Return the finaliser of SplitMix64: each bit of the input moves half of the output's."""
     value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return value ^ (value >> np.uint64(31))

@@ -69,7 +69,7 @@ class QueryPostings(NamedTuple):
 
     @classmethod
     def of(cls, segment: Segment, query: Query, numbers: Rows) -> QueryPostings:
-        """Those of the terms that have these numbers in a segment; raises `StoreError` for damage."""
+        """Return those of the terms that have these numbers in a segment; raises `StoreError` for damage."""
         postings = segment.postings
         known = numbers >= 0
         terms = numbers[known]
@@ -115,7 +115,7 @@ class Heaps(NamedTuple):
         )
 
     def kept(self) -> tuple[Rows, Floats]:
-        """The rows kept, rising, with their scores."""
+        """Return the rows kept, rising, with their scores."""
         if self.filled.size == 1:
             rows, scores = self.rows[: int(self.filled[0])], self.scores[: int(self.filled[0])]
         else:
@@ -130,7 +130,7 @@ class Heaps(NamedTuple):
 def best_sparse(
     searched: Sequence[SearchedSegment], query: Query, room: Rows, *, every: bool
 ) -> tuple[Heaps, list[Floats]]:
-    """The best rows of each group by BM25 and, if `every`, the score of every row of each segment."""
+    """Return the best rows of each group by BM25 and, if `every`, the score of every row of each segment."""
     from disputatio.store.segments import kernels
 
     heaps = Heaps.empty(room, 0.0)
@@ -143,7 +143,7 @@ def best_sparse(
 
 
 def bm25_of(segment: Segment, query: Query, numbers: Rows, rows: Rows) -> Floats:
-    """The BM25 of some rows of a segment, in which the query's terms have these numbers."""
+    """Return the BM25 of some rows of a segment, in which the query's terms have these numbers."""
     from disputatio.store.segments import kernels
 
     scores: Floats = kernels.bm25_of(QueryPostings.of(segment, query, numbers), rows)
@@ -151,7 +151,7 @@ def bm25_of(segment: Segment, query: Query, numbers: Rows, rows: Rows) -> Floats
 
 
 def best_dense(searched: Sequence[SearchedSegment], vector: Floats, room: Rows) -> Heaps:
-    """The best rows of each group by cosine."""
+    """Return the best rows of each group by cosine."""
     from disputatio.store.segments import kernels
 
     heaps = Heaps.empty(room, -np.inf)
@@ -170,7 +170,7 @@ def best_dense(searched: Sequence[SearchedSegment], vector: Floats, room: Rows) 
 
 
 def _shortlist(searched: SearchedSegment, vector: Floats, room: Rows) -> Rows:
-    """Rows of a large segment among which the best of each group are nearly sure to be."""
+    """Return rows of a large segment among which the best of each group are nearly sure to be."""
     from disputatio.store.segments.scan import shortlist
 
     segment, row_filter, numbers = searched
@@ -190,7 +190,7 @@ def _shortlist(searched: SearchedSegment, vector: Floats, room: Rows) -> Rows:
 
 
 def _lie_within(begins: Rows, ends: Rows, slots: NDArray[np.int32], rows: int, common: int) -> bool:
-    """Whether places read from a file lie within the arrays they point into."""
+    """Return whether places read from a file lie within the arrays they point into."""
     if not begins.size:
         return True
     return bool(begins.min() >= 0 and (ends >= begins).all() and ends.max() <= rows and slots.max() < common)

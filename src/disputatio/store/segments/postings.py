@@ -46,7 +46,7 @@ class Entries(NamedTuple):
 
 
 def find_terms(terms: NDArray[np.uint64], hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """The number of each hash among the sorted `terms`, -1 where it is not there."""
+    """Return the number of each hash among the sorted `terms`, -1 where it is not there."""
     if terms.size == 0:
         return np.full(hashes.size, -1, dtype=np.int64)
     at = np.minimum(np.searchsorted(terms, hashes), terms.size - 1)
@@ -54,7 +54,7 @@ def find_terms(terms: NDArray[np.uint64], hashes: NDArray[np.uint64]) -> NDArray
 
 
 def entries_of(postings: Postings, term: int) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
-    """The rows of a term, in order, and its count in each."""
+    """Return the rows of a term, in order, and its count in each."""
     slot = int(postings.slots[term])
     if slot >= 0:
         rows = np.flatnonzero(postings.common[slot])
@@ -64,7 +64,7 @@ def entries_of(postings: Postings, term: int) -> tuple[NDArray[np.int64], NDArra
 
 
 def invert(counted: Counted) -> Postings:
-    """The inverted index of texts, in blocks of rows: sorted within each, then put in place."""
+    """Return the inverted index of texts, in blocks of rows: sorted within each, then put in place."""
     order = np.argsort(counted.hashes)
     number = np.zeros(order.size, dtype=np.int64)
     number[order] = np.arange(order.size)
@@ -151,7 +151,7 @@ def assemble(terms: NDArray[np.uint64], rows: int, entries: Callable[[], Iterabl
 
 
 def _stream(postings: Postings) -> Iterator[Entries]:
-    """All postings in blocks of whole terms; the common terms come one by one, in blocks of rows."""
+    """Yield all postings in blocks of whole terms; the common terms come one by one, in blocks of rows."""
     for term in np.flatnonzero(postings.slots >= 0).tolist():
         counts_of_rows = postings.common[int(postings.slots[term])]
         for begin in range(0, counts_of_rows.size, _BLOCK_ENTRIES):
@@ -172,6 +172,6 @@ def _stream(postings: Postings) -> Iterator[Entries]:
 
 
 def _runs(values: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The values of a sorted array, each once, and how often each is there."""
+    """Return the values of a sorted array, each once, and how often each is there."""
     firsts = np.flatnonzero(np.diff(values, prepend=-1))
     return values[firsts], np.diff(np.r_[firsts, values.size])

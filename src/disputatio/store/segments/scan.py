@@ -99,7 +99,7 @@ def _signs_of_query(
 
 @compiled()
 def _cut_of(distances: NDArray[np.uint32], want: int, most: int) -> int:
-    """The least distance, `most` at the utmost, within which `want` columns lie."""
+    """Return the least distance, `most` at the utmost, within which `want` columns lie."""
     low, high = -1, most
     while high - low > 1:
         middle = (low + high) // 2
@@ -205,7 +205,7 @@ def _measure(
 
 @compiled()
 def _cost(differing: np.uint64, ones_of: np.uint64, twos_of: np.uint64, fours_of: np.uint64) -> np.uint64:
-    """What the bits in which a code differs are worth (see `_signs_of_query`)."""
+    """Return what the bits in which a code differs are worth (see `_signs_of_query`)."""
     twos: np.uint64 = ones(differing & twos_of) + (ones(differing & fours_of) << np.uint64(1))
     cost: np.uint64 = ones(differing & ones_of) + (twos << np.uint64(1))
     return cost

@@ -42,7 +42,7 @@ class Query(NamedTuple):
 def plan(
     segments: Sequence[Segment], terms: Mapping[int, int], vector: Floats | None, k1: float, b: float
 ) -> Query:
-    """A query's terms (hash -> multiplicity) looked up in all segments.
+    """Return a query's terms (hash -> multiplicity) looked up in all segments.
 
     idf = ln(1 + (N - df + 1/2) / (df + 1/2)) with N and df over all segments, as Lucene has it
     (Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009).
@@ -68,7 +68,7 @@ def plan(
 
 
 def all_bm25(segment: Segment, query: Query, numbers: NDArray[np.int64]) -> Floats:
-    """The BM25 score of every row: the sum of idf tf / (tf + norm); 0 where no term matches."""
+    """Return the BM25 score of every row: the sum of idf tf / (tf + norm); 0 where no term matches."""
     scores = np.zeros(segment.rows, dtype=np.float32)
     norms = query.norm[0] + query.norm[1] * segment.lengths.astype(np.float32)
     for weight, number in zip(query.weights, numbers.tolist(), strict=True):
@@ -80,7 +80,7 @@ def all_bm25(segment: Segment, query: Query, numbers: NDArray[np.int64]) -> Floa
 
 
 def all_cosines(segment: Segment, query: Query, *, fast: bool = False) -> Floats:
-    """The cosine of every row with the query; `fast` for compiled code."""
+    """Return the cosine of every row with the query; `fast` for compiled code."""
     if query.vector is None or segment.vectors is None:
         return np.zeros(segment.rows, dtype=np.float32)
     if fast:
@@ -89,7 +89,7 @@ def all_cosines(segment: Segment, query: Query, *, fast: bool = False) -> Floats
 
 
 def some_cosines(segment: Segment, query: Query, rows: NDArray[np.int64]) -> Floats:
-    """The cosine of some rows with the query, by compiled code."""
+    """Return the cosine of some rows with the query, by compiled code."""
     from disputatio.store.segments import kernels
 
     if query.vector is None or segment.vectors is None:

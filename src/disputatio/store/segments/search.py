@@ -53,7 +53,7 @@ def normalise(scores: Floats) -> Floats:
 
 
 def best(scores: Floats, n: int, allowed: NDArray[np.bool_]) -> Rows:
-    """The rows of the `n` best scores among those allowed, best first; ties by row.
+    """Return the rows of the `n` best scores among those allowed, best first; ties by row.
 
     >>> best(np.array([1, 3, 2], dtype=np.float32), 2, np.array([True, False, True])).tolist()
     [2, 0]
@@ -156,7 +156,7 @@ def candidates(
     allowed: NDArray[np.bool_],
     groups: NDArray[np.integer] | None = None,
 ) -> Rows:
-    """The rows that compete: the union of the `many` best of each scorer among the rows allowed.
+    """Return the rows that compete: the union of the `many` best of each scorer among the rows allowed.
 
     Without the dense scorer only rows with a matching term are. With groups, a group matches when it has
     a row with a matching term or among the best of the dense scorer; all its rows then compete.
@@ -175,7 +175,7 @@ def candidates(
 
 
 def cut(ranking: Ranking, k: int, groups: NDArray[np.integer] | None, per_group: int | None) -> Ranking:
-    """The best `k` of a ranking, or the best `per_group` of each group that its rows are of."""
+    """Return the best `k` of a ranking, or the best `per_group` of each group that its rows are of."""
     if groups is None or per_group is None:
         best = np.arange(min(k, ranking.rows.size))
     else:

@@ -121,7 +121,7 @@ class Searcher:
         *,
         reranker: Reranker | None = None,
     ) -> list[Hit]:
-        """The best passages for a query, as `search` asks; best first.
+        """Return the best passages for a query, as `search` asks; best first.
 
         `vector` is the query's and adds the dense scorer. `min_reliability` is not looked at: a segment
         knows no reliabilities. `Hit.scores` has `sparse` and `dense` in [0, 1] over the candidates, and
@@ -148,7 +148,9 @@ class Searcher:
     def rank(
         self, query: str, vector: NDArray[np.float32] | None = None, search: Search = _DEFAULTS
     ) -> RankedRows:
-        """What `search` finds, as numbers of rows and scores: no passage is read. Raises as it does."""
+        """Return what `search` finds, as numbers of rows and scores: no passage is read. Raises as
+        it does.
+        """
         with _sound():
             return self._ranked(query, vector, search)
 
@@ -175,11 +177,11 @@ class Searcher:
         )
 
     def allowed(self, search: Search) -> NDArray[np.int64]:
-        """The rows, rising, that a search with these filters may find; raises as `search` does."""
+        """Return the rows, rising, that a search with these filters may find; raises as `search` does."""
         return allowed_rows(self._scope(search))
 
     def fetch(self, ranked: RankedRows) -> list[Hit]:
-        """The hits of ranked rows; raises `StoreError` for a damaged row."""
+        """Return the hits of ranked rows; raises `StoreError` for a damaged row."""
         with _sound():
             return self._fetched(ranked)
 
@@ -210,7 +212,9 @@ class Searcher:
     def _by_segment(
         self, rows: NDArray[np.int64]
     ) -> Iterator[tuple[Segment, NDArray[np.int64], NDArray[np.int64]]]:
-        """Each segment that holds some of the rows, with their places in `rows` and their numbers in it."""
+        """Yield each segment that holds some of the rows, with their places in `rows` and their numbers in
+        it.
+        """
         if len(self.segments) == 1:
             yield self.segments[0], np.arange(rows.size), rows
             return
@@ -236,7 +240,7 @@ class Searcher:
         )
 
     def _scope(self, search: Search) -> Scope:
-        """The rows that the filters of a search allow; raises `InputError` for a date that is none."""
+        """Return the rows that the filters of a search allow; raises `InputError` for a date that is none."""
         sources, fields = search.sources, dict(search.where or {})
         if "source" in fields:
             name = fields.pop("source")
@@ -274,7 +278,7 @@ class Searcher:
         )
 
     def _with_duplicates_marked(self, hits: list[Hit], rows: NDArray[np.int64]) -> list[Hit]:
-        """Hits with near duplicates of better ones marked."""
+        """Return hits with near duplicates of better ones marked."""
         if len(hits) < 2:
             return hits
         sketches = np.zeros((len(hits), minhash.BINS), dtype=np.uint8)
@@ -303,7 +307,8 @@ def _both(mask: Mask, other: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 
 def reranked(reranker: Reranker, query: str, hits: Sequence[Hit]) -> tuple[list[Hit], NDArray[np.int64]]:
-    """Hits in the order of a reranker's scores, and that order; `scores["fused"]` keeps the fused score.
+    """Return hits in the order of a reranker's scores, and that order; `scores["fused"]` keeps the fused
+    score.
 
     Raises `InputError` unless the reranker gives one finite number a passage.
     """

@@ -103,7 +103,7 @@ class Segment:
         language: str = "english",
         counted: Counted | None = None,
     ) -> Self:
-        """The segment of some passages, in their order; `vectors` (rows, dimension) has unit rows.
+        """Return the segment of some passages, in their order; `vectors` (rows, dimension) has unit rows.
 
         `language` names the stemmer, "" for none; `counted` has the passages' terms where they were counted
         already. Raises `InputError` for a language without one,
@@ -163,7 +163,7 @@ class Segment:
 
     @classmethod
     def open(cls, folder: Path, hashes: Mapping[str, str] = NO_HASHES) -> Self:
-        """The segment of a folder, mapped into memory; raises `StoreError` when a file is not whole.
+        """Return the segment of a folder, mapped into memory; raises `StoreError` when a file is not whole.
 
         With `hashes`, by name of file, small files are compared with theirs here, and `unverified` has the
         others.
@@ -189,7 +189,7 @@ class Segment:
         return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
     def array(self, name: str) -> NDArray[Any]:
-        """An array by the name of its file."""
+        """Return an array by the name of its file."""
         return self._arrays[name]
 
     @property
@@ -198,7 +198,7 @@ class Segment:
         return self._arrays["ids"], self._arrays["id_rows"]
 
     def find(self, passage_ids: Sequence[str]) -> NDArray[np.int64]:
-        """The row of each passage id, -1 where it is not here."""
+        """Return the row of each passage id, -1 where it is not here."""
         wanted = np.array([hash_of(passage_id) for passage_id in passage_ids], dtype=np.uint64)
         at = postings.find_terms(self._arrays["ids"], wanted)
         if not self.rows:
@@ -206,7 +206,9 @@ class Segment:
         return np.where(at < 0, -1, self._arrays["id_rows"][np.maximum(at, 0)]).astype(np.int64)
 
     def having(self, field: str, values: Collection[str]) -> NDArray[np.int64]:
-        """The rows, rising, whose metadata field (or owner, title, url, document) is one of `values`."""
+        """Return the rows, rising, whose metadata field (or owner, title, url, document) is one of
+        `values`.
+        """
         wanted = np.array([hash_of(f"{field}\0{value}") for value in values], dtype=np.uint64)
         at = postings.find_terms(self._arrays["field_terms"], wanted)
         starts, rows = self._arrays["field_starts"], self._arrays["field_rows"]
@@ -214,15 +216,15 @@ class Segment:
         return np.unique(np.concatenate(parts)).astype(np.int64) if parts else np.zeros(0, dtype=np.int64)
 
     def of_documents(self, document_ids: Collection[str]) -> NDArray[np.int64]:
-        """The rows of the passages of some documents, rising."""
+        """Return the rows of the passages of some documents, rising."""
         return self.having("document", document_ids)
 
     def passage(self, row: int) -> Passage:
-        """The passage of a row as it was given; raises `StoreError` when its bytes are damaged."""
+        """Return the passage of a row as it was given; raises `StoreError` when its bytes are damaged."""
         return self.passages(np.array([row]))[0]
 
     def passages(self, rows: NDArray[np.int64]) -> list[Passage]:
-        """The passages of some rows; raises `StoreError` when the bytes of one are damaged."""
+        """Return the passages of some rows; raises `StoreError` when the bytes of one are damaged."""
         return stored.fetch(self.stored, rows, self.where)
 
 
@@ -232,7 +234,7 @@ _TERMS = ("s", "_frequencies", "_starts", "_slots", "_rows", "_counts", "_common
 def _named(
     kind: str, arrays: postings.Postings | stored.Stored | quantised.Quantised
 ) -> dict[str, NDArray[Any]]:
-    """The arrays of a part under the names of their files."""
+    """Return the arrays of a part under the names of their files."""
     if isinstance(arrays, postings.Postings):
         names = [f"term{part}" for part in _TERMS]
     else:
@@ -244,7 +246,7 @@ def _named(
 def note_of(
     rows: int, dimension: int, language: str, tokens: int, sources: Collection[str]
 ) -> dict[str, Any]:
-    """What a segment says of itself."""
+    """Return what a segment says of itself."""
     return {
         "format": FORMAT,
         "rows": rows,
@@ -261,7 +263,7 @@ def _by_id(ids: NDArray[np.uint64]) -> dict[str, NDArray[Any]]:
 
 
 def _by_field(passages: Sequence[Passage]) -> dict[str, NDArray[Any]]:
-    """The rows of each value of each field that a search can ask for."""
+    """Return the rows of each value of each field that a search can ask for."""
     numbers: dict[tuple[str, str], int] = {}
     terms: list[int] = []
     rows: list[int] = []
@@ -282,7 +284,7 @@ def _by_field(passages: Sequence[Passage]) -> dict[str, NDArray[Any]]:
 
 
 def grouped(terms: NDArray[np.uint64], rows: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
-    """Pairs of a term and a row, rows rising, as the sorted terms with the rows of each."""
+    """Return pairs of a term and a row, rows rising, as the sorted terms with the rows of each."""
     order = np.argsort(terms, kind="stable")
     unique, starts = np.unique(terms[order], return_index=True)
     return {
@@ -293,7 +295,9 @@ def grouped(terms: NDArray[np.uint64], rows: NDArray[np.int64]) -> dict[str, NDA
 
 
 def _read_note(file: Path, digest: str) -> dict[str, Any]:
-    """What a segment says of itself; raises `StoreError` unless every field is one that a segment has."""
+    """Return what a segment says of itself; raises `StoreError` unless every field is one that a
+    segment has.
+    """
     try:
         note = json.loads(read_whole(file, digest, _LARGEST_NOTE))
     except (ValueError, RecursionError) as error:

@@ -38,7 +38,7 @@ class Stored(NamedTuple):
 
 
 def store(passages: Sequence[Passage]) -> Stored:
-    """The fields of passages as bytes."""
+    """Return the fields of passages as bytes."""
     lines = [_line(passage) for passage in passages]
     starts = np.zeros(len(lines) + 1, dtype=np.int64)
     np.cumsum([len(line) for line in lines], out=starts[1:])
@@ -47,7 +47,9 @@ def store(passages: Sequence[Passage]) -> Stored:
 
 
 def fetch(stored: Stored, rows: NDArray[np.int64], where: str) -> list[Passage]:
-    """The passages of some rows; raises `StoreError`, naming `where`, when the bytes of one are damaged."""
+    """Return the passages of some rows; raises `StoreError`, naming `where`, when the bytes of one are
+    damaged.
+    """
     content = stored.bytes.data
     places = zip(
         rows.tolist(),

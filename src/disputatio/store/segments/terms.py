@@ -48,7 +48,7 @@ class Counted(NamedTuple):
 
 
 def searched_text(title: str, text: str) -> str:
-    """What a passage is found by: its document's title and its text.
+    """Return what a passage is found by: its document's title and its text.
 
     >>> searched_text("Broken Bow", "It has 3,559 people.")
     'Broken Bow\\nIt has 3,559 people.'
@@ -63,7 +63,7 @@ def _adds(title: str, text: str) -> bool:
 
 
 def tokens(text: str, language: str = "") -> list[str]:
-    """The terms of a text in their order, with repeats; stemmed when a language is named.
+    """Return the terms of a text in their order, with repeats; stemmed when a language is named.
 
     Raises what `stemmer` raises.
 
@@ -77,7 +77,7 @@ def tokens(text: str, language: str = "") -> list[str]:
 
 
 def stemmer(language: str) -> Callable[[str], str] | None:
-    """The Snowball stemmer of a language, not to be shared by threads; None for no language.
+    """Return the Snowball stemmer of a language, not to be shared by threads; None for no language.
 
     Raises `InputError` for a language without a stemmer, `MissingDependency` without PyStemmer.
     """
@@ -95,7 +95,7 @@ def stemmer(language: str) -> Callable[[str], str] | None:
 
 
 def hash_of(term: str) -> int:
-    """The 64 bits that stand for a term: BLAKE2b of its UTF-8.
+    """Return the 64 bits that stand for a term: BLAKE2b of its UTF-8.
 
     >>> hash_of("not")
     1677568390362930303
@@ -105,7 +105,7 @@ def hash_of(term: str) -> int:
 
 
 def query_terms(query: str, language: str = "") -> dict[int, int]:
-    """The hash of each term of a query, and how often it is there; raises what `stemmer` raises."""
+    """Return the hash of each term of a query, and how often it is there; raises what `stemmer` raises."""
     counts: dict[int, int] = {}
     for term in tokens(query, language):
         key = hash_of(term)
@@ -114,7 +114,7 @@ def query_terms(query: str, language: str = "") -> dict[int, int]:
 
 
 def count(titles: Sequence[str], texts: Sequence[str], language: str = "") -> Counted:
-    """The terms of many texts, each with its title (`searched_text`); raises what `stemmer` raises."""
+    """Return the terms of many texts, each with its title (`searched_text`); raises what `stemmer` raises."""
     import numpy as np
 
     table = _Numbers(stemmer(language))
@@ -137,7 +137,7 @@ def count(titles: Sequence[str], texts: Sequence[str], language: str = "") -> Co
 def _spread(
     numbers: NDArray[np.int32], bodies: NDArray[np.int64], ends: NDArray[np.int64], several: list[list[int]]
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
-    """The tokens with each word of several terms (a negative number) replaced by its terms."""
+    """Return the tokens with each word of several terms (a negative number) replaced by its terms."""
     import numpy as np
 
     sizes = np.array([len(terms) for terms in several], dtype=np.int64)
@@ -186,12 +186,12 @@ class _Numbers(dict[str, int]):
 
 
 def _split(text: str) -> list[str]:
-    """The words of a text, lower case; ASCII, most of what is indexed, is split without a regex."""
+    """Return the words of a text, lower case; ASCII, most of what is indexed, is split without a regex."""
     return text.translate(_PLAIN).split() if text.isascii() else _word().findall(text.lower())
 
 
 def _terms(word: str, stem: Callable[[str], str] | None) -> list[str]:
-    """The terms that a lower-case word of the text stands for."""
+    """Return the terms that a lower-case word of the text stands for."""
     if not word.isascii():
         folded = unicodedata.normalize("NFKD", word.casefold())
         word = unicodedata.normalize("NFC", _ACCENT.sub("", folded)).lower()
@@ -206,7 +206,7 @@ def _terms(word: str, stem: Callable[[str], str] | None) -> list[str]:
 
 
 def _spaced(part: str, stem: Callable[[str], str] | None) -> list[str]:
-    """The terms of a run that is all of scripts without spaces, or free of them."""
+    """Return the terms of a run that is all of scripts without spaces, or free of them."""
     if not _ONES.match(part):
         return _terms(part, stem)
     units = _unit().findall(part)
@@ -220,7 +220,7 @@ def _spaced(part: str, stem: Callable[[str], str] | None) -> list[str]:
 
 @lru_cache(maxsize=1)
 def _marks() -> str:
-    """The marks (vowel signs, accents) that stand within words, as the inside of a character class."""
+    """Return the marks (vowel signs, accents) that stand within words, as the inside of a character class."""
     return "".join(
         chr(code)
         for low, high in _MARK_BLOCKS
@@ -241,5 +241,5 @@ def _parts() -> re.Pattern[str]:
 
 @lru_cache(maxsize=1)
 def _unit() -> re.Pattern[Any]:
-    """A character of a script without spaces, with the marks that follow it."""
+    """Return a character of a script without spaces, with the marks that follow it."""
     return re.compile(f"[^{_marks()}][{_marks()}]*|[{_marks()}]+")

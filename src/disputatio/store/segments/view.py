@@ -56,7 +56,7 @@ class View:
         self.verification.check(wait=self.verification.bytes <= WAITED_FOR)
 
     def passage(self, passage_id: str) -> Passage:
-        """The passage of an id; raises `InputError` when there is none."""
+        """Return the passage of an id; raises `InputError` when there is none."""
         for segment, dead in zip(self.segments, self.dead, strict=True):
             row = int(segment.find([passage_id])[0])
             if row >= 0 and (dead is None or not dead[row]):
@@ -66,7 +66,7 @@ class View:
         raise InputError(f"{self.path}: there is no passage {passage_id!r}")
 
     def counts(self) -> dict[str, int]:
-        """How many passages each source has."""
+        """Return how many passages each source has."""
         import numpy as np
 
         counts: dict[str, int] = {}
@@ -79,7 +79,9 @@ class View:
         return counts
 
     def drawn(self, sources: Sequence[str], per_source: int, salt: int) -> list[Passage]:
-        """Up to `per_source` passages of each source at random, source by source; the same for a salt."""
+        """Return up to `per_source` passages of each source at random, source by source; the same
+        for a salt.
+        """
         import numpy as np
 
         rows_of: dict[str, list[tuple[int, int, int]]] = {name: [] for name in sources}
@@ -99,7 +101,7 @@ class View:
         ]
 
     def sketches(self, sources: Sequence[str]) -> Sketches:
-        """The sketches of all passages of some sources."""
+        """Return the sketches of all passages of some sources."""
         import numpy as np
 
         from disputatio.store.segments.minhash import BINS
@@ -116,7 +118,8 @@ class View:
         return Sketches(np.concatenate(rows), np.concatenate(of_rows))
 
     def states(self) -> dict[str, str]:
-        """One word a source for all that it holds: another word when a passage is added, changed or dropped.
+        """Return one word a source for all that it holds: another word when a passage is added, changed or
+        dropped.
 
         The sum of a hash of each passage's checksum, so that neither order nor segments matter.
         """
@@ -135,7 +138,7 @@ class View:
 
 
 def open_view(path: Path, last: View | None = None) -> View | None:
-    """The index as it is now; `last` itself when nothing has changed, None where there is no index.
+    """Return the index as it is now; `last` itself when nothing has changed, None where there is no index.
 
     A segment may be merged away between reading the manifest and opening it: then the newest
     manifest is tried. Raises `StoreError` for what is no index, damaged, or copied in part.

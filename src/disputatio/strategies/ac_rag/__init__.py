@@ -187,12 +187,12 @@ def ac_rag(
 
 
 def _asked(question: str, context: str) -> str:
-    """The question as all agents read it, after what it comes with."""
+    """Return the question as all agents read it, after what it comes with."""
     return f"{fence('context', context)}\n{question}" if context.strip() else question
 
 
 def _score(check: str, system: str, task: str, threshold: float, parts: Parts) -> float:
-    """log P(yes) of the detector; 0 without a call if the threshold is infinite."""
+    """Return log P(yes) of the detector; 0 without a call if the threshold is infinite."""
     if math.isinf(threshold):
         return 0.0
     (choice,) = choose(parts.detector, [chat(system, task)], ("Yes", "No"), parts.kit, votes=parts.votes)
@@ -201,7 +201,9 @@ def _score(check: str, system: str, task: str, threshold: float, parts: Parts) -
 
 
 def _dissect(parts: Parts, memory: Memory) -> str:
-    """The next term to look up; if the detector names none, the question in the first round and '' later."""
+    """Return the next term to look up; if the detector names none, the question in the first round and ''
+    later.
+    """
     if parts.query == "question":
         return one_line(parts.question)
     prompt = chat(DISSECT_SYSTEM, DISSECT_TASK.format(question=parts.asked, notes=memory.shown()))
@@ -244,14 +246,14 @@ def _look_up(term: str, parts: Parts, memory: Memory) -> None:
 
 
 def _query(term: str, parts: Parts) -> str:
-    """The search query for a term; the term itself if the resolver gives no explanation."""
+    """Return the search query for a term; the term itself if the resolver gives no explanation."""
     if parts.query != "explanation":
         return term
     return explained(term, parts.kit, parts.resolver, max_tokens=min(64, parts.max_tokens))
 
 
 def _note(term: str, passages: Sequence[Passage], parts: Parts, memory: Memory) -> Note | None:
-    """A note of what passages say on a term, cited; None if they say nothing or the reply is unusable."""
+    """Return a note of what passages say on a term, cited; None if they say nothing or the reply is unusable."""
     ids = tuple(passage.id for passage in passages)
     if not parts.summary:
         memory.replies.append(Reply(passages=ids, round=memory.rounds))
@@ -286,7 +288,9 @@ def _note(term: str, passages: Sequence[Passage], parts: Parts, memory: Memory) 
 
 
 def _claims(term: str, text: str, passages: Sequence[Passage], bound: bool) -> tuple[Claim, ...]:
-    """The claims of a summary, cited: the statements that a passage supports, or all of it if `bound` is false."""
+    """Return the claims of a summary, cited: the statements that a passage supports, or all of it if `bound`
+    is false.
+    """
     if not bound:
         return (Claim(text=text, citations=cited_places(passages, "", text)[:1]),)
     citations_of: dict[str, tuple[Citation, ...]] = {}

@@ -35,7 +35,7 @@ Question: {question}"""
 
 
 def pick_answer(menu: Menu, parts: Parts, memory: Memory) -> Answer:
-    """One of the answers that the question names, by the log-probability of its word."""
+    """Return one of the answers that the question names, by the log-probability of its word."""
     words = "its letter" if menu.lettered else "one word, " + " or ".join(menu.words) + ","
     task = ANSWER_TASK.format(notes=memory.shown(), question=parts.asked)
     prompt = chat(PICK_SYSTEM.format(words=words) + _solved(parts), task)
@@ -88,14 +88,14 @@ def free_answer(parts: Parts, memory: Memory) -> Answer:
 
 
 def _solved(parts: Parts) -> str:
-    """The solved examples as the end of a prompt; nothing without any."""
+    """Return the solved examples as the end of a prompt; nothing without any."""
     return f"\n\n{SHOTS}\n{neutralise(parts.shots).strip()}" if parts.shots.strip() else ""
 
 
 def _assembled(
     answers: tuple[str, ...], explanation: str, claims: list[Claim], replies: list[Reply], memory: Memory
 ) -> Answer:
-    """The answer with the memory behind it: a claim and a reply for each entry."""
+    """Return the answer with the memory behind it: a claim and a reply for each entry."""
     return Answer(
         question="",
         answers=answers,

@@ -66,21 +66,21 @@ class Memory:
     rounds: int = 0
 
     def has(self, term: str) -> bool:
-        """Whether a term was looked up before."""
+        """Return whether a term was looked up before."""
         known = (*(note.term for note in self.notes), *self.missing)
         return canonical(term) in {canonical(other) for other in known}
 
     def claims(self) -> list[Claim]:
-        """What all notes say, each claim once."""
+        """Return what all notes say, each claim once."""
         return list(dict.fromkeys(claim for note in self.notes for claim in note.claims))
 
     def remembered(self) -> list[Passage]:
-        """The passages behind the notes, in the order read."""
+        """Return the passages behind the notes, in the order read."""
         ids = {passage for note in self.notes for passage in note.passages}
         return [passage for name, passage in self.read.items() if name in ids]
 
     def shown(self) -> str:
-        """The memory as agents read it, in a fence."""
+        """Return the memory as agents read it, in a fence."""
         lines = [f"{note.term}: {note.text}" for note in self.notes]
         if self.missing:
             lines.append(NOT_FOUND.format(terms="; ".join(self.missing)))
@@ -111,7 +111,7 @@ def cited_places(passages: Iterable[Passage], quote: str, about: str = "") -> tu
 
 
 def nearest(text: str, about: str) -> tuple[int, int] | None:
-    """The sentence of a text that shares most words with another text; None if none shares any.
+    """Return the sentence of a text that shares most words with another text; None if none shares any.
 
     >>> nearest("It rained. The ferry crossed in 1887.", "the first ferry crossing")
     (11, 37)

@@ -46,14 +46,14 @@ class Menu:
         return self.words != self.texts
 
     def shown(self) -> str:
-        """The question as an agent reads it, its options on lines of their own."""
+        """Return the question as an agent reads it, its options on lines of their own."""
         lines = [f"{word}. {text}" for word, text in zip(self.words, self.texts, strict=True)]
         choices = "\n".join(lines) if self.lettered else f"({' / '.join(self.words)})"
         return f"{self.question}\n{choices}"
 
 
 def read_menu(question: str, choices: str = "") -> Menu | None:
-    """The options of a question, or None where it is to be answered freely.
+    """Return the options of a question, or None where it is to be answered freely.
 
     `given` are the options, divided by "|"; "free" for none; empty to find them in the question: two or
     more letters in order from A, or the form of a question that yes, no or maybe answers. Raises
@@ -87,7 +87,7 @@ def read_menu(question: str, choices: str = "") -> Menu | None:
 
 
 def worded(menu: Menu, word: str) -> str:
-    """The answer that a word of the menu stands for."""
+    """Return the answer that a word of the menu stands for."""
     return menu.texts[menu.words.index(word)]
 
 

@@ -163,7 +163,9 @@ def disputation(
 
 
 def _disputed(question: str, passages: Sequence[Passage], kit: Kit, plan: Options) -> SubQuestion:
-    """One thing that is asked for: heard, grouped, ruled, looked for further, and asked on where it is open."""
+    """Return one thing that is asked for: heard, grouped, ruled, looked for further, and asked on where it is
+    open.
+    """
     testimonies = read(question, passages, kit, plan.reader, max_tokens=plan.max_tokens)
     rulings = _ruled(question, testimonies, kit, plan)
     turn = 1
@@ -209,7 +211,7 @@ def _accepted(rulings: Sequence[Ruling]) -> list[str]:
 
 
 def _ruled(question: str, testimonies: Sequence[Testimony], kit: Kit, plan: Options) -> list[Ruling]:
-    """The rulings on the sides of the testimonies, by what was read alone."""
+    """Return the rulings on the sides of the testimonies, by what was read alone."""
     sides = weigh(
         question,
         testimonies,
@@ -225,7 +227,7 @@ def _ruled(question: str, testimonies: Sequence[Testimony], kit: Kit, plan: Opti
 
 
 def _asked(question: str, rulings: list[Ruling], kit: Kit, plan: Options) -> list[Ruling]:
-    """The rulings after the model's belief and the advocates were asked of what is open."""
+    """Return the rulings after the model's belief and the advocates were asked of what is open."""
     sides, expect = [ruling.side for ruling in rulings], expected(question, plan.expect)
     if plan.belief and believed(question, rulings, kit, expect):
         rulings = resolve(question, sides, expect=expect)
@@ -253,7 +255,7 @@ def _asked(question: str, rulings: list[Ruling], kit: Kit, plan: Options) -> lis
 
 
 def _standing(ruling: Ruling) -> dict[str, Any]:
-    """How a side stands by now, for the trace."""
+    """Return how a side stands by now, for the trace."""
     side = ruling.side
     return {
         "answer": side.answer,
@@ -267,7 +269,9 @@ def _standing(ruling: Ruling) -> dict[str, Any]:
 
 # --- before it is heard --------------------------------------------------------------------------
 def _parts(question: str, kit: Kit) -> list[str]:
-    """The things that a question asks for, each as a question; itself where it is one, or the reply cannot be used."""
+    """Return the things that a question asks for, each as a question; itself where it is one, or the reply
+    cannot be used.
+    """
     prompt = chat(PARTS_SYSTEM, f"Question: {one_line(question)}")
     (completion,) = kit.complete("detector", [prompt], Sampling(max_tokens=128, schema=PARTS_SCHEMA))
     try:
@@ -280,7 +284,9 @@ def _parts(question: str, kit: Kit) -> list[str]:
 
 
 def _known(question: str, kit: Kit) -> Answer | None:
-    """What the model answers without retrieval where it is sure to know; None where it is not, or tells no odds."""
+    """Return what the model answers without retrieval where it is sure to know; None where it is not, or
+    tells no odds.
+    """
     prompt = chat(KNOWN_SYSTEM, f"Question: {one_line(question)}")
     try:
         (choice,) = choose("detector", [prompt], ("Yes", "No"), kit)

@@ -47,7 +47,7 @@ class SubQuestion:
 
     @staticmethod
     def _likelier(ruling: Ruling, others: Sequence[Ruling]) -> bool:
-        """Whether an open ruling has a likelier rival among others."""
+        """Return whether an open ruling has a likelier rival among others."""
         return ruling.verdict == "unresolved" and any(
             other.probability > ruling.probability
             for other in others
@@ -56,7 +56,7 @@ class SubQuestion:
 
 
 def answered(question: str, parts: Sequence[SubQuestion], reliabilities: Mapping[str, float]) -> Answer:
-    """The answer that the parts of a question come to together."""
+    """Return the answer that the parts of a question come to together."""
     kept = [(part, ruling) for part in parts for ruling in part.kept]
     testimonies = [testimony for part in parts for testimony in part.testimonies]
     replies = tuple(testimony.reply for testimony in testimonies)
@@ -76,7 +76,7 @@ def answered(question: str, parts: Sequence[SubQuestion], reliabilities: Mapping
 
 
 def _confidence(parts: Sequence[SubQuestion]) -> float | None:
-    """How likely the answer is right: the mean over its parts of that of what each part gives first."""
+    """Return how likely the answer is right: the mean over its parts of that of what each part gives first."""
     if not parts:
         return None
     likely = [
@@ -88,7 +88,7 @@ def _confidence(parts: Sequence[SubQuestion]) -> float | None:
 
 
 def _looked(parts: Sequence[SubQuestion]) -> Looked | None:
-    """What was looked for over all parts of the question; None where nothing was."""
+    """Return what was looked for over all parts of the question; None where nothing was."""
     looked = [part.looked for part in parts if part.looked is not None]
     if not looked:
         return None
@@ -101,7 +101,7 @@ def _looked(parts: Sequence[SubQuestion]) -> Looked | None:
 
 
 def _claim(question: str, side: Side, *, alone: bool) -> Claim:
-    """A side as a cited claim that names what it is about."""
+    """Return a side as a cited claim that names what it is about."""
     replies = {testimony.passage.id: testimony.reply for testimony in side.testimonies}
     subject = subject_of(side)
     text = turned(question, side.answer) if alone else None
@@ -111,7 +111,8 @@ def _claim(question: str, side: Side, *, alone: bool) -> Claim:
 
 
 def _certificate(part: SubQuestion, reliabilities: Mapping[str, float]) -> Certificate | None:
-    """How many liars the one answer survives against those that contradict it; None where votes did not decide.
+    """Return how many liars the one answer survives against those that contradict it; None where votes did
+    not decide.
 
     Passages that could not be read count against it. Votes did not decide where several answers or none are
     given, where passages name no source, or where votes were equal.

@@ -20,7 +20,7 @@ SHARPNESS = 5.0  # a nat and a rival: among more answers it strays further from 
 
 
 def believed(question: str, rulings: Sequence[Ruling], kit: Kit, expect: Expectation) -> bool:
-    """Whether sides that contradict each other were moved by which of them the model itself prefers."""
+    """Return whether sides that contradict each other were moved by which of them the model itself prefers."""
     sides = in_doubt(question, rulings, expect)
     if len(sides) < 2:
         return False
@@ -45,7 +45,7 @@ def believed(question: str, rulings: Sequence[Ruling], kit: Kit, expect: Expecta
 
 
 def debated(question: str, rulings: Sequence[Ruling], kit: Kit, turn: int) -> bool:
-    """Whether a round was held: the advocates of the open sides read the quotes, and keep or yield."""
+    """Return whether a round was held: the advocates of the open sides read the quotes, and keep or yield."""
     unsettled = contested(rulings)
     sides = [ruling.side for ruling in unsettled]
     if not sides:

@@ -41,7 +41,7 @@ class Date:
     day: int | None = None
 
     def within(self, other: Date) -> bool:
-        """Whether this date, as far as it goes, is the other one.
+        """Return whether this date, as far as it goes, is the other one.
 
         >>> Date(0, 4, 1868).within(Date(0, 16, 1868, 12, 18)), Date(0, 4, 1868, 1).within(Date(0, 4, 1868))
         (True, False)
@@ -51,7 +51,7 @@ class Date:
 
 
 def dates(text: str) -> list[Date]:
-    """The dates of a text with a year of four figures, in order.
+    """Return the dates of a text with a year of four figures, in order.
 
     >>> [(date.year, date.month, date.day) for date in dates("12 May 1901 to June 1902, then 1903-01-30; 1904")]
     [(1901, 5, 12), (1902, 6, None), (1903, 1, 30), (1904, None, None)]
@@ -65,7 +65,7 @@ def dates(text: str) -> list[Date]:
 
 
 def as_written(question: str, answer: str, text: str) -> str:
-    """An answer that is a date, as its passage writes it in full; any other answer as it is.
+    """Return an answer that is a date, as its passage writes it in full; any other answer as it is.
 
     So where the question asks for a date: a year that is asked for stays one, and a count is no year.
 

@@ -25,7 +25,7 @@ Reader = Literal["llm", "encoder", "both"]
 def read(
     question: str, passages: Sequence[Passage], kit: Kit, reader: Reader, *, turn: int = 1, max_tokens: int
 ) -> list[Testimony]:
-    """What each passage alone answers, by the reader that was chosen.
+    """Return what each passage alone answers, by the reader that was chosen.
 
     Where there is an encoder it reads beside the language model, too: whether a passage answers at all, and
     whether both read the same, tells how far a reading can be trusted. Raises `MissingPart` where the encoder
@@ -43,7 +43,7 @@ def read(
 
 
 def extract(question: str, passages: Sequence[Passage], kit: Kit, *, turn: int = 1) -> list[Testimony]:
-    """What the encoder reads in each passage; raises `MissingPart` where the kit has none."""
+    """Return what the encoder reads in each passage; raises `MissingPart` where the kit has none."""
     extractions = kit.extract(question, passages)
     return [
         _testimony(question, passage, extraction, answers=extraction.probability >= ANSWERS, turn=turn)
@@ -54,7 +54,7 @@ def extract(question: str, passages: Sequence[Passage], kit: Kit, *, turn: int =
 def extract_or_testify(
     question: str, passages: Sequence[Passage], kit: Kit, *, turn: int, max_tokens: int
 ) -> list[Testimony]:
-    """The encoder's reading where it is sure; where it is not, that of the language model.
+    """Return the encoder's reading where it is sure; where it is not, that of the language model.
 
     Where the language model declines, the encoder's answer stands if it is more likely than not.
     """
@@ -80,7 +80,7 @@ def extract_or_testify(
 def _testimony(
     question: str, passage: Passage, extraction: Extraction, *, answers: bool, turn: int
 ) -> Testimony:
-    """An extraction as a testimony; without `answers` the passage is taken to say nothing."""
+    """Return an extraction as a testimony; without `answers` the passage is taken to say nothing."""
     reply = Reply(passages=(passage.id,), round=turn)
     if answers and extraction.answer.strip() and not echoes(question, extraction.answer):
         answer = asked_form(question, extraction.answer.strip(), passage.text)
@@ -96,6 +96,6 @@ def _testimony(
 
 
 def _beside(testimony: Testimony, extraction: Extraction) -> Testimony:
-    """A language model's reading with what the encoder holds of its passage."""
+    """Return a language model's reading with what the encoder holds of its passage."""
     agrees = matches(testimony.answer, extraction.answer) if testimony.answer else None
     return replace(testimony, answered=extraction.probability, agrees=agrees)

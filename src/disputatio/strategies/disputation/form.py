@@ -70,7 +70,8 @@ _OPEN, _CLOSED = "([{", ")]}"
 
 
 def asked_form(question: str, answer: str, text: str) -> str:
-    """The part of an answer, or the fuller notation of its passage's `text`, that the question asks for.
+    """Return the part of an answer, or the fuller notation of its passage's `text`, that the question asks
+    for.
 
     >>> asked_form("What year was the act passed?", "in 1848 and came into force later", "")
     '1848'
@@ -91,7 +92,8 @@ def asked_form(question: str, answer: str, text: str) -> str:
 
 
 def is_of_the_kind(question: str, answer: str) -> bool | None:
-    """Whether an answer is of the kind that a question asks for: a time, a figure, one who or where that is.
+    """Return whether an answer is of the kind that a question asks for: a time, a figure, one who or where
+    that is.
 
     None where the question does not tell, or the answer is not written in ASCII letters, whose words are not known here.
 
@@ -114,7 +116,8 @@ def is_of_the_kind(question: str, answer: str) -> bool | None:
 
 
 def trimmed(answer: str) -> str:
-    """An answer on one line, without brackets that nothing closes, and once where it stands at both ends.
+    """Return an answer on one line, without brackets that nothing closes, and once where it stands at both
+    ends.
 
     >>> trimmed("basketball) is a sport"), trimmed("Anna Berg ("), trimmed("Berg (Ada)")
     ('basketball', 'Anna Berg', 'Berg (Ada)')
@@ -136,7 +139,9 @@ def trimmed(answer: str) -> str:
 
 
 def _moment(question: str, answer: str) -> str | None:
-    """The year, or the one date of several, that the question asks for; a date alone stays as it is written."""
+    """Return the year, or the one date of several, that the question asks for; a date alone stays as it is
+    written.
+    """
     found = dates(answer)
     if len(found) == 1 and bare_words(answer) == bare_words(answer[found[0].start : found[0].end]):
         return None
@@ -154,7 +159,7 @@ def _moment(question: str, answer: str) -> str | None:
 
 
 def _count(question: str, answer: str) -> str | None:
-    """The figure that an answer begins with, where a number is asked for and more than a unit follows."""
+    """Return the figure that an answer begins with, where a number is asked for and more than a unit follows."""
     figure = _FIGURE.match(answer)
     if figure is None or not _HOW_MANY.search(question) or len(answer[figure.end() :].split()) < 2:
         return None
@@ -162,7 +167,7 @@ def _count(question: str, answer: str) -> str | None:
 
 
 def _place(question: str, answer: str) -> str | None:
-    """The part of a place between commas that is of the kind asked for."""
+    """Return the part of a place between commas that is of the kind asked for."""
     asked = _PLACE.search(question)
     parts = [part.strip() for part in answer.split(",")]
     if asked is None or not 2 <= len(parts) <= 3 or not all(parts):

@@ -85,14 +85,16 @@ _VALUE = re.compile(r'"answer"\s*:\s*"')
 
 
 def witness_prompt(question: str, passage: Passage) -> Prompt:
-    """The prompt of a witness; what stays the same comes first, so that an engine reads it once."""
+    """Return the prompt of a witness; what stays the same comes first, so that an engine reads it once."""
     return chat(SYSTEM, TASK.format(passage=shown(passage), question=one_line(question)))
 
 
 def testify(
     question: str, passages: Sequence[Passage], kit: Kit, *, turn: int = 1, max_tokens: int = MAX_TOKENS
 ) -> list[Testimony]:
-    """What each passage alone answers, all in one batch; a witness that breaks its contract has a fault instead."""
+    """Return what each passage alone answers, all in one batch; a witness that breaks its contract has a
+    fault instead.
+    """
     prompts = [witness_prompt(question, passage) for passage in passages]
     sampling = Sampling(max_tokens=max_tokens, schema=SCHEMA)
     completions = kit.complete("reader", prompts, sampling, passages=[[passage] for passage in passages])
@@ -103,7 +105,7 @@ def testify(
 
 
 def as_testimony(question: str, passage: Passage, completion: Completion, *, turn: int = 1) -> Testimony:
-    """One witness's reply as a testimony, held to its passage: what does not stand there was not said."""
+    """Return one witness's reply as a testimony, held to its passage: what does not stand there was not said."""
     try:
         fields = parse_object(completion, SCHEMA)
     except ReplyError as error:
@@ -126,7 +128,9 @@ def as_testimony(question: str, passage: Passage, completion: Completion, *, tur
 
 
 def certainty(completion: Completion) -> float | None:
-    """The mean log-probability of the tokens that make the answer up, its closing mark with them; None where unknown."""
+    """Return the mean log-probability of the tokens that make the answer up, its closing mark with them; None
+    where unknown.
+    """
     start = _VALUE.search(completion.text)
     if start is None or not completion.tokens:
         return None
@@ -139,7 +143,7 @@ def certainty(completion: Completion) -> float | None:
 
 
 def believe(question: str, answers: Sequence[str], kit: Kit) -> list[float]:
-    """How much likelier than its rivals the model itself holds each answer, in nats about their mean.
+    """Return how much likelier than its rivals the model itself holds each answer, in nats about their mean.
 
     The answers are put as a menu, once in every rotation, so that no place in it counts; at most the first four.
     Raises `NoLogprobs` where the model gives none.
@@ -163,7 +167,8 @@ def believe(question: str, answers: Sequence[str], kit: Kit) -> list[float]:
 
 
 def plead(question: str, sides: Sequence[Side], rivals: Sequence[Sequence[Side]], kit: Kit) -> list[float]:
-    """log P(keep) - log P(yield) of each side's advocate, who sees the quotes for it and for its rivals; one batch.
+    """Return log P(keep) - log P(yield) of each side's advocate, who sees the quotes for it and for its
+    rivals; one batch.
 
     Raises `NoLogprobs` where the model gives none.
     """
@@ -184,7 +189,9 @@ def plead(question: str, sides: Sequence[Side], rivals: Sequence[Sequence[Side]]
 
 
 def _quoted(sides: Sequence[Side]) -> str:
-    """The verified quotes of sides, each in a fence: the best-ranked of each side, then the next of each."""
+    """Return the verified quotes of sides, each in a fence: the best-ranked of each side, then the next of
+    each.
+    """
     by_side = (
         [testimony.reply.quote for testimony in side.testimonies if testimony.reply.quote] for side in sides
     )

@@ -24,7 +24,9 @@ LEAD = 2  # independent accounts by which an answer must lead for a contradictio
 
 
 def unread(question: str, read: Collection[str], kit: Kit) -> list[Passage]:
-    """Passages that an explanation of the question finds and that are not `read` yet; no call where none is left."""
+    """Return passages that an explanation of the question finds and that are not `read` yet; no call where
+    none is left.
+    """
     known = tuple(sorted(read))
     if not kit.search(question, k=1, exclude=known):
         return []
@@ -35,7 +37,7 @@ def unread(question: str, read: Collection[str], kit: Kit) -> list[Passage]:
 
 
 def disputed(rulings: Sequence[Ruling]) -> list[Ruling]:
-    """The rulings of sides that contradict each other where none leads by two independent accounts."""
+    """Return the rulings of sides that contradict each other where none leads by two independent accounts."""
     open_to_doubt = []
     for ruling in rulings:
         if ruling.verdict == "rejected" or not ruling.rivals:
@@ -68,7 +70,7 @@ def look_wider(
 
 
 def _hopeful(question: str, passages: Sequence[Passage], kit: Kit) -> list[Passage]:
-    """The passages without those that the trained encoder holds hopeless; all where there is none."""
+    """Return the passages without those that the trained encoder holds hopeless; all where there is none."""
     if kit.reader is None:
         return list(passages)
     extractions = kit.extract(question, passages)

@@ -21,7 +21,8 @@ _GRAVEST: tuple[ConflictKind, ...] = (
 
 
 def joined_conflict(parts: Sequence[Conflict]) -> Conflict:
-    """The conflicts over several things that are asked for as one: all positions, and the gravest kind.
+    """Return the conflicts over several things that are asked for as one: all positions, and the gravest
+    kind.
 
     >>> joined_conflict([Conflict(kind="none"), Conflict(kind="outdated")]).kind
     'outdated'
@@ -32,7 +33,7 @@ def joined_conflict(parts: Sequence[Conflict]) -> Conflict:
 
 
 def conflict_of_rulings(rulings: Sequence[Ruling]) -> Conflict:
-    """The kind of conflict, and every side as a position: accepted, unresolved, rejected."""
+    """Return the kind of conflict, and every side as a position: accepted, unresolved, rejected."""
     positions = [
         Position(
             answer=ruling.side.answer,
@@ -60,7 +61,7 @@ def _by_verdict(position: Position) -> tuple[int, float]:
 
 
 def _is_beaten(ruling: Ruling) -> bool:
-    """Whether a side was rejected for a better one, and not as off topic."""
+    """Return whether a side was rejected for a better one, and not as off topic."""
     return ruling.verdict == "rejected" and ruling.cause.kind != "off_topic"
 
 

@@ -71,7 +71,7 @@ class Ruling:
 
 
 def chance(side: Side, rivals: Sequence[Side]) -> float:
-    """How likely a side is the right one among those that contradict it.
+    """Return how likely a side is the right one among those that contradict it.
 
     Its passages answer as likely as they read; where belief was asked, one of all answers as likely as the best reads.
     """
@@ -83,7 +83,7 @@ def chance(side: Side, rivals: Sequence[Side]) -> float:
 
 
 def resolve(question: str, sides: Sequence[Side], *, expect: Expectation = "auto") -> list[Ruling]:
-    """A ruling on each side, in their order.
+    """Return a ruling on each side, in their order.
 
     Sides that are likely enough to answer stand; where none does, the best one, if it is not hopeless. `expect` says how
     many answers the question has: `one`, `several` where things of one name have their own, or `auto`.
@@ -128,7 +128,8 @@ def _not_rejected(sides: Sequence[Side], rulings: Mapping[int, Ruling]) -> list[
 
 
 def in_doubt(question: str, rulings: Sequence[Ruling], expect: Expectation) -> list[Side]:
-    """The sides of contradictions whose lead is short, the strongest first: those that belief may decide.
+    """Return the sides of contradictions whose lead is short, the strongest first: those that belief may
+    decide.
 
     How well passages read settles no contradiction, so that sides which read too badly to stand are among them where
     one answer is expected and no side that stands has more accounts. None is there that another leads by two
@@ -151,12 +152,14 @@ def in_doubt(question: str, rulings: Sequence[Ruling], expect: Expectation) -> l
 
 
 def contested(rulings: Sequence[Ruling]) -> list[Ruling]:
-    """The rulings that the weights did not settle."""
+    """Return the rulings that the weights did not settle."""
     return [ruling for ruling in rulings if ruling.verdict == "unresolved"]
 
 
 def subject_of(side: Side) -> str:
-    """What a side is about: its passages' commonest title, else the longest subject that a witness named."""
+    """Return what a side is about: its passages' commonest title, else the longest subject that a witness
+    named.
+    """
     titles = [passage.title for passage in side.passages if passage.title]
     if titles:
         return max(titles, key=titles.count)
@@ -164,7 +167,7 @@ def subject_of(side: Side) -> str:
 
 
 def same_thing(question: str, first: Side, second: Side, expect: Expectation = "auto") -> bool:
-    """Whether two sides are about the same thing, as far as their passages show.
+    """Return whether two sides are about the same thing, as far as their passages show.
 
     Those with similar texts are. Else titles decide, where both sides have one: of different things each
     names what the other does not. Without titles, subjects do so in the same way. Where neither tells, sides
@@ -185,7 +188,7 @@ def same_thing(question: str, first: Side, second: Side, expect: Expectation = "
 
 
 def expected(question: str, expect: Expectation) -> Expectation:
-    """What is expected of a question: a list that it asks for has several answers.
+    """Return what is expected of a question: a list that it asks for has several answers.
 
     >>> expected("Who are the directors of the film?", "auto"), expected("Who directed the film?", "auto")
     ('several', 'auto')
@@ -194,17 +197,19 @@ def expected(question: str, expect: Expectation) -> Expectation:
 
 
 def strength(side: Side) -> tuple[float, str, float]:
-    """What a contradiction is decided by: independent accounts, then age, then merit."""
+    """Return what a contradiction is decided by: independent accounts, then age, then merit."""
     return round(side.accounts, 2), newest(side), side.merit
 
 
 def newest(side: Side) -> str:
-    """The latest date that a side's passages state, empty where none does."""
+    """Return the latest date that a side's passages state, empty where none does."""
     return max(map(stated_day, side.passages), default="")
 
 
 def support_of(side: Side, rivals: Sequence[Side] = ()) -> Support:
-    """What speaks for a side: its passages and sources, how many of them count, their weight, date and chance among rivals."""
+    """Return what speaks for a side: its passages and sources, how many of them count, their weight, date and
+    chance among rivals.
+    """
     return Support(
         passages=len(side.passages),
         sources=len({passage.source for passage in side.passages if passage.source}),
@@ -216,7 +221,8 @@ def support_of(side: Side, rivals: Sequence[Side] = ()) -> Support:
 
 
 def names_of(question: str, testimony: Testimony) -> frozenset[str]:
-    """The names and figures that tell a testimony's subject from others, without those of the question.
+    """Return the names and figures that tell a testimony's subject from others, without those of the
+    question.
 
     The title counts when it shares a name with the question, so that a headline is not a subject.
 
@@ -237,7 +243,7 @@ def names_of(question: str, testimony: Testimony) -> frozenset[str]:
 
 
 def _bare(name: str) -> str:
-    """A name without case and punctuation, as it is looked for among the words of a question."""
+    """Return a name without case and punctuation, as it is looked for among the words of a question."""
     return " ".join(bare_words(name))
 
 
@@ -250,7 +256,7 @@ def _has(side: Side, testimony: Testimony) -> bool:
 
 
 def _beats(side: Side, rival: Side) -> bool:
-    """Whether the weights settle for a side: more accounts, newer, or clearly more merit."""
+    """Return whether the weights settle for a side: more accounts, newer, or clearly more merit."""
     settled = _settled(side, rival)
     if settled:
         return settled > 0
@@ -261,7 +267,9 @@ def _beats(side: Side, rival: Side) -> bool:
 
 
 def _shuts_out(rival: Side, side: Side) -> bool:
-    """Whether belief is not to be asked of a side, because of a rival that is settled to be better or reads better."""
+    """Return whether belief is not to be asked of a side, because of a rival that is settled to be better or
+    reads better.
+    """
     reads_better = rival.log_odds >= STANDS > side.log_odds
     return _settled(rival, side) > 0 or (reads_better and round(rival.accounts - side.accounts, 2) > 0)
 
@@ -277,7 +285,7 @@ def _settled(side: Side, rival: Side) -> int:
 
 
 def _weakness(side: Side) -> Cause:
-    """Why a side does not stand: the feature that lowers its log-odds most."""
+    """Return why a side does not stand: the feature that lowers its log-odds most."""
     support = support_of(side)
     feature = weakest(side.features)
     if feature in KINDRED and side.kin is not None:
@@ -286,7 +294,7 @@ def _weakness(side: Side) -> Cause:
 
 
 def _cause(ruling: Ruling, standing: Sequence[Side], *, alone: bool) -> Cause:
-    """Why a side that stood has its verdict; `standing` are the rivals that are not rejected."""
+    """Return why a side that stood has its verdict; `standing` are the rivals that are not rejected."""
     side, rivals = ruling.side, ruling.rivals
     support = support_of(side, rivals)
     if ruling.verdict == "unresolved":

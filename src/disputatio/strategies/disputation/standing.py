@@ -147,13 +147,15 @@ def sides_of(testimonies: Sequence[Testimony]) -> list[Side]:
 
 
 def _wording(answer: str) -> tuple[int, str]:
-    """What wordings are ordered by: the shorter first, equally long ones by their canonical form."""
+    """Return what wordings are ordered by: the shorter first, equally long ones by their canonical form."""
     form = str(canonical(answer))
     return len(form), form
 
 
 def _fits(side: Side, answer: str, testimonies: Sequence[Testimony]) -> bool:
-    """Whether an answer is a side's, and no testimony to it excludes one of the side: 12 May and 13 May of 1962."""
+    """Return whether an answer is a side's, and no testimony to it excludes one of the side: 12 May and 13
+    May of 1962.
+    """
     return matches(side.answer, answer) and not any(
         contradicts(ours.answer, theirs.answer) for ours in side.testimonies for theirs in testimonies
     )
@@ -168,7 +170,7 @@ def weigh(
     ranked: bool = True,
     alike: Alike | None = None,
 ) -> list[Side]:
-    """The sides with their votes, features and log-odds; the features of `without` count as usual.
+    """Return the sides with their votes, features and log-odds; the features of `without` count as usual.
 
     `reliabilities` are what sources' votes weigh (`source_weights.earned`), empty where nothing is known of any.
     With `ranked`, of two alike passages that differ in the answer the better-ranked is taken for the
@@ -205,13 +207,13 @@ def weigh(
 
 
 def _odds(probability: float) -> float:
-    """The log-odds of a probability, those of what is nearly certain cut off."""
+    """Return the log-odds of a probability, those of what is nearly certain cut off."""
     bounded = min(max(probability, SURELY_NOT), 1 - SURELY_NOT)
     return math.log(bounded / (1 - bounded))
 
 
 def log_odds(features: Mapping[Feature, float]) -> float:
-    """The log-odds of a side with these features.
+    """Return the log-odds of a side with these features.
 
     >>> usual = {name: usually for name, (_, usually) in WEIGHTS.items()}
     >>> log_odds(usual) == log_odds({}) == BIAS, log_odds({**usual, "votes": 2.0}) > BIAS
@@ -223,7 +225,7 @@ def log_odds(features: Mapping[Feature, float]) -> float:
 
 
 def weakest(features: Mapping[Feature, float]) -> Feature:
-    """The feature that lowers a side's log-odds most.
+    """Return the feature that lowers a side's log-odds most.
 
     >>> weakest({"prose": 0.0, "lead": 1.0})
     'prose'
@@ -234,12 +236,13 @@ def weakest(features: Mapping[Feature, float]) -> Feature:
 
 
 def votes(passages: Sequence[Passage], reliabilities: Mapping[str, float]) -> float:
-    """What the votes of passages weigh together."""
+    """Return what the votes of passages weigh together."""
     return sum(weight for _, weight in voices(passages, reliabilities))
 
 
 def voices(passages: Sequence[Passage], reliabilities: Mapping[str, float]) -> list[tuple[str, float]]:
-    """The votes of passages, as the name of a voter and its weight: copies and passages of one owner have one.
+    """Return the votes of passages, as the name of a voter and its weight: copies and passages of one owner
+    have one.
 
     Its weight is that of its best source; where other sources have estimates, one without counts as chance.
     """
@@ -256,7 +259,7 @@ def voices(passages: Sequence[Passage], reliabilities: Mapping[str, float]) -> l
 def voters(
     passages: Sequence[Passage], reliabilities: Mapping[str, float], alike: Alike | None
 ) -> list[tuple[str, float]]:
-    """The votes of passages (`voices`) where accounts that read alike have one, that of the best.
+    """Return the votes of passages (`voices`) where accounts that read alike have one, that of the best.
 
     Voters whose sources are known, by their estimates and not as copies, stay apart however alike they write; so
     do short texts, which are alike by chance, and all where nothing tells how alike they are.
@@ -293,14 +296,14 @@ def _is_known(group: Sequence[Passage], reliabilities: Mapping[str, float]) -> b
 
 
 def _lead(question: str, passage: Passage) -> float:
-    """The share of the question's content words that a passage begins with."""
+    """Return the share of the question's content words that a passage begins with."""
     stems = content_stems(question)
     beginning = f"{passage.title} {passage.text}"[: LEAD + len(passage.title)]
     return len(stems & {stem(word) for word in bare_words(beginning)}) / len(stems) if stems else 1.0
 
 
 def _prose(text: str) -> float:
-    """The share of plain words: low in lists of links, tables and references."""
+    """Return the share of plain words: low in lists of links, tables and references."""
     words = text.split()
     return sum(word.isalpha() and word.islower() for word in words) / max(len(words), 1)
 
@@ -308,7 +311,7 @@ def _prose(text: str) -> float:
 def _kinship(
     question: str, side: Side, sides: Sequence[Side], ranks: Mapping[int, int] | None
 ) -> tuple[float, Testimony | None]:
-    """How similar a side's passages are to those of another answer, and the most similar testimony."""
+    """Return how similar a side's passages are to those of another answer, and the most similar testimony."""
     best, kin = 0.0, None
     for other in (rival for rival in sides if rival is not side):
         for mine in side.testimonies:

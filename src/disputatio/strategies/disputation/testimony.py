@@ -43,7 +43,8 @@ class Testimony:
 
 
 def grounded_subject(subject: str, passage: Passage, question: str = "") -> str:
-    """A subject without the parts (between commas) that stand neither in its passage nor in the question.
+    """Return a subject without the parts (between commas) that stand neither in its passage nor in the
+    question.
 
     >>> grounded_subject("Elkins, Arden", Passage(text="Elkins is a city in West Virginia."))
     'Elkins'

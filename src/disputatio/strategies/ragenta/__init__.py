@@ -159,7 +159,7 @@ def _to_the_letter(
     k: int,
     max_tokens: int,
 ) -> Answer:
-    """The released agents 3 and 4 over what the judge kept."""
+    """Return the released agents 3 and 4 over what the judge kept."""
     documents = Documents()
     claims = final_claims(question, documents, [triplet.passage for triplet in relevant], kit, max_tokens)
     components: list[Component] = []
@@ -184,7 +184,9 @@ def _to_the_letter(
 
 
 def is_sound(triplet: Triplet, floor: float) -> bool:
-    """Whether an answer can rest on a triplet: answered in its passage's words, and judged at `floor` or better."""
+    """Return whether an answer can rest on a triplet: answered in its passage's words, and judged at `floor`
+    or better.
+    """
     return (
         bool(triplet.reply.answer and triplet.evidence)
         and triplet.score is not None
@@ -193,7 +195,8 @@ def is_sound(triplet: Triplet, floor: float) -> bool:
 
 
 def merged(claims: Sequence[Claim], triplets: Sequence[Triplet]) -> list[Claim]:
-    """Claims with the statements of follow-up triplets, best first; an equal claim gains their citations.
+    """Return claims with the statements of follow-up triplets, best first; an equal claim gains their
+    citations.
 
     Citations are spans of passages, so nothing is renumbered here and no citation is lost.
     """
@@ -206,7 +209,7 @@ def merged(claims: Sequence[Claim], triplets: Sequence[Triplet]) -> list[Claim]:
 
 
 def named_evidence(question: str, triplets: Sequence[Triplet]) -> dict[str, tuple[str, Citation]]:
-    """What the final agent may cite, by an opaque id: the passage's title, and a place in it."""
+    """Return what the final agent may cite, by an opaque id: the passage's title, and a place in it."""
     named: dict[str, tuple[str, Citation]] = {}
     places = dict.fromkeys(
         (triplet.passage.title, citation) for triplet in triplets for citation in triplet.evidence
@@ -244,7 +247,9 @@ def _note_judged(kit: Kit, triplets: Sequence[Triplet], relevant: Sequence[Tripl
 def _final(
     question: str, triplets: Sequence[Triplet], kit: Kit, max_tokens: int
 ) -> tuple[tuple[str, ...], list[Claim]]:
-    """The answers in brief and the claims of the final agent; the predictors' statements where it fails."""
+    """Return the answers in brief and the claims of the final agent; the predictors' statements where it
+    fails.
+    """
     named = named_evidence(question, triplets)
     lines = [
         json.dumps(
@@ -285,7 +290,7 @@ def _final(
 
 
 def _stated(answers: Sequence[str], claims: Sequence[Claim]) -> tuple[str, ...]:
-    """The short answers that a claim states; without any, the claims themselves."""
+    """Return the short answers that a claim states; without any, the claims themselves."""
     stated = tuple(answer for answer in answers if any(states(claim.text, answer) for claim in claims))
     return stated or tuple(dict.fromkeys(claim.text.rstrip(".") for claim in claims))
 
@@ -322,7 +327,9 @@ def _answer(
 
 
 def _conflict(answer: Answer, triplets: Sequence[Triplet]) -> Conflict:
-    """The answers as positions of the passages cited for them; where all are short, with those that differ."""
+    """Return the answers as positions of the passages cited for them; where all are short, with those that
+    differ.
+    """
     if answer.answers and all(len(bare_words(text)) <= SHORT for text in answer.answers):
         brief = tuple(triplet.reply for triplet in triplets if len(bare_words(triplet.reply.answer)) <= SHORT)
         return conflict_of(replace(answer, replies=brief), {})

@@ -107,7 +107,7 @@ class Documents:
         return {known[passage.id]: passage for passage in passages}
 
     def prose(self, claims: Sequence[Claim]) -> str:
-        """Claims as running text with the marks of their documents."""
+        """Return claims as running text with the marks of their documents."""
         known = {passage.id: number for number, passage in self.numbers.items()}
         parts = []
         for claim in claims:
@@ -120,13 +120,13 @@ class Documents:
 def final_claims(
     question: str, documents: Documents, passages: Sequence[Passage], kit: Kit, max_tokens: int
 ) -> list[Claim]:
-    """The claims of agent 3's answer; none where it finds no answer or its reply cannot be used."""
+    """Return the claims of agent 3's answer; none where it finds no answer or its reply cannot be used."""
     task = FINAL_TASK.format(documents=_shown(documents.add(passages)), question=one_line(question))
     return _claims(question, FINAL_SYSTEM, task, "answerer", documents, kit, max_tokens)
 
 
 def check_task(question: str, documents: Documents, claims: Sequence[Claim], lines: str) -> str:
-    """What agent 4 reads; `lines` are the claims with their ids."""
+    """Return what agent 4 reads; `lines` are the claims with their ids."""
     return CHECK_TASK.format(
         documents=_shown(documents.numbers),
         question=one_line(question),
@@ -144,7 +144,9 @@ def follow(
     kit: Kit,
     max_tokens: int,
 ) -> list[Claim]:
-    """The claims after each follow-up question was answered from new documents and merged in by the model."""
+    """Return the claims after each follow-up question was answered from new documents and merged in by the
+    model.
+    """
     merged = list(claims)
     for gap in gaps:
         new = retrieve(gap)
@@ -177,7 +179,7 @@ def follow(
 def _claims(
     question: str, system: str, task: str, role: str, documents: Documents, kit: Kit, max_tokens: int
 ) -> list[Claim]:
-    """The claims of an agent's prose, each with citations of the documents that its marks name."""
+    """Return the claims of an agent's prose, each with citations of the documents that its marks name."""
     sampling = Sampling(max_tokens=max_tokens, schema=PROSE_SCHEMA)
     (completion,) = kit.complete(role, [chat(system, task)], sampling)
     try:

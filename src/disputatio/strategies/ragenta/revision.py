@@ -72,7 +72,7 @@ class Component:
 def revise(
     question: str, claims: Sequence[Claim], kit: Kit, *, documents: Documents | None = None
 ) -> tuple[list[Component], list[Claim]] | None:
-    """The parts of the question with their coverage, and the claims that serve one; None for nonsense.
+    """Return the parts of the question with their coverage, and the claims that serve one; None for nonsense.
 
     With `documents` the reviser reads these and the whole answer too.
     """
@@ -118,7 +118,7 @@ def revise(
 
 
 def gaps_of(question: str, components: Sequence[Component]) -> list[str]:
-    """The follow-up questions, each once and none that is the question itself."""
+    """Return the follow-up questions, each once and none that is the question itself."""
     queries = [question]
     follow_ups = []
     for component in components:

@@ -118,7 +118,7 @@ def robust_rag(
 
 
 def longest(words: frozenset[str]) -> list[str]:
-    """The keywords that are no part of another one, in order of the alphabet.
+    """Return the keywords that are no part of another one, in order of the alphabet.
 
     >>> longest(frozenset({"ingrid", "vasmer", "ingrid vasmer", "1887"}))
     ['1887', 'ingrid vasmer']
@@ -129,7 +129,9 @@ def longest(words: frozenset[str]) -> list[str]:
 
 
 def worded(answer: str, replies: Sequence[Reply], passages: Sequence[Passage]) -> str:
-    """An answer as a reply words it, else as a passage does, else as part of a reply; it stays the same."""
+    """Return an answer as a reply words it, else as a passage does, else as part of a reply; it stays the
+    same.
+    """
     same = (reply.answer for reply in replies if same_answer(reply.answer, answer))
     spans = ((passage, find_quote(passage.text, answer)) for passage in passages)
     verbatim = (passage.text[slice(*span)] for passage, span in spans if span)
@@ -139,7 +141,9 @@ def worded(answer: str, replies: Sequence[Reply], passages: Sequence[Passage]) -
 
 
 def _parts(answer: str) -> Iterator[str]:
-    """The runs of words of an answer, of which a keyword is one; of a long answer those at its beginning."""
+    """Yield the runs of words of an answer, of which a keyword is one; of a long answer those at its
+    beginning.
+    """
     words = answer.split()[:MOST_WORDS]
     for start in range(len(words)):
         for end in range(start + 1, len(words) + 1):
@@ -149,7 +153,8 @@ def _parts(answer: str) -> Iterator[str]:
 def most_likely(
     phrases: Sequence[str], chances: Sequence[Sequence[float]], eta: float, passages: int
 ) -> tuple[tuple[str, ...], int]:
-    """The phrase whose probability, summed over the passages, leads by more than `eta`; none where none does.
+    """Return the phrase whose probability, summed over the passages, leads by more than `eta`; none where
+    none does.
 
     `chances` has one row a passage that answered, one column a phrase. The second value is how many of
     the `passages` may say anything at all without a change: each moves the lead by what it gave it and one.
@@ -179,7 +184,7 @@ def most_likely(
 def _chances(
     question: str, passages: Sequence[Passage], replies: Sequence[Reply], phrases: Sequence[str], kit: Kit
 ) -> list[list[float]]:
-    """The probability of each phrase by each passage that answered, from one letter each; one batch."""
+    """Return the probability of each phrase by each passage that answered, from one letter each; one batch."""
     if len(phrases) >= len(_LETTERS):
         raise InputError(f"robust_rag: {len(phrases)} phrases are too many to decode; raise alpha or beta")
     letters = _LETTERS[: len(phrases) + 1]
@@ -205,7 +210,7 @@ def _chances(
 
 
 def _certificate(corrupted: int, passages: Sequence[Passage]) -> Certificate:
-    """How many passages may be corrupted, and the fewest owners who hold one more than that."""
+    """Return how many passages may be corrupted, and the fewest owners who hold one more than that."""
     counts: dict[str, int] = {}
     for passage in passages:
         owner = passage.owner or passage.source or passage.id

@@ -27,7 +27,8 @@ _SLACK = 1e-9
 
 
 def keywords(answer: str) -> frozenset[str]:
-    """An answer's keywords, in canonical form: the whole of it, its phrases between linking words, and its words.
+    """Return an answer's keywords, in canonical form: the whole of it, its phrases between linking words, and
+    its words.
 
     >>> sorted(keywords("Mayor of Quillhaven"))
     ['mayor', 'mayor of quillhaven', 'quillhaven']
@@ -51,7 +52,7 @@ def threshold(n: int, alpha: float, beta: int, mark: Mark = "max") -> float:
 
 
 def kept(replies: Iterable[Collection[str]], alpha: float, beta: int, mark: Mark = "max") -> frozenset[str]:
-    """The keywords that enough of the passages tell; an empty set is a passage that did not answer.
+    """Return the keywords that enough of the passages tell; an empty set is a passage that did not answer.
 
     >>> sorted(kept([{"1887"}, {"1887"}, {"1921"}, set()], 0.3, 2))
     ['1887']
@@ -63,7 +64,7 @@ def kept(replies: Iterable[Collection[str]], alpha: float, beta: int, mark: Mark
 
 
 def survives(replies: Sequence[Collection[str]], alpha: float, beta: int, mark: Mark = "max") -> int:
-    """The largest k such that the kept keywords stay the same whichever k passages are corrupted.
+    """Return the largest k such that the kept keywords stay the same whichever k passages are corrupted.
 
     Exact: a corrupted passage can withhold a keyword, add any, answer where it did not, or fall silent,
     which moves mu; each kept word and each other one is tried against all ways to divide k among these. As
@@ -82,7 +83,7 @@ def survives(replies: Sequence[Collection[str]], alpha: float, beta: int, mark: 
 def _breakable(
     replies: Sequence[Collection[str]], words: frozenset[str], k: int, alpha: float, beta: int, mark: Mark
 ) -> bool:
-    """Whether some corruption of at most `k` passages drops a kept keyword or lifts another one."""
+    """Return whether some corruption of at most `k` passages drops a kept keyword or lifts another one."""
     spoken = [set(reply) for reply in replies if reply]
     silent = len(replies) - len(spoken)
     counts = Counter(word for reply in spoken for word in reply)

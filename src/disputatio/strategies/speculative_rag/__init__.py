@@ -165,7 +165,7 @@ def speculative_rag(
 
 
 def distinct(passages: Sequence[Passage]) -> list[Passage]:
-    """The passages without copies of an earlier one.
+    """Return the passages without copies of an earlier one.
 
     >>> [one.id for one in distinct([Passage(id="a", text="Red."), Passage(id="b", text="red"), Passage(id="c", text="Blue")])]
     ['a', 'c']
@@ -198,7 +198,7 @@ def _all_told(chances: Sequence[float | None]) -> list[float]:
 def _drawn(
     passages: Sequence[Passage], kit: Kit, clusters: int, drafts: int, seed: int
 ) -> list[tuple[Passage, ...]]:
-    """The subsets to draft from: one passage of each cluster, no two the same."""
+    """Return the subsets to draft from: one passage of each cluster, no two the same."""
     by = "nothing"
     groups = [[n] for n in range(len(passages))]
     if len(passages) > clusters:
@@ -217,7 +217,7 @@ def _drawn(
 
 
 def _drafted(question: str, drawn: Sequence[Sequence[Passage]], kit: Kit, max_tokens: int) -> list[Draft]:
-    """A draft a subset, all in one batch; a drafter that breaks its contract abstains."""
+    """Return a draft a subset, all in one batch; a drafter that breaks its contract abstains."""
     question_text = one_line(question)
     prompts = [
         chat(
@@ -234,7 +234,7 @@ def _drafted(question: str, drawn: Sequence[Sequence[Passage]], kit: Kit, max_to
 
 
 def _read(word: Completion, passages: tuple[str, ...]) -> Draft:
-    """A drafter's word as a draft, with `fault` where it is unusable."""
+    """Return a drafter's word as a draft, with `fault` where it is unusable."""
     try:
         answers, rationale = parse_answers(word)
     except ReplyError as error:
@@ -245,7 +245,7 @@ def _read(word: Completion, passages: tuple[str, ...]) -> Draft:
 
 
 def _replies(draft: Draft) -> list[Reply]:
-    """A draft as replies, one an answer: of these the audit makes positions and finds quotes."""
+    """Return a draft as replies, one an answer: of these the audit makes positions and finds quotes."""
     return [
         Reply(
             passages=draft.passages,
@@ -260,7 +260,8 @@ def _replies(draft: Draft) -> list[Reply]:
 
 
 def _verified(question: str, drafts: Sequence[Draft], kit: Kit, votes: int, max_tokens: int) -> list[Draft]:
-    """The drafts with the verifier's word on each; two batches, the second in the conversation of the first.
+    """Return the drafts with the verifier's word on each; two batches, the second in the conversation of the
+    first.
 
     The first reads P(draft, rationale | question): how likely the verifier holds the very words of a draft where it may
     write no others. It is left out where the drafter's engine tells nothing of that kind.
@@ -297,7 +298,7 @@ def _verified(question: str, drafts: Sequence[Draft], kit: Kit, votes: int, max_
 
 
 def _only(fields: Mapping[str, str], max_tokens: int) -> Sampling:
-    """A way of answering that admits these words and no others."""
+    """Return a way of answering that admits these words and no others."""
     schema = {
         "type": "object",
         "properties": {name: {"type": "string", "enum": [words]} for name, words in fields.items()},
@@ -308,7 +309,7 @@ def _only(fields: Mapping[str, str], max_tokens: int) -> Sampling:
 
 
 def _says(word: Completion, fields: Mapping[str, str]) -> bool:
-    """Whether a verifier did write these words: an engine may not hold itself to a schema."""
+    """Return whether a verifier did write these words: an engine may not hold itself to a schema."""
     try:
         return bool(json.loads(word.text) == fields)
     except (ValueError, RecursionError):
@@ -323,7 +324,7 @@ def _probability(word: Completion) -> float | None:
 
 
 def _share(drafts: Sequence[Draft], scores: Sequence[float], best: Draft) -> float | None:
-    """The share of all scores that drafts with the answers of the best one have."""
+    """Return the share of all scores that drafts with the answers of the best one have."""
     same = (
         score
         for draft, score in zip(drafts, scores, strict=True)
@@ -334,7 +335,7 @@ def _share(drafts: Sequence[Draft], scores: Sequence[float], best: Draft) -> flo
 
 
 def _parts(drafts: Sequence[Draft]) -> list[dict[str, float | None]]:
-    """What each score is made of, for the trace."""
+    """Return what each score is made of, for the trace."""
     return [
         {"fluency": draft.fluency, "consistency": draft.consistency, "reflection": draft.reflection}
         for draft in drafts
@@ -342,7 +343,7 @@ def _parts(drafts: Sequence[Draft]) -> list[dict[str, float | None]]:
 
 
 def _aggregated(question: str, drafts: Sequence[Draft], kit: Kit) -> tuple[tuple[str, ...], str]:
-    """The answers that an aggregator draws from all drafts."""
+    """Return the answers that an aggregator draws from all drafts."""
     lines = [
         json.dumps(
             {"answers": list(map(one_line, draft.answers)), "rationale": one_line(draft.rationale)},

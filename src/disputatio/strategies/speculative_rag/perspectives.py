@@ -75,7 +75,8 @@ def subsets(clusters: Sequence[Sequence[int]], most: int, seed: int = 0) -> list
 
 
 def word_vectors(texts: Sequence[str]) -> NDArray[np.float64]:
-    """Rows of length 1 by the words of texts, where there is no embedder: frequency times rarity of stems.
+    """Return rows of length 1 by the words of texts, where there is no embedder: frequency times rarity of
+    stems.
 
     >>> one, other, third = word_vectors(["a red ferry", "the red ferries", "blue hills"])
     >>> bool(one @ other > one @ third)
@@ -105,7 +106,7 @@ def _begun(points: NDArray[np.float64], k: int, draw: np.random.Generator) -> ND
 
 
 def _lloyd(points: NDArray[np.float64], centres: NDArray[np.float64]) -> tuple[NDArray[np.intp], float]:
-    """The cluster of each row once the centres stay (Lloyd 1982), and the sum of squared distances.
+    """Return the cluster of each row once the centres stay (Lloyd 1982), and the sum of squared distances.
 
     A centre that nobody is nearest to any more stays where it is, and its cluster is empty.
     """

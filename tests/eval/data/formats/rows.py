@@ -68,7 +68,7 @@ BENCHMARK: dict[str, Any] = {
 
 
 def file_of(folder: Path, rows: Sequence[Mapping[str, Any]] | Mapping[str, Any], name: str = "rows") -> Path:
-    """A file of lines, or of one JSON value where it is given a mapping."""
+    """Return a file of lines, or of one JSON value where it is given a mapping."""
     if isinstance(rows, Mapping):
         path = folder / f"{name}.json"
         path.write_text(json.dumps(rows, indent=1), encoding="utf-8")

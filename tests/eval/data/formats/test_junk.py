@@ -30,7 +30,7 @@ ROWS = {
 
 
 def _places(found: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Where something stands in a value, to its depth, of lists the first two."""
+    """Yield where something stands in a value, to its depth, of lists the first two."""
     inner = (
         found.items() if isinstance(found, dict) else enumerate(found[:2] if isinstance(found, list) else [])
     )

@@ -26,7 +26,7 @@ _HEAD = re.compile(r"\s*\[\d+\]\s*(?P<url>https?://\S+)?\s*")
 
 
 def datamorgana(row: Mapping[str, Any], place: Place) -> Example:
-    """A synthetic question of DataMorgana (Filice et al. 2025) with the pages that it was made from.
+    """Return a synthetic question of DataMorgana (Filice et al. 2025) with the pages that it was made from.
 
     The passages are these pages; over an index of the whole corpus they are what a search should find,
     so their ids stay in the metadata (`pages`).
@@ -54,7 +54,7 @@ def datamorgana(row: Mapping[str, Any], place: Place) -> Example:
 
 
 def _categories(row: Mapping[str, Any], place: Place) -> dict[str, str]:
-    """What kind of question it is, by columns, or by the lists that the generator itself returns."""
+    """Return what kind of question it is, by columns, or by the lists that the generator itself returns."""
     strata = {name: string(row, field, place) for name, field in CATEGORIES.items() if row.get(field)}
     for key in ("question_categories", "user_categories"):
         for item in items(row, key, dict, place) if row.get(key) else []:
@@ -64,7 +64,7 @@ def _categories(row: Mapping[str, Any], place: Place) -> dict[str, str]:
 
 
 def page_source(page: str) -> str:
-    """The source that a page counts as: its id without the wrapping of a URN.
+    """Return the source that a page counts as: its id without the wrapping of a URN.
 
     >>> page_source("<urn:uuid:210d276a-84e4>")
     '210d276a-84e4'
@@ -73,7 +73,7 @@ def page_source(page: str) -> str:
 
 
 def judged_answers(row: Mapping[str, Any], place: Place) -> Example:
-    """An answer of RAGentA or of a basic RAG with the grades that Llama-3.3-70B gave it.
+    """Return an answer of RAGentA or of a basic RAG with the grades that Llama-3.3-70B gave it.
 
     The answer (`answer`) and its grades (`correctness`, `faithfulness`: the judge gave fractions) are in
     the metadata; the passages that were read are not published with it. The parts are the systems.
@@ -96,7 +96,7 @@ def judged_answers(row: Mapping[str, Any], place: Place) -> Example:
 
 
 def expertqa(row: Mapping[str, Any], place: Place) -> Example:
-    """A claim of ExpertQA (Malaviya et al. 2024) with its evidence and what experts judged of it.
+    """Return a claim of ExpertQA (Malaviya et al. 2024) with its evidence and what experts judged of it.
 
     The claim and the judgements are in the metadata (`claim`, `support`, `reliability`, ...; empty where
     the experts gave none), the evidence is the passages. There is no gold answer. The parts are the splits.

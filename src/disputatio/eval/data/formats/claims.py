@@ -38,7 +38,7 @@ HOLDS = {
 
 
 def liar(row: Mapping[str, Any], place: Place) -> Example:
-    """A claim of LIAR (Wang 2017), asked as RA-RAG asks: is it true?
+    """Return a claim of LIAR (Wang 2017), asked as RA-RAG asks: is it true?
 
     Half-true and above counts as yes, barely-true and below as no. Its speaker is in the metadata.
     """

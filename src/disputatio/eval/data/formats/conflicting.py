@@ -41,7 +41,7 @@ _TRUTHS = ("yes", "no")
 
 
 def ramdocs(row: Mapping[str, Any], place: Place) -> Example:
-    """A row of RAMDocs (Wang et al. 2025): question, documents, gold and wrong answers.
+    """Return a row of RAMDocs (Wang et al. 2025): question, documents, gold and wrong answers.
 
     The data names no sources, so the documents of a row are doc1, doc2, ... A document's `type`
     (correct, misinfo, noise) and `answer` go to the example's metadata alone.
@@ -77,7 +77,7 @@ def ramdocs(row: Mapping[str, Any], place: Place) -> Example:
 
 
 def ambigdocs(row: Mapping[str, Any], place: Place) -> Example:
-    """A question of AmbigDocs (Lee et al. 2024) on a name that several entities bear.
+    """Return a question of AmbigDocs (Lee et al. 2024) on a name that several entities bear.
 
     Every document is on another of them, its title, and bears that one's answer: all are right.
     """
@@ -108,7 +108,8 @@ def ambigdocs(row: Mapping[str, Any], place: Place) -> Example:
 
 
 def _imbalance(gold: Sequence[str], documents: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """How many more documents bear the most borne of several gold answers than the least, as in figure 4 (a).
+    """Return how many more documents bear the most borne of several gold answers than the least, as in figure
+    4 (a).
 
     >>> told = [{"type": "correct", "answer": "Lund"}, {"type": "correct", "answer": "Oslo"}] * 2
     >>> _imbalance(["Lund", "Oslo"], told[:3]), _imbalance(["Lund"], told)
@@ -122,7 +123,7 @@ def _imbalance(gold: Sequence[str], documents: Sequence[Mapping[str, Any]]) -> d
 
 
 def conflictnq(row: Mapping[str, Any], place: Place) -> Example:
-    """A question of ConflictNQ with real passages, fabricated ones, and the answer of each."""
+    """Return a question of ConflictNQ with real passages, fabricated ones, and the answer of each."""
     real = string(row, "real_short_answer", place)
     fake = string(row, "fake_short_answer", place)
     typed = [("correct", real, text) for text in _texts(row, "real_passages", place)]
@@ -133,7 +134,7 @@ def conflictnq(row: Mapping[str, Any], place: Place) -> Example:
 
 
 def conflictqa(row: Mapping[str, Any], place: Place) -> Example:
-    """A question of ConflictQA (Xie et al. 2024): what a model remembers, and evidence against it.
+    """Return a question of ConflictQA (Xie et al. 2024): what a model remembers, and evidence against it.
 
     Which of the two is right the row does not say: their types are `memory` and `counter`. A question
     whose answer is true or false (StrategyQA's) is asked for yes or no.
@@ -161,7 +162,7 @@ def conflictqa(row: Mapping[str, Any], place: Place) -> Example:
 
 
 def conflicts(row: Mapping[str, Any], place: Place) -> Example:
-    """A question of CONFLICTS (Cattan et al. 2025) with search results and the kind of their conflict.
+    """Return a question of CONFLICTS (Cattan et al. 2025) with search results and the kind of their conflict.
 
     Most questions of opinion, and most whose results complement each other, have no one right answer:
     their gold answers are empty, and they are unscored. Sources are the domains.
@@ -215,7 +216,7 @@ def _mixed_example(
     typed: Iterable[tuple[str, str, str]],
     metadata: Mapping[str, Any] | None = None,
 ) -> Example:
-    """An example of passages with their kinds and answers, the passages mixed."""
+    """Return an example of passages with their kinds and answers, the passages mixed."""
     known = mixed(typed)
     return Example(
         id=example_id(row, place),
@@ -235,7 +236,7 @@ def _mixed_example(
 
 
 def _texts(row: Mapping[str, Any], key: str, place: Place) -> list[str]:
-    """The texts of ConflictNQ's passages."""
+    """Return the texts of ConflictNQ's passages."""
     value(row, key, place)
     return [
         string(item, "passage", place, f"{key}[{number}].")

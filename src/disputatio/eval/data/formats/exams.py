@@ -21,7 +21,7 @@ _APART = frozenset({"index", "answer", "slice", "question", "id"})  # columns th
 
 
 def mmlu(row: Mapping[str, Any], place: Place) -> Example:
-    """A question of MMLU (Hendrycks et al. 2021); its subjects are the parts.
+    """Return a question of MMLU (Hendrycks et al. 2021); its subjects are the parts.
 
     The subject is the row's, or that of the file's name (anatomy_test.csv).
     """
@@ -52,7 +52,7 @@ def mmlu(row: Mapping[str, Any], place: Place) -> Example:
 
 
 def legalbench(row: Mapping[str, Any], place: Place) -> Example:
-    """A row of a task of LegalBench (Guha et al. 2023), in the folder of the task.
+    """Return a row of a task of LegalBench (Guha et al. 2023), in the folder of the task.
 
     Where it has a question, its other columns are the passages (a contract, a policy). Where it has none,
     it is asked as base_prompt.txt beside it asks, or by the task's name. The answers that occur in its
@@ -96,7 +96,9 @@ def legalbench(row: Mapping[str, Any], place: Place) -> Example:
 
 
 def task_of(rows: Sequence[Mapping[str, Any]], path: Path) -> dict[str, Any]:
-    """What a task of LegalBench may answer by its file, in the order of the alphabet, and how it asks."""
+    """Return what a task of LegalBench may answer by its file, in the order of the alphabet, and
+    how it asks.
+    """
     answers = sorted({str(row.get("answer") or "").strip() for row in rows} - {""})
     prompt = path.parent / PROMPT
     return {

@@ -29,7 +29,7 @@ _HEAD = re.compile(r"(?:^|(?<=[\s.]))(?:\[?(?:Document|Doc)\s*+\d*+\s*+\]?)\s*+:
 
 
 def unanswerable(row: Mapping[str, Any], place: Place) -> Example:
-    """A question whose context lacks the answer: to abstain is right.
+    """Return a question whose context lacks the answer: to abstain is right.
 
     Its `answers` are words for that ("unknown", "no answer", ...), so there is no gold answer.
     """
@@ -40,7 +40,8 @@ def unanswerable(row: Mapping[str, Any], place: Place) -> Example:
 
 
 def inconsistent(row: Mapping[str, Any], place: Place) -> Example:
-    """A question whose context holds a document and a copy of it that was changed to say something else.
+    """Return a question whose context holds a document and a copy of it that was changed to say something
+    else.
 
     Each document is a passage. As in MADAM-RAG, the answer of the original, the first of the two, is the
     one that is right, and that of the copy is wrong. (FaithEval itself asks for the word "conflict".)
@@ -52,7 +53,7 @@ def inconsistent(row: Mapping[str, Any], place: Place) -> Example:
 
 
 def counterfactual(row: Mapping[str, Any], place: Place) -> Example:
-    """A question with options, of which the context argues for one that the world knows to be wrong.
+    """Return a question with options, of which the context argues for one that the world knows to be wrong.
 
     To keep to the context is right: its option is the gold answer.
     """
@@ -72,7 +73,7 @@ def counterfactual(row: Mapping[str, Any], place: Place) -> Example:
 
 
 def documents(context: str) -> list[str]:
-    """The documents of a context, each behind a "Document:"; without one it is a document itself.
+    """Return the documents of a context, each behind a "Document:"; without one it is a document itself.
 
     >>> documents("Document: Ada was born in Lund.\\n\\nDocument: Ada was born in Oslo.")
     ['Ada was born in Lund.', 'Ada was born in Oslo.']

@@ -58,5 +58,5 @@ class Format:
     beside: tuple[str, ...] = ()
 
     def knows(self, row: Mapping[str, Any]) -> int:
-        """How many fields of the variant that a row has all of; 0 where it has all of none."""
+        """Return how many fields of the variant that a row has all of; 0 where it has all of none."""
         return max((len(keys) for keys in self.shapes if all(key in row for key in keys)), default=0)

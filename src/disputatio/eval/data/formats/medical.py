@@ -20,7 +20,7 @@ _OPTIONS = ("opa", "opb", "opc", "opd")  # of MedMCQA
 
 
 def mirage(row: Mapping[str, Any], place: Place) -> Example:
-    """A question of MIRAGE (Xiong et al. 2024); `set` and `id` are the keys that it stands under.
+    """Return a question of MIRAGE (Xiong et al. 2024); `set` and `id` are the keys that it stands under.
 
     The sets of the file (medqa, medmcqa, pubmedqa, bioasq, mmlu) are the parts of the data set.
     """
@@ -31,7 +31,7 @@ def mirage(row: Mapping[str, Any], place: Place) -> Example:
 
 
 def mirage_rows(whole: Any, path: Path) -> list[tuple[str, Mapping[str, Any]]]:
-    """The questions of a benchmark file with their names in messages, sets in the order of the file.
+    """Return the questions of a benchmark file with their names in messages, sets in the order of the file.
 
     Raises `InputError` where the file is not an object of sets of questions.
     """
@@ -47,7 +47,7 @@ def mirage_rows(whole: Any, path: Path) -> list[tuple[str, Mapping[str, Any]]]:
 
 
 def medqa(row: Mapping[str, Any], place: Place) -> Example:
-    """A question of MedQA (Jin et al. 2020); the letter is `answer_idx`, and `answer` its words."""
+    """Return a question of MedQA (Jin et al. 2020); the letter is `answer_idx`, and `answer` its words."""
     example = _chosen(
         row,
         place,
@@ -62,7 +62,7 @@ def medqa(row: Mapping[str, Any], place: Place) -> Example:
 
 
 def medmcqa(row: Mapping[str, Any], place: Place) -> Example:
-    """A question of MedMCQA (Pal et al. 2022); `cop` is the number of the right option.
+    """Return a question of MedMCQA (Pal et al. 2022); `cop` is the number of the right option.
 
     The published JSON counts it from 1, its copies in parquet from 0: `cop_base` tells. The labels of the
     test rows are not published (no `cop`, or -1): they are asked and unscored.
@@ -83,7 +83,7 @@ def medmcqa(row: Mapping[str, Any], place: Place) -> Example:
 
 
 def cop_base(rows: Sequence[Mapping[str, Any]], _path: Path) -> dict[str, Any]:
-    """Whether the rows of a MedMCQA file count options from 0 or from 1; empty where no row tells.
+    """Return whether the rows of a MedMCQA file count options from 0 or from 1; empty where no row tells.
 
     >>> cop_base([{"cop": 1}, {"cop": 4}], Path()), cop_base([{"cop": 2}, {"cop": 0}], Path())
     ({'base': 1}, {'base': 0})
@@ -93,7 +93,7 @@ def cop_base(rows: Sequence[Mapping[str, Any]], _path: Path) -> dict[str, Any]:
 
 
 def _chosen(row: Mapping[str, Any], place: Place, *, options: Any, answer: str, part: str) -> Example:
-    """A question with lettered options, of which `answer` is the letter of the right one."""
+    """Return a question with lettered options, of which `answer` is the letter of the right one."""
     named = options_of(options, place, "options")
     if answer and answer not in named:
         raise place.wrong(f"answer {answer!r} is none of its options {', '.join(named)}")
@@ -118,7 +118,7 @@ def _chosen(row: Mapping[str, Any], place: Place, *, options: Any, answer: str, 
 
 
 def pubmedqa(row: Mapping[str, Any], place: Place) -> Example:
-    """A question of PubMedQA's labelled part (Jin et al. 2019), answered by yes, no or maybe.
+    """Return a question of PubMedQA's labelled part (Jin et al. 2019), answered by yes, no or maybe.
 
     Its passage is the abstract without its conclusion, which would give the answer away. The parts are
     `test` (the ids in test_ground_truth.json beside the file) and `train` (the others).
@@ -169,7 +169,9 @@ def pubmedqa(row: Mapping[str, Any], place: Place) -> Example:
 
 
 def _spelled(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row in small letters with a `pmid`: of ori_pqal.json, of its copies in parquet, or as it is."""
+    """Return a row in small letters with a `pmid`: of ori_pqal.json, of its copies in parquet, or
+    as it is.
+    """
     fields = {key.lower(): value for key, value in row.items()}
     context = fields.get("context")
     if isinstance(context, Mapping):
@@ -181,7 +183,9 @@ def _spelled(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _test_ids(path: Path) -> Mapping[str, str] | None:
-    """The decisions of the test ids, None without the file; raises `InputError` where it is another."""
+    """Return the decisions of the test ids, None without the file; raises `InputError` where it is
+    another.
+    """
     if not path.is_file():
         return None
     status = path.stat()

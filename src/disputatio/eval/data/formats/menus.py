@@ -29,7 +29,7 @@ class Menu:
 
 
 def menu(question: str, texts: Sequence[str], right: int | None) -> Menu:
-    """A question with its options; `right` is the number of the right one, None where it is not told.
+    """Return a question with its options; `right` is the number of the right one, None where it is not told.
 
     >>> menu("Which bone is longest?", ["Ulna", "Femur"], 1).gold, menu("Is it?", ["Yes", "No"], 0).question
     (('B. Femur',), 'Is it? (yes/no)')
@@ -50,7 +50,7 @@ def menu(question: str, texts: Sequence[str], right: int | None) -> Menu:
 
 
 def in_words(question: str, options: Sequence[str]) -> str:
-    """A question with the words that answer it behind it.
+    """Return a question with the words that answer it behind it.
 
     >>> in_words("Does it help?", ("yes", "no"))
     'Does it help? (yes/no)'
@@ -59,7 +59,7 @@ def in_words(question: str, options: Sequence[str]) -> str:
 
 
 def boolean(answer: object) -> str:
-    """The word for a truth value, empty for what is none.
+    """Return the word for a truth value, empty for what is none.
 
     >>> boolean("True"), boolean(False), boolean("No."), boolean("1963")
     ('yes', 'no', 'no', '')
@@ -69,7 +69,7 @@ def boolean(answer: object) -> str:
 
 
 def options_of(value: Any, place: Place, key: str) -> dict[str, str]:
-    """Options with their labels: a list of texts, an object by labels, or {"label": [], "text": []}.
+    """Return options with their labels: a list of texts, an object by labels, or {"label": [], "text": []}.
 
     Raises `InputError` where there are fewer than two or more than ten, or one says nothing.
     """

@@ -32,7 +32,7 @@ _TEXTS = ("context", "contexts", "passages", "documents", "ctxs")
 
 
 def nq_open(row: Mapping[str, Any], place: Place) -> Example:
-    """A question of NQ-open (Lee et al. 2019); any of its answers is right.
+    """Return a question of NQ-open (Lee et al. 2019); any of its answers is right.
 
     A row with texts to read is another data set's: they would be lost here.
     """
@@ -43,7 +43,8 @@ def nq_open(row: Mapping[str, Any], place: Place) -> Example:
 
 
 def ambignq(row: Mapping[str, Any], place: Place) -> Example:
-    """A question of AmbigNQ (Min et al. 2020), which may have several answers, each with several names.
+    """Return a question of AmbigNQ (Min et al. 2020), which may have several answers, each with several
+    names.
 
     Its annotators read it each in their own way: the answer is compared with the reading that it fits best.
     The gold answers are those of the reading that tells the most apart.
@@ -69,7 +70,7 @@ def ambignq(row: Mapping[str, Any], place: Place) -> Example:
 
 
 def _reading(annotation: Mapping[str, Any], place: Place, at: str) -> tuple[tuple[str, ...], ...]:
-    """An annotator's answers with their names: one, or one to each question that was told apart."""
+    """Return an annotator's answers with their names: one, or one to each question that was told apart."""
     kind = string(annotation, "type", place, at)
     if kind == "singleAnswer":
         groups = [answers(annotation, "answer", place)]
@@ -88,12 +89,13 @@ def _reading(annotation: Mapping[str, Any], place: Place, at: str) -> tuple[tupl
 
 
 def _pairs(pair: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    """A pair of question and answer, or the pairs that columns tell."""
+    """Return a pair of question and answer, or the pairs that columns tell."""
     return (by_columns(pair) or []) if isinstance(pair.get("question"), list) else [pair]
 
 
 def triviaqa(row: Mapping[str, Any], place: Place) -> Example:
-    """A question of TriviaQA (Joshi et al. 2017), with its pages and search results where they have text.
+    """Return a question of TriviaQA (Joshi et al. 2017), with its pages and search results where they have
+    text.
 
     The published JSON names files of evidence beside it (not read); its copies in parquet hold the texts.
     """
@@ -127,7 +129,7 @@ def triviaqa(row: Mapping[str, Any], place: Place) -> Example:
 
 
 def hotpotqa(row: Mapping[str, Any], place: Place) -> Example:
-    """A question of HotpotQA (Yang et al. 2018) with its paragraphs, of which two bear the answer.
+    """Return a question of HotpotQA (Yang et al. 2018) with its paragraphs, of which two bear the answer.
 
     The test rows have no answer: they are asked and unscored.
     """
@@ -168,7 +170,7 @@ def hotpotqa(row: Mapping[str, Any], place: Place) -> Example:
 
 
 def _supporting(row: Mapping[str, Any]) -> set[str]:
-    """The titles of the paragraphs that answer a question together; none where they are not told."""
+    """Return the titles of the paragraphs that answer a question together; none where they are not told."""
     facts = row.get("supporting_facts")
     if isinstance(facts, Mapping):
         facts = [[title] for title in facts.get("title") or []]
@@ -177,7 +179,8 @@ def _supporting(row: Mapping[str, Any]) -> set[str]:
 
 
 def popqa(row: Mapping[str, Any], place: Place) -> Example:
-    """A question of PopQA (Mallen et al. 2023) on one relation of an entity; any of its answers is right.
+    """Return a question of PopQA (Mallen et al. 2023) on one relation of an entity; any of its answers is
+    right.
 
     Its strata are the relation, and how many views a month the entity's page has (`s_pop`).
     """
@@ -195,7 +198,7 @@ def popqa(row: Mapping[str, Any], place: Place) -> Example:
 
 
 def nq_with_passages(row: Mapping[str, Any], place: Place) -> Example:
-    """A question of NQ with the passages that were retrieved for it, some of which hold an answer."""
+    """Return a question of NQ with the passages that were retrieved for it, some of which hold an answer."""
     listed = items(row, "passages", dict, place)
     passages = [
         document(
@@ -225,7 +228,7 @@ def _any_name(
     passages: tuple[Passage, ...] = (),
     metadata: Mapping[str, Any] | None = None,
 ) -> Example:
-    """An example of one answer that goes by several names."""
+    """Return an example of one answer that goes by several names."""
     return Example(
         id=example_id(row, place),
         row=place.row,

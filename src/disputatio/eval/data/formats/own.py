@@ -14,7 +14,8 @@ from disputatio.types import Example, Passage
 
 
 def jsonl(row: Mapping[str, Any], place: Place) -> Example:
-    """A row of our own plain format: {"question", "gold": [...], "wrong"?, "passages": [...], "categories"?}.
+    """Return a row of our own plain format: {"question", "gold": [...], "wrong"?, "passages": [...],
+    "categories"?}.
 
     A passage is {"text", "source"?, "id"?, "title"?, "url"?, "date"?}; without a source it is its own.
     """
@@ -59,7 +60,7 @@ def jsonl(row: Mapping[str, Any], place: Place) -> Example:
 
 
 def _categories(row: Mapping[str, Any], place: Place) -> dict[str, str]:
-    """What kind of question it is, {"premise": "without", ...}: the tables tell kinds apart."""
+    """Return what kind of question it is, {"premise": "without", ...}: the tables tell kinds apart."""
     categories = row.get("categories") or {}
     if not isinstance(categories, dict) or not all(isinstance(value, str) for value in categories.values()):
         raise place.wrong("categories must be an object of texts")
@@ -67,7 +68,7 @@ def _categories(row: Mapping[str, Any], place: Place) -> dict[str, str]:
 
 
 def multisource(row: Mapping[str, Any], place: Place) -> Example:
-    """A row of the multi-source benchmark, as `disputatio eval build multisource` writes it.
+    """Return a row of the multi-source benchmark, as `disputatio eval build multisource` writes it.
 
     As `jsonl`, and each passage has a source, a `type` and the `answer` it bears, which go to the
     example's metadata, and metadata of its own (the true reliability that weights=oracle reads).

@@ -28,7 +28,8 @@ _RIGHT, _PLANTED = "correct answer", "incorrect answer"
 
 
 def poisonedrag(row: Mapping[str, Any], place: Place) -> Example:
-    """A question of PoisonedRAG (Zou et al. 2025) with the five passages written for its target answer.
+    """Return a question of PoisonedRAG (Zou et al. 2025) with the five passages written for its target
+    answer.
 
     The passages are the poisoned ones alone: the clean ones are those of the corpus (NQ, HotpotQA, MS
     MARCO), over which an index is searched. Where the answers are yes and no, one of them is picked.
@@ -56,7 +57,7 @@ def poisonedrag(row: Mapping[str, Any], place: Place) -> Example:
 
 
 def realtimeqa(row: Mapping[str, Any], place: Place) -> Example:
-    """A question of RealtimeQA as RobustRAG (Xiang et al. 2024) publishes it, with its search results.
+    """Return a question of RealtimeQA as RobustRAG (Xiang et al. 2024) publishes it, with its search results.
 
     `clean` reads all results, in their order; `poisoned` the first ten and the passages that argue for
     the planted answer, from sources of their own, in front of them; `choice` is `clean` with the four
@@ -107,13 +108,13 @@ def realtimeqa(row: Mapping[str, Any], place: Place) -> Example:
 
 
 def _planted(row: int, number: int, text: str) -> Passage:
-    """A poisoned passage; it comes from a domain that nobody has seen before."""
+    """Return a poisoned passage; it comes from a domain that nobody has seen before."""
     source = f"fresh-{row}-{number}.example"
     return Passage(text=text, source=source, id=content_id("p", source, text))
 
 
 def _answers(row: Mapping[str, Any], key: str, place: Place) -> tuple[str, ...]:
-    """The answers of a field that holds one, or a list."""
+    """Return the answers of a field that holds one, or a list."""
     content = literal(value(row, key, place))
     listed = content if isinstance(content, list) else [content]
     return distinct([str(answer) for answer in listed if isinstance(answer, str | int | float)])

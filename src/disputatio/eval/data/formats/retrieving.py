@@ -18,7 +18,7 @@ UNJUDGED = "unjudged"
 
 
 def retrievalqa(row: Mapping[str, Any], place: Place) -> Example:
-    """A question of RetrievalQA (Zhang et al. 2024) with the passages that were retrieved for it.
+    """Return a question of RetrievalQA (Zhang et al. 2024) with the passages that were retrieved for it.
 
     A passage is an object with a text, and mostly a title, or a text alone; those without text are left
     out. The parts are the data sets that the questions come from. Any answer of the list is right.
@@ -53,7 +53,7 @@ def retrievalqa(row: Mapping[str, Any], place: Place) -> Example:
 
 
 def beir(row: Mapping[str, Any], place: Place) -> Example:
-    """A query of a folder of BEIR (Thakur et al. 2021) with the documents that are judged relevant.
+    """Return a query of a folder of BEIR (Thakur et al. 2021) with the documents that are judged relevant.
 
     These are in the metadata (`relevant`, their grades by id): a query has no answer, what is measured is
     the search. The parts are the splits of the judgements; a query without any is of the part unjudged.
@@ -78,7 +78,7 @@ def beir(row: Mapping[str, Any], place: Place) -> Example:
 
 
 def judgements(_rows: Sequence[Mapping[str, Any]], path: Path) -> dict[str, Any]:
-    """The judgements beside a file of queries: {split: {query: {document: grade}}}.
+    """Return the judgements beside a file of queries: {split: {query: {document: grade}}}.
 
     Raises `InputError` naming file and line where one is no judgement.
     """

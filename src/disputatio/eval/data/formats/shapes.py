@@ -13,7 +13,8 @@ from disputatio.eval.data.rows import Place
 
 
 def hint(row: object, path: Path, form: Format, *, above: int = 0) -> str:
-    """Which other loader would read a row, or a file that is one JSON object, in words behind an error.
+    """Return which other loader would read a row, or a file that is one JSON object, in words behind an
+    error.
 
     Empty where none would that knows more of its fields than `above`.
     """
@@ -29,7 +30,7 @@ def hint(row: object, path: Path, form: Format, *, above: int = 0) -> str:
 
 
 def fitting(row: object, path: Path) -> list[Format]:
-    """The formats that read a row, or the first row of a whole file, without an error.
+    """Return the formats that read a row, or the first row of a whole file, without an error.
 
     Where none does, those that have its fields.
     """
@@ -45,7 +46,9 @@ def _known(form: Format, source: Mapping[str, Any], path: Path) -> int:
 
 
 def _row(form: Format, source: Mapping[str, Any], path: Path) -> Mapping[str, Any] | None:
-    """What a format would take for its row: the object itself, its first row, or its cells by column."""
+    """Return what a format would take for its row: the object itself, its first row, or its cells
+    by column.
+    """
     if form.knows(source):
         return source
     if form.columns and list(source) == [str(number) for number in range(len(form.columns))]:

@@ -55,7 +55,7 @@ class Refused(Exception):
 
 
 def kind_of(name: str, start: bytes) -> str:
-    """The kind of a file by its name, or by its first bytes where these leave no doubt.
+    """Return the kind of a file by its name, or by its first bytes where these leave no doubt.
 
     >>> kind_of("a.HTM", b""), kind_of("a.txt", b"%PDF-1.7"), kind_of("README", b"Words")
     ('html', 'pdf', 'text')
@@ -67,14 +67,14 @@ def kind_of(name: str, start: bytes) -> str:
 
 
 def largest(kind: str) -> int | None:
-    """The most bytes that a file of a kind may have; None where it is read as a stream."""
+    """Return the most bytes that a file of a kind may have; None where it is read as a stream."""
     if kind in ("csv", "jsonl", "parquet", "zip"):
         return None
     return LARGEST_BOOK if kind in ("pdf", "docx", "pptx", "xlsx", "epub") else LARGEST_FILE
 
 
 def parser(kind: str, name: str, columns: Mapping[str, str] = NO_COLUMNS) -> Parser:
-    """The parser of a kind; its packages are loaded here.
+    """Return the parser of a kind; its packages are loaded here.
 
     `name` tells apart what suffixes tell; `columns` maps fields to the columns of tables that hold them.
     """

@@ -25,7 +25,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 def parse(file: BinaryIO) -> Iterator[ParsedPart]:
-    """The members to be asked for, and the refused ones; an archive in the archive is opened once."""
+    """Yield the members to be asked for, and the refused ones; an archive in the archive is opened once."""
     count = total = 0
     with _archive(file) as archive:
         for place, name, reason in _members(archive):
@@ -56,7 +56,7 @@ def _bounded(part: ParsedPart, count: int, total: int) -> ParsedPart:
 
 
 def _nested(archive: zipfile.ZipFile, place: int, name: str) -> Iterator[ParsedPart]:
-    """The members of an archive in the archive; one that is broken is refused by its own name."""
+    """Yield the members of an archive in the archive; one that is broken is refused by its own name."""
     try:
         with _archive(_unpacked(archive, place)) as inner:
             for number, inner_name, member_reason in _members(inner):
@@ -72,7 +72,7 @@ def _nested(archive: zipfile.ZipFile, place: int, name: str) -> Iterator[ParsedP
 
 
 def member(file: BinaryIO, places: Sequence[int]) -> BinaryIO:
-    """The unpacked bytes of a member that `parse` named.
+    """Return the unpacked bytes of a member that `parse` named.
 
     Raises `Refused` or `zipfile.BadZipFile` when it is broken.
     """

@@ -20,7 +20,7 @@ _PAGES = frozenset({"application/xhtml+xml", "text/html", "application/x-dtbook+
 
 
 def parse(file: BinaryIO) -> Iterator[ParsedPart]:
-    """The whole book as one document."""
+    """Yield the whole book as one document."""
     checked_package(file)
     with zipfile.ZipFile(file) as book:
         root = _xml(book, "META-INF/container.xml")
@@ -76,7 +76,7 @@ def _xml(book: zipfile.ZipFile, name: str) -> Any:
 
 
 def _locked(book: zipfile.ZipFile) -> set[str]:
-    """The members that are encrypted (fonts often are, by themselves: that is no lock)."""
+    """Return the members that are encrypted (fonts often are, by themselves: that is no lock)."""
     if "META-INF/encryption.xml" not in book.namelist():
         return set()
     references = _xml(book, "META-INF/encryption.xml").iter("{*}CipherReference")
@@ -84,7 +84,7 @@ def _locked(book: zipfile.ZipFile) -> set[str]:
 
 
 def _said(package: Any, element: str) -> str:
-    """The first such element of Dublin Core in the book's record."""
+    """Return the first such element of Dublin Core in the book's record."""
     for node in package.iter(f"{{http://purl.org/dc/elements/1.1/}}{element}"):
         words = " ".join("".join(node.itertext()).split())
         if words:

@@ -19,12 +19,12 @@ _MOST_COLUMNS = 100
 
 
 def parser_of(_kind: str, _name: str, columns: Mapping[str, str]) -> Parser:
-    """The parser of a Parquet file; `columns` maps fields to the columns that hold them."""
+    """Return the parser of a Parquet file; `columns` maps fields to the columns that hold them."""
     return lambda file: _parse(file, columns)
 
 
 def _parse(file: BinaryIO, columns: Mapping[str, str]) -> Iterator[ParsedPart]:
-    """Every row as a document; columns of other than plain values are left out."""
+    """Yield every row as a document; columns of other than plain values are left out."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -75,7 +75,7 @@ def _rows(table: Any, fields: Mapping[str, str]) -> Iterator[Row]:
 
 
 def _whole(column: Any) -> Any:
-    """A column whose times Python can hold: it knows no nanoseconds."""
+    """Return a column whose times Python can hold: it knows no nanoseconds."""
     import pyarrow as pa
 
     if pa.types.is_timestamp(column.type) and column.type.unit == "ns":
@@ -84,7 +84,7 @@ def _whole(column: Any) -> Any:
 
 
 def _fields(values: Mapping[str, Any], fields: Mapping[str, str]) -> Mapping[str, object] | str:
-    """A row by its fields, or why it is refused."""
+    """Return a row by its fields, or why it is refused."""
     row = {fields[column]: plain(value) for column, value in values.items() if value is not None}
     text = row.get("text")
     if isinstance(text, str) and len(text) > LONGEST_ROW:
@@ -93,7 +93,7 @@ def _fields(values: Mapping[str, Any], fields: Mapping[str, str]) -> Mapping[str
 
 
 def plain(value: Any) -> object:
-    """A value of a table as JSON holds it; dates as ISO writes them."""
+    """Return a value of a table as JSON holds it; dates as ISO writes them."""
     if isinstance(value, datetime.datetime):
         return value.isoformat()
     if isinstance(value, datetime.date):

@@ -22,7 +22,7 @@ _ATTACHED = frozenset({"html", "markdown", "pdf", "docx", "pptx", "epub"})
 
 
 def parse(file: BinaryIO) -> Iterator[ParsedPart]:
-    """The message as one document, then each attachment of a known format as one of its own.
+    """Yield the message as one document, then each attachment of a known format as one of its own.
 
     Its source is the sender's whole address: two writers in one firm are two witnesses, and a public
     mail service's domain says nothing of who wrote. `source_by="domain"` joins by domain.
@@ -66,7 +66,7 @@ def _date(header: str) -> str:
 
 
 def _text(message: EmailMessage) -> tuple[str, int, EmailMessage | None]:
-    """The body's text, characters removed from it, and the part that it was in."""
+    """Return the body's text, characters removed from it, and the part that it was in."""
     try:
         body = message.get_body(preferencelist=("plain", "html"))
     except Exception:  # noqa: BLE001  (a broken structure has no body)
@@ -97,7 +97,7 @@ def _decoded(raw: bytes, charset: str) -> str:
 
 
 def _attachment(part: EmailMessage, about: dict[str, str]) -> Iterator[ParsedPart]:
-    """The parts of one attachment; what is wrong with it concerns it alone."""
+    """Yield the parts of one attachment; what is wrong with it concerns it alone."""
     name = " ".join((part.get_filename() or "").replace("\\", "/").rpartition("/")[2].split())[:200]
     kind = ""
     try:

@@ -19,7 +19,7 @@ _NESTED = 100  # blocks within blocks; what lies deeper is not rendered
 
 
 def parse(file: BinaryIO) -> Iterator[ParsedPart]:
-    """The whole file as one document; its first heading of the first level is its title."""
+    """Yield the whole file as one document; its first heading of the first level is its title."""
     text, removed = cleaned(decoded(file.read(LARGEST_FILE)))
     if len(text) > LARGEST_TEXT:
         raise Refused(f"has more than {LARGEST_TEXT:,} characters of text, the limit")
@@ -41,7 +41,7 @@ def parse(file: BinaryIO) -> Iterator[ParsedPart]:
 
 
 def _rendered(body: str) -> Iterator[str]:
-    """The pieces of a text as HTML; definitions of links hold in what follows them."""
+    """Yield the pieces of a text as HTML; definitions of links hold in what follows them."""
     from markdown_it import MarkdownIt
 
     renderer = MarkdownIt("commonmark", {"html": True, "maxNesting": _NESTED}).enable(
@@ -53,7 +53,7 @@ def _rendered(body: str) -> Iterator[str]:
 
 
 def _pieces(body: str) -> Iterator[str]:
-    """A long text cut before headings, where no block of code is open."""
+    """Yield a long text cut before headings, where no block of code is open."""
     if len(body) <= 2 * _PIECE:
         yield body
         return

@@ -35,7 +35,9 @@ _NAMED = re.compile(
 
 
 def stated_date(tree: Any) -> str:
-    """The day (or month, or year) on which a page says it was last changed, else published; or empty."""
+    """Return the day (or month, or year) on which a page says it was last changed, else published;
+    or empty.
+    """
     changed: list[str] = []
     published: list[str] = []
     for name, value in _statements(tree):
@@ -65,7 +67,9 @@ def _statements(tree: Any) -> Iterator[tuple[str, str]]:
 
 
 def _named(record: Any, depth: int) -> Iterator[tuple[str, str]]:
-    """The dates of the things that a record of JSON-LD describes, and not of what these name in passing."""
+    """Yield the dates of the things that a record of JSON-LD describes, and not of what these name in
+    passing.
+    """
     if isinstance(record, list) and depth:
         for entry in record:
             yield from _named(entry, depth - 1)
@@ -78,7 +82,7 @@ def _named(record: Any, depth: int) -> Iterator[tuple[str, str]]:
 
 
 def iso_day(words: str) -> str:
-    """A date as ISO writes it (2019-03-04, 2019-03 or 2019); empty when it is none.
+    """Return a date as ISO writes it (2019-03-04, 2019-03 or 2019); empty when it is none.
 
     >>> iso_day("2019-03-04T10:00:00Z"), iso_day("Mon, 04 Mar 2019 10:00:00 GMT"), iso_day("March 4, 2019")
     ('2019-03-04', '2019-03-04', '2019-03-04')

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def parse(file: BinaryIO) -> Iterator[ParsedPart]:
-    """The whole file as one document; title and date from its own record (the date is the file's)."""
+    """Yield the whole file as one document; title and date from its own record (the date is the file's)."""
     from pypdf import PdfReader
     from pypdf.errors import DependencyError
 
@@ -48,7 +48,7 @@ def parse(file: BinaryIO) -> Iterator[ParsedPart]:
 
 
 def _page(page: PageObject, layers: frozenset[int]) -> tuple[str, int]:
-    """The text of a page that a reader would see, and the number of characters that none would."""
+    """Return the text of a page that a reader would see, and the number of characters that none would."""
     follower = Follower(
         page=_sides(page), resources=page.get("/Resources", {}).get_object(), switched_off=layers
     )
@@ -73,7 +73,7 @@ def _page(page: PageObject, layers: frozenset[int]) -> tuple[str, int]:
 
 
 def _sides(page: PageObject) -> Box:
-    """The part of the page that is shown: its crop within its paper."""
+    """Return the part of the page that is shown: its crop within its paper."""
     crop, paper = page.cropbox, page.mediabox
     return (
         max(float(crop.left), float(paper.left)),
@@ -84,7 +84,7 @@ def _sides(page: PageObject) -> Box:
 
 
 def _layers_off(reader: PdfReader) -> frozenset[int]:
-    """The objects of the layers that a viewer does not show at first."""
+    """Return the objects of the layers that a viewer does not show at first."""
     try:
         layers: Any = reader.root_object["/OCProperties"].get_object()
         settings = layers["/D"].get_object()

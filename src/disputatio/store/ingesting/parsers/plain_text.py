@@ -26,7 +26,7 @@ _SPACES = re.compile(r"\s+")
 
 
 def plain_text(tree: Any, *, menus: bool = True) -> str:
-    r"""The words of a tree as plain text: no markup, a blank line between blocks, ` | ` between cells.
+    r"""Return the words of a tree as plain text: no markup, a blank line between blocks, ` | ` between cells.
 
     Items of a list are lines that begin with `- ` or their number. Without `menus`, navigation, footers
     and blocks of nothing but links are left out.
@@ -66,7 +66,7 @@ class _Walk:
         self._lists: list[int] = []  # of each list that it is in, the next item's number; 0: not numbered
 
     def enters(self, element: Any) -> bool:
-        """Whether an element holds text that is wanted."""
+        """Return whether an element holds text that is wanted."""
         return not _is_skipped(element) and (self._menus or not _is_menu(element))
 
     def start(self, element: Any) -> None:
@@ -108,7 +108,7 @@ class _Walk:
             self.text.end_line(2)
 
     def _mark(self) -> str:
-        """The mark of the next item of the innermost list."""
+        """Return the mark of the next item of the innermost list."""
         number = self._lists[-1] if self._lists else 0
         if not number:
             return "- "
@@ -157,7 +157,7 @@ class _Text:
         self._space = single[-1] == " " if body else self._space or bool(single)
 
     def finished(self) -> str:
-        """All of it, without spaces at line ends and with one blank line between paragraphs."""
+        """Return all of it, without spaces at line ends and with one blank line between paragraphs."""
         lines = [line.rstrip() for line in "".join(self._parts).split("\n")]
         return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
 
@@ -171,7 +171,7 @@ class _Text:
 
 
 def _is_skipped(element: Any) -> bool:
-    """Whether an element holds no text of the page; `head` is a heading in trafilatura's trees."""
+    """Return whether an element holds no text of the page; `head` is a heading in trafilatura's trees."""
     if element.tag == "head":
         parent = element.getparent()
         return parent is None or parent.tag == "html"
@@ -179,7 +179,9 @@ def _is_skipped(element: Any) -> bool:
 
 
 def _is_block(element: Any) -> bool:
-    """Whether an element stands apart from what is around it; a short quotation in a sentence does not."""
+    """Return whether an element stands apart from what is around it; a short quotation in a sentence does
+    not.
+    """
     if element.tag == "quote":
         parent = element.getparent()
         return parent is None or parent.tag != "p"
@@ -187,7 +189,7 @@ def _is_block(element: Any) -> bool:
 
 
 def _first_number(element: Any) -> int:
-    """The number of a list's first item; 0 where its items have none."""
+    """Return the number of a list's first item; 0 where its items have none."""
     if element.tag != "ol" and element.get("rend") != "ol":
         return 0
     start = element.get("start") or ""
@@ -195,7 +197,7 @@ def _first_number(element: Any) -> int:
 
 
 def _is_menu(element: Any) -> bool:
-    """Whether an element is for finding one's way on the site and not for reading."""
+    """Return whether an element is for finding one's way on the site and not for reading."""
     if element.tag in _MENUS or (element.get("role") or "").lower() in _MENU_ROLES:
         return True
     if element.tag in ("html", "body", "main", "article"):
@@ -207,7 +209,7 @@ def _is_menu(element: Any) -> bool:
 
 
 def _is_nothing_but_links(element: Any) -> bool:
-    """Whether a block holds several short links and no other words."""
+    """Return whether a block holds several short links and no other words."""
     from lxml import etree
 
     links = depth = 0

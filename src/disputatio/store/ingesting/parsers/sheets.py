@@ -29,12 +29,12 @@ class _Unseen:
 
 
 def parser_of(_kind: str, _name: str, columns: Mapping[str, str]) -> Parser:
-    """The parser of a workbook; `columns` maps fields to the columns that hold them."""
+    """Return the parser of a workbook; `columns` maps fields to the columns that hold them."""
     return lambda file: _parse(file, columns)
 
 
 def _parse(file: BinaryIO, columns: Mapping[str, str]) -> Iterator[ParsedPart]:
-    """The rows of every sheet, named below the file; rows have the numbers that the program shows."""
+    """Yield the rows of every sheet, named below the file; rows have the numbers that the program shows."""
     from python_calamine import CalamineWorkbook, SheetTypeEnum, SheetVisibleEnum
 
     checked_package(file)
@@ -62,7 +62,7 @@ def _parse(file: BinaryIO, columns: Mapping[str, str]) -> Iterator[ParsedPart]:
 
 
 def _rows(sheet: Any, first: int, marks: _Unseen, columns: Mapping[str, str]) -> Iterator[Row]:
-    """The rows below the header as fields; raises `Unreadable` where no header has a column of text."""
+    """Yield the rows below the header as fields; raises `Unreadable` where no header has a column of text."""
     header: list[str] | None = None
     refusal: Unreadable | None = None
     tried = 0
@@ -95,7 +95,7 @@ def _fields(header: list[str], values: list[object]) -> Mapping[str, object] | s
 
 
 def _value(cell: object) -> object:
-    """A cell's value; whole numbers and days as a person writes them."""
+    """Return a cell's value; whole numbers and days as a person writes them."""
     if isinstance(cell, bool):
         return "true" if cell else "false"
     if isinstance(cell, float) and cell.is_integer() and abs(cell) < 1e15:
@@ -105,7 +105,7 @@ def _value(cell: object) -> object:
 
 
 def _unseen(file: BinaryIO) -> dict[str, _Unseen]:
-    """What is hidden in each sheet, by the sheet's name."""
+    """Return what is hidden in each sheet, by the sheet's name."""
     from lxml import etree
 
     unseen: dict[str, _Unseen] = {}
@@ -127,7 +127,7 @@ def _unseen(file: BinaryIO) -> dict[str, _Unseen]:
 
 
 def _marks(content: Any) -> _Unseen:
-    """The hidden rows and columns of one sheet, read as a stream."""
+    """Return the hidden rows and columns of one sheet, read as a stream."""
     from lxml import etree
 
     marks = _Unseen()

@@ -13,7 +13,7 @@ _DEEPEST = 20  # groups within groups
 
 
 def parse(file: BinaryIO) -> Iterator[ParsedPart]:
-    """The whole presentation as one document; slides have the numbers that the program shows."""
+    """Yield the whole presentation as one document; slides have the numbers that the program shows."""
     import pptx
 
     checked_package(file)
@@ -55,7 +55,7 @@ def _length(text: str) -> int:
 
 
 def _texts(shapes: Any, size: tuple[int, int], depth: int = 0) -> tuple[list[str], list[str]]:
-    """The texts of shapes that are seen, and of those that are hidden or lie off the slide."""
+    """Return the texts of shapes that are seen, and of those that are hidden or lie off the slide."""
     seen: list[str] = []
     unseen: list[str] = []
     for shape in shapes:
@@ -73,7 +73,7 @@ def _texts(shapes: Any, size: tuple[int, int], depth: int = 0) -> tuple[list[str
 
 
 def _text(shape: Any) -> str:
-    """The paragraphs of a shape, or a line for each row of its table."""
+    """Return the paragraphs of a shape, or a line for each row of its table."""
     if getattr(shape, "has_table", False):
         rows = ([" ".join(cell.text.split()) for cell in row.cells] for row in shape.table.rows)
         return "\n".join(" | ".join(cells) for cells in rows if any(cells))
@@ -81,7 +81,9 @@ def _text(shape: Any) -> str:
 
 
 def _is_unseen(shape: Any, size: tuple[int, int], *, in_group: bool) -> bool:
-    """Whether a shape is marked hidden, or lies wholly off the slide; groups have measures of their own."""
+    """Return whether a shape is marked hidden, or lies wholly off the slide; groups have measures of their
+    own.
+    """
     about = next(shape.element.iter("{*}cNvPr"), None)
     if about is not None and str(about.get("hidden") or "").lower() in ("1", "true"):
         return True

@@ -14,7 +14,7 @@ _MOST_CHARACTERS = 2_000_000
 
 
 def parser_of(kind: str, name: str, columns: Mapping[str, str]) -> Parser:
-    """The parser of text, CSV or JSON; a name that ends in .tsv says what parts its columns."""
+    """Return the parser of text, CSV or JSON; a name that ends in .tsv says what parts its columns."""
     suffix = PurePath(name).suffix.lower()
 
     def parse(file: BinaryIO) -> Iterator[ParsedPart]:
@@ -36,7 +36,7 @@ def parser_of(kind: str, name: str, columns: Mapping[str, str]) -> Parser:
 
 
 def in_parts(rows: Iterator[Row]) -> Iterator[ParsedPart]:
-    """Rows gathered, so that a part is neither a single short row nor too long for one line."""
+    """Yield rows gathered, so that a part is neither a single short row nor too long for one line."""
     good: list[tuple[int, Mapping[str, Any]]] = []
     bad: list[tuple[int, str]] = []
     size = 0

@@ -18,7 +18,7 @@ _SHORT = 250  # characters of main text, below which the whole page counts
 
 
 def parse(file: BinaryIO) -> Iterator[ParsedPart]:
-    """The page as one document. The date only where the page's own record states one."""
+    """Yield the page as one document. The date only where the page's own record states one."""
     import trafilatura
 
     tree, hidden = visible_tree(file.read(LARGEST_FILE))
@@ -45,7 +45,7 @@ def parse(file: BinaryIO) -> Iterator[ParsedPart]:
 
 
 def visible_tree(raw: bytes, charset: str | None = None) -> tuple[Any, int]:
-    """The tree of a page, its hidden parts taken out, and how many characters went with them.
+    """Return the tree of a page, its hidden parts taken out, and how many characters went with them.
 
     Raises `Refused` for a page that nests deeper than any page has to, has nothing in it, or has style
     sheets that are too much to apply.
@@ -74,7 +74,7 @@ def visible_tree(raw: bytes, charset: str | None = None) -> tuple[Any, int]:
 
 
 def _canonical(tree: Any) -> str:
-    """The address that a page gives as its own, where it is a whole one."""
+    """Return the address that a page gives as its own, where it is a whole one."""
     for link in tree.iter("link"):
         if (link.get("rel") or "").lower() == "canonical":
             url = str(link.get("href") or "").strip()

@@ -18,7 +18,7 @@ _OFF = frozenset({"0", "false", "off", "none"})
 
 
 def parse(file: BinaryIO) -> Iterator[ParsedPart]:
-    """The whole file as one document."""
+    """Yield the whole file as one document."""
     import docx
 
     checked_package(file)
@@ -66,7 +66,7 @@ def checked_package(file: BinaryIO) -> None:
 
 
 def _declares(package: zipfile.ZipFile, member: zipfile.ZipInfo) -> bool:
-    """Whether a part has a declaration of its own before its first element."""
+    """Return whether a part has a declaration of its own before its first element."""
     if not member.filename.endswith((".xml", ".rels")):
         return False
     with package.open(member) as part:
@@ -96,7 +96,7 @@ class _Shown:
                 self._vanishing.add(style.get(_W + "styleId", ""))
 
     def table(self, table: Any) -> str:
-        """A line for each row, ` | ` between cells."""
+        """Return a line for each row, ` | ` between cells."""
         rows = []
         for row in table.iter(_W + "tr"):
             if next(row.iterancestors(_W + "tbl")) is not table:
@@ -110,7 +110,7 @@ class _Shown:
         return "\n".join(rows)
 
     def paragraph(self, paragraph: Any, *, in_table: bool = False) -> str:
-        """The text of the runs that are shown."""
+        """Return the text of the runs that are shown."""
         hidden = _style(paragraph.find(_W + "pPr"), "pStyle") in self._vanishing
         out: list[str] = []
         waiting = list(reversed(paragraph))
@@ -131,7 +131,8 @@ class _Shown:
         return "".join(out)
 
     def _vanishes(self, marks: Any, *, in_table: bool) -> bool:
-        """Whether a run is marked hidden, is a point high or less, or has the colour of the white page.
+        """Return whether a run is marked hidden, is a point high or less, or has the colour of the white
+        page.
 
         The cells of tables have grounds of their own, so white says nothing there.
         """

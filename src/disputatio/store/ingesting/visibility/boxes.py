@@ -17,7 +17,7 @@ _NO_ROOM = 1.0  # pixels of height or width in which nothing is read
 
 
 def hides(values: Mapping[str, str], font: float = 16.0) -> bool:
-    """Whether the computed values of an element hide all that is in it, whatever it says of itself.
+    """Return whether the computed values of an element hide all that is in it, whatever it says of itself.
 
     >>> hides({"display": "none"}), hides({"opacity": "1%"}), hides({"left": "-5px", "position": "relative"})
     (True, True, False)
@@ -43,7 +43,7 @@ def _size(values: Mapping[str, str], name: str, font: float, whole: float = 1000
 
 
 def _has_no_room(values: Mapping[str, str], font: float) -> bool:
-    """Whether what overflows is cut, and there is no room for a letter, or none that it starts in."""
+    """Return whether what overflows is cut, and there is no room for a letter, or none that it starts in."""
     cut_x, cut_y = (values.get(f"overflow-{axis}", "") in ("hidden", "clip") for axis in "xy")
     if not (cut_x or cut_y):
         return False
@@ -71,7 +71,7 @@ def _times(value: str, font: float) -> float | None:
 
 
 def is_away(values: Mapping[str, str], font: float) -> bool:
-    """Whether an element, or the text in it, is placed where no page is."""
+    """Return whether an element, or the text in it, is placed where no page is."""
     if values.get("position", "") in ("absolute", "fixed", "relative", "sticky"):
         sides = [_size(values, side, font) for side in ("left", "top", "right", "bottom")]
         if min(sides) <= -_FAR or (sides[0] != math.inf and sides[0] >= _FAR_RIGHT):
@@ -87,7 +87,9 @@ def is_away(values: Mapping[str, str], font: float) -> bool:
 
 
 def _shifts(value: str) -> list[float]:
-    """How far a translation goes, in pixels; a share is one of the element's own size, say 200 pixels."""
+    """Return how far a translation goes, in pixels; a share is one of the element's own size, say
+    200 pixels.
+    """
     sizes = (pixels(part, 16.0, 200.0) for part in value.split()[:2])
     return [size for size in sizes if size is not None]
 
@@ -106,7 +108,7 @@ def _is_clipped(values: Mapping[str, str], font: float) -> bool:
 
 
 def _leaves_nothing(name: str, arguments: Sequence[str], font: float) -> bool:
-    """Whether a shape of `clip-path` has no area; a hundred pixels stand for a hundred per cent."""
+    """Return whether a shape of `clip-path` has no area; a hundred pixels stand for a hundred per cent."""
     sizes = [pixels(argument, font, 100.0) for argument in arguments]
     numbers = [size for size in sizes if size is not None]
     if name == "inset" and numbers:
@@ -135,7 +137,7 @@ def of_sides(values: Sequence[_T]) -> tuple[_T, _T, _T, _T]:
 
 
 def _is_flattened(values: Mapping[str, str]) -> bool:
-    """Whether an element is turned edge-on."""
+    """Return whether an element is turned edge-on."""
     turns = [*functions(values.get("transform", "")), ("rotate", tuple(values.get("rotate", "").split()))]
     for name, arguments in turns:
         edge_on = name in ("rotatex", "rotatey") or (name == "rotate" and arguments[:1] in (("x",), ("y",)))
@@ -174,7 +176,7 @@ def _is_filtered(value: str, font: float) -> bool:
 
 
 def _is_masked(value: str) -> bool:
-    """Whether a mask lets nothing through: a gradient of nothing but clear colours."""
+    """Return whether a mask lets nothing through: a gradient of nothing but clear colours."""
     if "gradient(" not in value or "url(" in value:
         return False
     colours = [colour for colour in map(colour_of, colours_in(value)) if colour is not None]

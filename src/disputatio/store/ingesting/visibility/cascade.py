@@ -214,12 +214,12 @@ def _by_importance(items: Iterable[Any]) -> Iterator[tuple[int, Declarations]]:
 
 
 def _matter(declarations: Declarations) -> bool:
-    """Whether declarations say anything that decides what is seen."""
+    """Return whether declarations say anything that decides what is seen."""
     return any(name not in _LOOKS and not name.startswith(_LOOKS_OF) for name, _ in declarations)
 
 
 def hints_of(element: Any) -> Declarations:
-    """What attributes say of an element's looks, and browsers of names and attributes."""
+    """Return what attributes say of an element's looks, and browsers of names and attributes."""
     hints: Declarations = []
     get = element.get
     if get("hidden") is not None and get("hidden").strip().lower() != "until-found":
@@ -238,7 +238,7 @@ def hints_of(element: Any) -> Declarations:
 
 
 def computed(declarations: Declarations, variables: Mapping[str, str]) -> dict[str, str]:
-    """The long forms that hold, with their variables put in."""
+    """Return the long forms that hold, with their variables put in."""
     values: dict[str, str] = {}
     for name, raw in declarations:
         if not name.startswith("--"):
@@ -249,7 +249,7 @@ def computed(declarations: Declarations, variables: Mapping[str, str]) -> dict[s
 
 
 def _long_forms(name: str, value: str) -> Iterator[tuple[str, str]]:
-    """What a short form such as `margin` stands for; any other declaration stands for itself."""
+    """Yield what a short form such as `margin` stands for; any other declaration stands for itself."""
     name = name.removeprefix("-webkit-").removeprefix("-moz-")
     if name in ("margin", "inset"):
         parts = value.split()[:4]
@@ -282,7 +282,7 @@ def _pictured(value: str) -> bool:
 
 
 def _holds(media: str) -> bool:
-    """Whether a screen of the window's size meets a condition of `@media`; an empty one holds."""
+    """Return whether a screen of the window's size meets a condition of `@media`; an empty one holds."""
     queries = media.lower().split(",")
     return any(map(_query_holds, queries))
 
@@ -308,7 +308,7 @@ def _fits(size: float, mark: str, limit: float) -> bool:
 
 
 def _data(href: str) -> str | None:
-    """The sheet that a `data:` address holds; None for any other address."""
+    """Return the sheet that a `data:` address holds; None for any other address."""
     start = _DATA.match(href)
     if start is None:
         return None

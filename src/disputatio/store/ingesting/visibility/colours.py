@@ -40,7 +40,7 @@ def colour_of(value: str) -> Colour | None:
 
 
 def colours_in(value: str) -> list[str]:
-    """The colours that a value names, as CSS writes them.
+    """Return the colours that a value names, as CSS writes them.
 
     >>> colours_in("linear-gradient(to right, transparent, rgb(0 0 0 / 0)) red")
     ['transparent', 'rgb(0 0 0 / 0)', 'red']
@@ -65,14 +65,15 @@ def _srgb(colour: Any) -> Sequence[float]:
 
 
 def over(ink: Colour, ground: Colour) -> Colour:
-    """What is seen of a colour that lies over another."""
+    """Return what is seen of a colour that lies over another."""
     share = ink[3]
     red, green, blue = (share * a + (1 - share) * b for a, b in zip(ink[:3], ground[:3], strict=True))
     return red, green, blue, share + (1 - share) * ground[3]
 
 
 def is_lost(ink: Colour, ground: Colour | None, opacity: float = 1.0) -> bool:
-    """Whether writing cannot be seen: clear, or in the colour of its ground (None where that is not known).
+    """Return whether writing cannot be seen: clear, or in the colour of its ground (None where that is not
+    known).
 
     >>> is_lost((0.99, 0.99, 0.99, 1.0), WHITE), is_lost((0.6, 0.6, 0.6, 1.0), WHITE), is_lost(WHITE, None)
     (True, False, False)

@@ -97,7 +97,7 @@ def _factor(tokens: list[tuple[float, bool] | str], at: int, depth: int) -> tupl
 
 
 def share(value: str) -> float | None:
-    """A number or per cent as a share: `50%` and `.5` are the same.
+    """Return a number or per cent as a share: `50%` and `.5` are the same.
 
     >>> share("5%"), share("0.2"), share("auto")
     (0.05, 0.2, None)
@@ -106,7 +106,7 @@ def share(value: str) -> float | None:
 
 
 def functions(value: str) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """The functions in a value with their arguments; of those within each other, the innermost.
+    """Yield the functions in a value with their arguments; of those within each other, the innermost.
 
     >>> list(functions("translate(-9999px, 0) scale(1)"))
     [('translate', ('-9999px', '0')), ('scale', ('1',))]
@@ -116,7 +116,7 @@ def functions(value: str) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 def with_variables(value: str, variables: Mapping[str, str]) -> str:
-    """A value with its variables put in; empty where one is not known and has no stand-in.
+    """Return a value with its variables put in; empty where one is not known and has no stand-in.
 
     >>> with_variables("var(--a, red)", {}), with_variables("var(--a)", {"--a": "var(--b)", "--b": "none"})
     ('red', 'none')

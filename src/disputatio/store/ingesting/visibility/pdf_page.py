@@ -81,7 +81,7 @@ class Follower:
     _forms: list[tuple[Any, _State]] = field(default_factory=list)
 
     def finish(self) -> set[int]:
-        """The numbers of the texts that are hidden, counted as they are drawn."""
+        """Return the numbers of the texts that are hidden, counted as they are drawn."""
         covers = [
             item for item in self._painted if item.whole and not item.picture and _is_opaque(item.colour)
         ]
@@ -213,7 +213,7 @@ class Follower:
         self._state = replace(self._state, **changes)
 
     def _parts(self, space: str) -> int:
-        """How many numbers make a colour of a space; 0 for a space of inks or patterns."""
+        """Return how many numbers make a colour of a space; 0 for a space of inks or patterns."""
         plain = {"/DeviceGray": 1, "/CalGray": 1, "/DeviceRGB": 3, "/CalRGB": 3, "/DeviceCMYK": 4}
         if space in plain:
             return plain[space]
@@ -227,7 +227,7 @@ class Follower:
         return 0
 
     def _is_off(self, operands: list[Any]) -> bool:
-        """Whether marked content belongs to a layer that is switched off."""
+        """Return whether marked content belongs to a layer that is switched off."""
         if len(operands) < 2 or operands[0] != "/OC" or not self.switched_off:
             return False
         resources = self._resources()
@@ -317,7 +317,7 @@ class Follower:
         return all(ink is not None and is_lost(ink, ground) for ink in inks.get(state.mode, (state.fill,)))
 
     def _ground(self, point: tuple[float, float]) -> Colour | None:
-        """The colour at a place, by what was painted there last; white where nothing was."""
+        """Return the colour at a place, by what was painted there last; white where nothing was."""
         for item in reversed(self._painted):
             left, bottom, right, top = item.box
             if left <= point[0] <= right and bottom <= point[1] <= top:
@@ -336,7 +336,7 @@ def _rgb(parts: Sequence[float]) -> tuple[float, float, float]:
 
 
 def _length_of(operands: list[Any]) -> int:
-    """How many bytes a text has that an operator shows."""
+    """Return how many bytes a text has that an operator shows."""
     shown = operands[-1] if operands else ""
     parts = shown if isinstance(shown, list) else [shown]
     return sum(len(part) for part in parts if isinstance(part, str | bytes))

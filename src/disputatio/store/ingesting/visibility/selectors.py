@@ -40,7 +40,9 @@ class Matcher:
         self._steps = 0
 
     def may_match(self, selector: Any) -> bool:
-        """Whether all names that a selector asks for are on the page, and no state that a touch brings."""
+        """Return whether all names that a selector asks for are on the page, and no state that a touch
+        brings.
+        """
         if type(selector).__name__ == "CombinedSelector":
             return self.may_match(selector.left) and self.may_match(selector.right)
         for part in getattr(selector, "simple_selectors", [selector]):
@@ -52,7 +54,7 @@ class Matcher:
         return True
 
     def matches(self, selector: Any, element: _Element) -> bool:
-        """Whether a parsed selector means an element; raises `TooMuch`."""
+        """Return whether a parsed selector means an element; raises `TooMuch`."""
         key = (id(selector), element)
         if key not in self._answers:
             self._count()
@@ -80,7 +82,7 @@ class Matcher:
         return self._any(selector.left, step(element), selector.combinator, step)
 
     def _any(self, selector: Any, element: _Element, kind: str, step: Callable[[_Element], _Element]) -> bool:
-        """Whether a selector means an element or one of those that the steps from it lead to."""
+        """Return whether a selector means an element or one of those that the steps from it lead to."""
         chain: list[_Element] = []
         answer = False
         while element is not None:
@@ -120,7 +122,7 @@ class Matcher:
         return False
 
     def _holding(self, relative: Any) -> frozenset[_Element]:
-        """The elements that have such an element below or after them, for `:has()`."""
+        """Return the elements that have such an element below or after them, for `:has()`."""
         known = self._holders.get(id(relative))
         if known is not None:
             return known
@@ -138,7 +140,7 @@ class Matcher:
         return self._holders[id(relative)]
 
     def _state(self, name: str, element: _Element) -> bool:
-        """A pseudo-class of a page that nobody has touched yet: nothing is hovered over or visited."""
+        """Return a pseudo-class of a page that nobody has touched yet: nothing is hovered over or visited."""
         if name in _ATTRIBUTED:
             return any(element.get(attribute) is not None for attribute in _ATTRIBUTED[name])
         if name in ("enabled", "disabled"):
@@ -183,7 +185,9 @@ class Matcher:
         return bool((place - start) % step == 0 and (place - start) // step >= 0)
 
     def _place(self, element: _Element) -> tuple[int, int, int, int]:
-        """An element's number among its siblings, from the start and the end, and among those of its name."""
+        """Return an element's number among its siblings, from the start and the end, and among those of its
+        name.
+        """
         if element in self._places:
             return self._places[element]
         parent = element.getparent()
@@ -203,7 +207,7 @@ class Matcher:
 
 
 def parsed(prelude: Any) -> list[Any]:
-    """The selectors of a rule; none where one of them is wrong, as a browser drops the rule then."""
+    """Return the selectors of a rule; none where one of them is wrong, as a browser drops the rule then."""
     from cssselect2 import parser
 
     try:
@@ -214,7 +218,7 @@ def parsed(prelude: Any) -> list[Any]:
 
 
 def key_of(tree: Any) -> str:
-    """What an element must have for a selector to mean it: `#id`, `.class`, its name, or nothing."""
+    """Return what an element must have for a selector to mean it: `#id`, `.class`, its name, or nothing."""
     while type(tree).__name__ == "CombinedSelector":
         tree = tree.right
     parts = getattr(tree, "simple_selectors", [tree])
@@ -226,7 +230,7 @@ def key_of(tree: Any) -> str:
 
 
 def keys_of(element: _Element) -> list[str]:
-    """The keys that an element has."""
+    """Return the keys that an element has."""
     names = [f".{name}" for name in (element.get("class") or "").split()]
     return ["", _name(element), f"#{element.get('id')}", *dict.fromkeys(names)]
 

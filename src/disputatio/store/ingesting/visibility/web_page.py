@@ -150,7 +150,9 @@ class _Walk:
         return " " if text and text != text.strip() else ""
 
     def _is_shut(self, element: Any, above: _Style) -> bool:
-        """Whether an element is in a closed `details` that nobody can open, since its summary is hidden."""
+        """Return whether an element is in a closed `details` that nobody can open, since its summary is
+        hidden.
+        """
         parent = element.getparent()
         if parent is None or parent.tag != "details" or parent.get("open") is not None:
             return False
@@ -158,7 +160,7 @@ class _Walk:
         return summary is not None and self._style(summary, above) is None
 
     def _style(self, element: Any, above: _Style) -> _Style | None:
-        """What holds for an element; None where it hides all that is in it."""
+        """Return what holds for an element; None where it hides all that is in it."""
         declarations = self._cascade.holding(element)
         names = above.names
         own_names = {name: value for name, value in declarations if name.startswith("--")}
@@ -182,7 +184,7 @@ class _Walk:
         return self._placed_style(element, style, above)
 
     def _with_text(self, values: dict[str, str], above: _Style) -> _Style:
-        """What the text inherits, and what is declared of it."""
+        """Return what the text inherits, and what is declared of it."""
         font = _font(values.get("font-size", ""), above.font) * _zoom(values.get("zoom", ""))
         ink = _ink(values.get("color", ""), above.ink)
         fill = values.get("text-fill-color", "")
@@ -208,7 +210,7 @@ class _Walk:
         )
 
     def _placed_style(self, element: Any, style: _Style, above: _Style) -> _Style | None:
-        """The style with what the element's own place and ground do to what is in it and around it."""
+        """Return the style with what the element's own place and ground do to what is in it and around it."""
         values = style.values
         own = colour_of(values.get("background-color", ""))
         opaque = own is not None and own[3] > 1 - CLEAR
@@ -237,7 +239,7 @@ class _Walk:
         return replace(style, ground=ground, covering=covering, holder=element if placed else above.holder)
 
     def _last_frame(self, values: dict[str, str]) -> dict[str, str]:
-        """What an animation leaves behind that ends as its last frame or goes on for ever."""
+        """Return what an animation leaves behind that ends as its last frame or goes on for ever."""
         stated = f"{values.get('animation', '')} {values.get('animation-name', '')}"
         lasts = (values.get(f"animation-{name}", "") for name in ("fill-mode", "iteration-count"))
         if not {"forwards", "both", "infinite"} & {*stated.split(), *lasts}:
@@ -249,7 +251,9 @@ class _Walk:
         }
 
     def _has_picture_near(self, element: Any) -> bool:
-        """Whether a picture, or a ground of its own, lies beside an element or beside what holds it."""
+        """Return whether a picture, or a ground of its own, lies beside an element or beside what
+        holds it.
+        """
         parent = element.getparent()
         for _ in range(3):
             if parent is None or parent.tag in _BODIES:
@@ -297,7 +301,7 @@ def _length(text: str | None) -> int:
 
 
 def _of_body(values: dict[str, str]) -> dict[str, str]:
-    """What a body says of its text; that it is hidden itself is not believed."""
+    """Return what a body says of its text; that it is hidden itself is not believed."""
     return {name: value for name, value in values.items() if name not in ("opacity", "visibility", "filter")}
 
 
@@ -330,7 +334,9 @@ def _visible(value: str, *, inherited: bool) -> bool:
 
 
 def _ground(values: dict[str, str], behind: Colour | None) -> Colour | None:
-    """The colour behind the text of an element; None where a picture or what is not known lies there."""
+    """Return the colour behind the text of an element; None where a picture or what is not known
+    lies there.
+    """
     if values.get("background-image", "none") not in ("none", "", "initial"):
         return None
     stated = values.get("background-color", "")
@@ -348,7 +354,7 @@ def _is_placed(values: dict[str, str]) -> bool:
 
 
 def _is_stack(values: dict[str, str], *, placed: bool) -> bool:
-    """Whether an element is a stack of its own: what is below zero in it stays above its ground."""
+    """Return whether an element is a stack of its own: what is below zero in it stays above its ground."""
     get = values.get
     return (
         (placed and get("z-index", "auto") != "auto")
@@ -363,7 +369,7 @@ def _is_stack(values: dict[str, str], *, placed: bool) -> bool:
 
 
 def _is_whole(values: dict[str, str]) -> bool:
-    """Whether an absolutely placed element covers all of what holds it."""
+    """Return whether an absolutely placed element covers all of what holds it."""
 
     def nil(side: str) -> bool:
         size = pixels(values.get(side, ""))
