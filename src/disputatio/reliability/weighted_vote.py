@@ -34,7 +34,7 @@ class Estimate:
     """The estimated reliability of each source, and the cluster that won each question.
 
     For each source: `reliability` (the share of its answers that won), its 95 % interval `low` to `high`,
-    `weights`, and the counts `answered` and `agreed`. `checked` is false for a source that never answered a
+    `weights`, and the counts `answered` and `agreed`, which has parts of a tied question. `checked` is false for a source that never answered a
     known question or one that another source answered: it has the prior, and counts of 0. For each question:
     `winners`, -1 if nobody answered. `options` is the L of the weights. `converged` is false if the
     iterations ran out before the winners stopped changing.
@@ -178,24 +178,39 @@ class FlatVotes:
 
     def winners(self, weights: Floats) -> NDArray[np.int32]:
         """Return the cluster with the greatest sum in each question; a tie goes to the one met first."""
-        # Sums that differ by rounding alone, as they do when sources are reordered, are ties.
-        slack = 1e-12 * float(np.abs(weights).sum())
         won = np.full(self.questions, -1, dtype=np.int32)
         for questions, rows in self.spans():
-            won[questions] = self.part(questions, rows)._winners(weights, slack)
+            part = self.part(questions, rows)
+            answered = np.flatnonzero(np.diff(part.start))
+            if answered.size:
+                start, tied = part.start[answered], part._leading(weights, answered)
+                first = np.where(tied, np.arange(len(tied)), len(tied))
+                won[questions.start + answered] = np.minimum.reduceat(first, start) - start
         return won
 
-    def _winners(self, weights: Floats, slack: float) -> NDArray[np.int32]:
-        won = np.full(self.questions, -1, dtype=np.int32)
-        answered = np.flatnonzero(np.diff(self.start))
-        if not answered.size:
-            return won
-        scores, start = self.scores(weights), self.start[answered]
-        best = np.maximum.reduceat(scores, start)
-        tied = scores >= np.repeat(best - slack, np.diff(self.start)[answered])
-        candidate = np.where(tied, np.arange(len(scores)), len(scores))
-        won[answered] = np.minimum.reduceat(candidate, start) - start
-        return won
+    def agreements(self, weights: Floats) -> Floats:
+        """Return the share of its question's outcome that each vote agrees with, one number a vote.
+
+        It is 1 for a vote for the cluster with the greatest sum, 0 for one for another cluster, and 1 / n for
+        a vote for one of n clusters that tie: so no cluster gains by being met first.
+        """
+        agreed = np.zeros(len(self.slot))
+        for questions, rows in self.spans():
+            part = self.part(questions, rows)
+            answered = np.flatnonzero(np.diff(part.start))
+            if answered.size:
+                tied = part._leading(weights, answered).astype(np.float64)
+                count = np.add.reduceat(tied, part.start[answered])
+                agreed[rows] = (tied / np.repeat(count, np.diff(part.start)[answered]))[part.slot]
+        return agreed
+
+    def _leading(self, weights: Floats, answered: Ints) -> NDArray[np.bool_]:
+        """Return which slots have the greatest sum of their question, of those that were answered."""
+        # Sums that differ by rounding alone, as they do when sources are reordered, are ties.
+        slack = 1e-12 * float(np.abs(weights).sum())
+        scores = self.scores(weights)
+        best = np.maximum.reduceat(scores, self.start[answered])
+        return scores >= np.repeat(best - slack, np.diff(self.start)[answered])
 
 
 def weighted_vote(votes: ArrayLike, weights: ArrayLike) -> NDArray[np.int32]:
@@ -326,8 +341,9 @@ def estimate(
     """Estimate how reliable sources are by cross-checking their answers, as RA-RAG does (4.2).
 
     All weights start at 1. Then in turn: the weighted vote of each question; for each source the share of
-    its answers that won; the weight of that share (`weights_of`); until the winners do not change or
-    `iterations` have run.
+    its answers that won; the weight of that share (`weights_of`); until the shares do not change or
+    `iterations` have run. The paper says nothing of ties: here each of n clusters that tie has won an nth of
+    the question, so that the order of the sources changes no estimate.
 
     `options` is L; None takes the most distinct clusters seen in a question, at most `cap`. `known[j]` fixes
     the right cluster of question j: -2 if it is not known, -1 if no source gave it. A source that cannot be
@@ -351,31 +367,26 @@ def estimate(
     def shares(agreed: Floats) -> Floats:
         return np.where(checked, agreed / np.maximum(answered, 1), prior)
 
-    def outcome(weights: Floats) -> NDArray[np.int32]:
-        return np.where(is_known, truth, flat.winners(weights)).astype(np.int32)
-
-    def agreeing(winners: NDArray[np.int32]) -> Floats:
-        total = np.zeros(flat.sources)
-        for questions, rows in flat.spans():
-            part = flat.part(questions, rows)
-            right = counts[rows] & (part.number == winners[questions][part.question])
-            total += np.bincount(part.source[right], minlength=flat.sources)
-        return total
+    def agreeing(weights: Floats) -> Floats:
+        agreement = flat.agreements(weights)
+        if is_known.any():
+            right = (flat.number == truth[flat.question]).astype(np.float64)
+            agreement = np.where(is_known[flat.question], right, agreement)
+        return np.bincount(flat.source[counts], weights=agreement[counts], minlength=flat.sources)
 
     # This always ends and never cycles. With a_i answers that won of n_i, each round's vote makes the sum
     # over i of (L a_i / n_i - 1) a'_i greatest: the tangent at a of the strictly convex sum of
     # L a_i^2 / (2 n_i) - a_i, which rises with every round that changes an a_i; the votes are finitely many.
     weights = np.ones(flat.sources) if start is None else fitting(start, flat.sources)
-    winners = outcome(weights)
-    agreed = np.zeros(flat.sources)
+    agreed, following = np.zeros(flat.sources), agreeing(weights)
     converged, rounds = False, 0
     while rounds < iterations and not converged:
         rounds += 1
-        agreed = agreeing(winners)
+        agreed = following
         weights = weights_of(shares(agreed), size)
-        new = outcome(weights)
-        converged = np.array_equal(new, winners)
-        winners = new
+        following = agreeing(weights)
+        converged = np.allclose(following, agreed, rtol=0, atol=1e-9)
+    winners = np.where(is_known, truth, flat.winners(weights)).astype(np.int32)
     _, low, high = posterior(agreed, answered, mean=prior)
     return Estimate(
         reliability=shares(agreed),
