@@ -22,21 +22,19 @@ NAMES = ("a", "b", "c", "d", "e")
 
 
 def published(votes: Sequence[Mapping[str, int]], names: Sequence[str]) -> dict[str, float]:
-    """Equations 3 and 4 as they stand: v = 1; then the vote, w, and v = N w - 1, until v does not change."""
+    """Equations 3 and 4 with ties shared: v = 1; then the vote, w, and v = N w - 1, until v stays."""
     weight = dict.fromkeys(names, 1.0)
     share: dict[str, float] = {}
     for _ in range(50):
         winners = []
         for row in votes:
             sums: dict[int, float] = {}
-            for name in names:  # clusters are numbered in the order of the names, so a tie goes to the first
-                if name in row:
-                    sums[row[name]] = sums.get(row[name], 0.0) + weight[name]
-            best = max(sums.values())
-            winners.append(min(cluster for cluster, total in sums.items() if total >= best - 1e-9))
+            for name, cluster in row.items():
+                sums[cluster] = sums.get(cluster, 0.0) + weight[name]
+            winners.append([cluster for cluster, total in sums.items() if total >= max(sums.values()) - 1e-9])
         for name in names:
             answered = [(row[name], won) for row, won in zip(votes, winners, strict=True) if name in row]
-            share[name] = sum(vote == won for vote, won in answered) / len(answered)
+            share[name] = sum((vote in won) / len(won) for vote, won in answered) / len(answered)
         new = {name: len(names) * share[name] - 1 for name in names}
         if new == weight:
             break

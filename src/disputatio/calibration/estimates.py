@@ -145,12 +145,14 @@ def _by_others(
     Owners tied with it are left out, and tied owners have one vote. If the others are divided evenly or
     nobody else answered, the question is not counted.
     """
-    by_owner, by_unit = united_list(votes, trusted.owner), united_list(votes, group)
+    by_owner = united_list(votes, trusted.owner, split="none")
+    by_unit = united_list(votes, group, split="none")
     unit_of = group[np.unique(trusted.owner, return_index=True)[1]]
     slots, most = _three_strongest(by_unit)
     key = by_unit.question * by_unit.sources + by_unit.source
-    at = np.searchsorted(key, by_owner.question * by_unit.sources + unit_of[by_owner.source])
-    own = by_unit.slot[at]  # an owner that answered has a unit that did
+    wanted = by_owner.question * by_unit.sources + unit_of[by_owner.source]
+    at = np.minimum(np.searchsorted(key, wanted), max(len(key) - 1, 0))
+    own = np.where(key[at] == wanted, by_unit.slot[at], -2)  # a unit that is evenly divided has no vote
     others = most[by_owner.question] - (slots[by_owner.question] == own[:, None])
     lead = slots[by_owner.question, others.argmax(axis=1)]
     ordered = np.sort(others, axis=1)

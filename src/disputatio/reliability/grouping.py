@@ -7,7 +7,7 @@ Ties by shared errors are found in `copy_detection`. Votes are the integer array
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,6 +16,8 @@ from disputatio.errors import InputError
 from disputatio.reliability.weighted_vote import FlatVotes
 
 Floats: TypeAlias = NDArray[np.float64]
+Split = Literal["first", "none"]
+"""What an evenly divided group votes for: the cluster met first, or none."""
 SHARE = 0.5  # sources are tied by text when more than this share of one's passages are in the other
 
 
@@ -93,8 +95,12 @@ def united(votes: ArrayLike, group: ArrayLike) -> NDArray[np.int32]:
     return result
 
 
-def united_list(votes: FlatVotes, group: ArrayLike) -> FlatVotes:
-    """Return the same as `united`, from a list of votes to a list of votes; raises `InputError`."""
+def united_list(votes: FlatVotes, group: ArrayLike, *, split: Split = "first") -> FlatVotes:
+    """Return the same as `united`, from a list of votes to a list of votes.
+
+    `split` is the vote of a group that is evenly divided: `first` for the cluster met first, `none` for no
+    vote, so that the order of its sources changes no estimate. Raises `InputError`.
+    """
     flat, numbers = votes, np.asarray(group, dtype=np.int64)
     if numbers.shape != (flat.sources,) or (numbers.size and numbers.min() < 0):
         raise InputError(f"group must be {flat.sources} whole numbers of 0 or more, one a source")
@@ -111,6 +117,9 @@ def united_list(votes: FlatVotes, group: ArrayLike) -> FlatVotes:
     question, number = question[order], number[order]
     last = np.ones(len(order), dtype=np.bool_)
     last[:-1] = (np.diff(question) != 0) | (np.diff(number) != 0)
+    if split == "none":
+        count = count[order]
+        last[1:] &= last[:-1] | (count[1:] != count[:-1])  # within a group the one before has as many votes
     question, number, slot = question[last], number[last], slot[order[last]]
 
     def in_order(column: NDArray[np.int64], united_column: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -15,11 +15,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from disputatio.errors import InputError
-from disputatio.reliability.grouping import groups_of, sorted_by, united_list
+from disputatio.reliability.grouping import Split, groups_of, sorted_by, united_list
 from disputatio.reliability.weighted_vote import FlatVotes, distinct, fitting
 
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
+RANKS = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,13 +28,14 @@ class VoteOutcome:
     """The outcome of a vote.
 
     For each question: the winner (`winners`), -1 if nobody answered; whether any weight backs it (`earned`);
-    and by the first weights, the two strongest clusters (`slots`, (questions, 2), -1 for none) with their
-    `scores`. For each vote in `OwnerVotes.votes`: the weight of its stance (`powers`), and whether its unit
+    whether the winner leads alone (`clear`); and by the first weights, the three strongest clusters (`slots`, (questions, 3), -1 for none) with their
+    `scores`: as many as it takes to know what leads, and whether it ties, without the vote of one unit. For each vote in `OwnerVotes.votes`: the weight of its stance (`powers`), and whether its unit
     took that stance (`took`).
     """
 
     winners: NDArray[np.int32]
     earned: NDArray[np.bool_]
+    clear: NDArray[np.bool_]
     slots: Ints
     scores: Floats
     powers: Floats
@@ -45,8 +47,9 @@ class VoteOutcome:
         return cls(
             winners=np.full(votes.questions, -1, dtype=np.int32),
             earned=np.zeros(votes.questions, dtype=np.bool_),
-            slots=np.full((votes.questions, 2), -1, dtype=np.int64),
-            scores=np.zeros((votes.questions, 2)),
+            clear=np.zeros(votes.questions, dtype=np.bool_),
+            slots=np.full((votes.questions, RANKS), -1, dtype=np.int64),
+            scores=np.full((votes.questions, RANKS), -np.inf),
             powers=np.zeros(len(votes.slot)),
             took=np.zeros(len(votes.slot), dtype=np.bool_),
         )
@@ -57,6 +60,7 @@ class VoteOutcome:
         return VoteOutcome(
             winners=self.winners[questions],
             earned=self.earned[questions],
+            clear=self.clear[questions],
             slots=np.where(slots < 0, -1, slots - first_slot),
             scores=self.scores[questions],
             powers=self.powers[rows],
@@ -71,7 +75,7 @@ class OwnerVotes:
     `owner` is each source's owner, `unit` each owner's unit: numbers from 0. `votes` are the owners' votes,
     sorted by question, unit and cluster. Votes of one unit for one cluster are a stance. `stance` and `pair`
     are the indices at which stances and pairs of question and unit begin; `joint` are the votes of pairs that
-    have more than one.
+    have more than one. `split` says what becomes of the vote of an owner or unit that is evenly divided.
     """
 
     owner: Ints
@@ -80,14 +84,22 @@ class OwnerVotes:
     stance: Ints
     pair: Ints
     joint: Ints
+    split: Split
 
     @classmethod
     def of(
-        cls, votes: ArrayLike | FlatVotes, owners: ArrayLike | None = None, groups: ArrayLike | None = None
+        cls,
+        votes: ArrayLike | FlatVotes,
+        owners: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        *,
+        split: Split = "first",
     ) -> OwnerVotes:
         """Unite votes by owners and groups, each one number or name for each source.
 
-        A negative number or an empty name stands for a source alone. Raises `InputError`.
+        A negative number or an empty name stands for a source alone. An owner or unit that is evenly divided
+        on a question votes for the cluster met first, or with `split="none"`, which suits estimates, for
+        none. Raises `InputError`.
         """
         listed = FlatVotes.of(votes)
         sources = listed.sources
@@ -97,7 +109,7 @@ class OwnerVotes:
         # Owners that have sources in one group are tied: each source ties its owner to its group.
         tied = groups_of(size + sources, np.stack([owner, size + group], axis=1))[:size]
         unit = np.unique(tied, return_inverse=True)[1].astype(np.int64)
-        flat = united_list(listed, owner)
+        flat = united_list(listed, owner, split=split)
         units = int(unit.max(initial=0)) + 1
         key = flat.question * units + unit[flat.source]
         if len(key) > 1 and not np.all(key[1:] > key[:-1]):
@@ -124,6 +136,7 @@ class OwnerVotes:
             stance=np.flatnonzero(begins_stance),
             pair=pair,
             joint=np.flatnonzero(np.repeat(pair_sizes > 1, pair_sizes)),
+            split=split,
         )
 
     @property
@@ -141,6 +154,7 @@ class OwnerVotes:
         for questions, rows in self.votes.spans():
             part = self.part(questions, rows)._held(weights)
             outcome.winners[questions], outcome.earned[questions] = part.winners, part.earned
+            outcome.clear[questions] = part.clear
             slots = np.where(part.slots < 0, -1, part.slots + self.votes.start[questions.start])
             outcome.slots[questions], outcome.scores[questions] = slots, part.scores
             outcome.powers[rows], outcome.took[rows] = part.powers, part.took
@@ -164,6 +178,7 @@ class OwnerVotes:
             stance=within(self.stance),
             pair=within(self.pair),
             joint=within(self.joint),
+            split=self.split,
         )
 
     def _held(self, weights: Sequence[Floats]) -> VoteOutcome:
@@ -187,16 +202,16 @@ class OwnerVotes:
             open_ = outcome.winners[answered] < 0
             decided = open_ & ((best > slack) | (turn == len(weights)))
             outcome.winners[answered[decided]] = (first - start)[decided]
+            count = np.add.reduceat((sums >= np.repeat(best - slack, clusters)).astype(np.int64), start)
+            outcome.clear[answered[decided]] = (count == 1)[decided]
             if turn == 0:
                 outcome.earned[answered] = best > slack
-                outcome.slots[answered, 0], outcome.scores[answered, 0] = first, best
-                sums[first] = -np.inf
-                second, best = _greatest(sums, start, clusters, slack)
-                others = np.isfinite(best)
-                outcome.slots[answered[others], 1], outcome.scores[answered[others], 1] = (
-                    second[others],
-                    best[others],
-                )
+                for rank in range(RANKS):
+                    voted = np.isfinite(best)
+                    outcome.slots[answered[voted], rank] = first[voted]
+                    outcome.scores[answered[voted], rank] = best[voted]
+                    sums[first] = -np.inf
+                    first, best = _greatest(sums, start, clusters, slack)
                 if not single:
                     votes_of = np.diff(self.stance, append=len(flat.slot))
                     power, takes = np.repeat(power, votes_of), np.repeat(takes, votes_of)
@@ -207,7 +222,7 @@ class OwnerVotes:
         """Return the weight of each stance (of its most trusted owner), and whether its unit takes it.
 
         A unit takes the stance with the greatest sum of weights, of equals the one of most owners, of those
-        the one met first.
+        the one met first, or none (`split`).
         """
         power = weights[self.votes.source[self.stance]]
         takes = np.ones(len(power), dtype=np.bool_)
@@ -228,10 +243,14 @@ class OwnerVotes:
         slack = 1e-12 * float(weights.sum())
         best = np.maximum.reduceat(total, begin)[pair_of]
         most = np.where(total >= best - slack, count, -1)
-        most = np.where(most == np.maximum.reduceat(most, begin)[pair_of], np.arange(len(most)), len(most))
+        leads = most == np.maximum.reduceat(most, begin)[pair_of]
         mine_of = np.searchsorted(self.stance, self.joint[stance])
         power[mine_of] = strongest
-        takes[mine_of] = np.minimum.reduceat(most, begin)[pair_of] == np.arange(len(most))
+        if self.split == "none":
+            takes[mine_of] = leads & (np.add.reduceat(leads.astype(np.int64), begin)[pair_of] == 1)
+        else:
+            places = np.where(leads, np.arange(len(leads)), len(leads))
+            takes[mine_of] = np.minimum.reduceat(places, begin)[pair_of] == np.arange(len(leads))
         return power, takes
 
 

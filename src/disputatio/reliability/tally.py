@@ -12,6 +12,7 @@ from disputatio.reliability.owner_votes import OwnerVotes, VoteOutcome
 from disputatio.reliability.weighted_vote import UNKNOWN
 
 Floats: TypeAlias = NDArray[np.float64]
+Ints: TypeAlias = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,29 +94,35 @@ def _counts(
         right = flat.number == truth[question]
         checks, live = sums(is_known & seen[question], right), sums(is_known & ~seen[question], right)
     if outcome is not None:
-        first_part, second_part = _own_part(owner_votes, outcome)
-        first, second = outcome.scores[question, 0] - first_part, outcome.scores[question, 1] - second_part
-        leads = np.where(first > second, outcome.slots[question, 0], outcome.slots[question, 1])
-        clear = (np.abs(first - second) > slack) & (np.maximum(first, second) > slack)
+        leads, clear = _lead_of_the_others(owner_votes, outcome, slack)
         crossed = sums(~is_known & clear, flat.slot == leads)
     return np.stack([*checks, *live, *crossed])
 
 
-def _own_part(owner_votes: OwnerVotes, outcome: VoteOutcome) -> tuple[Floats, Floats]:
-    """For each vote, the weight of its unit for the strongest cluster of its question and for the second."""
+def _lead_of_the_others(
+    owner_votes: OwnerVotes, outcome: VoteOutcome, slack: float
+) -> tuple[Ints, NDArray[np.bool_]]:
+    """Return for each vote the cluster that leads without its own unit, and whether it leads alone."""
+    question = owner_votes.votes.question
+    slots = outcome.slots[question]
+    scores = outcome.scores[question] - _own_part(owner_votes, outcome)
+    order = np.argsort(-scores, axis=1, kind="stable")
+    rows = np.arange(len(scores))
+    best, second = scores[rows, order[:, 0]], scores[rows, order[:, 1]]
+    return slots[rows, order[:, 0]], (best > slack) & (best - np.maximum(second, 0.0) > slack)
+
+
+def _own_part(owner_votes: OwnerVotes, outcome: VoteOutcome) -> Floats:
+    """Return for each vote the weight of its unit for each of the strongest clusters of its question."""
     flat = owner_votes.votes
+    slots = outcome.slots[flat.question]
     if not owner_votes.joint.size:
-        first, second = (
-            np.where(flat.slot == outcome.slots[flat.question, rank], outcome.powers, 0.0) for rank in (0, 1)
-        )
-        return first, second
+        return np.where(slots == flat.slot[:, None], outcome.powers[:, None], 0.0)
     pair = np.zeros(len(flat.slot), dtype=np.int64)
     pair[owner_votes.pair] = 1
     pair = np.cumsum(pair) - 1
-    parts = []
-    for rank in (0, 1):
-        counted = outcome.took & (flat.slot == outcome.slots[flat.question, rank])
-        part = np.zeros(len(owner_votes.pair))
-        part[pair[counted]] = outcome.powers[counted]  # the votes of one stance have one power
-        parts.append(part[pair])
-    return parts[0], parts[1]
+    parts = np.zeros((len(owner_votes.pair), slots.shape[1]))
+    for rank in range(slots.shape[1]):
+        counted = outcome.took & (flat.slot == slots[:, rank])
+        parts[pair[counted], rank] = outcome.powers[counted]  # the votes of one stance have one power
+    return parts[pair]

@@ -49,8 +49,8 @@ class Trust:
     true if the owner does worse on live questions than on checks, so that its checks are not counted. `owner`
     and `unit` number its owner and the owners tied with it.
 
-    For each question: the winner (`winners`), -1 if nobody answered, and whether any weight backs it
-    (`earned`). `converged` is false if the rounds ran out or the winners repeated in a cycle.
+    For each question: the winner (`winners`), -1 if nobody answered, whether any weight backs it (`earned`),
+    and whether it leads alone (`clear`): of clusters that tie, the winner is the one met first. `converged` is false if the rounds ran out or the winners repeated in a cycle.
     """
 
     reliability: Floats
@@ -65,6 +65,7 @@ class Trust:
     unit: Ints
     winners: NDArray[np.int32]
     earned: NDArray[np.bool_]
+    clear: NDArray[np.bool_]
     options: int
     rounds: int
     converged: bool
@@ -93,7 +94,7 @@ def trust(
     earlier estimate (`Trust.weights`) to which answers were added. Raises `InputError`.
     """
     listed = FlatVotes.of(votes)
-    owner_votes = OwnerVotes.of(listed, owners, groups)
+    owner_votes = OwnerVotes.of(listed, owners, groups, split="none")
     flat = owner_votes.votes
     truth = pinned(known, flat.questions)
     size = distinct(votes, cap) if options is None else options
@@ -114,7 +115,7 @@ def trust(
         power = (power > 0).astype(np.float64)
     if not power.any():  # nothing is verified: start from RA-RAG's estimate, with one vote for each unit
         plain = estimate(
-            united_list(listed, owner_votes.unit[owner_votes.owner]),
+            united_list(listed, owner_votes.unit[owner_votes.owner], split="none"),
             options=size,
             prior=prior,
             known=truth,
@@ -131,7 +132,7 @@ def trust(
         figures = judge(record, size, prior)
         power = figures.power
         outcome = owner_votes.hold(figures.power, figures.spare)
-        new = np.where(is_known, truth, outcome.winners).astype(np.int32)
+        new = np.where(is_known, truth, np.where(outcome.clear, outcome.winners, -1)).astype(np.int32)
         stance = new.tobytes() + outcome.earned.tobytes()
         converged = bool(np.array_equal(new, winners)) and stance in seen_outcomes
         winners = new
@@ -150,8 +151,9 @@ def trust(
         drifted=figures.drifted[of],
         owner=of,
         unit=owner_votes.unit[of],
-        winners=winners,
+        winners=np.where(is_known, truth, outcome.winners).astype(np.int32),
         earned=outcome.earned | is_known,
+        clear=outcome.clear | is_known,
         options=size,
         rounds=rounds,
         converged=converged,
@@ -271,7 +273,7 @@ def untangled(
             prior=prior,
             start=weights,
         )
-        judged = np.where(estimated.earned, estimated.winners, -1)
+        judged = np.where(estimated.earned & estimated.clear, estimated.winners, -1)
         if ties is None and is_known.any():
             judged[~is_known] = -1
         first_source = np.unique(estimated.owner, return_index=True)[1]
