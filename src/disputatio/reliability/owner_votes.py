@@ -28,9 +28,10 @@ class VoteOutcome:
     """The outcome of a vote.
 
     For each question: the winner (`winners`), -1 if nobody answered; whether any weight backs it (`earned`);
-    whether the winner leads alone (`clear`); and by the first weights, the three strongest clusters (`slots`, (questions, 3), -1 for none) with their
-    `scores`: as many as it takes to know what leads, and whether it ties, without the vote of one unit. For each vote in `OwnerVotes.votes`: the weight of its stance (`powers`), and whether its unit
-    took that stance (`took`).
+    whether the winner leads alone (`clear`); and by the first weights, the three strongest clusters (`slots`,
+    (questions, 3), -1 for none) with their `scores`: as many as it takes to know what leads, and whether it
+    ties, without the vote of one unit. For each vote in `OwnerVotes.votes`: the weight of its stance
+    (`powers`), and whether its unit took that stance (`took`).
     """
 
     winners: NDArray[np.int32]

@@ -34,10 +34,10 @@ class Estimate:
     """The estimated reliability of each source, and the cluster that won each question.
 
     For each source: `reliability` (the share of its answers that won), its 95 % interval `low` to `high`,
-    `weights`, and the counts `answered` and `agreed`, which has parts of a tied question. `checked` is false for a source that never answered a
-    known question or one that another source answered: it has the prior, and counts of 0. For each question:
-    `winners`, -1 if nobody answered. `options` is the L of the weights. `converged` is false if the
-    iterations ran out before the winners stopped changing.
+    `weights`, and the counts `answered` and `agreed`, which has parts of a tied question. `checked` is false
+    for a source that never answered a known question or one that another source answered: it has the prior,
+    and counts of 0. For each question: `winners`, -1 if nobody answered. `options` is the L of the weights.
+    `converged` is false if the iterations ran out before the shares stopped changing.
     """
 
     reliability: Floats
@@ -372,7 +372,8 @@ def estimate(
         if is_known.any():
             right = (flat.number == truth[flat.question]).astype(np.float64)
             agreement = np.where(is_known[flat.question], right, agreement)
-        return np.bincount(flat.source[counts], weights=agreement[counts], minlength=flat.sources)
+        total = np.bincount(flat.source[counts], weights=agreement[counts], minlength=flat.sources)
+        return total.astype(np.float64, copy=False)
 
     # This always ends and never cycles. With a_i answers that won of n_i, each round's vote makes the sum
     # over i of (L a_i / n_i - 1) a'_i greatest: the tangent at a of the strictly convex sum of
