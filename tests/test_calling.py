@@ -83,7 +83,7 @@ def test_what_succeeded_in_a_batch_that_failed_in_part_is_reported_and_costs() -
     kit = Kit(model=Failing())
     with pytest.raises(BatchFault):
         kit.complete("reader", PROMPTS)
-    assert [(event["call"], event["calls"]) for event in kit.trace.events] == [(1, 3)]
+    assert [(event["call"], event["calls"]) for event in kit.trace.records()] == [(1, 3)]
     assert kit.trace.usage().calls == 1
 
 
@@ -146,7 +146,7 @@ def test_each_call_is_traced_with_its_place_in_the_batch_and_its_passages() -> N
     kit = Kit(model=Scripted(str))
     first, second, third = (Passage(id=f"p{n}", text="Text.") for n in (1, 2, 3))
     kit.complete("reader", PROMPTS, passages=[[first], [second], [first, third]])
-    assert [(event["call"], event["calls"], event["passages"]) for event in kit.trace.events] == [
+    assert [(event["call"], event["calls"], event["passages"]) for event in kit.trace.records()] == [
         (1, 3, ["p1"]),
         (2, 3, ["p2"]),
         (3, 3, ["p1", "p3"]),

@@ -33,7 +33,7 @@ def test_a_role_is_played_by_its_own_model_and_others_by_the_kits() -> None:
     assert kit.cast("reader") is plain
     assert kit.complete("judge", [ASK])[0].text == "judge"
     assert kit.complete("reader", [ASK])[0].text == "plain"
-    assert [event["model"] for event in kit.trace.events] == ["judge", "plain"]
+    assert [event["model"] for event in kit.trace.records()] == ["judge", "plain"]
 
 
 def test_prompts_with_a_sampling_of_their_own_are_asked_together() -> None:
@@ -48,7 +48,7 @@ def test_prompts_with_a_sampling_of_their_own_are_asked_together() -> None:
     kit = Kit(model=Engine([]), trace=Trace(keep_text=True))
     done = kit.complete_each("verifier", [(ASK, Sampling(seed=seed)) for seed in (5, 7, 6)])
     assert [one.text for one in done] == ["5", "7", "6"]
-    assert {event["call"]: event["reply"] for event in kit.trace.events} == {1: "5", 2: "7", 3: "6"}
+    assert {event["call"]: event["reply"] for event in kit.trace.records()} == {1: "5", 2: "7", 3: "6"}
     spent = kit.trace.usage()
     assert (spent.calls, spent.completion_tokens, spent.seconds) == (3, 18, 3.0)  # they shared their time
     assert kit.complete_each("verifier", []) == []
@@ -80,7 +80,7 @@ def test_no_prompts_are_no_call() -> None:
     assert kit.complete("reader", []) == []
     assert kit.choose("judge", [], ("Yes", "No")) == []
     assert model.calls == []
-    assert kit.trace.events == []
+    assert kit.trace.records() == []
 
 
 def test_sampling_reaches_the_model_and_is_greedy_unless_given() -> None:
@@ -98,14 +98,14 @@ def test_every_call_is_counted_and_traced_by_its_hash_alone() -> None:
     kit.complete("reader", [ASK])
     kit.choose("judge", [ASK], ("Yes", "No"))
     assert kit.trace.usage().calls == 2
-    first, second = kit.trace.events
+    first, second = kit.trace.records()
     assert (first["event"], first["role"], first["model"]) == ("complete", "reader", "m")
     assert (second["event"], second["role"]) == ("choose", "judge")
     assert first["prompt_hash"] == second["prompt_hash"] == prompt_hash(ASK)
     assert (first["prompt_tokens"], first["completion_tokens"]) == (4, 2)
     assert first["journalled"] is False
-    assert "Which town" not in str(kit.trace.events)
-    assert "Broken Bow" not in str(kit.trace.events)
+    assert "Which town" not in str(kit.trace.records())
+    assert "Broken Bow" not in str(kit.trace.records())
 
 
 def test_prompts_and_replies_are_kept_on_request() -> None:
@@ -113,7 +113,7 @@ def test_prompts_and_replies_are_kept_on_request() -> None:
     kit = Kit(model=model, trace=Trace(keep_text=True))
     kit.complete("reader", [ASK])
     kit.choose("judge", [ASK], ("Yes", "No"))
-    said, chosen = kit.trace.events
+    said, chosen = kit.trace.records()
     assert said["prompt"][1] == {"role": "user", "content": "Which town?"}
     assert said["reply"] == "Broken Bow"
     assert math.isclose(chosen["reply"]["Yes"], math.log(0.9))
@@ -140,8 +140,8 @@ def test_another_question_gets_the_same_parts_and_a_trace_of_its_own() -> None:
     other = kit.with_trace(Trace())
     other.complete("reader", [ASK])
     assert (other.model, other.reliabilities) == (kit.model, kit.reliabilities)
-    assert kit.trace.events == []
-    assert len(other.trace.events) == 1
+    assert kit.trace.records() == []
+    assert len(other.trace.records()) == 1
 
 
 def test_two_kits_share_no_trace_by_default() -> None:
@@ -157,8 +157,8 @@ def test_a_search_is_traced_and_passes_its_limits_on() -> None:
     kit = Kit(model=Scripted([]), retriever=InMemory(PASSAGES))
     hits = kit.search("number", k=3, sources={"s1", "s2"}, exclude={"p1"})
     assert [hit.passage.id for hit in hits] == ["p2"]
-    assert kit.trace.events[0]["query"] == "number"
-    assert kit.trace.events[0]["hits"] == ["p2"]
+    assert kit.trace.records()[0]["query"] == "number"
+    assert kit.trace.records()[0]["hits"] == ["p2"]
 
 
 def test_passages_in_hand_are_read_in_their_order() -> None:

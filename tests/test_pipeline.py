@@ -82,7 +82,7 @@ def test_without_verification_no_citation_is_judged() -> None:
 def test_the_trace_begins_with_the_strategy_and_ends_with_the_answer() -> None:
     trace = Trace()
     ask("When?", kit=hand(Scripted([REPLY])), strategy="majority_vote", options={"k": "1"}, trace=trace)
-    first, last = trace.events[0], trace.events[-1]
+    first, last = trace.records()[0], trace.records()[-1]
     assert (first["event"], first["name"], first["options"]) == ("strategy", "majority_vote", {"k": 1})
     assert (last["event"], last["answers"], last["abstained"]) == ("answer", ["1887"], None)
 
@@ -92,7 +92,7 @@ def test_two_questions_to_one_kit_are_counted_apart() -> None:
     first = ask("When?", kit=kit, strategy="majority_vote", verify=False)
     second = ask("When?", kit=kit, strategy="majority_vote", verify=False)
     assert (first.usage.calls, second.usage.calls) == (1, 1)
-    assert kit.trace.events == []
+    assert kit.trace.records() == []
 
 
 @pytest.mark.parametrize("question", ["", " ", "\n\t"])

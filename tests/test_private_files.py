@@ -12,6 +12,7 @@ import pytest
 from disputatio import config, pipeline
 from disputatio.errors import InputError
 from disputatio.eval.running import run_log_file
+from disputatio.events import Found
 from disputatio.kit import Kit
 from disputatio.llm.call_cache import CallCache
 from disputatio.llm.no_model import NoModel
@@ -25,7 +26,7 @@ def mode(path: Path) -> int:
 
 def test_a_trace_is_for_its_user_alone(tmp_path: Path) -> None:
     trace = Trace()
-    trace.note("search", query="a private matter")
+    trace.emit(Found(query="a private matter", passages=(), sources=()))
     (tmp_path / "trace.jsonl").touch(0o644)
     trace.write(tmp_path / "trace.jsonl")
     assert mode(tmp_path / "trace.jsonl") == 0o600

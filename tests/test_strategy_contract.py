@@ -17,6 +17,7 @@ import pytest
 
 from disputatio import pipeline
 from disputatio.errors import MissingPart, ReplyError
+from disputatio.events import Concluded
 from disputatio.kit import Kit
 from disputatio.protocols import Search, SearchOptions
 from disputatio.text import is_unknown
@@ -347,7 +348,9 @@ def test_replies_that_cannot_be_used_are_told_with_the_answer(name: str, every: 
     assert bool(answer.read.faults) == bool(model.broken), "a fault is told, and none is invented"
     assert answer.read.found == answer.read.read + answer.read.failed + answer.read.set_aside
     assert answer.to_dict()["read"]["faults"] == answer.read.faults
-    assert trace.events[-1]["read"] == dataclasses.asdict(answer.read)
+    concluded = trace.events[-1]
+    assert isinstance(concluded, Concluded)
+    assert concluded.read == answer.read
     if answer.read.failed:
         assert answer.conflict.kind != "none" or not answer.conflict.positions
         assert "could not be read" in str(answer)

@@ -1,15 +1,28 @@
-"""The log of one question: what happened, in order, what it cost, and nothing more than was asked for."""
+"""The trace of a question: its events in order, their records in a file, and the cost."""
 
 from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from disputatio import events
+from disputatio.events import (
+    Answered,
+    Claimed,
+    Cost,
+    Event,
+    Found,
+    ModelCall,
+    Read,
+    Round,
+    Skipped,
+    SourcesAsked,
+    Started,
+    TermLookedUp,
+)
 from disputatio.trace import Trace, prompt_hash, total_usage
 from disputatio.types import Message, Prompt, Usage
 
@@ -17,7 +30,7 @@ USAGE = Usage(calls=1, prompt_tokens=10, cached_tokens=4, completion_tokens=5, s
 
 
 def prompt(*contents: str) -> Prompt:
-    return Prompt(messages=tuple(Message(role="user", content=one) for one in contents))
+    return Prompt(messages=tuple(Message(role="user", content=content) for content in contents))
 
 
 def test_the_cost_of_nothing_is_nothing() -> None:
@@ -40,34 +53,72 @@ def test_a_prompt_is_named_by_roles_and_contents() -> None:
     assert prompt_hash(prompt("a", "b")) == prompt_hash(prompt("a", "b"))
 
 
+def found(query: str) -> Found:
+    return Found(query=query, passages=("p1",), sources=("census.example",))
+
+
 def test_events_keep_their_order_and_are_stamped_with_the_time_since_the_start() -> None:
     trace = Trace()
-    trace.note("search", query="ferry")
-    trace.note("answer", answers=["1887"])
-    assert [event["event"] for event in trace.events] == ["search", "answer"]
-    assert 0 <= trace.events[0]["at"] <= trace.events[1]["at"]
-    assert trace.events[0]["query"] == "ferry"
+    trace.emit(found("ferry"))
+    trace.emit(Round(number=1))
+    first, last = trace.log
+    assert [first.event, last.event] == trace.events == [found("ferry"), Round(number=1)]
+    assert 0 <= first.at <= last.at
 
 
-def test_a_listener_hears_each_event_as_it_happens() -> None:
-    heard: list[Mapping[str, Any]] = []
-    trace = Trace(listener=heard.append)
-    trace.note("round", round=1)
-    assert [(one["event"], one["round"]) for one in heard] == [("round", 1)]
-    trace.note("round", round=2)
-    assert len(heard) == 2
+def test_a_listener_is_called_with_each_event_as_it_happens() -> None:
+    seen: list[Event] = []
+    trace = Trace(listener=seen.append)
+    trace.emit(Round(number=1))
+    assert seen == [Round(number=1)]
+    trace.emit(Round(number=2))
+    assert len(seen) == 2
 
 
 def test_a_listener_may_write_to_the_trace_it_listens_to() -> None:
     trace = Trace()
 
-    def echo(event: Mapping[str, Any]) -> None:
-        if event["event"] == "round":
-            trace.note("heard")
+    def echo(event: Event) -> None:
+        if isinstance(event, Round):
+            trace.emit(found("again"))
 
     trace.listener = echo
-    trace.note("round")
-    assert [event["event"] for event in trace.events] == ["round", "heard"]
+    trace.emit(Round(number=1))
+    assert trace.events == [Round(number=1), found("again")]
+
+
+def test_every_event_has_a_name_of_its_own_in_a_trace_file() -> None:
+    named = [event for event in every(Event) if event not in (Read, Skipped, Answered, Claimed, Cost)]
+    names = [event.logged_as for event in named if event not in (ModelCall, SourcesAsked, TermLookedUp)]
+    assert "" not in names
+    assert len(set(names)) == len(names)
+
+
+def every(kind: type[Event]) -> list[type[Event]]:
+    """Return the subclasses of an event, and theirs, that `disputatio.events` holds."""
+    below = [found for child in kind.__subclasses__() for found in (child, *every(child))]
+    return [event for event in below if getattr(events, event.__name__, None) is event]
+
+
+def test_a_record_has_the_time_the_name_and_the_fields_of_an_event() -> None:
+    trace = Trace()
+    trace.emit(found("ferry"))
+    trace.emit(SourcesAsked(number=2, asked=4, answered=3))
+    search, turn = trace.records()
+    assert search == {
+        "at": search["at"],
+        "event": "search",
+        "query": "ferry",
+        "hits": ["p1"],
+        "sources": ["census.example"],
+        "elsewhere": False,
+    }
+    assert (turn["event"], turn["round"], turn["asked"], turn["converged"]) == ("round", 2, 4, False)
+
+
+def test_a_subclass_of_a_public_event_is_shown_as_the_public_one() -> None:
+    event = SourcesAsked(number=2, asked=4, answered=3)
+    assert event.to_dict() == Round(number=2).to_dict()
 
 
 def test_threads_lose_no_event_and_no_cost() -> None:
@@ -75,46 +126,46 @@ def test_threads_lose_no_event_and_no_cost() -> None:
 
     def work() -> None:
         for _ in range(200):
-            trace.note("call")
+            trace.emit(Round(number=1))
             trace.spend([USAGE])
 
     threads = [threading.Thread(target=work) for _ in range(4)]
-    for one in threads:
-        one.start()
-    for one in threads:
-        one.join()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
     assert len(trace.events) == 800
     assert trace.usage().calls == 800
 
 
 def test_a_trace_is_written_as_json_lines(tmp_path: Path) -> None:
     trace = Trace()
-    trace.note("search", query="Où est 人口?")
-    trace.note("answer", answers=[])
+    trace.emit(found("Où est 人口?"))
+    trace.emit(Round(number=1))
     trace.write(tmp_path / "trace.jsonl")
     text = (tmp_path / "trace.jsonl").read_text(encoding="utf-8")
-    assert [json.loads(line) for line in text.splitlines()] == trace.events
+    assert [json.loads(line) for line in text.splitlines()] == trace.records()
     assert "人口" in text
-    assert [one.name for one in tmp_path.iterdir()] == ["trace.jsonl"]
+    assert [path.name for path in tmp_path.iterdir()] == ["trace.jsonl"]
 
 
-def test_half_a_character_in_a_reply_does_not_lose_the_trace(tmp_path: Path) -> None:
+def test_half_a_character_in_an_event_does_not_lose_the_trace(tmp_path: Path) -> None:
     trace = Trace()
-    trace.note("complete", reply="\ud800 cut")
+    trace.emit(found("\ud800 cut"))
     trace.write(tmp_path / "trace.jsonl")
     line = (tmp_path / "trace.jsonl").read_text(encoding="utf-8")
-    assert json.loads(line)["reply"] == "\ud800 cut"
+    assert json.loads(line)["query"] == "\ud800 cut"
 
 
 def test_a_trace_that_cannot_be_written_leaves_what_was_there(tmp_path: Path) -> None:
     path = tmp_path / "trace.jsonl"
     path.write_text("before\n", encoding="utf-8")
     trace = Trace()
-    trace.note("odd", thing=object())
+    trace.emit(Started(question="?", strategy="odd", model="m", options={"thing": object()}))
     with pytest.raises(TypeError):
         trace.write(path)
     (tmp_path / "folder").mkdir()
     with pytest.raises(OSError, match="folder"):
         Trace().write(tmp_path / "folder")
     assert path.read_text(encoding="utf-8") == "before\n"
-    assert sorted(one.name for one in tmp_path.iterdir()) == ["folder", "trace.jsonl"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["folder", "trace.jsonl"]

@@ -17,6 +17,7 @@ from pathlib import Path
 from bench import RESULTS
 from disputatio.config import read_settings
 from disputatio.eval.data.datasets import load
+from disputatio.events import Read
 from disputatio.kit import Kit, chat
 from disputatio.parts import build_kit
 from disputatio.pipeline import ask
@@ -49,12 +50,12 @@ def main() -> None:
         )
         turn = 1
         for event in trace.events:
-            if event["event"] in ("complete", "choose"):
-                key = (f"round {turn}" if event["role"] != "judge" else "audit", event["role"])
+            if isinstance(event, Read):
+                key = (f"round {turn}" if event.role != "judge" else "audit", event.role)
                 sums[key][0] += 1
-                sums[key][1] += event["prompt_tokens"]
-                sums[key][2] += event["cached_tokens"]
-                if event["role"] == "aggregator":
+                sums[key][1] += event.usage.prompt_tokens
+                sums[key][2] += event.usage.cached_tokens
+                if event.role == "aggregator":
                     turn += 1
     lines = [
         "# Prompt tokens from the prefix cache",

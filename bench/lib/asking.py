@@ -27,6 +27,7 @@ from disputatio.attribution.clusters import cluster
 from disputatio.errors import DisputatioError
 from disputatio.eval.statistics import estimate as share
 from disputatio.eval.statistics import mcnemar, paired_difference
+from disputatio.events import Read
 from disputatio.kit import Kit
 from disputatio.pipeline import ask
 from disputatio.protocols import Retriever, Search, SearchOptions
@@ -71,16 +72,15 @@ class Asked:
     def tokens(self, *roles: str) -> int:
         """Prompt and new tokens of the calls, of all roles or these."""
         return sum(
-            event["prompt_tokens"] + event["completion_tokens"]
+            event.usage.prompt_tokens + event.usage.completion_tokens
             for event in self.trace.events
-            if event["event"] in ("complete", "choose") and (not roles or event["role"] in roles)
+            if isinstance(event, Read) and (not roles or event.role in roles)
         )
 
     def calls(self, *roles: str) -> int:
         """Calls, of all roles or these."""
         return sum(
-            event["event"] in ("complete", "choose") and (not roles or event["role"] in roles)
-            for event in self.trace.events
+            isinstance(event, Read) and (not roles or event.role in roles) for event in self.trace.events
         )
 
 

@@ -38,6 +38,7 @@ from disputatio.eval.data.corpora import corpus
 from disputatio.eval.data.datasets import load
 from disputatio.eval.metrics import accuracy
 from disputatio.eval.multiple_choice import choice
+from disputatio.events import PreCheck
 from disputatio.kit import Kit
 from disputatio.parts import build_kit
 from disputatio.protocols import Retriever
@@ -211,14 +212,11 @@ def walked(
     right.append(scored(example, whole))
     default = ask({"delta1": DELTA1, "delta4": DELTA4})
     usage = default.trace.usage()
-    checks = {
-        name: [event for event in whole.trace.events if event["event"] == name]
-        for name in ("pre_check", "post_check")
-    }
+    pre, *post = (event for event in whole.trace.events if isinstance(event, PreCheck))
     return Walk(
         question=example.id,
-        pre=checks["pre_check"][0]["logprobs"][0],
-        post=tuple(check["logprobs"][0] for check in checks["post_check"]),
+        pre=pre.logprobs[0],
+        post=tuple(check.logprobs[0] for check in post),
         right=tuple(score or 0.0 for score in right),
         arms={label: scored(example, ask(options)) for label, options in arms.items()},
         calls=usage.calls,

@@ -39,6 +39,7 @@ from disputatio.errors import DisputatioError, StoreError
 from disputatio.eval.data.datasets import load
 from disputatio.eval.judge import as_record, correctness, faithfulness
 from disputatio.eval.judge import case as judged_case
+from disputatio.events import ModelCall
 from disputatio.kit import Kit, chat
 from disputatio.parts import build_kit
 from disputatio.pipeline import load_strategy
@@ -48,7 +49,6 @@ from disputatio.trace import Trace
 from disputatio.types import Answer, Example, Passage, Reply, Sampling
 
 STRATEGIES = ("ragenta", "main_rag", "concat")
-ASKING = ("complete", "choose")
 MEASURES = (
     ("citation precision", "precision"),
     ("citation recall", "recall"),
@@ -93,10 +93,10 @@ def batches(trace: Trace) -> int:
     """Return how often the model was waited for: runs of calls of one kind and role that follow each other."""
     runs, last = 0, None
     for event in trace.events:
-        if event["event"] not in ASKING:
+        if not isinstance(event, ModelCall):
             last = None
             continue
-        call = (event["event"], event["role"])
+        call = (event.method, event.role)
         runs += call != last
         last = call
     return runs
@@ -210,11 +210,11 @@ def roles(trace: Trace) -> dict[str, dict[str, int]]:
     """Calls, tokens read, and tokens read that no prefix cache spared, by role."""
     found: dict[str, dict[str, int]] = {}
     for event in trace.events:
-        if event["event"] in ASKING:
-            sums = found.setdefault(event["role"], {"calls": 0, "prompt": 0, "new": 0})
+        if isinstance(event, ModelCall):
+            sums = found.setdefault(event.role, {"calls": 0, "prompt": 0, "new": 0})
             sums["calls"] += 1
-            sums["prompt"] += event["prompt_tokens"]
-            sums["new"] += event["prompt_tokens"] - event["cached_tokens"]
+            sums["prompt"] += event.usage.prompt_tokens
+            sums["new"] += event.usage.prompt_tokens - event.usage.cached_tokens
     return found
 
 

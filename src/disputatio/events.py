@@ -1,69 +1,112 @@
-"""What happens while a question is answered, as typed events, made from the trace's notes and the answer.
+"""Events: everything that can happen while a question is answered.
+
+A strategy reports its progress with `kit.emit(Round(number=1))`. The trace keeps every event with its time,
+writes it to a trace file under the name `logged_as`, and hands it to listeners: the screen, the stream of a
+question, the server.
+
+Events with a `kind` are public: `disputatio.stream`, `ask --stream` and the server show them.
 
 | event | `kind` | when |
 |---|---|---|
 | `Started` | `started` | the strategy begins |
 | `Found` | `found` | a search has come back |
 | `Read` | `read` | one model call has finished, whatever its role |
-| `SideFormed` | `side` | an answer that passages give has formed, or stands differently |
+| `SideFormed` | `side` | an answer that passages give has formed, or its verdict or log-odds have changed |
 | `Round` | `round` | a round of a debate or of a vote is over |
 | `Claimed` | `claim` | a claim of the answer is cited and checked |
-| `Answered` | `answer` | the answer is there |
-| `Cost` | `cost` | the end: what it cost |
+| `Answered` | `answer` | the answer is complete |
+| `Cost` | `cost` | the end: tokens, calls and seconds in total |
+
+All others are for the trace; a few of them are notices that the command line prints. A subclass of a public
+event adds fields to the trace only: the stream shows those of the public class.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, ClassVar, Literal
 
+from disputatio.counts import Looked, Reading
 from disputatio.presenting import Serialisable
 from disputatio.types import Answer, Claim, PositionVerdict, Usage
 
 
-class _Event(Serialisable):
-    """One event; `kind` names it in JSON."""
+class Event(Serialisable):
+    """Something that happened: `kind` is its name in the stream ("" if it is not public), `logged_as` in
+    a trace file.
+    """
 
     __slots__ = ()
     kind: ClassVar[str] = ""
+    logged_as: ClassVar[str] = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the kind and all fields as JSON values."""
-        return {"kind": self.kind, **super().to_dict()}
+        """Return the kind and the fields of the public event as JSON values."""
+        public = next((owner for owner in type(self).__mro__ if vars(owner).get("kind")), type(self))
+        shown = {each.name for each in fields(public)}
+        values = super().to_dict()
+        return {"kind": self.kind, **{name: value for name, value in values.items() if name in shown}}
+
+    def record(self) -> dict[str, Any]:
+        """Return the event as a trace file has it: its name as `event`, then its fields."""
+        return {"event": self.logged_as, **asdict(self)}  # type: ignore[call-overload]  # all events are dataclasses
 
 
+# --- public ---------------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Started(_Event):
+class Started(Event):
     """A strategy begins with a question; `options` are those that were set."""
 
     kind: ClassVar[str] = "started"
+    logged_as: ClassVar[str] = "strategy"
     question: str
     strategy: str
     model: str
     options: Mapping[str, Any] = field(default_factory=dict)
 
+    def record(self) -> dict[str, Any]:
+        """Return the event as a trace file has it, where the strategy is called `name`."""
+        return {
+            "event": self.logged_as,
+            "name": self.strategy,
+            "options": dict(self.options),
+            "question": self.question,
+            "model": self.model,
+        }
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found(_Event):
+class Found(Event):
     """A search has come back with the ids and the sources of passages, the best first.
 
-    `elsewhere` is true for a search that was not of the index or passages that were asked.
+    `elsewhere` is true for a search outside the index or passages of the question.
     """
 
     kind: ClassVar[str] = "found"
+    logged_as: ClassVar[str] = "search"
     query: str
     passages: tuple[str, ...]
     sources: tuple[str, ...]
     elsewhere: bool = False
 
+    def record(self) -> dict[str, Any]:
+        """Return the event as a trace file has it, where the passages are called `hits`."""
+        return {
+            "event": self.logged_as,
+            "query": self.query,
+            "hits": self.passages,
+            "sources": self.sources,
+            "elsewhere": self.elsewhere,
+        }
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Read(_Event):
+class Read(Event):
     """One model call has finished: the `call`-th of a batch of `calls`, in the order of the prompts.
 
-    `passages` are the ids of those that it was shown, where the agent reads single ones. `reply` is what the
-    model wrote, where the trace keeps text; `journalled` says that the call came from the journal.
+    `passages` are the ids of those in the prompt, if the agent reads single ones. `reply` is the model's
+    text, if the trace keeps text; `journalled` is true if the reply comes from the journal.
     """
 
     kind: ClassVar[str] = "read"
@@ -78,14 +121,15 @@ class Read(_Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SideFormed(_Event):
-    """An answer that passages give, and how it stands by now.
+class SideFormed(Event):
+    """An answer that passages give, with its verdict so far.
 
-    A side is told of again when what it stands at has changed, and last as a position of the answer: then
-    `final` is true. `log_odds` is what speaks for it so far, where the strategy weighs by log-odds.
+    It is reported again when its verdict or weight has changed, and last as a position of the answer: then
+    `final` is true. `log_odds` is the sum of the evidence for it so far, if the strategy weighs by log-odds.
     """
 
     kind: ClassVar[str] = "side"
+    logged_as: ClassVar[str] = "side"
     answer: str
     verdict: PositionVerdict
     subject: str = ""
@@ -96,16 +140,22 @@ class SideFormed(_Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Round(_Event):
-    """A round is over; `converged` says that there will be no other."""
+class Round(Event):
+    """A round is over; `converged` is true if it was the last."""
 
     kind: ClassVar[str] = "round"
+    logged_as: ClassVar[str] = "round"
     number: int
     converged: bool = False
 
+    def record(self) -> dict[str, Any]:
+        """Return the event as a trace file has it, where the number is called `round`."""
+        values: dict[str, Any] = asdict(self)
+        return {"event": self.logged_as, "round": values.pop("number"), **values}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Claimed(_Event):
+class Claimed(Event):
     """A claim of the answer, with its citations and their verdicts."""
 
     kind: ClassVar[str] = "claim"
@@ -113,7 +163,7 @@ class Claimed(_Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answered(_Event):
+class Answered(Event):
     """The answer, the same as `ask` returns."""
 
     kind: ClassVar[str] = "answer"
@@ -121,42 +171,18 @@ class Answered(_Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cost(_Event):
-    """What the question has cost in all."""
+class Cost(Event):
+    """The total cost of the question."""
 
     kind: ClassVar[str] = "cost"
     usage: Usage
 
 
-Event = Started | Found | Read | SideFormed | Round | Claimed | Answered | Cost
-
-
-def events_of_note(note: Mapping[str, Any]) -> Iterator[Event]:
-    """Yield the events that a note of a trace stands for; none for what is of interest to the log alone."""
-    kind = note["event"]
-    if kind == "strategy":
-        yield Started(
-            question=note["question"], strategy=note["name"], model=note["model"], options=note["options"]
-        )
-    elif kind == "search":
-        yield Found(
-            query=note["query"],
-            passages=tuple(note["hits"]),
-            sources=tuple(note["sources"]),
-            elsewhere=note["elsewhere"],
-        )
-    elif kind in ("complete", "choose"):
-        yield _read(note)
-    elif kind == "side":
-        yield _side(note)
-    elif kind == "sides":
-        yield from map(_side, note["sides"])
-    elif kind in ("round", "debate"):
-        yield Round(number=note["round"], converged=note.get("converged", False))
+PUBLIC = (Started, Found, Read, SideFormed, Round, Claimed, Answered, Cost)
 
 
 def events_of_answer(answer: Answer) -> Iterator[Event]:
-    """Yield the events that an answer ends with: its positions, its claims, itself, and its cost."""
+    """Yield the last events of a question: the positions of its answer, the claims, the answer, the cost."""
     for position in answer.conflict.positions:
         yield SideFormed(
             answer=position.answer,
@@ -172,32 +198,394 @@ def events_of_answer(answer: Answer) -> Iterator[Event]:
     yield Cost(usage=answer.usage)
 
 
-def _read(note: Mapping[str, Any]) -> Read:
-    reply = note.get("reply", "")
-    return Read(
-        role=note["role"],
-        model=note["model"],
-        call=note["call"],
-        calls=note["calls"],
-        passages=tuple(note.get("passages", ())),
-        usage=Usage(
-            calls=1,
-            prompt_tokens=note["prompt_tokens"],
-            cached_tokens=note["cached_tokens"],
-            completion_tokens=note["completion_tokens"],
-            seconds=note["seconds"],
-        ),
-        journalled=note["journalled"],
-        reply=reply if isinstance(reply, str) else "",
-    )
+# --- of the kit and the pipeline ------------------------------------------------------------------
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelCall(Read):
+    """A finished model call as the trace keeps it.
+
+    `prompt` and `scores` (log-probabilities by option, of a choice) are there if the trace keeps text.
+    """
+
+    method: Literal["complete", "choose"]
+    prompt_hash: str
+    prompt: Sequence[Mapping[str, str]] = ()
+    scores: Mapping[str, float] = field(default_factory=dict)
+
+    def record(self) -> dict[str, Any]:
+        """Return the call as a trace file has it: the method as `event`, the usage among the fields."""
+        passages = {"passages": self.passages} if self.passages else {}
+        text = {"prompt": self.prompt, "reply": self.scores or self.reply} if self.prompt else {}
+        return {
+            "event": self.method,
+            "role": self.role,
+            "model": self.model,
+            "call": self.call,
+            "calls": self.calls,
+            "prompt_hash": self.prompt_hash,
+            "prompt_tokens": self.usage.prompt_tokens,
+            "cached_tokens": self.usage.cached_tokens,
+            "completion_tokens": self.usage.completion_tokens,
+            "seconds": self.usage.seconds,
+            "journalled": self.journalled,
+            **passages,
+            **text,
+        }
 
 
-def _side(side: Mapping[str, Any]) -> SideFormed:
-    return SideFormed(
-        answer=side["answer"],
-        verdict=side["verdict"],
-        subject=side["subject"],
-        passages=tuple(side["passages"]),
-        sources=tuple(side["sources"]),
-        log_odds=side["log_odds"],
-    )
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extracted(Event):
+    """The encoder has read passages, without a language model; `probabilities` are those of an answer in
+    each.
+    """
+
+    logged_as: ClassVar[str] = "extract"
+    passages: Sequence[str]
+    probabilities: Sequence[float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexUnsearched(Event):
+    """One of several indexes could not be searched; `ask` prints it and the answer names it."""
+
+    logged_as: ClassVar[str] = "unsearched"
+    index: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Concluded(Event):
+    """The answer is audited; the last event of a trace."""
+
+    logged_as: ClassVar[str] = "answer"
+    answers: Sequence[str]
+    abstained: str | None
+    read: Reading
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bug(Event):
+    """An unexpected exception ended the question; an evaluation keeps its traceback."""
+
+    logged_as: ClassVar[str] = "bug"
+    traceback: str
+
+
+# --- of any strategy ------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentFault(Event):
+    """A reply broke its contract, so the agent abstains; the answer counts these faults."""
+
+    logged_as: ClassVar[str] = "fault"
+    role: str
+    reason: str
+    passages: Sequence[str] = ()
+
+    def record(self) -> dict[str, Any]:
+        """Return the fault as a trace file has it, without passages if there are none."""
+        values: dict[str, Any] = asdict(self)
+        return {"event": self.logged_as, **{name: value for name, value in values.items() if value != ()}}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Skipped(Event):
+    """A step was left out, because a part of the kit cannot do it; each step is a subclass."""
+
+    reason: str
+
+
+class Unchecked(Skipped):
+    """The citations or answers are not judged by the model; `ask` prints it."""
+
+    __slots__ = ()
+    logged_as: ClassVar[str] = "unchecked"
+
+
+class Uncertified(Skipped):
+    """The vote gets no certificate."""
+
+    __slots__ = ()
+    logged_as: ClassVar[str] = "uncertified"
+
+
+class NoPrecheck(Skipped):
+    """The model was not asked if it knows the answer."""
+
+    __slots__ = ()
+    logged_as: ClassVar[str] = "no_precheck"
+
+
+class NoBelief(Skipped):
+    """The model's belief in each side was not asked."""
+
+    __slots__ = ()
+    logged_as: ClassVar[str] = "no_belief"
+
+
+class NoDebate(Skipped):
+    """No round of debate was held."""
+
+    __slots__ = ()
+    logged_as: ClassVar[str] = "no_debate"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unestimated(Event):
+    """Sources without an estimate of reliability; `prior` is None if no source has one. `ask` prints it."""
+
+    logged_as: ClassVar[str] = "unestimated"
+    sources: Sequence[str]
+    prior: float | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stale(Event):
+    """Sources whose passages have changed since their reliability was estimated; `ask` prints it."""
+
+    logged_as: ClassVar[str] = "stale"
+    sources: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CitationDropped(Event):
+    """The span of a citation is not in its passage, so the citation was dropped."""
+
+    logged_as: ClassVar[str] = "unresolved"
+    passage: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswersClustered(Event):
+    """Answers were grouped by mutual entailment."""
+
+    logged_as: ClassVar[str] = "clusters"
+    answers: int
+    clusters: int
+    entailments: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswersAligned(Event):
+    """The judge has compared the answers of sources with their passages and dropped those that do not fit."""
+
+    logged_as: ClassVar[str] = "align"
+    judged: int
+    dropped: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreCheck(Event):
+    """The model was asked if it knows the answer, before any search."""
+
+    logged_as: ClassVar[str] = "pre_check"
+    logprobs: Sequence[float]
+    threshold: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PassagesJudged(Event):
+    """`main_rag`, `ragenta`: the judge has scored passages by id; `kept` are those above the threshold."""
+
+    logged_as: ClassVar[str] = "judged"
+    question: str
+    scores: Mapping[str, float | None]
+    kept: Sequence[str]
+
+
+# --- of one strategy ------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PostCheck(PreCheck):
+    """`ac_rag`: the model was asked if its notes suffice."""
+
+    logged_as: ClassVar[str] = "post_check"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoTerm(Event):
+    """`ac_rag`: the detector named no new term to look up."""
+
+    logged_as: ClassVar[str] = "no_term"
+    said: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TermLookedUp(Round):
+    """`ac_rag`: a term was searched, and its summary `remembered` if it is of use."""
+
+    term: str
+    query: str
+    passages: Sequence[str]
+    remembered: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OptionPicked(Event):
+    """`ac_rag`: one option of a multiple-choice question was picked."""
+
+    logged_as: ClassVar[str] = "picked"
+    words: Sequence[str]
+    logprobs: Sequence[float]
+    answer: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remembered(Event):
+    """`astute_rag`: the model wrote passages from memory."""
+
+    logged_as: ClassVar[str] = "remembered"
+    passages: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Consolidated(Event):
+    """`astute_rag`: documents were grouped by agreement; the sizes of the groups."""
+
+    logged_as: ClassVar[str] = "consolidated"
+    groups: Sequence[int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CandidatesProposed(Event):
+    """`astute_rag`: each group has proposed an answer, with its confidence."""
+
+    logged_as: ClassVar[str] = "candidates"
+    candidates: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Graded(Event):
+    """`crag`: the evaluator has scored passages; `action` is what follows, "again" for the second search."""
+
+    logged_as: ClassVar[str] = "graded"
+    action: str
+    scores: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refined(Event):
+    """`crag`: passages were cut into strips, and the relevant ones kept."""
+
+    logged_as: ClassVar[str] = "refined"
+    strips: int
+    kept: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Belief(Event):
+    """`disputation`: the model's belief in each side of a question, in nats by answer, for the answer's
+    basis.
+    """
+
+    logged_as: ClassVar[str] = "belief"
+    question: str
+    nats: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Debated(Round):
+    """`disputation`: a round of debate; the score of each side in nats, by answer."""
+
+    logged_as: ClassVar[str] = "debate"
+    kept: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FollowedUp(Event):
+    """`disputation`: a second search for passages that were not read yet."""
+
+    logged_as: ClassVar[str] = "follow_up"
+    question: str
+    query: str
+    passages: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LookedWider(Event):
+    """`disputation`: more passages were read, because answers contradict each other."""
+
+    logged_as: ClassVar[str] = "looked"
+    question: str
+    passages: Sequence[str]
+    looked: Looked
+
+    def record(self) -> dict[str, Any]:
+        """Return the event as a trace file has it, with the counts beside the other fields."""
+        values: dict[str, Any] = asdict(self)
+        return {"event": self.logged_as, **values, **values.pop("looked")}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SidesWeighed(Event):
+    """`disputation`: the sides of a question at the end, each with its votes and features."""
+
+    logged_as: ClassVar[str] = "sides"
+    question: str
+    sides: Sequence[Mapping[str, Any]]
+    verdicts: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourcesAsked(Round):
+    """`ra_rag`: a round of questions to sources is over."""
+
+    asked: int
+    answered: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Revised(Event):
+    """`ragenta`: the reviser has divided the question into components and named what is missing."""
+
+    logged_as: ClassVar[str] = "revision"
+    components: Mapping[str, str]
+    dropped: Sequence[str]
+    follow_ups: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeywordsKept(Event):
+    """`robust_rag`: the keywords that enough replies share."""
+
+    logged_as: ClassVar[str] = "keywords"
+    answered: int
+    kept: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Critiqued(Event):
+    """`self_rag`: the score of each candidate by its passage; `fluency` is true if it counts."""
+
+    logged_as: ClassVar[str] = "critique"
+    scores: Mapping[str, float]
+    fluency: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reflected(Event):
+    """`self_reflection`: a review of the answer, its number of problems, and if the answer changed."""
+
+    logged_as: ClassVar[str] = "reflection"
+    round: int
+    problems: int
+    changed: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PassagesClustered(Event):
+    """`speculative_rag`: passages were clustered, and subsets drawn for the drafts."""
+
+    logged_as: ClassVar[str] = "clustered"
+    by: str
+    clusters: Sequence[Sequence[str]]
+    subsets: Sequence[Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DraftsVerified(Event):
+    """`speculative_rag`: the score of each draft, and its factors."""
+
+    logged_as: ClassVar[str] = "verified"
+    scores: Sequence[float]
+    drafts: Sequence[Mapping[str, float | None]]

@@ -10,10 +10,13 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Literal
 
 from disputatio import calling
 from disputatio.calling import Cancel
 from disputatio.errors import InputError, MissingPart
+from disputatio.events import Event, Extracted, Found, IndexUnsearched, ModelCall
 from disputatio.protocols import LLM, Embedder, Entailment, PassageReader, Reranker, Retriever, Sameness
 from disputatio.text import content_id
 from disputatio.trace import Trace, call_key, prompt_hash
@@ -85,6 +88,10 @@ class Kit:
         """Return the same parts with another trace, for another question."""
         return replace(self, trace=trace)
 
+    def emit(self, event: Event) -> None:
+        """Report progress: add an event (`disputatio.events`) to the trace and to what is shown."""
+        self.trace.emit(event)
+
     def complete(
         self,
         role: str,
@@ -148,10 +155,11 @@ class Kit:
             for passage, extraction in zip(passages, self.reader.read(question, passages), strict=True)
         ]
         self.trace.keep_extractions(question, extractions)
-        self.trace.note(
-            "extract",
-            passages=[passage.id for passage in passages],
-            probabilities=[round(extraction.probability, 4) for extraction in extractions],
+        self.emit(
+            Extracted(
+                passages=[passage.id for passage in passages],
+                probabilities=[round(extraction.probability, 4) for extraction in extractions],
+            )
         )
         return extractions
 
@@ -193,7 +201,7 @@ class Kit:
             raise MissingPart("there is nothing to search: give --index DIR or --passages FILE")
         hits = self.retriever.search(query, k=k, per_source=per_source, sources=sources, exclude=exclude)
         for each in getattr(hits, "unsearched", ()):  # of several indexes
-            self.trace.note("unsearched", index=each.index, reason=each.reason)
+            self.emit(IndexUnsearched(index=each.index, reason=each.reason))
         hits = _within(hits, per_source, sources, exclude)
         search = PastSearch(
             query=query,
@@ -235,12 +243,13 @@ class Kit:
 
     def _note_search(self, search: PastSearch, passages: Sequence[Passage]) -> None:
         self.trace.keep_search(search, passages)
-        self.trace.note(
-            "search",
-            query=search.query,
-            hits=[passage.id for passage in passages],
-            sources=[passage.source for passage in passages],
-            elsewhere=search.elsewhere,
+        self.emit(
+            Found(
+                query=search.query,
+                passages=tuple(passage.id for passage in passages),
+                sources=tuple(passage.source for passage in passages),
+                elsewhere=search.elsewhere,
+            )
         )
 
 
@@ -275,36 +284,40 @@ class _Log:
 
     def completion(self, index: int, completion: Completion) -> None:
         """One completion is there."""
-        self._note("complete", index, completion, completion.text)
+        self._keep("complete", index, completion, reply=completion.text)
 
     def choice(self, index: int, choice: Choice) -> None:
         """One choice is there."""
-        self._note("choose", index, choice, dict(zip(choice.options, choice.logprobs, strict=True)))
+        scores = dict(zip(choice.options, choice.logprobs, strict=True))
+        self._keep("choose", index, choice, scores=scores)
 
-    def _note(self, kind: str, index: int, result: Completion | Choice, reply: object) -> None:
+    def _keep(
+        self,
+        method: Literal["complete", "choose"],
+        index: int,
+        result: Completion | Choice,
+        *,
+        reply: str = "",
+        scores: Mapping[str, float] = MappingProxyType({}),
+    ) -> None:
         trace, usage, prompt = self.kit.trace, result.usage, self.prompts[index]
         trace.spend([usage])
         trace.keep_call(call_key(self.role, prompt, self.settings[index]), result)
-        more: dict[str, object] = {}
-        if self.passages:
-            more["passages"] = [passage.id for passage in self.passages[index]]
-        if trace.keep_text:
-            more["prompt"] = [{"role": turn.role, "content": turn.content} for turn in prompt.messages]
-            more["reply"] = reply
-        trace.note(
-            kind,
+        call = ModelCall(
+            method=method,
             role=self.role,
             model=self.kit.cast(self.role).name,
             call=index + 1,
             calls=len(self.prompts),
-            prompt_hash=prompt_hash(prompt),
-            prompt_tokens=usage.prompt_tokens,
-            cached_tokens=usage.cached_tokens,
-            completion_tokens=usage.completion_tokens,
-            seconds=round(usage.seconds, 4),
+            passages=tuple(passage.id for passage in self.passages[index]) if self.passages else (),
+            usage=replace(usage, calls=1, seconds=round(usage.seconds, 4)),
             journalled=result.journalled,
-            **more,
+            prompt_hash=prompt_hash(prompt),
         )
+        if trace.keep_text:
+            turns = [{"role": turn.role, "content": turn.content} for turn in prompt.messages]
+            call = replace(call, prompt=turns, reply=reply, scores=scores)
+        trace.emit(call)
 
 
 def chat(system: str, user: str) -> Prompt:

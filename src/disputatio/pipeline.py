@@ -15,13 +15,14 @@ import pkgutil
 import types
 import typing
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 from disputatio.attribution.audit import audit, reading_of, reckoned
 from disputatio.attribution.confidence import confidently
 from disputatio.counts import Unsearched
 from disputatio.errors import ConfigError, InputError, UnknownName
+from disputatio.events import AgentFault, Belief, Concluded, Event, IndexUnsearched, Started
 from disputatio.kit import Kit
 from disputatio.trace import Trace
 from disputatio.types import Answer, Basis, PastCall, PastSearch
@@ -72,7 +73,7 @@ def ask(
     begun, calls, searches = len(kit.trace.events), len(kit.trace.calls), len(kit.trace.searches)
     # A trace is JSON, which has no infinity.
     shown = {key: str(value) if value in (math.inf, -math.inf) else value for key, value in chosen.items()}
-    kit.trace.note("strategy", name=name, options=shown, question=question, model=kit.model.name)
+    kit.emit(Started(question=question, strategy=name, model=kit.model.name, options=shown))
     answer = replace(run(question, kit, **chosen), strategy=name, model=kit.model.name)
     answer = audit(answer, kit, verify=verify, strict=strict)
     if min_confidence:
@@ -87,12 +88,15 @@ def ask(
         calls=tuple(sorted({call.key: call for call in kit.trace.calls[calls:]}.values(), key=_key)),
     )
     found = (hit.passage for search in basis.searches for hit in search.hits)
-    faults = sum(event["event"] == "fault" for event in kit.trace.events[begun:])
+    faults = sum(isinstance(event, AgentFault) for event in kit.trace.events[begun:])
     read = reading_of(answer, found, faults=faults)
-    unsearched = (event for event in kit.trace.events[begun:] if event["event"] == "unsearched")
-    left_out = {each["index"]: Unsearched(index=each["index"], reason=each["reason"]) for each in unsearched}
+    left_out = {
+        event.index: Unsearched(index=event.index, reason=event.reason)
+        for event in kit.trace.events[begun:]
+        if isinstance(event, IndexUnsearched)
+    }
     read = replace(read, unsearched=tuple(left_out.values()))
-    kit.trace.note("answer", answers=list(answer.answers), abstained=answer.abstained, read=asdict(read))
+    kit.emit(Concluded(answers=answer.answers, abstained=answer.abstained, read=read))
     return reckoned(replace(answer, usage=kit.trace.usage(), basis=basis), read)
 
 
@@ -106,9 +110,7 @@ def _key(call: PastCall) -> str:
     return call.key
 
 
-def _basis(
-    answer: Answer, kit: Kit, searches: Sequence[PastSearch], events: Sequence[Mapping[str, Any]]
-) -> Basis:
+def _basis(answer: Answer, kit: Kit, searches: Sequence[PastSearch], events: Sequence[Event]) -> Basis:
     """Return what was found for an answer, what is known of its sources, and what the model held of its
     sides.
     """
@@ -126,7 +128,7 @@ def _basis(
             question: tuple(extractions.values()) for question, extractions in kit.trace.extractions.items()
         },
         judgements=dict(sorted(kit.trace.judgements.items())),
-        beliefs={event["question"]: event["nats"] for event in events if event["event"] == "belief"},
+        beliefs={event.question: event.nats for event in events if isinstance(event, Belief)},
     )
 
 

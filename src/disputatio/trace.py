@@ -1,4 +1,4 @@
-"""The log of one question: every call that was made, what it cost, and who may listen.
+"""The log of one question: its events, the usage of every model call, and what the answer's basis needs.
 
 A trace carries hashes of prompts by default and their text on request; never a credential.
 """
@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from disputatio.events import Event
 from disputatio.text import content_id
 from disputatio.types import (
     Choice,
@@ -28,8 +29,16 @@ from disputatio.types import (
     Usage,
 )
 
-_TEXTS = ("prompt", "reply")  # fields of an event that `keep_text` adds
-Listener = Callable[[Mapping[str, Any]], None]
+_TEXTS = ("prompt", "reply")  # fields of a record that `keep_text` adds
+Listener = Callable[[Event], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Logged:
+    """An event, and the seconds since its trace began."""
+
+    at: float
+    event: Event
 
 
 def total_usage(usages: Iterable[Usage]) -> Usage:
@@ -82,16 +91,16 @@ def judgement_key(relation: str, first: str, second: str) -> str:
 
 @dataclass(slots=True)
 class Trace:
-    """Events in order, and the usage of every model call made for one question.
+    """The events of one question in order, with their times, and the usage of every model call.
 
-    `keep_text` keeps prompts and replies in full; `listener` hears each event as it happens, and so do
-    those that `listening` adds. `calls`, `searches`, `extractions`, `judgements` and the
-    passages `found` are kept for the answer's basis.
+    `keep_text` keeps prompts and replies in full. `listener` is called with each event as it happens, and so
+    are those that `listening` adds. `calls`, `searches`, `extractions`, `judgements` and the passages `found`
+    are kept for the answer's basis.
     """
 
     keep_text: bool = False
     listener: Listener | None = None
-    events: list[dict[str, Any]] = field(default_factory=list)
+    log: list[Logged] = field(default_factory=list)
     usages: list[Usage] = field(default_factory=list)
     calls: list[PastCall] = field(default_factory=list, repr=False)
     searches: list[PastSearch] = field(default_factory=list, repr=False)
@@ -102,18 +111,23 @@ class Trace:
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
     _start: float = field(default_factory=time.perf_counter, repr=False)
 
-    def note(self, kind: str, **data: Any) -> None:
-        """Add one event, stamped with the seconds since the trace began."""
-        event = {"at": round(time.perf_counter() - self._start, 4), "event": kind, **data}
+    @property
+    def events(self) -> list[Event]:
+        """The events so far."""
+        return [logged.event for logged in self.log]
+
+    def emit(self, event: Event) -> None:
+        """Add an event, with the seconds since the trace began, and call the listeners."""
+        logged = Logged(round(time.perf_counter() - self._start, 4), event)
         with self._lock:
-            self.events.append(event)
+            self.log.append(logged)
             listeners = [*([self.listener] if self.listener is not None else []), *self._more]
         for listener in listeners:
             listener(event)
 
     @contextmanager
     def listening(self, listener: Listener) -> Iterator[None]:
-        """Let one more listener hear the events within this context."""
+        """Call one more listener with the events within this context."""
         with self._lock:
             self._more.append(listener)
         try:
@@ -159,11 +173,21 @@ class Trace:
         with self._lock:
             return total_usage(self.usages)
 
+    def records(self, *, text: bool = True) -> list[dict[str, Any]]:
+        """Return the events as a trace file has them: `at`, `event`, and fields; prompts and replies only
+        with `text`.
+        """
+        left_out = () if text else _TEXTS
+        records = ({"at": logged.at, **logged.event.record()} for logged in self.log)
+        return [
+            {name: _json_value(value) for name, value in record.items() if name not in left_out}
+            for record in records
+        ]
+
     def write(self, path: Path, *, text: bool = True) -> None:
         """Write the events as JSON lines, whole or not at all; prompts and replies only with `text`."""
-        left_out = () if text else _TEXTS
-        events = [{name: event[name] for name in event if name not in left_out} for event in self.events]
-        lines = "".join(json.dumps(event, ensure_ascii=False) + "\n" for event in events)
+        records = self.records(text=text)
+        lines = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
         part = path.with_name(path.name + ".part")
         try:
             part.unlink(missing_ok=True)
@@ -175,3 +199,10 @@ class Trace:
         except OSError:
             part.unlink(missing_ok=True)
             raise
+
+
+def _json_value(value: object) -> object:
+    """Return a value with lists in place of tuples."""
+    if isinstance(value, Mapping):
+        return {name: _json_value(item) for name, item in value.items()}
+    return [_json_value(item) for item in value] if isinstance(value, list | tuple) else value

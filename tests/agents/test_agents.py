@@ -193,7 +193,7 @@ def test_an_unusable_reply_is_asked_for_once_more_without_an_explanation() -> No
     assert ask_answers("aggregator", ASK, kit, max_tokens=50) == (("1921",), "")
     assert [call.sampling.schema for call in model.calls if call.sampling] == [ANSWERS_SCHEMA, ANSWERS_ALONE]
     assert all(call.prompt == ASK for call in model.calls)
-    faults = [event for event in kit.trace.events if event["event"] == "fault"]
+    faults = [event for event in kit.trace.records() if event["event"] == "fault"]
     assert [(one["role"], one["reason"]) for one in faults] == [("aggregator", "it is not one JSON object")]
 
 
@@ -214,7 +214,7 @@ def test_of_a_reply_that_was_cut_what_stood_whole_is_taken(cut: str, kept: objec
     kit = Kit(model=model)
     assert ask_answers("aggregator", ASK, kit, max_tokens=50) == kept
     assert len(model.calls) == 1
-    faults = [event["reason"] for event in kit.trace.events if event["event"] == "fault"]
+    faults = [event["reason"] for event in kit.trace.records() if event["event"] == "fault"]
     assert faults == ["it was cut off before its end"]
 
 
@@ -237,7 +237,7 @@ def test_what_is_taken_of_a_cut_reply_keeps_the_contract() -> None:
     model = Scripted([said(answers(*map(str, range(9)))[:-3], "length"), '{"answers": ["1948"]}'])
     kit = Kit(model=model)
     assert ask_answers("aggregator", ASK, kit, max_tokens=50) == (("1948",), "")
-    faults = [event["reason"] for event in kit.trace.events if event["event"] == "fault"]
+    faults = [event["reason"] for event in kit.trace.records() if event["event"] == "fault"]
     assert faults == ["it was cut off before its end", "'answers' has 9 items"]
 
 

@@ -159,4 +159,4 @@ def test_without_log_probabilities_only_words_are_checked_and_the_trace_says_so(
         ("a", TRUE, None),
         ("b", "", 0.0),
     ]
-    assert "unchecked" in {one["event"] for one in parts.trace.events}
+    assert "unchecked" in {one["event"] for one in parts.trace.records()}

@@ -48,7 +48,7 @@ def test_passages_in_hand_are_asked() -> None:
     assert [one.verdict for one in answer.conflict.positions] == ["accepted", "rejected"]
     assert answer.conflict.positions[1].sources == ("a-very-long-name-of-a-source.example",)
     assert answer.usage.calls == len(HELD) + 1 + 2  # readers, aggregator, one judgement a citation
-    assert trace.events
+    assert trace.records()
 
 
 def test_a_search_of_the_users_own_is_asked_a_second_time() -> None:

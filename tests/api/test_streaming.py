@@ -125,7 +125,7 @@ def test_a_reply_is_in_its_event_where_the_trace_keeps_text(model: Scripted) -> 
     seen = list(d.stream(QUESTION, passages=PASSAGES, model=model, trace=trace, verify=False))
     first = next(event for event in seen if isinstance(event, d.Read))
     assert json.loads(first.reply)["answer"] == "1887"
-    assert trace.events  # and the log is the caller's
+    assert trace.records()  # and the log is the caller's
     quiet = list(d.stream(QUESTION, passages=PASSAGES, model=model, verify=False))
     assert {event.reply for event in quiet if isinstance(event, d.Read)} == {""}
 

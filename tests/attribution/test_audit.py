@@ -175,7 +175,7 @@ def test_without_verification_nothing_is_asked_and_nothing_is_checked() -> None:
     assert {(citation.verdict, citation.score) for citation in claim.citations} == {("unchecked", None)}
     assert judge.asked == []
     assert model.calls == []
-    assert kit.trace.events == []
+    assert kit.trace.records() == []
 
 
 def test_without_citations_no_judge_is_called() -> None:
@@ -195,7 +195,7 @@ def test_a_model_without_log_probabilities_leaves_citations_unchecked_and_notes_
     kit = Kit(model=Scripted([], choices=lambda _: NoLogprobs("none to be had")))
     [claim] = audit(ANSWER, kit).claims
     assert {citation.verdict for citation in claim.citations} == {"unchecked"}
-    assert [event["event"] for event in kit.trace.events] == ["unchecked"]
+    assert [event["event"] for event in kit.trace.records()] == ["unchecked"]
 
 
 def test_another_fault_of_the_judge_is_not_hidden() -> None:

@@ -103,7 +103,7 @@ def test_clustering_makes_the_greedy_calls_in_two_batches_a_cluster() -> None:
 def test_the_trace_notes_the_number_of_entailments() -> None:
     kit = Kit(model=Scripted([]), entailment=Judge(never))
     cluster(QUESTION, ["Orrin", "Quill", "Orrin"], kit)
-    [event] = [event for event in kit.trace.events if event["event"] == "clusters"]
+    [event] = [event for event in kit.trace.records() if event["event"] == "clusters"]
     assert (event["answers"], event["clusters"], event["entailments"]) == (2, 2, 1)
 
 
@@ -112,7 +112,7 @@ def test_without_log_probabilities_contained_answers_are_equal_and_the_trace_not
     kit = Kit(model=model)
     clusters = cluster(QUESTION, ["Orrin", "the island of Orrin", "Quill"], kit)
     assert clusters.votes == (0, 0, 1)
-    assert "unchecked" in {event["event"] for event in kit.trace.events}
+    assert "unchecked" in {event["event"] for event in kit.trace.records()}
 
 
 @pytest.mark.parametrize("answers", [["Ωmega", "№ 5"], ["!!!", "???"], ["1887年", "1887"]])

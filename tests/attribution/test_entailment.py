@@ -29,7 +29,7 @@ def test_each_pair_is_one_prompt_to_the_judge_and_counted() -> None:
     assert scores == [pytest.approx(0.9), pytest.approx(0.25)]
     assert len(judge.calls) == 2
     assert kit.trace.usage().calls == 2
-    assert {event["role"] for event in kit.trace.events} == {"judge"}
+    assert {event["role"] for event in kit.trace.records()} == {"judge"}
 
 
 def test_no_pairs_are_no_calls() -> None:

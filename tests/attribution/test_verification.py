@@ -82,7 +82,7 @@ def test_a_citation_gets_the_offsets_of_its_quote_or_is_dropped(
     assert [(citation.start, citation.end) for citation in claim.citations] == ([span] if span else [])
     for citation in claim.citations:
         assert HEIGHT.text[citation.start : citation.end] == citation.quote
-    assert [event["event"] for event in own_kit.trace.events] == ([] if span else ["unresolved"])
+    assert [event["event"] for event in own_kit.trace.records()] == ([] if span else ["unresolved"])
 
 
 @given(

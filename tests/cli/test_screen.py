@@ -10,6 +10,7 @@ import pytest
 from disputatio.causes import Cause, Rival, Support
 from disputatio.cli.screen import Waiting, show_answer
 from disputatio.counts import Certificate
+from disputatio.events import Stale, Unestimated
 from disputatio.types import Answer, Citation, CitationVerdict, Claim, Conflict, Position
 from tests.rendering.answers import FERRY
 
@@ -79,17 +80,17 @@ def test_the_certificate_is_in_the_json_and_null_where_there_is_none() -> None:
         (0.5, "those have the prior", "2 sources without an estimate of reliability: those have the prior"),
     ],
 )
-def test_a_user_hears_of_sources_without_an_estimate(
+def test_a_user_is_told_of_sources_without_an_estimate(
     prior: float | None, reason: str, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    Waiting().follow({"event": "unestimated", "sources": ["a", "b"], "prior": prior, "reason": reason})
+    Waiting().follow(Unestimated(sources=["a", "b"], prior=prior, reason=reason))
     shown = " ".join(capsys.readouterr().err.split())
     assert message in shown
     assert "disputatio calibrate" in shown
 
 
-def test_a_user_hears_which_estimates_are_stale(capsys: pytest.CaptureFixture[str]) -> None:
-    Waiting().follow({"event": "stale", "sources": ["a.example", "b.example"]})
+def test_a_user_is_told_which_estimates_are_stale(capsys: pytest.CaptureFixture[str]) -> None:
+    Waiting().follow(Stale(sources=["a.example", "b.example"]))
     assert "of a.example, b.example: disputatio calibrate" in " ".join(capsys.readouterr().err.split())
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from disputatio.errors import ServerFault
 from disputatio.eval.running.run_log import Entrant, RunManifest
 from disputatio.eval.running.runner import run
+from disputatio.events import Started
 from disputatio.trace import Trace
 from disputatio.types import Answer, Example, Passage, Usage
 
@@ -51,7 +52,7 @@ def ask(
 ) -> Answer:
     """`right` is always right, `half` on even questions, `silent` abstains; the others fail."""
     number = int(question.rsplit(maxsplit=1)[-1])
-    trace.note("asked", strategy=strategy)
+    trace.emit(Started(question=question, strategy=strategy, model="m"))
     usage = Usage(calls=2, prompt_tokens=100 + number, cached_tokens=10, completion_tokens=20, seconds=0.5)
     if strategy == "silent":
         return Answer(question=question, abstained="no_evidence", usage=usage)

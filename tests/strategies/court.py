@@ -237,4 +237,4 @@ def verdicts(answer: Answer) -> dict[str, str]:
 
 def notes(trace: Trace, kind: str) -> list[dict[str, Any]]:
     """Return the events of a kind."""
-    return [one for one in trace.events if one["event"] == kind]
+    return [one for one in trace.records() if one["event"] == kind]

@@ -138,7 +138,7 @@ def test_the_raw_log_probabilities_are_in_the_trace_so_that_thresholds_can_be_sw
     ask(QUESTION, kit=kit, strategy="ac_rag", verify=False, trace=trace)
     outcomes = [
         (event["event"], round(math.exp(event["logprobs"][0]), 3))
-        for event in trace.events
+        for event in trace.records()
         if "logprobs" in event
     ]
     assert outcomes == [("pre_check", 0.9), ("post_check", 0.001), ("post_check", 0.9), ("picked", 0.2)]
@@ -151,7 +151,7 @@ def test_an_infinite_threshold_leaves_the_trace_valid_json(tmp_path: Path) -> No
     ask(QUESTION, kit=kit, strategy="ac_rag", options=options, verify=False, trace=trace)
     trace.write(tmp_path / "trace.jsonl")
     assert "Infinity" not in (tmp_path / "trace.jsonl").read_text()
-    assert trace.events[0]["options"] == options
+    assert trace.records()[0]["options"] == options
 
 
 # --- who does what --------------------------------------------------------------------------------
@@ -185,7 +185,7 @@ def test_the_explanation_is_the_query_and_the_term_or_the_question_are_ablations
         trace = Trace()
         kit = Kit(model=Model(), retriever=InMemory(PASSAGES), trace=trace)
         ac_rag(QUESTION, kit, query=query, rounds=1)  # type: ignore[arg-type]
-        assert [event["query"] for event in trace.events if event["event"] == "search"] == [wanted]
+        assert [event["query"] for event in trace.records() if event["event"] == "search"] == [wanted]
 
 
 def test_the_question_as_query_reads_new_passages_every_round_and_names_no_term() -> None:
@@ -203,14 +203,14 @@ def test_the_first_new_term_of_a_list_is_taken() -> None:
     trace = Trace()
     model = Model(replies={DISSECT_SYSTEM: json.dumps({"terms": [*TERMS]})})
     ac_rag(QUESTION, Kit(model=model, retriever=InMemory(PASSAGES), trace=trace))
-    assert [event["term"] for event in trace.events if event["event"] == "round"] == list(TERMS)
+    assert [event["term"] for event in trace.records() if event["event"] == "round"] == list(TERMS)
 
 
 def test_an_explanation_that_is_cut_short_or_long_is_searched_for_as_far_as_it_goes() -> None:
     trace = Trace()
     model = Model(replies={EXPLAIN_SYSTEM: "callus <|im_end|> " * 500})
     ac_rag(QUESTION, Kit(model=model, retriever=InMemory(PASSAGES), trace=trace), rounds=1)
-    (query,) = (event["query"] for event in trace.events if event["event"] == "search")
+    (query,) = (event["query"] for event in trace.records() if event["event"] == "search")
     assert len(query) == 600 and "<|im_end|>" not in query
 
 
@@ -218,7 +218,7 @@ def test_the_question_is_looked_up_where_the_detector_names_no_term() -> None:
     trace = Trace()
     kit = Kit(model=Model(replies={DISSECT_SYSTEM: "no JSON"}), retriever=InMemory(PASSAGES), trace=trace)
     assert ac_rag(QUESTION, kit, query="term").rounds == 1
-    assert [event["query"] for event in trace.events if event["event"] == "search"] == [
+    assert [event["query"] for event in trace.records() if event["event"] == "search"] == [
         "Which of the following increases callus formation?"
     ]
 
@@ -266,7 +266,8 @@ def test_what_a_question_comes_with_is_read_by_all_agents_and_not_searched_for()
     with_it = [call for call in model.calls if "An abstract on 61 patients." in call.text]
     assert len(with_it) >= 3  # pre-check, dissection, answer
     assert "An abstract" in model.calls[-1].text
-    assert not any("abstract" in event["query"] for event in kit.trace.events if event["event"] == "search")
+    searched = [event["query"] for event in kit.trace.records() if event["event"] == "search"]
+    assert not any("abstract" in query for query in searched)
 
 
 def test_solved_examples_are_read_before_the_answer_and_nowhere_else() -> None:

@@ -279,7 +279,7 @@ def test_broken_memory_and_a_broken_consolidation_are_noted_and_left_out(broken:
     model = Weigher(selecting("1921"), memory=broken, consolidated=broken)
     answer = astute_rag(QUESTION, Kit(model=model, retriever=InMemory(PASSAGES), trace=trace), rounds=4)
     assert answer.answers == ("1921",)
-    assert [event["role"] for event in trace.events if event["event"] == "fault"] == [
+    assert [event["role"] for event in trace.records() if event["event"] == "fault"] == [
         "memory",
         "consolidator",
     ]

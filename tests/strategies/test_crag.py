@@ -109,7 +109,7 @@ def test_what_the_second_search_finds_is_graded_like_the_first_and_nothing_comes
     shelf = Shelf([passage("a", WRONG)], [passage("b", WRONG + " Again.")])
     answer, trace = answered(Desk({}), shelf)
     assert (answer.answers, answer.abstained) == ((), "no_evidence")
-    graded = [set(event["scores"]) for event in trace.events if event["event"] == "graded"]
+    graded = [set(event["scores"]) for event in trace.records() if event["event"] == "graded"]
     assert graded == [{"a"}, {"b"}]
 
 
@@ -203,7 +203,7 @@ def test_a_model_without_log_probabilities_is_a_clear_error_or_votes() -> None:
         answered(Silent({}), make())
     answer, trace = answered(Silent({}), make(), votes=3)
     assert answer.answers == ("1887",)
-    assert [event["action"] for event in trace.events if event["event"] == "graded"] == ["correct"]
+    assert [event["action"] for event in trace.records() if event["event"] == "graded"] == ["correct"]
 
 
 def test_the_thresholds_are_the_papers_mapped_to_probabilities() -> None:

@@ -198,7 +198,7 @@ def test_an_abstention_that_turns_into_an_answer_is_not_agreement() -> None:
 def test_the_rounds_are_noted_for_those_who_listen() -> None:
     hold = kit(Panel(STEADY, [concluded("1921")]), PASSAGES)
     madam_rag(QUESTION, hold, bound=False)
-    rounds = [event for event in hold.trace.events if event["event"] == "round"]
+    rounds = [event for event in hold.trace.records() if event["event"] == "round"]
     assert [(event["round"], event["converged"]) for event in rounds] == [(2, True)]
 
 

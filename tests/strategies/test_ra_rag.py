@@ -55,7 +55,7 @@ def test_weights_of_equals_are_the_majority() -> None:
 def test_without_any_estimate_the_votes_are_equal_and_the_trace_says_so() -> None:
     parts = kit(Reader(), [source("a", TRUE), source("b", TRUE), source("c", LIE)])
     assert ra_rag(QUESTION, parts).answers == (TRUE,)
-    [event] = [event for event in parts.trace.events if event["event"] == "unestimated"]
+    [event] = [event for event in parts.trace.records() if event["event"] == "unestimated"]
     assert (sorted(event["sources"]), event["prior"]) == (["a", "b", "c"], None)
 
 
@@ -64,7 +64,7 @@ def test_a_source_without_an_estimate_has_the_prior() -> None:
     answer = ra_rag(QUESTION, parts)
     assert answer.answers == (TRUE,)
     assert [position.weight for position in answer.conflict.positions] == [4.0, 3.0]
-    [event] = [event for event in parts.trace.events if event["event"] == "unestimated"]
+    [event] = [event for event in parts.trace.records() if event["event"] == "unestimated"]
     assert (event["sources"], event["prior"]) == (["a"], 0.5)
 
 
@@ -72,7 +72,7 @@ def test_estimates_older_than_the_passages_count_and_are_named() -> None:
     known = {"a": Source(name="a", reliability=0.9, stale=True), "b": Source(name="b", reliability=0.2)}
     parts = kit(Reader(), [source("a", TRUE), source("b", LIE)], known)
     assert ra_rag(QUESTION, parts).answers == (TRUE,)
-    assert [event["sources"] for event in parts.trace.events if event["event"] == "stale"] == [["a"]]
+    assert [event["sources"] for event in parts.trace.records() if event["event"] == "stale"] == [["a"]]
 
 
 @pytest.mark.parametrize("options", [{"kappa": 0}, {"per_source": 0}])
@@ -277,7 +277,7 @@ def test_the_certificate_counts_the_owners_whose_lie_would_change_the_answer() -
 def test_a_vote_that_counts_against_its_answer_leaves_no_exact_certificate() -> None:
     parts = kit(Reader(), [source("a", TRUE), source("b", LIE)], rated(a=0.9, b=0.02))
     assert ra_rag(QUESTION, parts).certificate is None
-    assert "uncertified" in {event["event"] for event in parts.trace.events}
+    assert "uncertified" in {event["event"] for event in parts.trace.records()}
 
 
 @pytest.mark.parametrize("selection", ["rrss", "rss", "all"])

@@ -264,7 +264,7 @@ def test_a_predictor_that_fails_is_not_a_passage_of_middling_worth() -> None:
     kit = Kit(model=desk, retriever=Shelf([HEIGHT, SURVEY, PICNIC]))
     answer = ragenta(QUESTION, kit, floor=-9.0, rounds=0)
     assert ("judge", 2) in desk.batches
-    [event] = [event for event in kit.trace.events if event["event"] == "judged"]
+    [event] = [event for event in kit.trace.records() if event["event"] == "judged"]
     assert event["scores"]["x"] is None
     assert event["kept"] == ["h"], "a neutral 0 for the failure would have raised the threshold over both"
     assert [bool(reply.fault) for reply in answer.replies] == [False, False, True]
@@ -275,7 +275,7 @@ def test_passages_that_are_all_irrelevant_are_no_evidence_though_the_judge_keeps
     desk = Desk(LINES, relevant={"": 0.05})
     kit = Kit(model=desk, retriever=Shelf([HEIGHT, SURVEY]))
     answer = ragenta(QUESTION, kit)
-    [event] = [event for event in kit.trace.events if event["event"] == "judged"]
+    [event] = [event for event in kit.trace.records() if event["event"] == "judged"]
     assert event["kept"]
     assert (answer.answers, answer.abstained, answer.claims) == ((), "no_evidence", ())
     assert desk.prompts("answerer") == []
@@ -375,7 +375,7 @@ def test_sampled_votes_take_the_place_of_log_probabilities() -> None:
     kit = Kit(model=desk, retriever=Shelf([HEIGHT, PICNIC]))
     answer = ragenta(QUESTION, kit, votes=3, rounds=0)
     assert [claim.text for claim in answer.claims] == ["Everest is 8,849 m high."]
-    [event] = [event for event in kit.trace.events if event["event"] == "judged"]
+    [event] = [event for event in kit.trace.records() if event["event"] == "judged"]
     assert event["scores"] == {"h": pytest.approx(1.9459, abs=1e-3), "x": pytest.approx(-1.9459, abs=1e-3)}
     votes = [call for call in desk.calls if role_of(call.prompt) == "judge"]
     assert sorted(vote.sampling.seed for vote in votes if vote.sampling) == [0, 0, 1, 1, 2, 2]

@@ -97,7 +97,7 @@ def test_the_score_is_that_of_the_paper() -> None:
     trace = Trace()
     model = Fluent({"1887": (0.8, 0.6, 0.75), "1901": (0.1, 0.1, 0.1)})
     self_rag(QUESTION, Kit(model=model, retriever=InMemory(PASSAGES), trace=trace))
-    (critique,) = (event for event in trace.events if event["event"] == "critique")
+    (critique,) = (event for event in trace.records() if event["event"] == "critique")
     assert critique["scores"]["log"] == pytest.approx(0.25 + 0.8 + 0.6 + 0.5 * (0.75 - 0.25), abs=1e-3)
     assert critique["fluency"] is True
 

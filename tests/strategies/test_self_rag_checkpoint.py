@@ -51,8 +51,8 @@ def test_its_reflection_tokens_are_read_with_the_chances_that_it_gives_them(chec
     answer = self_rag(QUESTION, kit)
     assert answer.answers == (tiny.ANSWER,)
     assert [reply.answer for reply in answer.replies] == [tiny.ANSWER, tiny.ANSWER]
-    [note] = [event for event in trace.events if event["event"] == "pre_check"]
-    [critique] = [event for event in trace.events if event["event"] == "critique"]
+    [note] = [event for event in trace.records() if event["event"] == "pre_check"]
+    [critique] = [event for event in trace.records() if event["event"] == "critique"]
     support = sum(chance * worth for chance, worth in zip(tiny.SUPPORT, SUPPORT_WORTH, strict=True))
     use = sum(chance * worth for chance, worth in zip(tiny.USE, USE_WORTH, strict=True))
     fluency = (tiny.SUPPORT[0] * tiny.USE[-1]) ** (1 / len([*tiny.ANSWER, "support", "use"]))

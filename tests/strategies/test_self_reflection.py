@@ -105,7 +105,7 @@ def test_a_broken_review_is_noted_and_the_answer_before_it_stands(broken: Line) 
     model = Scripted([concluded("1921"), broken])
     answer = self_reflection("When?", kit(model, PASSAGES).with_trace(trace))
     assert (answer.answers, answer.rounds) == (("1921",), 0)
-    assert [event["role"] for event in trace.events if event["event"] == "fault"] == ["critic"]
+    assert [event["role"] for event in trace.records() if event["event"] == "fault"] == ["critic"]
 
 
 @pytest.mark.parametrize("before", [[], [concluded("1921"), problems("Wrong.")]])

@@ -128,7 +128,7 @@ def answered(model: Scripted, texts: Sequence[str], **options: Any) -> tuple[Ans
 
 
 def noted(trace: Trace, kind: str) -> Mapping[str, Any]:
-    return next(event for event in trace.events if event["event"] == kind)
+    return next(event for event in trace.records() if event["event"] == kind)
 
 
 BOTH = {"1887": drafted("1887"), "1901": drafted("1901")}

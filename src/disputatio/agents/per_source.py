@@ -14,6 +14,7 @@ from disputatio.agents.replies import echoes
 from disputatio.agents.source_reader import read_sources
 from disputatio.attribution.alignment import TAU, consistency, turned
 from disputatio.errors import InputError, NoLogprobs
+from disputatio.events import AnswersAligned, Unchecked
 from disputatio.kit import Kit
 from disputatio.reliability.similarity import content_stems
 from disputatio.text import bare_words, find_quote, stem
@@ -207,7 +208,7 @@ def drop_unsupported(
         judged = consistency(question, pairs, kit) if checks.judge else [None] * len(supported)
         scores.update(zip(supported, judged, strict=True))
     except NoLogprobs as error:
-        kit.trace.note("unchecked", reason=str(error))
+        kit.emit(Unchecked(reason=str(error)))
         scores.update(dict.fromkeys(supported))
     aligned = list(replies)
     dropped = 0
@@ -219,7 +220,7 @@ def drop_unsupported(
             dropped += 1
             silent = replace(replies[n].reply, answer="", quote="", explanation="")
             aligned[n] = replace(aligned[n], reply=silent, bearer="")
-    kit.trace.note("align", judged=len(supported), dropped=dropped)
+    kit.emit(AnswersAligned(judged=len(supported), dropped=dropped))
     return aligned
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from disputatio.agents.replies import parse_object, shown
 from disputatio.errors import ReplyError
+from disputatio.events import AgentFault
 from disputatio.kit import Kit, chat
 from disputatio.text import is_unknown, one_line, sentences
 from disputatio.types import Completion, Passage, Prompt, Sampling
@@ -91,7 +92,7 @@ def ask_answers(role: str, prompt: Prompt, kit: Kit, *, max_tokens: int) -> tupl
             if readable is not None:
                 return parse_answers(readable)
         except ReplyError as error:
-            kit.trace.note("fault", role=role, reason=error.reason)
+            kit.emit(AgentFault(role=role, reason=error.reason))
     (completion,) = kit.complete(role, [prompt], Sampling(max_tokens=max_tokens, schema=ANSWERS_ALONE))
     return _distinct(parse_object(completion, ANSWERS_ALONE)["answers"]), ""
 

@@ -17,6 +17,7 @@ from disputatio.attribution.clusters import Clusters
 from disputatio.attribution.compared_votes import lost_vote, won_vote
 from disputatio.causes import Cause, CauseKind, Rival, Support
 from disputatio.counts import Certificate
+from disputatio.events import Uncertified
 from disputatio.kit import Kit
 from disputatio.reliability.certificate import certify
 from disputatio.reliability.owner_votes import rule
@@ -160,7 +161,7 @@ def _certified(
             why = (
                 f"{name} gave several answers" if choice != vote else f"the vote of {name} counts against it"
             )
-            kit.trace.note("uncertified", reason=why)
+            kit.emit(Uncertified(reason=why))
             return None
         cast[name] = (vote, sum_ + weight)
     return certify(

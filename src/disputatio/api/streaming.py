@@ -14,7 +14,7 @@ from typing import Any, ParamSpec, Self, TypeVar, cast
 from disputatio.api.asking import Prepared, ask, in_thread, prepared_for
 from disputatio.calling import Cancel
 from disputatio.errors import Cancelled
-from disputatio.events import Answered, Event, SideFormed, events_of_answer, events_of_note
+from disputatio.events import Answered, Event, SideFormed, events_of_answer
 from disputatio.trace import Trace
 from disputatio.types import Answer, Usage
 
@@ -202,21 +202,19 @@ async def events_of(
 
 
 def _run(prepared: Prepared, question: str, log: Trace, ends: Cancel, put: _Put) -> None:
-    """Answer a question, and put its events; a side that stands as it stood is told of once."""
+    """Answer a question, and put its public events; a side that has not changed is left out."""
     sides: dict[str, SideFormed] = {}
 
     def tell(event: Event) -> None:
+        if not event.kind:
+            return
         if isinstance(event, SideFormed):
             if sides.get(event.answer) == event:
                 return
             sides[event.answer] = event
         put(event)
 
-    def hear(note: Any) -> None:
-        for event in events_of_note(note):
-            tell(event)
-
-    with log.listening(hear):
+    with log.listening(tell):
         answer = prepared.answer(question, log, ends)
     for event in events_of_answer(answer):
         tell(event)

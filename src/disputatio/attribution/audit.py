@@ -16,6 +16,7 @@ from disputatio.attribution.statements import statements
 from disputatio.attribution.verification import FAILED, resolved, strictly, verified
 from disputatio.counts import Reading
 from disputatio.errors import NoLogprobs
+from disputatio.events import Unchecked
 from disputatio.kit import Kit
 from disputatio.text import bare_words, find_quote, sentences
 from disputatio.types import Answer, Claim, Conflict, Position, Reply
@@ -56,7 +57,7 @@ def audit(answer: Answer, kit: Kit, *, verify: bool = True, strict: bool = False
                 raise NoLogprobs(
                     f"{error}; strict answers need verdicts: cast another judge (--role judge=MODEL)"
                 ) from error
-            kit.trace.note("unchecked", reason=str(error))
+            kit.emit(Unchecked(reason=str(error)))
     audited = replace(
         answer,
         claims=claims,

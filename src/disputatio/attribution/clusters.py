@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from disputatio.attribution.alignment import judged, statement
 from disputatio.errors import NoLogprobs
+from disputatio.events import AnswersClustered, Unchecked
 from disputatio.kit import Kit
 from disputatio.values import (
     are_other_values,
@@ -65,7 +66,7 @@ def cluster(question: str, answers: Sequence[str], kit: Kit) -> Clusters:
             near, judged_pairs = _equal(question, worded, first, near, kit)
             calls += judged_pairs
         except NoLogprobs as error:
-            kit.trace.note("unchecked", reason=str(error))
+            kit.emit(Unchecked(reason=str(error)))
             near = [other for other in near if matches(worded[first], worded[other])]
         joined: list[str] = []
         for other in near:
@@ -73,7 +74,7 @@ def cluster(question: str, answers: Sequence[str], kit: Kit) -> Clusters:
                 joined += wordings[other]
                 number[other] = n
         unclustered = [other for other in others if other not in number]
-    kit.trace.note("clusters", answers=len(wordings), clusters=len(representatives), entailments=calls)
+    kit.emit(AnswersClustered(answers=len(wordings), clusters=len(representatives), entailments=calls))
     return Clusters(
         votes=tuple(number[group] if group >= 0 else -1 for group in same),
         answers=tuple(representatives),

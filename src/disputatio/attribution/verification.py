@@ -20,6 +20,7 @@ from disputatio.attribution.entailment import (
     verdict_of,
 )
 from disputatio.attribution.statements import spelled_out
+from disputatio.events import CitationDropped
 from disputatio.kit import Kit
 from disputatio.text import find_quote, sentences
 from disputatio.types import Answer, Citation, Claim, Conflict, Passage, Position
@@ -40,7 +41,7 @@ def resolved(claims: Sequence[Claim], passages: Sequence[Passage], kit: Kit) -> 
         citations = [_placed(citation, known) for citation in claim.citations]
         for cited, citation in zip(claim.citations, citations, strict=True):
             if citation is None:
-                kit.trace.note("unresolved", passage=cited.passage, start=cited.start, end=cited.end)
+                kit.emit(CitationDropped(passage=cited.passage, start=cited.start, end=cited.end))
         resolved_claims.append(
             replace(claim, citations=tuple(citation for citation in citations if citation is not None))
         )

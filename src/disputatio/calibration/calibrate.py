@@ -18,6 +18,7 @@ from disputatio.calibration.candidate_sentences import CandidateSentence, find_c
 from disputatio.calibration.estimates import estimates_of
 from disputatio.calibration.questions import is_asked, speaking_of, write_questions
 from disputatio.errors import InputError, StoreError
+from disputatio.events import Read
 from disputatio.kit import Kit
 from disputatio.store.calibration_log import (
     NOBODY,
@@ -101,11 +102,7 @@ class _Run:
 
     def timed(self, kit: Kit, start: float) -> None:
         """Count the calls of a kit, without those from the journal, and record their duration."""
-        calls = [
-            event
-            for event in kit.trace.events
-            if event["event"] in ("complete", "choose") and not event["journalled"]
-        ]
+        calls = [event for event in kit.trace.events if isinstance(event, Read) and not event.journalled]
         seconds = time.perf_counter() - start
         self.calls += len(calls)
         self.seconds += seconds

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -24,6 +24,7 @@ from rich.table import Table
 from rich.text import Text
 
 from disputatio.attribution.citations import render
+from disputatio.events import Event, Found, IndexUnsearched, Read, Round, Stale, Unchecked, Unestimated
 from disputatio.rendering.data import json_text
 from disputatio.rendering.wording import (
     abstention_line,
@@ -232,31 +233,35 @@ class Waiting:
             of = f" of {total / 1e6:,.0f}" if total else ""
             self._status.update(plain(f"{what}: {done / 1e6:,.0f}{of} MB"))
 
-    def follow(self, event: Mapping[str, Any]) -> None:
+    def follow(self, event: Event) -> None:
         """Show an event of the trace; be its listener."""
-        if event["event"] == "unchecked":
-            self.say(f"the citations are not judged: {event['reason']}")
-        if event["event"] == "unestimated":
-            self.say(_unestimated(event["sources"], event["prior"], event["reason"]))
-        if event["event"] == "unsearched" and event["index"] not in self._left_out:
-            self._left_out.add(event["index"])
-            self.say(f"not searched: {event['index']}: {event['reason']}")
-        if event["event"] == "stale":
-            names = ", ".join(event["sources"])
-            self.say(
-                f"passages have changed since reliability was estimated, of {names}: disputatio calibrate"
-            )
-        if event["event"] in ("complete", "choose"):
+        if (notice := self._notice(event)) is not None:
+            self.say(notice)
+        if isinstance(event, Read):
             self._calls += 1
-            self._played.add(event["role"])
+            self._played.add(event.role)
         if not self._status:
             return
-        if event["event"] == "search":
-            self._status.update(f"reading {count(len(event['hits']), 'passage')}")
-        elif event["event"] == "round":
-            self._status.update(f"round {event['round']} is over, {count(self._calls, 'call')} so far")
-        elif event["event"] in ("complete", "choose"):
-            self._status.update(f"{event['role']}: {count(self._calls, 'call')} so far")
+        if isinstance(event, Found):
+            self._status.update(f"reading {count(len(event.passages), 'passage')}")
+        elif isinstance(event, Round):
+            self._status.update(f"round {event.number} is over, {count(self._calls, 'call')} so far")
+        elif isinstance(event, Read):
+            self._status.update(f"{event.role}: {count(self._calls, 'call')} so far")
+
+    def _notice(self, event: Event) -> str | None:
+        """Return what a user must know of an event; None for most."""
+        if isinstance(event, Unchecked):
+            return f"the citations are not judged: {event.reason}"
+        if isinstance(event, Unestimated):
+            return _unestimated(event)
+        if isinstance(event, IndexUnsearched) and event.index not in self._left_out:
+            self._left_out.add(event.index)
+            return f"not searched: {event.index}: {event.reason}"
+        if isinstance(event, Stale):
+            names = ", ".join(event.sources)
+            return f"passages have changed since reliability was estimated, of {names}: disputatio calibrate"
+        return None
 
     def review(self, roles: Iterable[str]) -> None:
         """Name the roles that were cast and that nobody played, as a misspelt one."""
@@ -265,12 +270,9 @@ class Waiting:
             self.say(f"--role {role}: nothing was asked of it; the models played {played}")
 
 
-def _unestimated(sources: Sequence[str], prior: float | None, reason: str) -> str:
-    """Return what a user must know of sources without an estimate; `prior` is None where no source
-    has one.
-    """
-    who = "no source has" if prior is None else f"{count(len(sources), 'source')} without"
-    return f"{who} an estimate of reliability: {reason}; estimate with: disputatio calibrate"
+def _unestimated(event: Unestimated) -> str:
+    who = "no source has" if event.prior is None else f"{count(len(event.sources), 'source')} without"
+    return f"{who} an estimate of reliability: {event.reason}; estimate with: disputatio calibrate"
 
 
 def _show_head(out: Console, answer: Answer) -> None:

@@ -88,7 +88,7 @@ class Unkept(BaseModel):
     message: str
 
 
-_TOLD = (Asked, *(shape(kind) for kind in typing.get_args(events.Event)), Unkept, FaultTold)
+_TOLD = (Asked, *(shape(kind) for kind in events.PUBLIC), Unkept, FaultTold)
 _EVENT = "#/components/schemas/Event"
 EVENT = {STREAM: {"schema": {"$ref": _EVENT}}}
 """The content of a stream: each `data` line is one of the events."""

@@ -29,6 +29,7 @@ from disputatio.attribution.audit import as_statement
 from disputatio.attribution.citations import cite
 from disputatio.attribution.positions import conflict_of
 from disputatio.errors import InputError, ReplyError
+from disputatio.events import AgentFault, CandidatesProposed, Consolidated, Remembered
 from disputatio.kit import Kit, chat
 from disputatio.text import content_id, fence, is_unknown, one_line, sentences
 from disputatio.types import Answer, Claim, Conflict, Passage, Position, Prompt, Reply, Sampling
@@ -278,10 +279,10 @@ def _remembered(question: str, most: int, kit: Kit) -> tuple[str, ...] | None:
     try:
         texts = parse_object(word, schema)["remembered"]
     except ReplyError as error:
-        kit.trace.note("fault", role="memory", reason=error.reason)
+        kit.emit(AgentFault(role="memory", reason=error.reason))
         return None
     usable = tuple(text for raw_text in texts if not is_unknown(text := one_line(raw_text)))
-    kit.trace.note("remembered", passages=len(usable))
+    kit.emit(Remembered(passages=len(usable)))
     return usable
 
 
@@ -305,7 +306,7 @@ def _consolidated(question: str, desk: Desk, groups: str, kit: Kit, max_tokens: 
     try:
         fields = parse_object(word, GROUPS_SCHEMA)["groups"]
     except ReplyError as error:
-        kit.trace.note("fault", role="consolidator", reason=error.reason)
+        kit.emit(AgentFault(role="consolidator", reason=error.reason))
         return None
     summaries = [one_line(group["summary"]) for group in fields]
     named: dict[int, tuple[str, list[str]]] = {}  # a small model says a group again for each of its documents
@@ -318,7 +319,7 @@ def _consolidated(question: str, desk: Desk, groups: str, kit: Kit, max_tokens: 
         json.dumps({"kind": kind_of(names, desk), "documents": names, "summary": summary}, ensure_ascii=False)
         for summary, names in formed
     ]
-    kit.trace.note("consolidated", groups=[len(names) for _, names in formed])
+    kit.emit(Consolidated(groups=[len(names) for _, names in formed]))
     return "\n".join(lines)
 
 
@@ -334,7 +335,7 @@ def _answered(
     try:
         fields = parse_object(word, CANDIDATES_SCHEMA)
     except ReplyError as error:
-        kit.trace.note("fault", role="answerer", reason=error.reason)
+        kit.emit(AgentFault(role="answerer", reason=error.reason))
         answers, explanation = ask_answers("answerer", prompt, kit, max_tokens=max_tokens)
         fields = {"candidates": [], "answers": answers, "explanation": explanation}
     proposed = [
@@ -343,8 +344,8 @@ def _answered(
         if not is_unknown(answer := field["answer"].strip())
         and (names := bearing(answer, [*field["documents"], *_grouped(answer, groups)], desk))
     ]
-    kit.trace.note(
-        "candidates", candidates={candidate.answer: candidate.confidence for candidate in proposed}
+    kit.emit(
+        CandidatesProposed(candidates={candidate.answer: candidate.confidence for candidate in proposed})
     )
     borne = [
         field.strip() for field in fields["answers"] if not is_unknown(field) and bearing(field, (), desk)

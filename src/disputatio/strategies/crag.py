@@ -24,6 +24,7 @@ from disputatio.agents.options import Logprobs, MaxTokens, PassageCount, Votes
 from disputatio.agents.replies import parse_object, shown
 from disputatio.agents.single_prompt import ask_answers
 from disputatio.errors import ConfigError, InputError, ReplyError
+from disputatio.events import AgentFault, Graded, Refined
 from disputatio.kit import Kit, chat
 from disputatio.text import is_unknown, one_line, sentences
 from disputatio.types import Answer, Passage, Reply, Sampling
@@ -112,14 +113,14 @@ def crag(
     retrieved = kit.passages(question, k=k)
     scores = _graded(question, retrieved, kit, votes)
     action = judged(scores, upper, lower)
-    kit.trace.note("graded", action=action, scores=_named(retrieved, scores))
+    kit.emit(Graded(action=action, scores=_named(retrieved, scores)))
     good = [passage for passage, score in zip(retrieved, scores, strict=True) if score >= lower]
     read = list(retrieved)
     if action != "correct":
         query = _rewritten(question, kit)
         more = kit.search_elsewhere(query, k=k, exclude=frozenset(passage.id for passage in retrieved))
         scores = _graded(question, more, kit, votes)
-        kit.trace.note("graded", action="again", scores=_named(more, scores))
+        kit.emit(Graded(action="again", scores=_named(more, scores)))
         good += [passage for passage, score in zip(more, scores, strict=True) if score >= lower]
         read += more
     rounds = 1 if action == "correct" else 2
@@ -189,7 +190,7 @@ def _refined(
     scored = [replace(strip, score=score) for strip, score in zip(strips, scores, strict=True)]
     ranked = sorted(range(len(scored)), key=lambda n: -scored[n].score)
     good = [n for n in ranked if scored[n].score >= least][:most] or ranked[:1]
-    kit.trace.note("refined", strips=len(strips), kept=len(good))
+    kit.emit(Refined(strips=len(strips), kept=len(good)))
     return [scored[n] for n in sorted(good)]
 
 
@@ -219,7 +220,7 @@ def _rewritten(question: str, kit: Kit) -> str:
     try:
         query = one_line(parse_object(word, REWRITE_SCHEMA)["query"])
     except ReplyError as error:
-        kit.trace.note("fault", role="rewriter", reason=error.reason)
+        kit.emit(AgentFault(role="rewriter", reason=error.reason))
         return question
     return question if is_unknown(query) or len(query) > LONGEST_QUERY else query
 

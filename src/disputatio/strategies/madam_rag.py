@@ -41,6 +41,7 @@ from disputatio.agents.reader import READER_SCHEMA, READER_TASK, ground, parse_r
 from disputatio.agents.replies import parse_object, shown, stands_in, why_none
 from disputatio.agents.single_prompt import ask_answers
 from disputatio.errors import ReplyError
+from disputatio.events import AgentFault, Round
 from disputatio.kit import Kit, chat
 from disputatio.text import fence, is_unknown, one_line, sentences
 from disputatio.types import Answer, Completion, Message, Passage, Prompt, Reply, Sampling
@@ -156,11 +157,11 @@ def madam_rag(
         changed = [_report(0, reply) for reply in revised] != [_report(0, reply) for reply in replies]
         for reply in replies:  # what was said of a passage in an earlier round is not kept
             if reply.fault:
-                kit.trace.note("fault", role="reader", reason=reply.fault, passages=list(reply.passages))
+                kit.emit(AgentFault(role="reader", reason=reply.fault, passages=list(reply.passages)))
         replies = revised
         if changed or not bound or isinstance(aggregate, ReplyError):
             aggregate = conclusion(replies, turn)
-        kit.trace.note("round", round=turn, converged=converged)
+        kit.emit(Round(number=turn, converged=converged))
     if isinstance(aggregate, ReplyError):
         raise aggregate
     answers, explanation = aggregate

@@ -15,6 +15,7 @@ from disputatio.agents.options import Deviations, Floor, Logprobs, MaxTokens, Pa
 from disputatio.agents.passage_judge import judge, keep, predict
 from disputatio.agents.replies import shown, why_none
 from disputatio.agents.single_prompt import ask_answers
+from disputatio.events import PassagesJudged
 from disputatio.kit import Kit, chat
 from disputatio.text import one_line
 from disputatio.types import Answer, Reply
@@ -55,8 +56,12 @@ def main_rag(
     if any(triplet.reply.answer for triplet in triplets):
         triplets = judge(triplets, kit, votes=votes)
     relevant = keep(triplets, n)
-    kit.trace.note(
-        "judged", scores={triplet.passage.id: triplet.score for triplet in triplets}, kept=len(relevant)
+    kit.emit(
+        PassagesJudged(
+            question=question,
+            scores={triplet.passage.id: triplet.score for triplet in triplets},
+            kept=[triplet.passage.id for triplet in relevant],
+        )
     )
     replies = tuple(triplet.reply for triplet in triplets)
     if not any(triplet.reply.answer and (triplet.score or 0.0) >= floor for triplet in relevant):

@@ -30,6 +30,7 @@ from disputatio.agents.per_source import (
 from disputatio.agents.source_vote import decide, decide_by_owner, possible_answers, voice, voted_answer
 from disputatio.attribution.clusters import cluster
 from disputatio.errors import InputError
+from disputatio.events import SourcesAsked, Stale, Unestimated
 from disputatio.kit import Kit
 from disputatio.reliability.true_reliability import TRUE, true_reliabilities
 from disputatio.reliability.weighted_vote import weights_of
@@ -108,9 +109,9 @@ def _records(
     without = [holding.source for holding in holdings if holding.source not in records]
     if without:
         reason = "those have the prior" if records else "every vote counts the same"
-        kit.trace.note("unestimated", sources=without, prior=PRIOR if records else None, reason=reason)
+        kit.emit(Unestimated(sources=without, prior=PRIOR if records else None, reason=reason))
     if stale := sorted(name for name, source in records.items() if source.stale):
-        kit.trace.note("stale", sources=stale)
+        kit.emit(Stale(sources=stale))
     return records
 
 
@@ -190,7 +191,7 @@ def _ask(
         rounds += any(reply.asked for reply in new)
         asked = sum(reply.asked for reply in replies)
         answered = sum(bool(reply.answer) for reply in replies)
-        kit.trace.note("round", round=rounds, asked=asked, answered=answered, converged=answered >= kappa)
+        kit.emit(SourcesAsked(number=rounds, converged=answered >= kappa, asked=asked, answered=answered))
     return _until_enough(replies, kappa), rounds
 
 

@@ -35,6 +35,7 @@ from disputatio.agents.reader import READER_SCHEMA, parse_reply, reader_prompt
 from disputatio.agents.replies import why_none
 from disputatio.agents.single_prompt import ask_answers
 from disputatio.errors import InputError
+from disputatio.events import Critiqued, PreCheck
 from disputatio.kit import Kit, chat
 from disputatio.text import fence, is_unknown, neutralise, one_line
 from disputatio.types import Answer, Completion, Message, Passage, Prompt, Reply, Sampling
@@ -160,10 +161,11 @@ def self_rag(
 
     good = [each for each in critiqued if each.reply.answer and not (hard and each.no_support)]
     ranked = sorted(good, key=lambda each: -score(each))
-    kit.trace.note(
-        "critique",
-        scores={each.reply.passages[0]: round(score(each), 4) for each in ranked},
-        fluency=has_fluency and bool(ranked),
+    kit.emit(
+        Critiqued(
+            scores={each.reply.passages[0]: round(score(each), 4) for each in ranked},
+            fluency=has_fluency and bool(ranked),
+        )
     )
     answers: tuple[str, ...] = tuple(best.reply.answer for best in ranked[:1])
     explanation = ranked[0].reply.explanation if ranked else ""
@@ -200,7 +202,7 @@ def _retrieves(question: str, kit: Kit, threshold: float, trained: bool, votes: 
     if trained:
         words, prompt = RETRIEVE_TOKENS, _turn(question)
     (choice,) = choose("critic", [prompt], words, kit, votes=votes)
-    kit.trace.note("pre_check", logprobs=list(choice.logprobs), threshold=threshold)
+    kit.emit(PreCheck(logprobs=choice.logprobs, threshold=threshold))
     return shares(choice)[0] > threshold
 
 

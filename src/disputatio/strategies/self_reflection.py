@@ -22,6 +22,7 @@ from disputatio.agents.options import MaxTokens, PassageCount
 from disputatio.agents.replies import parse_object
 from disputatio.agents.single_prompt import ask_answers, together_prompt
 from disputatio.errors import InputError, ReplyError
+from disputatio.events import AgentFault, Reflected
 from disputatio.kit import Kit
 from disputatio.text import neutralise, one_line
 from disputatio.types import Answer, Message, Prompt, Reply, Sampling
@@ -75,7 +76,7 @@ def self_reflection(
         refining = _gone_on(answered, {"problems": problems}, REFINE_TASK)
         before, reply = reply, ask_answers("answerer", refining, kit, max_tokens=max_tokens)
         answers_by_round.append(reply[0])
-        kit.trace.note("reflection", round=turn, problems=len(problems), changed=reply != before)
+        kit.emit(Reflected(round=turn, problems=len(problems), changed=reply != before))
         if reply == before:
             break
     answers, explanation = reply
@@ -103,7 +104,7 @@ def _reviewed(prompt: Prompt, kit: Kit) -> tuple[str, ...] | None:
     try:
         problems = parse_object(word, REVIEW_SCHEMA)["problems"]
     except ReplyError as error:
-        kit.trace.note("fault", role="critic", reason=error.reason)
+        kit.emit(AgentFault(role="critic", reason=error.reason))
         return None
     return tuple(text for problem in problems if (text := one_line(problem)))
 

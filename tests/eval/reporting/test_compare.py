@@ -46,7 +46,7 @@ def test_only_questions_that_differ_are_shown_better_ones_first(tmp_path: Path) 
     assert (first["one"]["answers"], first["other"]["answers"]) == (["gold 1"], ["wrong 1"])
     assert (first["one"]["scores"]["em"], first["other"]["scores"]["em"]) == (1.0, 0.0)
     assert comparison["difference"]["mcnemar"] == {"one_only": 3, "other_only": 0, "p": 0.25}
-    assert first["one"]["trace"][0]["event"] == "asked"
+    assert first["one"]["trace"][0]["event"] == "strategy"
 
 
 def test_two_folders_are_compared_by_the_strategy_that_they_share(tmp_path: Path) -> None:

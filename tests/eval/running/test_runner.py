@@ -24,6 +24,7 @@ from disputatio.eval.running.budget import Budget, Meter
 from disputatio.eval.running.run_log import Entrant, read_journal, read_spending, read_trace
 from disputatio.eval.running.run_log_file import FILE
 from disputatio.eval.running.runner import PATIENCE, Progress, RunOutcome, run
+from disputatio.events import Round
 from disputatio.kit import Kit, chat
 from disputatio.llm.scripted import Scripted
 from disputatio.trace import Trace
@@ -169,7 +170,7 @@ def test_a_fault_that_would_come_back_the_same_is_not_tried_again_in_one_run(tmp
 def test_a_fault_is_recorded_with_what_it_took_and_a_bug_with_its_traceback(tmp_path: Path) -> None:
     def failing(q: str, p: Sequence[Passage], strategy: str, options: Mapping[str, Any], t: Trace) -> Answer:
         t.spend([Usage(calls=3, prompt_tokens=50)])
-        t.note("complete", role="reader")
+        t.emit(Round(number=1))
         if strategy == "right":
             raise ReplyError("no JSON", "raw")
         raise ZeroDivisionError("in the strategy")
@@ -177,9 +178,9 @@ def test_a_fault_is_recorded_with_what_it_took_and_a_bug_with_its_traceback(tmp_
     _run(tmp_path, 1, ask=failing)
     fault, bug = read_journal(tmp_path).entries
     assert (fault.state, fault.record.usage.calls) == ("fault", 3)
-    assert [event["event"] for event in read_trace(tmp_path, "right", "x0")] == ["complete"]
+    assert [event["event"] for event in read_trace(tmp_path, "right", "x0")] == ["round"]
     called, broke = read_trace(tmp_path, "half", "x0")
-    assert (called["event"], broke["event"]) == ("complete", "bug")
+    assert (called["event"], broke["event"]) == ("round", "bug")
     stored = sqlite3.connect(tmp_path / FILE)
     ((detail,),) = stored.execute("SELECT detail FROM records WHERE state = 'bug'").fetchall()
     stored.close()

@@ -27,7 +27,7 @@ from disputatio.eval.running.shared_budget import at_desk, forfeit_of, worker_me
 from disputatio.parts import open_journal, share_journal
 from disputatio.pipeline import Strategy
 from disputatio.protocols import MinimalLLM
-from disputatio.trace import Trace
+from disputatio.trace import Logged, Trace
 from disputatio.types import Example, Usage
 from disputatio.workers.carried import Carried, carried
 from disputatio.workers.cluster import cluster
@@ -65,7 +65,7 @@ class _Came(NamedTuple):
     """What came of it: `over` is the budget that stopped it."""
 
     worked: Carried[Worked]
-    events: Sequence[Mapping[str, Any]]
+    log: Sequence[Logged]
     usages: Sequence[Usage]
     spent: Sequence[tuple[str, Usage]]
     over: str
@@ -106,7 +106,7 @@ class _Worker:
             except BudgetSpent as error:
                 over = str(error)
         spent = self._spent.pop((example.id, entrant.label), [])
-        return _Came(worked, trace.events, trace.usages, spent, over)
+        return _Came(worked, trace.log, trace.usages, spent, over)
 
     def _keep(self, example: str, entrant: str, model: str, usage: Usage) -> None:
         self._spent[example, entrant].append((model, usage))
@@ -134,7 +134,7 @@ def questions_sent(recipe: Recipe, meter: Meter, address: str, workers: int, eac
 
             def work(example: Example, entrant: Entrant, trace: Trace) -> Worked:
                 came: _Came = pool.do(_Asked(example, entrant))
-                trace.events += [dict(event) for event in came.events]
+                trace.log += came.log
                 trace.spend(came.usages)
                 for model, usage in came.spent:
                     meter.count(meter.current(), model, usage)

@@ -37,6 +37,7 @@ from disputatio.eval.running.answering import Ask, Work, is_of_the_question, wor
 from disputatio.eval.running.budget import BudgetSpent, Meter
 from disputatio.eval.running.pace import Left, Pace
 from disputatio.eval.running.run_log import Entrant, Entry, RunLog, RunManifest, State, open_run_log
+from disputatio.events import Bug
 from disputatio.trace import Trace
 from disputatio.types import Answer, Example
 
@@ -293,7 +294,7 @@ class _Work:
             record = _record(
                 example, entrant, answer, seconds, fault=fault, manifest=self.manifest, grades=grades
             )
-            self.journal.append(label, record, state=state, answer=answer, events=pending.trace.events)
+            self.journal.append(label, record, state=state, answer=answer, events=pending.trace.records())
             return record, state
         state = "fault" if isinstance(error, DisputatioError) else "bug"
         nothing = Answer(question=example.question, abstained="fault", usage=pending.trace.usage())
@@ -307,8 +308,8 @@ class _Work:
         )
         detail = "" if state == "fault" else "".join(traceback.format_exception(error))
         if detail:
-            pending.trace.note("bug", traceback=detail)
-        self.journal.append(label, record, state=state, detail=detail, events=pending.trace.events)
+            pending.trace.emit(Bug(traceback=detail))
+        self.journal.append(label, record, state=state, detail=detail, events=pending.trace.records())
         return record, state
 
 

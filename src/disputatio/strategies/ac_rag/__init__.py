@@ -32,6 +32,7 @@ from disputatio.agents.options import Logprobs, MaxTokens, Votes
 from disputatio.agents.passage_judge import borne_out
 from disputatio.agents.replies import parse_object, shown
 from disputatio.errors import InputError, ReplyError
+from disputatio.events import AgentFault, NoTerm, PostCheck, PreCheck, TermLookedUp
 from disputatio.kit import Kit, chat
 from disputatio.strategies.ac_rag.answering import free_answer, pick_answer
 from disputatio.strategies.ac_rag.memory import Memory, Note, Parts, cited_places
@@ -171,7 +172,7 @@ def ac_rag(
     )
     memory = Memory()
     task = PRE_CHECK_TASK.format(question=parts.asked)
-    if _score("pre_check", PRE_CHECK_SYSTEM, task, delta1, parts) > delta1:
+    if _score(PreCheck, PRE_CHECK_SYSTEM, task, delta1, parts) > delta1:
         while memory.rounds < rounds:
             term = _dissect(parts, memory)
             if not term:
@@ -180,7 +181,7 @@ def ac_rag(
             _look_up(term, parts, memory)
             if memory.rounds < rounds:
                 task = POST_CHECK_TASK.format(notes=memory.shown(), question=parts.asked)
-                if _score("post_check", POST_CHECK_SYSTEM, task, delta4, parts) >= delta4:
+                if _score(PostCheck, POST_CHECK_SYSTEM, task, delta4, parts) >= delta4:
                     break
     answer = pick_answer(menu, parts, memory) if menu else free_answer(parts, memory)
     return replace(answer, question=question)
@@ -191,12 +192,12 @@ def _asked(question: str, context: str) -> str:
     return f"{fence('context', context)}\n{question}" if context.strip() else question
 
 
-def _score(check: str, system: str, task: str, threshold: float, parts: Parts) -> float:
+def _score(check: type[PreCheck], system: str, task: str, threshold: float, parts: Parts) -> float:
     """Return log P(yes) of the detector; 0 without a call if the threshold is infinite."""
     if math.isinf(threshold):
         return 0.0
     (choice,) = choose(parts.detector, [chat(system, task)], ("Yes", "No"), parts.kit, votes=parts.votes)
-    parts.kit.trace.note(check, logprobs=list(choice.logprobs), threshold=threshold)
+    parts.kit.emit(check(logprobs=choice.logprobs, threshold=threshold))
     return choice.logprobs[0]
 
 
@@ -212,14 +213,14 @@ def _dissect(parts: Parts, memory: Memory) -> str:
     try:
         terms = [one_line(text) for text in parse_object(completion, TERMS_SCHEMA)["terms"]]
     except ReplyError as error:
-        parts.kit.trace.note("fault", role=parts.detector, reason=error.reason)
+        parts.kit.emit(AgentFault(role=parts.detector, reason=error.reason))
         terms = []
     new = [
         term for term in terms if not is_unknown(term) and len(term) <= LONGEST_TERM and not memory.has(term)
     ]
     if new:
         return new[0]
-    parts.kit.trace.note("no_term", said=terms)
+    parts.kit.emit(NoTerm(said=terms))
     return "" if memory.rounds else one_line(parts.question)
 
 
@@ -235,13 +236,14 @@ def _look_up(term: str, parts: Parts, memory: Memory) -> None:
         memory.notes.append(note)
     elif not memory.has(term) and not repeats:
         memory.missing.append(term)
-    parts.kit.trace.note(
-        "round",
-        round=memory.rounds,
-        term=term,
-        query=query,
-        passages=[passage.id for passage in passages],
-        remembered=note is not None,
+    parts.kit.emit(
+        TermLookedUp(
+            number=memory.rounds,
+            term=term,
+            query=query,
+            passages=[passage.id for passage in passages],
+            remembered=note is not None,
+        )
     )
 
 

@@ -9,6 +9,7 @@ from disputatio.agents.single_prompt import ask_answers
 from disputatio.attribution.alignment import statement
 from disputatio.attribution.citations import cite
 from disputatio.causes import Cause, Support
+from disputatio.events import OptionPicked
 from disputatio.kit import chat
 from disputatio.strategies.ac_rag.memory import Memory, Parts
 from disputatio.strategies.ac_rag.menu import Menu, worded
@@ -42,7 +43,7 @@ def pick_answer(menu: Menu, parts: Parts, memory: Memory) -> Answer:
     (choice,) = choose(parts.resolver, [prompt], menu.words, parts.kit, votes=parts.votes)
     at = max(range(len(menu.words)), key=lambda n: choice.logprobs[n])
     picked = worded(menu, menu.words[at])
-    parts.kit.trace.note("picked", words=list(menu.words), logprobs=list(choice.logprobs), answer=picked)
+    parts.kit.emit(OptionPicked(words=menu.words, logprobs=choice.logprobs, answer=picked))
     cited = tuple(dict.fromkeys(citation for claim in memory.claims() for citation in claim.citations))
     spans = sentences(menu.question)[-1:]  # of a long case report, the question
     text = statement("".join(menu.question[start:end] for start, end in spans), picked)

@@ -32,6 +32,7 @@ from disputatio.agents.replies import parse_object
 from disputatio.agents.single_prompt import recalled
 from disputatio.counts import Looked
 from disputatio.errors import InputError, NoLogprobs, ReplyError
+from disputatio.events import AgentFault, LookedWider, NoPrecheck, PreCheck, SideFormed, SidesWeighed
 from disputatio.kit import Kit, chat
 from disputatio.reliability.source_weights import earned
 from disputatio.strategies.disputation.answering import SubQuestion, answered
@@ -190,7 +191,7 @@ def _disputed(question: str, passages: Sequence[Passage], kit: Kit, plan: Option
                 answered=sum(bool(testimony.answer) for testimony in added),
                 changed=_accepted(rulings) != before,
             )
-        kit.trace.note("looked", question=question, passages=[each.id for each in more], **asdict(looked))
+        kit.emit(LookedWider(question=question, passages=[each.id for each in more], looked=looked))
     rulings = _asked(question, rulings, kit, plan)
     return SubQuestion(
         question=question,
@@ -222,7 +223,7 @@ def _ruled(question: str, testimonies: Sequence[Testimony], kit: Kit, plan: Opti
     )
     rulings = resolve(question, sides, expect=expected(question, plan.expect))
     for ruling in rulings:
-        kit.trace.note("side", **_standing(ruling))
+        kit.emit(_side_formed(ruling))
     return rulings
 
 
@@ -235,36 +236,35 @@ def _asked(question: str, rulings: list[Ruling], kit: Kit, plan: Options) -> lis
         if not debated(question, rulings, kit, turn):
             break
         rulings = resolve(question, sides, expect=expect)
-    kit.trace.note(
-        "sides",
-        question=question,
-        sides=[
-            {
-                **_standing(ruling),
-                "votes": ruling.side.votes,
-                "accounts": ruling.side.accounts,
-                "merit": ruling.side.merit,
-                "features": ruling.side.features,
-                "moved": ruling.side.moved,
-            }
-            for ruling in rulings
-        ],
-        verdicts=[ruling.verdict for ruling in rulings],
-    )
+    formed = [_side_formed(ruling) for ruling in rulings]
+    for side in formed:
+        kit.emit(side)
+    weighed = [
+        {
+            **asdict(side),
+            "votes": ruling.side.votes,
+            "accounts": ruling.side.accounts,
+            "merit": ruling.side.merit,
+            "features": ruling.side.features,
+            "moved": dict(ruling.side.moved),
+        }
+        for side, ruling in zip(formed, rulings, strict=True)
+    ]
+    kit.emit(SidesWeighed(question=question, sides=weighed, verdicts=[ruling.verdict for ruling in rulings]))
     return rulings
 
 
-def _standing(ruling: Ruling) -> dict[str, Any]:
-    """Return how a side stands by now, for the trace."""
+def _side_formed(ruling: Ruling) -> SideFormed:
+    """Report a side with its verdict so far."""
     side = ruling.side
-    return {
-        "answer": side.answer,
-        "verdict": ruling.verdict,
-        "subject": subject_of(side),
-        "passages": [passage.id for passage in side.passages],
-        "sources": list(dict.fromkeys(passage.source for passage in side.passages if passage.source)),
-        "log_odds": round(side.log_odds, 3),
-    }
+    return SideFormed(
+        answer=side.answer,
+        verdict=ruling.verdict,
+        subject=subject_of(side),
+        passages=tuple(passage.id for passage in side.passages),
+        sources=tuple(dict.fromkeys(passage.source for passage in side.passages if passage.source)),
+        log_odds=round(side.log_odds, 3),
+    )
 
 
 # --- before it is heard --------------------------------------------------------------------------
@@ -277,7 +277,7 @@ def _parts(question: str, kit: Kit) -> list[str]:
     try:
         parts = [one_line(part) for part in parse_object(completion, PARTS_SCHEMA)["parts"]]
     except ReplyError as error:
-        kit.trace.note("fault", role="detector", reason=error.reason)
+        kit.emit(AgentFault(role="detector", reason=error.reason))
         return [question]
     distinct = [part for part in dict.fromkeys(parts) if part and not same_answer(part, question)]
     return distinct if len(distinct) > 1 else [question]
@@ -291,9 +291,9 @@ def _known(question: str, kit: Kit) -> Answer | None:
     try:
         (choice,) = choose("detector", [prompt], ("Yes", "No"), kit)
     except NoLogprobs as error:
-        kit.trace.note("no_precheck", reason=str(error))
+        kit.emit(NoPrecheck(reason=str(error)))
         return None
-    kit.trace.note("pre_check", logprobs=list(choice.logprobs), threshold=SURE)
+    kit.emit(PreCheck(logprobs=choice.logprobs, threshold=SURE))
     if choice.logprobs[0] < SURE:
         return None
     answers, explanation = recalled(question, kit)

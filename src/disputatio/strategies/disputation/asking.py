@@ -9,6 +9,7 @@ import math
 from collections.abc import Sequence
 
 from disputatio.errors import NoLogprobs
+from disputatio.events import Belief, Debated, NoBelief, NoDebate
 from disputatio.kit import Kit
 from disputatio.strategies.disputation.hearing import LETTERS, believe, plead
 from disputatio.strategies.disputation.resolve import Expectation, Ruling, contested, in_doubt
@@ -27,7 +28,7 @@ def believed(question: str, rulings: Sequence[Ruling], kit: Kit, expect: Expecta
     try:
         preferences = believe(question, [side.answer for side in sides], kit)
     except NoLogprobs as error:
-        kit.trace.note("no_belief", reason=str(error))
+        kit.emit(NoBelief(reason=str(error)))
         known = kit.beliefs.get(question, {})
         if any(side.answer not in known for side in sides):
             return False
@@ -36,10 +37,11 @@ def believed(question: str, rulings: Sequence[Ruling], kit: Kit, expect: Expecta
     sharpness = SHARPNESS / (min(len(sides), len(LETTERS)) - 1)
     for side, nats in zip(sides, preferences, strict=True):
         side.moved["belief"] = BELIEF * math.tanh(sharpness * nats)
-    kit.trace.note(
-        "belief",
-        question=question,
-        nats={side.answer: round(nats, 3) for side, nats in zip(sides, preferences, strict=True)},
+    kit.emit(
+        Belief(
+            question=question,
+            nats={side.answer: round(nats, 3) for side, nats in zip(sides, preferences, strict=True)},
+        )
     )
     return True
 
@@ -53,14 +55,15 @@ def debated(question: str, rulings: Sequence[Ruling], kit: Kit, turn: int) -> bo
     try:
         pleas = plead(question, sides, [ruling.rivals for ruling in unsettled], kit)
     except NoLogprobs as error:
-        kit.trace.note("no_debate", reason=str(error))
+        kit.emit(NoDebate(reason=str(error)))
         return False
     mean = sum(pleas) / len(pleas)
     for side, nats in zip(sides, pleas, strict=True):
         side.moved["debate"] = side.moved.get("debate", 0.0) + nats - mean
-    kit.trace.note(
-        "debate",
-        round=turn + 1,
-        kept={side.answer: round(nats, 3) for side, nats in zip(sides, pleas, strict=True)},
+    kit.emit(
+        Debated(
+            number=turn + 1,
+            kept={side.answer: round(nats, 3) for side, nats in zip(sides, pleas, strict=True)},
+        )
     )
     return True

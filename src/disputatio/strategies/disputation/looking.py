@@ -11,6 +11,7 @@ from collections.abc import Collection, Sequence
 from itertools import zip_longest
 
 from disputatio.agents.explainer import explained
+from disputatio.events import FollowedUp
 from disputatio.kit import Kit
 from disputatio.strategies.disputation.extracting import HOPELESS
 from disputatio.strategies.disputation.resolve import Ruling
@@ -32,7 +33,7 @@ def unread(question: str, read: Collection[str], kit: Kit) -> list[Passage]:
         return []
     query = explained(one_line(question), kit, "resolver")
     found = [hit.passage for hit in kit.search(query, k=FOLLOW_K, exclude=known)]
-    kit.trace.note("follow_up", question=question, query=query, passages=[passage.id for passage in found])
+    kit.emit(FollowedUp(question=question, query=query, passages=[passage.id for passage in found]))
     return found
 
 

@@ -32,6 +32,7 @@ from disputatio.attribution.entailment import odds_to_probability
 from disputatio.attribution.positions import cited_positions, conflict_of
 from disputatio.attribution.statements import marked
 from disputatio.errors import ReplyError
+from disputatio.events import AgentFault, PassagesJudged
 from disputatio.kit import Kit, chat
 from disputatio.strategies.ragenta.letter import Documents, final_claims, follow
 from disputatio.strategies.ragenta.revision import LETTER_K, OUR_K, Component, gaps_of, revise, unread
@@ -236,11 +237,12 @@ def _judged(
 
 
 def _note_judged(kit: Kit, triplets: Sequence[Triplet], relevant: Sequence[Triplet]) -> None:
-    kit.trace.note(
-        "judged",
-        question=triplets[0].question if triplets else "",
-        scores={triplet.passage.id: triplet.score for triplet in triplets},
-        kept=[triplet.passage.id for triplet in relevant],
+    kit.emit(
+        PassagesJudged(
+            question=triplets[0].question if triplets else "",
+            scores={triplet.passage.id: triplet.score for triplet in triplets},
+            kept=[triplet.passage.id for triplet in relevant],
+        )
     )
 
 
@@ -263,7 +265,7 @@ def _final(
     try:
         fields = parse_object(word, CLAIMS_SCHEMA)
     except ReplyError as error:
-        kit.trace.note("fault", role="answerer", reason=error.reason)
+        kit.emit(AgentFault(role="answerer", reason=error.reason))
         stated: list[Claim] = []
         for triplet in [triplet for triplet in triplets if triplet.evidence][:MOST_STATED]:
             stated = merged(stated, [triplet])

@@ -19,6 +19,7 @@ from disputatio.agents.replies import parse_object, shown
 from disputatio.attribution.citations import escape_marks, joined
 from disputatio.attribution.statements import marked
 from disputatio.errors import ReplyError
+from disputatio.events import AgentFault
 from disputatio.kit import Kit, chat
 from disputatio.text import fence, is_unknown, one_line
 from disputatio.types import Claim, Passage, Sampling
@@ -185,7 +186,7 @@ def _claims(
     try:
         prose = one_line(parse_object(completion, PROSE_SCHEMA)["answer"])
     except ReplyError as error:
-        kit.trace.note("fault", role=role, reason=error.reason)
+        kit.emit(AgentFault(role=role, reason=error.reason))
         return []
     claims: list[Claim] = []
     for text, marks in marked(prose, documents.numbers):

@@ -9,6 +9,7 @@ from typing import Any
 
 from disputatio.agents.replies import parse_object
 from disputatio.errors import ReplyError
+from disputatio.events import AgentFault, Revised
 from disputatio.kit import Kit, chat
 from disputatio.strategies.ragenta.letter import CHECK_SYSTEM, Documents, check_task
 from disputatio.text import bare_words, fence, one_line
@@ -92,11 +93,11 @@ def revise(
     try:
         rows = parse_object(word, COMPONENTS_SCHEMA)["components"]
     except ReplyError as error:
-        kit.trace.note("fault", role="reviser", reason=error.reason)
+        kit.emit(AgentFault(role="reviser", reason=error.reason))
         return None
     serving = {name for row in rows for name in row["claims"] if name in ids}
     if not rows or not serving:
-        kit.trace.note("fault", role="reviser", reason="no claim serves any part of the question")
+        kit.emit(AgentFault(role="reviser", reason="no claim serves any part of the question"))
         return None
     components = [
         Component(
@@ -108,11 +109,12 @@ def revise(
         if row["component"].strip()
     ]
     dropped = [claim.text for name, claim in ids.items() if name not in serving]
-    kit.trace.note(
-        "revision",
-        components={component.text: component.coverage for component in components},
-        dropped=dropped,
-        follow_ups=[component.follow_up for component in components if component.follow_up],
+    kit.emit(
+        Revised(
+            components={component.text: component.coverage for component in components},
+            dropped=dropped,
+            follow_ups=[component.follow_up for component in components if component.follow_up],
+        )
     )
     return components, [claim for name, claim in ids.items() if name in serving]
 

@@ -24,6 +24,7 @@ from disputatio.agents.replies import shown, why_none
 from disputatio.agents.single_prompt import ask_answers
 from disputatio.counts import Certificate
 from disputatio.errors import InputError
+from disputatio.events import KeywordsKept
 from disputatio.kit import Kit, chat
 from disputatio.strategies.robust_rag.keywords import kept, keywords, survives
 from disputatio.text import fence, find_quote, one_line
@@ -90,7 +91,7 @@ def robust_rag(
     reply_keywords = [keywords(reply.answer) for reply in replies]
     words = kept(reply_keywords, alpha, beta, threshold)
     phrases = longest(words)
-    kit.trace.note("keywords", answered=sum(map(bool, reply_keywords)), kept=sorted(words))
+    kit.emit(KeywordsKept(answered=sum(map(bool, reply_keywords)), kept=sorted(words)))
     corrupted = survives(reply_keywords, alpha, beta, threshold)
     candidates: tuple[str, ...] = tuple(phrases)
     explanation = ""

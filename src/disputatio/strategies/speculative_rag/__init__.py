@@ -30,6 +30,7 @@ from disputatio.agents.options import Logprobs, MaxTokens, PassageCount, Votes
 from disputatio.agents.replies import shown, why_none
 from disputatio.agents.single_prompt import ask_answers, parse_answers
 from disputatio.errors import InputError, ReplyError
+from disputatio.events import DraftsVerified, PassagesClustered
 from disputatio.kit import Kit, chat
 from disputatio.strategies.speculative_rag.perspectives import clustered, subsets, word_vectors
 from disputatio.text import fence, one_line
@@ -146,7 +147,7 @@ def speculative_rag(
     elif len(good) > 1:
         good = _verified(question, good, kit, votes, max_tokens)
         scores = scored(good)
-        kit.trace.note("verified", scores=[round(score, 6) for score in scores], drafts=_parts(good))
+        kit.emit(DraftsVerified(scores=[round(score, 6) for score in scores], drafts=_parts(good)))
         best = good[max(range(len(good)), key=lambda n: scores[n])]
         answers, explanation = best.answers, best.rationale
         confidence = _share(good, scores, best)
@@ -207,11 +208,12 @@ def _drawn(
         vectors = kit.embedder.embed(texts) if kit.embedder is not None else word_vectors(texts)
         groups = clustered(vectors, clusters, seed)
     chosen = subsets(groups, drafts, seed)
-    kit.trace.note(
-        "clustered",
-        by=by,
-        clusters=[[passages[n].id for n in group] for group in groups],
-        subsets=[[passages[n].id for n in subset] for subset in chosen],
+    kit.emit(
+        PassagesClustered(
+            by=by,
+            clusters=[[passages[n].id for n in group] for group in groups],
+            subsets=[[passages[n].id for n in subset] for subset in chosen],
+        )
     )
     return [tuple(passages[n] for n in subset) for subset in chosen]
 
