@@ -301,7 +301,7 @@ def test_a_circle_of_imports_is_named(tmp_path: Path, monkeypatch: pytest.Monkey
     ("module", "line", "complaint"),
     [
         ("disputatio.text", "from disputatio.kit import Kit", "ground may not import kit"),
-        ("disputatio.llm.local", "from disputatio.store import index", "llm may not import store"),
+        ("disputatio.llm.local", "from disputatio.store import folder_index", "llm may not import store"),
         ("disputatio.llm.local", "import disputatio.kit", "llm may not import kit"),
         ("disputatio.strategies.a", "from disputatio.llm.call_cache import CallCache", "may not import llm"),
         ("disputatio.strategies.a", "from . import b", "imports its sibling disputatio.strategies.b"),
@@ -335,7 +335,7 @@ def test_a_breach_of_the_rooms_is_named(
     ],
 )
 def test_a_dangerous_line_is_named(line: str) -> None:
-    assert len(dangers(ast.parse(line), "disputatio.store.index")) == 1
+    assert len(dangers(ast.parse(line), "disputatio.store.folder_index")) == 1
 
 
 def test_a_heavy_import_is_named_unless_it_waits_for_its_use() -> None:

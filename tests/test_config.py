@@ -13,7 +13,7 @@ from disputatio.errors import ConfigError, InputError, NotJournalled, StoreError
 from disputatio.llm.cached_embedder import CachedEmbedder
 from disputatio.llm.call_cache import CallCache
 from disputatio.parts import build_kit, embedder_for, open_embedder
-from disputatio.store.index import Index
+from disputatio.store.folder_index import FolderIndex
 from disputatio.types import Passage, Sampling
 from tests.llm.fake_server import Asked, FakeServer, Wire, ask
 from tests.shell import write_script
@@ -150,7 +150,7 @@ def test_a_replay_makes_no_journal(place: Path) -> None:
 
 # --- embedders ----------------------------------------------------------------------------------
 def _index(path: Path, embedder: HashEmbedder | None) -> Path:
-    index = Index.open(path, embedder=embedder)
+    index = FolderIndex.open(path, embedder=embedder)
     index.add([Passage(text="The ferry first crossed in 1887.", source="museum.example")])
     return path
 
@@ -200,7 +200,9 @@ def test_an_index_made_with_a_served_embedder_is_opened_with_it_at_any_address(
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         part = embedder_for(settings, place / "index", create=True)
         assert part is not None
-        Index.open(place / "index", embedder=part).add([Passage(text="It crossed.", source="a.example")])
+        FolderIndex.open(place / "index", embedder=part).add(
+            [Passage(text="It crossed.", source="a.example")]
+        )
         assert [one.body["input"] for one in server.asked] == [["passage: It crossed."]]
         assert server.asked[0].body["dimensions"] == 3
     with FakeServer(_embeddings) as server:
@@ -210,7 +212,9 @@ def test_an_index_made_with_a_served_embedder_is_opened_with_it_at_any_address(
         assert again is not None
         assert (again.name, again.dimension) == ("openai:e5-small@3", 3)
         assert server.asked == [], "the index knows how long its vectors are"
-        assert len(Index.open(place / "index", embedder=again, create=False).search("Did it cross?")) == 1
+        assert (
+            len(FolderIndex.open(place / "index", embedder=again, create=False).search("Did it cross?")) == 1
+        )
         assert [one.body["input"] for one in server.asked] == [["query: Did it cross?"]]
     for wrong in (read_settings(query_prefix="", journal="none"), read_settings(passage_prefix="x")):
         with pytest.raises(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from disputatio.store.index import Index
+from disputatio.store.folder_index import FolderIndex
 from disputatio.types import Passage
 
 pytestmark = pytest.mark.slow  # each starts an interpreter that imports everything anew
@@ -102,7 +102,7 @@ def test_what_needs_an_extra_names_its_install_line(folder: Path) -> None:
 
 
 def test_an_index_that_is_there_names_what_reading_it_needs(folder: Path) -> None:
-    Index.open(folder / "made").add([Passage(text="The ferry first crossed in 1887.", source="a")])
+    FolderIndex.open(folder / "made").add([Passage(text="The ferry first crossed in 1887.", source="a")])
     lines = """
 index = d.Index.open("made", embedder="none", create=False)
 told(lambda: index.search("ferry"))

@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from disputatio.store.embed import OnnxEmbedder
-from disputatio.store.index import Index
+from disputatio.store.folder_index import FolderIndex
 from disputatio.types import Passage
 
 PAIRS = [
@@ -61,7 +61,7 @@ def retrieval(folder: Path, embedder: OnnxEmbedder | None, limit: int) -> dict[s
         if int(grade) > 0:
             relevant.setdefault(query, {})[document] = int(grade)
     with tempfile.TemporaryDirectory() as temporary:
-        index = Index.open(Path(temporary) / "index", embedder=embedder)
+        index = FolderIndex.open(Path(temporary) / "index", embedder=embedder)
         start = time.perf_counter()
         summary = index.add(
             Passage(text=row["text"], title=row["title"], metadata={"id": row["_id"]})

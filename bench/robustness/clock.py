@@ -105,7 +105,7 @@ def apart(work: Path, more: dict[str, str]) -> Any:
 def worked(folder: Path) -> dict[str, Any]:
     """Everything done once in this folder, and what is there afterwards."""
     from bench.robustness.full_disk import compact, copy, evaluate, ingest
-    from disputatio.store.index import Index
+    from disputatio.store.folder_index import FolderIndex
 
     make(folder)
     ingest(folder)
@@ -125,7 +125,7 @@ def worked(folder: Path) -> dict[str, Any]:
         "after": sorted(text for _, text in after),
         "copied": copied == after,
         "compacted": found(folder) == found_in_copy(folder),
-        "passages": Index.open(folder / "index").info().passages,
+        "passages": FolderIndex.open(folder / "index").info().passages,
         "damaged": damages(folder),
         "scored": scored(folder),
     }

@@ -32,7 +32,7 @@ from disputatio.kit import Kit
 from disputatio.llm.scripted import Scripted
 from disputatio.store.calibration_file import read_outcomes
 from disputatio.store.calibration_log import Check, check_id
-from disputatio.store.index import Index
+from disputatio.store.folder_index import FolderIndex
 from disputatio.store.record.replicate import sync
 from disputatio.types import Passage
 
@@ -45,7 +45,7 @@ SOURCES = ("archive.example", "museum.example", "parish.example", "buzz.example"
 # --- sync ---------------------------------------------------------------------------------------------
 def make_states(folder: Path) -> Told:
     """Return an index in so many successive states, each kept in a folder of its own, with what they answer."""
-    index = Index.open(folder / "source", embedder=Embedder())
+    index = FolderIndex.open(folder / "source", embedder=Embedder())
     answers = []
     for number in range(STATES):
         index.add(
@@ -62,7 +62,7 @@ def make_states(folder: Path) -> Told:
 
 def found(folder: Path) -> list[list[str]]:
     """Return the ids that the searches give."""
-    index = Index.open(folder, embedder=Embedder())
+    index = FolderIndex.open(folder, embedder=Embedder())
     return [[hit.passage.id for hit in index.search(query, k=10)] for query in QUERIES]
 
 
@@ -133,7 +133,7 @@ def question(number: int) -> str:
 
 def make_mills(folder: Path) -> Told:
     """Return an index of four sources, of which one is always seven years late."""
-    index = Index.open(folder / "mills", embedder=Embedder())
+    index = FolderIndex.open(folder / "mills", embedder=Embedder())
     index.add(
         Passage(
             text=f"Mill number {number} was built in {1800 + number + 7 * (name == SOURCES[3])}.", source=name
@@ -156,7 +156,7 @@ def estimate(folder: Path, tell: Tell | None = None) -> Told:
         fields = {"answered": "yes" if year else "no", "answer": year or "I don't know", "quote": ""}
         return json.dumps({name: fields[name] for name in SOURCE_SCHEMA["properties"]})
 
-    index = Index.open(folder, embedder=Embedder())
+    index = FolderIndex.open(folder, embedder=Embedder())
     checks = [Check(id=check_id(question(at)), text=question(at), kind="given") for at in range(QUESTIONS)]
     if tell is not None:
         tell({"begin": "calibrate"})
@@ -172,7 +172,7 @@ def _estimate_and_tell(folder: Path, tell: Tell) -> None:
 
 def estimates(folder: Path) -> dict[str, Any]:
     """Return the estimates that are stored, by source."""
-    known = Index.open(folder, embedder=Embedder()).estimates()
+    known = FolderIndex.open(folder, embedder=Embedder()).estimates()
     return {
         name: [source.reliability, source.answered, source.agreed] for name, source in sorted(known.items())
     }

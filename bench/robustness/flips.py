@@ -33,7 +33,7 @@ from disputatio.errors import DisputatioError, InputError, StoreError
 from disputatio.eval.record import Record
 from disputatio.eval.running.run_log import Entrant, RunManifest, open_run_log, read_journal
 from disputatio.eval.running.run_log_file import FILE
-from disputatio.store.index import Index
+from disputatio.store.folder_index import FolderIndex
 from disputatio.store.record import manifest as manifests
 from disputatio.store.record.check import check
 from disputatio.store.record.replicate import sync
@@ -64,7 +64,7 @@ class Embedder:
 def make_index(path: Path) -> None:
     """An index with several sources, and one of them deleted."""
     words = ("zoo", "river", "bank", "house", "road")
-    index = Index.open(path, embedder=Embedder())
+    index = FolderIndex.open(path, embedder=Embedder())
     index.add(
         Passage(
             id=f"p{n}", text=f"zebra number {n} of the {words[n % 5]}", source=f"s{n % 9}", date="2020-01-02"
@@ -76,7 +76,7 @@ def make_index(path: Path) -> None:
 
 def found(path: Path) -> list[Any]:
     """Return what the index finds, to the last digit."""
-    index = Index.open(path, embedder=Embedder(), create=False)
+    index = FolderIndex.open(path, embedder=Embedder(), create=False)
     hits = [index.search(query, k=400) for query in QUERIES]
     return [[(hit.passage, hit.score) for hit in part] for part in hits] + [
         index.search("zebra", after="2020", k=9)

@@ -209,10 +209,10 @@ PASSAGES = 40
 
 def make(folder: Path) -> None:
     """An index of some passages, documents to add to it, and questions for an evaluation."""
-    from disputatio.store.index import Index
+    from disputatio.store.folder_index import FolderIndex
     from disputatio.types import Passage
 
-    index = Index.open(folder / "index")
+    index = FolderIndex.open(folder / "index")
     index.add(
         Passage(id=f"p{n}", text=f"the ferry number {n} crossed in {1800 + n}", source=f"s{n % 4}")
         for n in range(PASSAGES)
@@ -236,23 +236,23 @@ def make(folder: Path) -> None:
 
 def ingest(folder: Path) -> None:
     """Add the documents."""
-    from disputatio.store.index import Index
+    from disputatio.store.folder_index import FolderIndex
 
-    Index.open(folder / "index").ingest(folder / "documents")
+    FolderIndex.open(folder / "index").ingest(folder / "documents")
 
 
 def delete(folder: Path) -> None:
     """Delete a source."""
-    from disputatio.store.index import Index
+    from disputatio.store.folder_index import FolderIndex
 
-    Index.open(folder / "index").delete(sources=["s1"])
+    FolderIndex.open(folder / "index").delete(sources=["s1"])
 
 
 def compact(folder: Path) -> None:
     """Delete a source and write everything anew."""
-    from disputatio.store.index import Index
+    from disputatio.store.folder_index import FolderIndex
 
-    index = Index.open(folder / "index")
+    index = FolderIndex.open(folder / "index")
     index.delete(sources=["s2"])
     index.compact(keep=1.0)
 
@@ -277,17 +277,17 @@ def evaluate(folder: Path) -> None:
 
 def found(folder: Path) -> Any:
     """Return all passages of the index, by id."""
-    from disputatio.store.index import Index
+    from disputatio.store.folder_index import FolderIndex
 
-    index = Index.open(folder / "index", create=False)
+    index = FolderIndex.open(folder / "index", create=False)
     return sorted((hit.passage.id, hit.passage.text) for hit in index.search("the ferry crossed", k=500))
 
 
 def found_in_copy(folder: Path) -> Any:
     """Return all passages of the second folder's index."""
-    from disputatio.store.index import Index
+    from disputatio.store.folder_index import FolderIndex
 
-    index = Index.open(folder / "copy", create=False)
+    index = FolderIndex.open(folder / "copy", create=False)
     return sorted((hit.passage.id, hit.passage.text) for hit in index.search("the ferry crossed", k=500))
 
 

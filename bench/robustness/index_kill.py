@@ -36,7 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from disputatio.errors import IndexBusy, StoreError
-from disputatio.store.index import Index
+from disputatio.store.folder_index import FolderIndex
 from disputatio.store.ingesting.prepare import prepare, prepare_item
 from disputatio.store.ingesting.split import split
 from disputatio.store.record import transaction, writer
@@ -96,7 +96,7 @@ def work(folder: Path, state: State, seed: int, tell: Tell) -> None:
     """Change the index at random until killed."""
     rng = random.Random(seed)
     docs, now = folder / "docs", dict(state)
-    index = Index.open(folder / "index", embedder=Embedder())
+    index = FolderIndex.open(folder / "index", embedder=Embedder())
     while True:
         op = rng.choices(["ingest", "rows", "delete", "compact"], [4, 2, 2, 2])[0]
         if op in ("ingest", "rows"):
@@ -121,7 +121,7 @@ def work(folder: Path, state: State, seed: int, tell: Tell) -> None:
         tell({"done": op})
 
 
-def put(index: Index, docs: Path, changed: State, tell: Tell) -> None:
+def put(index: FolderIndex, docs: Path, changed: State, tell: Tell) -> None:
     """Ingest files, and tell of each when it has been acknowledged: when its last passage is committed."""
     order = sorted(changed)  # as files are read
     for file in order:
@@ -163,7 +163,7 @@ def verify(folder: Path, allowed: dict[str, set[int | None]], *, deep: bool) -> 
     """Open the index as after a crash, and compare it with what may be in it; `deep`, with its checksums."""
     wrong: list[str] = []
     start, used = time.perf_counter(), time.process_time()
-    index = Index.open(folder / "index", embedder=Embedder())
+    index = FolderIndex.open(folder / "index", embedder=Embedder())
     index.search("passage")
     read_s = time.perf_counter() - start, time.process_time() - used
     state = whole(index, wrong)
@@ -171,7 +171,7 @@ def verify(folder: Path, allowed: dict[str, set[int | None]], *, deep: bool) -> 
         if state.get(file) not in allowed.get(file, {None}):
             wrong.append(f"lost: {file} is {state.get(file)}, not one of {allowed.get(file)}")
     start, used = time.perf_counter(), time.process_time()
-    with index.writer():
+    with index.open_writer():
         write_s = time.perf_counter() - start, time.process_time() - used
     if whole(index, wrong) != state:
         wrong.append("opening for writing changed what is held")
@@ -181,7 +181,7 @@ def verify(folder: Path, allowed: dict[str, set[int | None]], *, deep: bool) -> 
     return {"state": state, "wrong": wrong, "read_s": read_s, "write_s": write_s, "passages": passages}
 
 
-def whole(index: Index, wrong: list[str]) -> State:
+def whole(index: FolderIndex, wrong: list[str]) -> State:
     """Return what the segments hold; the tables must say the same, and each document have all its passages."""
     view = index.view()
     if view is None:
@@ -209,10 +209,10 @@ def watch(folder: Path, tell: Tell) -> None:
     """Search without end; each answer must be one whole state."""
     seen, told = 0, time.monotonic()
     wrong: list[str] = []
-    index: Index | None = None
+    index: FolderIndex | None = None
     while True:
         if index is None or seen % 20 == 0:
-            index = Index.open(folder / "index")
+            index = FolderIndex.open(folder / "index")
         hits = index.search("marked", k=5_000)
         versions_in([hit.passage for hit in hits], wrong)
         seen += 1
@@ -341,9 +341,7 @@ def run_kills(folder: Path, kills: int, seed: int, longest: float) -> Told:
     }
 
 
-_FIRST_SEARCH = (
-    "import sys; from disputatio.store.index import Index; Index.open(sys.argv[1]).search('passage')"
-)
+_FIRST_SEARCH = "import sys; from disputatio.store.folder_index import FolderIndex; FolderIndex.open(sys.argv[1]).search('passage')"
 
 
 def fresh_process(index: Path) -> float:
@@ -391,7 +389,7 @@ def run_two_writers(folder: Path, rounds: int) -> Told:
     path = folder / "two"
 
     def add(name: str, at: float, tell: Tell) -> None:
-        index = Index.open(path)
+        index = FolderIndex.open(path)
         time.sleep(max(0.0, at - time.time()))
         try:
             index.add(Passage(text=f"{name} number {n}", id=f"{name}-{n}", source="s") for n in range(50))
@@ -409,7 +407,7 @@ def run_two_writers(folder: Path, rounds: int) -> Told:
     refused = [message["refused"] for message in messages if "refused" in message]
 
     def look() -> Told:
-        hits = Index.open(path).search("number", k=100_000)
+        hits = FolderIndex.open(path).search("number", k=100_000)
         return {"ids": [hit.passage.id for hit in hits], "damaged": len(check(path).damaged)}
 
     state = ask(look)
@@ -437,7 +435,9 @@ def run_full_disk(folder: Path) -> Told:
             resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))
         writer._LARGEST = 500
         try:
-            with Index.open(small / "index").writer(lambda passages: tell({"ack": passages})) as put:
+            with FolderIndex.open(small / "index").open_writer(
+                lambda passages: tell({"ack": passages})
+            ) as put:
                 for n in range(200_000):
                     text = f"number {n} " + random.Random(n).randbytes(200).hex()
                     prepared = prepare_item(Passage(text=text, id=f"n{n}", source="s"))
@@ -449,13 +449,13 @@ def run_full_disk(folder: Path) -> Told:
     acknowledged = max((message["ack"] for message in messages if "ack" in message), default=0)
 
     def look() -> Told:
-        index = Index.open(small / "index")
+        index = FolderIndex.open(small / "index")
         ids = {hit.passage.id for hit in index.search("number", k=300_000)}
         lost = sum(f"n{n}" not in ids for n in range(acknowledged))
         return {"lost": lost, "passages": index.info().passages}
 
     def again() -> Told:
-        index = Index.open(small / "index")
+        index = FolderIndex.open(small / "index")
         added = index.add([Passage(text="one more", id="more", source="s")]).added
         damaged = len(check(small / "index").damaged)
         return {"added": added, "passages": index.info().passages, "damaged": damaged}

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from bench.lib.build_options import read_build_options
 from bench.lib.process_memory import peak_mb
 from bench.search import corpus
-from disputatio.store.index import Index
+from disputatio.store.folder_index import FolderIndex
 from disputatio.types import Passage
 
 NOTED = 100_000
@@ -65,7 +65,7 @@ def main() -> None:
     """Build, and note what each 100,000 passages took."""
     folder, size, seed = read_build_options(__doc__)
     embedder = MadeVectors()
-    index = Index.open(folder / "index", embedder=embedder)
+    index = FolderIndex.open(folder / "index", embedder=embedder)
     start, cpu = time.perf_counter(), time.process_time()
     done = 0
 

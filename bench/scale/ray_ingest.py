@@ -36,7 +36,7 @@ from bench.lib.files import read_json, write_json
 from bench.search.search_report import machine
 from disputatio.protocols import Embedder
 from disputatio.store.embed import OnnxEmbedder
-from disputatio.store.index import Index
+from disputatio.store.folder_index import FolderIndex
 from disputatio.store.ingesting.ray_ingest import ingest_with_ray
 from disputatio.workers.cluster import cluster
 
@@ -142,7 +142,7 @@ def real(arguments: argparse.Namespace, work: Path) -> None:
     embedder = Logged(partial(model, threads=0), str(work / "log-local"))
     embedder.embed(["ready"])
     clock.on_ready(1)
-    passages = Index.open(work / "local", embedder=embedder).ingest(documents).passages
+    passages = FolderIndex.open(work / "local", embedder=embedder).ingest(documents).passages
     rounds.append({"way": "local", "workers": 0, "threads": cores, **clock.figures(passages)})
     print(json.dumps(rounds[-1]), flush=True)
     with cluster("local", cores):
@@ -150,7 +150,7 @@ def real(arguments: argparse.Namespace, work: Path) -> None:
             log = work / f"log-{workers}-{threads}"
             clock = Clock(log)
             summary = ingest_with_ray(
-                Index.open(work / f"ray-{workers}-{threads}", embedder=embedder),
+                FolderIndex.open(work / f"ray-{workers}-{threads}", embedder=embedder),
                 [documents],
                 address="local",
                 workers=workers,
@@ -193,7 +193,7 @@ def nodes(arguments: argparse.Namespace, work: Path) -> None:
         up = time.perf_counter() - begun
         clock = Clock(log)
         summary = ingest_with_ray(
-            Index.open(work / "index", embedder=Waiting(0)),
+            FolderIndex.open(work / "index", embedder=Waiting(0)),
             [work / "rows"],
             address=address,
             workers=arguments.nodes,
@@ -211,7 +211,10 @@ def check(arguments: argparse.Namespace, work: Path) -> None:
     documents = work / "documents"
     write_texts(documents, arguments.texts, arguments.documents)
     embedder = OnnxEmbedder(arguments.model, cache=work / "compiled", threads=1)
-    local, by_workers = Index.open(work / "a", embedder=embedder), Index.open(work / "b", embedder=embedder)
+    local, by_workers = (
+        FolderIndex.open(work / "a", embedder=embedder),
+        FolderIndex.open(work / "b", embedder=embedder),
+    )
     local.ingest(documents)
     ingest_with_ray(by_workers, [documents], address="local", workers=2)
     figures: dict[str, Any] = {}
@@ -225,12 +228,12 @@ def check(arguments: argparse.Namespace, work: Path) -> None:
     keep("check", figures)
 
 
-def rows_of(index: Index, table: str) -> list[dict[str, Any]]:
+def rows_of(index: FolderIndex, table: str) -> list[dict[str, Any]]:
     """Return every row of a table, in its order, but for the vectors."""
     return [row for batch in index._rows(table, _COLUMNS[table]) for row in batch]
 
 
-def vectors_of(index: Index) -> NDArray[np.float32]:
+def vectors_of(index: FolderIndex) -> NDArray[np.float32]:
     """Return the vectors of all passages, in the order of their rows."""
     return np.array([row["vector"] for batch in index._rows("passages", ["vector"]) for row in batch])
 

@@ -30,7 +30,8 @@ from bench import RESULTS
 from bench.lib.files import read_json, write_json, write_whole
 from bench.search.corpus import BLOCK, WARM, Corpus, open_corpus
 from bench.search.search_report import machine
-from disputatio.store.index import Index
+from disputatio.store.contract import Index
+from disputatio.store.opening import open_index
 from disputatio.store.remote.postgres import PostgresIndex
 from disputatio.types import Passage
 
@@ -242,7 +243,7 @@ def main() -> None:
         if server is not None:
             addresses["postgres"] = f"{server}{'&' if '?' in server else '?'}schema=bench{size}"
         addresses["milvus"] = f"milvus:{arguments.work}/server/milvus{size}.db"
-        engines = {name: Index.open(addresses[name], embedder=known) for name in names}
+        engines = {name: open_index(addresses[name], embedder=known) for name in names}
         told = {name: filled_once(arguments.work, size, name, engines[name], corpus, known) for name in names}
         print(size, told, flush=True)
         if not arguments.fill:

@@ -35,7 +35,7 @@ from disputatio.eval.builders.material import bears_any
 from disputatio.eval.data.datasets import load
 from disputatio.parts import open_embedder, open_encoder
 from disputatio.protocols import PassageReader
-from disputatio.store.index import Index
+from disputatio.store.folder_index import FolderIndex
 
 DEPTH = 20
 _OUT = RESULTS / "search" / "rerank_quality.json.gz"
@@ -63,7 +63,7 @@ def read_nq(data: Path, *, rows: int = 300) -> Collection:
 
 
 def orders(
-    index: Index, collection: Collection, names: Sequence[str], reader: PassageReader
+    index: FolderIndex, collection: Collection, names: Sequence[str], reader: PassageReader
 ) -> dict[str, dict[str, list[str]]]:
     """By way of ordering, the documents of each question's best passages."""
     named = names_of(index)

@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any
 from bench.lib.charts import lines
 from disputatio.parts import open_embedder
 from disputatio.protocols import Embedder, Search
-from disputatio.store.index import Index
+from disputatio.store.folder_index import FolderIndex
 from disputatio.store.ingesting.documents import Document
 from disputatio.store.segments.searcher import Searcher
 from disputatio.store.segments.segment import Segment
@@ -174,9 +174,9 @@ def read_datamorgana(folder: Path) -> Collection:
     )
 
 
-def filled(folder: Path, embedder: Embedder, collection: Collection) -> tuple[Index, float]:
+def filled(folder: Path, embedder: Embedder, collection: Collection) -> tuple[FolderIndex, float]:
     """Return the index of a collection, and the seconds that this run spent on filling it."""
-    index = Index.open(folder, embedder=embedder)
+    index = FolderIndex.open(folder, embedder=embedder)
     start = time.perf_counter()
 
     def documents() -> Iterator[Document]:
@@ -191,7 +191,7 @@ def filled(folder: Path, embedder: Embedder, collection: Collection) -> tuple[In
     return index, time.perf_counter() - start
 
 
-def ranked(index: Index, collection: Collection, judged: Judged, k: int, **options: Any) -> Found:
+def ranked(index: FolderIndex, collection: Collection, judged: Judged, k: int, **options: Any) -> Found:
     """For each judged question the documents of the best `k` passages, each once.
 
     Documents of one and the same text share their passages in an index: all of them are found there.
@@ -210,7 +210,7 @@ def ranked(index: Index, collection: Collection, judged: Judged, k: int, **optio
 
 
 @cache
-def names_of(index: Index) -> Mapping[str, Sequence[str]]:
+def names_of(index: FolderIndex) -> Mapping[str, Sequence[str]]:
     """Return the collection's names of each document of the index."""
     named: dict[str, list[str]] = {}
     for document in index.documents(text=False):
@@ -241,7 +241,7 @@ def mean(rankings: Found, judged: Judged, metric: Metric) -> float:
 
 # --- reports -------------------------------------------------------------------------------------
 def nfcorpus(
-    collection: Collection, index: Index, plain: Index, *, tune: bool, trec: Path | None
+    collection: Collection, index: FolderIndex, plain: FolderIndex, *, tune: bool, trec: Path | None
 ) -> Iterator[str]:
     """Lines of Markdown."""
     test = collection.judged["test"]
@@ -267,11 +267,11 @@ def nfcorpus(
         yield from tuned(collection, index, plain)
 
 
-def tuned(collection: Collection, index: Index, plain: Index) -> Iterator[str]:
+def tuned(collection: Collection, index: FolderIndex, plain: FolderIndex) -> Iterator[str]:
     """Yield what alpha, k1 and b would be, chosen on dev, and what that brings on test."""
     dev, test = collection.judged["dev"], collection.judged["test"]
 
-    def score(judged: Judged, asked: Index = index, **options: Any) -> float:
+    def score(judged: Judged, asked: FolderIndex = index, **options: Any) -> float:
         return mean(ranked(asked, collection, judged, 100, **options), judged, ndcg)
 
     alphas = [at / 20 for at in range(21)]
@@ -307,7 +307,7 @@ def tuned(collection: Collection, index: Index, plain: Index) -> Iterator[str]:
 
 
 def datamorgana(
-    collection: Collection, index: Index, plain: Index, *, trec: Path | None, plot: Path | None
+    collection: Collection, index: FolderIndex, plain: FolderIndex, *, trec: Path | None, plot: Path | None
 ) -> Iterator[str]:
     """Lines of Markdown."""
     judged = collection.judged["all"]
@@ -384,7 +384,7 @@ def main() -> int:
     index, seconds = filled(
         arguments.keep / arguments.collection, Remembered(embedder, arguments.keep / "vectors"), collection
     )
-    plain = Index.open(arguments.keep / arguments.collection, create=False)
+    plain = FolderIndex.open(arguments.keep / arguments.collection, create=False)
     passages = index.info().passages
     print(f"{len(collection.documents)} documents, {passages} passages, embedder {embedder.name}.")
     print(f"Filling the index took {seconds:.0f} s in this run.")

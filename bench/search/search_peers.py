@@ -86,10 +86,10 @@ class Ours(System):
 
     def load(self) -> None:
         # Here and not above: the peers' interpreter reads this file, too, and has no disputatio.
-        from disputatio.store.index import Index
+        from disputatio.store.folder_index import FolderIndex
         from disputatio.store.segments import searcher
 
-        self.opened = Index.open
+        self.opened = FolderIndex.open
         assert searcher  # imported now, so that a first search does not wait for it
 
     def build(self) -> None:

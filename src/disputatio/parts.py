@@ -160,9 +160,10 @@ def embedder_for(
     is, or is to be, searched by keyword alone, or is not there and not to be made. Raises
     `StoreError` for what is no index, `ConfigError` for one of another embedder.
     """
-    from disputatio.store.folders import noted, shown
+    from disputatio.store.addresses import mask_secrets
+    from disputatio.store.opening import read_index_note
 
-    note = noted(index)
+    note = read_index_note(index)
     made_with = None if note is None else str(note.get("embedder", ""))
     name = named or settings.embedder
     if name == "none" or (named is None and made_with == "") or (note is None and not create):
@@ -181,10 +182,11 @@ def embedder_for(
     part = open_embedder(name, pull=True, progress=progress, settings=settings, dimension=known)
     if part is not None and named is None and made_with and part.name != made_with:
         prefixes = ", and DISPUTATIO_QUERY_PREFIX and DISPUTATIO_PASSAGE_PREFIX to its prefixes"
+        shown = mask_secrets(index)
         raise ConfigError(
-            f"{shown(index)}: was made with the embedder {made_with}, not with {part.name}: "
+            f"{shown}: was made with the embedder {made_with}, not with {part.name}: "
             f"set DISPUTATIO_EMBEDDER to its name or folder{prefixes if served else ''}, "
-            f"or give every passage a new vector with: disputatio index reembed NAME --index {shown(index)}"
+            f"or give every passage a new vector with: disputatio index reembed NAME --index {shown}"
         )
     if part is None or settings.journal == "none":
         return part

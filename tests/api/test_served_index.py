@@ -11,7 +11,7 @@ import disputatio as d
 from disputatio.config import read_settings
 from disputatio.errors import InputError, StoreError
 from disputatio.server.service import Service
-from disputatio.store import index as store
+from disputatio.store.opening import open_index, require_folder
 from tests.server.ferry import PASSAGES, QUESTION, script, served
 from tests.store.remote import served_milvus, served_postgres, served_qdrant
 
@@ -52,7 +52,7 @@ def test_an_index_is_opened_by_its_address_and_shows_itself(address: str) -> Non
     assert "museum.example" in index._repr_html_()
     assert f"{len(PASSAGES)} passages, searched by keywords alone" in str(index)
     assert [hit.passage.id for hit in index.search("in May", k=1)] == ["p2"]
-    assert [hit.passage.id for hit in store.Index.open(address).search("in May", k=1)] == ["p2"]
+    assert [hit.passage.id for hit in open_index(address).search("in May", k=1)] == ["p2"]
 
 
 def test_a_passage_is_shown_where_it_stands_in_its_document(address: str, tmp_path: Path) -> None:
@@ -80,7 +80,7 @@ def test_a_question_is_asked_of_an_address(address: str) -> None:
 
 def test_what_only_a_folder_can_do_is_refused_in_a_line(address: str) -> None:
     with pytest.raises(InputError, match="cannot be used to read at length") as caught:
-        store.Index.open(address).view()
+        require_folder(open_index(address), "read at length")
     assert "\n" not in str(caught.value)
 
 

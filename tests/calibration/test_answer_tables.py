@@ -9,7 +9,7 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 
-from disputatio.store.index import Index
+from disputatio.store.folder_index import FolderIndex
 from disputatio.types import Passage
 from tests.reliability.test_answers import rows
 from tests.shell import run
@@ -40,10 +40,10 @@ def test_a_table_gives_a_row_for_each_source(table: Path, capsys: Capture) -> No
 def test_a_named_index_keeps_the_estimates_of_its_sources(
     table: Path, tmp_path: Path, capsys: Capture
 ) -> None:
-    index = Index.open(tmp_path / "x.index")
+    index = FolderIndex.open(tmp_path / "x.index")
     index.add([Passage(text="A bridge.", source="s14"), Passage(text="A river.", source="other")])
     assert run(capsys, "calibrate", "--answers", table, "--index", tmp_path / "x.index").code == 0
-    assert set(Index.open(tmp_path / "x.index").reliabilities()) == {"s14"}
+    assert set(FolderIndex.open(tmp_path / "x.index").reliabilities()) == {"s14"}
 
 
 @pytest.mark.parametrize(

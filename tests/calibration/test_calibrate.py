@@ -12,7 +12,8 @@ from disputatio.errors import LLMError, StoreError, Unreachable
 from disputatio.llm.scripted import Line, Scripted
 from disputatio.store.calibration_file import read_outcomes
 from disputatio.store.calibration_log import Check, check_id
-from disputatio.store.index import Index
+from disputatio.store.contract import Index
+from disputatio.store.folder_index import FolderIndex
 from disputatio.types import Passage
 from tests.calibration.towns import TOWNS, YEARS, index_of, kit, passage_on, question, say, source_said
 
@@ -199,7 +200,7 @@ def test_one_source_or_one_owner_has_nobody_to_cross_check_with(tmp_path: Path) 
 
 
 def test_passages_without_a_source_give_nothing_to_estimate(tmp_path: Path) -> None:
-    index = Index.open(tmp_path / "x")
+    index = FolderIndex.open(tmp_path / "x")
     index.add(
         [Passage(text="The mill was finished in 1801."), Passage(text="The mill was finished in 1803.")]
     )
@@ -209,7 +210,7 @@ def test_passages_without_a_source_give_nothing_to_estimate(tmp_path: Path) -> N
 
 
 def test_sources_on_different_subjects_get_the_prior_and_a_notice(tmp_path: Path) -> None:
-    index = Index.open(tmp_path / "x")
+    index = FolderIndex.open(tmp_path / "x")
     index.add(
         [
             passage_on("Aldwick", 1801, "archive"),
@@ -275,7 +276,7 @@ def test_beginning_anew_drops_earlier_outcomes(tmp_path: Path) -> None:
 
 def test_an_empty_or_missing_index_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="holds no passages"):
-        run(Index.open(tmp_path / "none"))
+        run(FolderIndex.open(tmp_path / "none"))
 
 
 def test_a_folder_that_is_not_writable_is_refused_before_any_call(tmp_path: Path) -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from disputatio.calibration.copies import tied_texts
 from disputatio.parts import with_retriever
+from disputatio.store.folder_index import FolderIndex
 from disputatio.store.in_memory import InMemory
-from disputatio.store.index import Index
 from disputatio.types import Passage, Source
 from tests.calibration.towns import index_of, kit
 
@@ -23,7 +23,7 @@ def test_a_reworded_copy_ties_two_sources_and_nobody_else(tmp_path: Path) -> Non
     index = index_of(tmp_path / "x", {"archive": 0, "museum": 0})
     index.add([Passage(text=POST.format(what="the sea"), source="buzz")])
     index.add([Passage(text=POST.format(what="old towers"), source="wonder")])
-    view = index.view()
+    view = index.source_passages()
     assert view is not None
     groups = tied_texts(view, ["archive", "buzz", "museum", "wonder"])
     assert groups is not None
@@ -31,12 +31,12 @@ def test_a_reworded_copy_ties_two_sources_and_nobody_else(tmp_path: Path) -> Non
 
 
 def test_a_copy_that_was_deleted_ties_nobody(tmp_path: Path) -> None:
-    index = Index.open(tmp_path / "x")
+    index = FolderIndex.open(tmp_path / "x")
     index.add(
         [Passage(text=POST.format(what=source), source=source) for source in ("buzz", "wonder", "viral")]
     )
     index.delete(sources=["wonder"])
-    view = index.view()
+    view = index.source_passages()
     assert view is not None
     groups = tied_texts(view, ["buzz", "viral", "wonder"])
     assert groups is not None

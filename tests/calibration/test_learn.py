@@ -14,7 +14,7 @@ from disputatio.causes import Cause, CauseKind
 from disputatio.errors import UnknownName
 from disputatio.store.calibration_file import open_log, read_outcomes
 from disputatio.store.calibration_log import Check, QuestionOutcome, check_id
-from disputatio.store.index import Index
+from disputatio.store.contract import Index
 from disputatio.types import Answer, Conflict, ConflictKind, Position, PositionVerdict
 from tests.calibration.towns import TOWNS, index_of, kit, question
 
@@ -79,7 +79,7 @@ def test_learning_one_by_one_gives_the_same_as_one_batch(tmp_path: Path) -> None
     asked_of(index, TOWNS[:4])
     for number in range(6):
         assert learn(index, answered(RIGHT, WRONG, text=f"When was number {number}?"), day=DAY)
-    view = index.view()
+    view = index.source_passages()
     assert view is not None
     batch = estimates_of(
         read_outcomes(index.path), view, ["archive", "buzz", "museum", "parish"], owners={}, day=DAY
@@ -135,7 +135,7 @@ def test_an_old_outcome_counts_half_after_the_half_life(tmp_path: Path) -> None:
     assert index.estimates()["buzz"].answered == 8
     calibrate(index, kit(), day="2026-12-01", count=0, half_life=10.0)
     assert index.estimates()["buzz"].answered == pytest.approx(4)
-    view = index.view()
+    view = index.source_passages()
     assert view is not None
     with open_log(index.path):
         record = read_outcomes(index.path)

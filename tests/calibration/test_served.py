@@ -15,7 +15,8 @@ from disputatio.calibration.learn import remove, set_owner
 from disputatio.errors import StoreError
 from disputatio.llm.scripted import Scripted
 from disputatio.server.routers.sources import rows_of
-from disputatio.store.index import Index
+from disputatio.store.contract import Index
+from disputatio.store.opening import open_index
 from disputatio.store.remote.engine import Kept
 from disputatio.store.remote.served_index import ServedIndex
 from disputatio.store.remote.vector_rows import log_rows, logged
@@ -35,7 +36,7 @@ LIES = {"archive": 0, "museum": 0, "parish": 0, "buzz": 3}
 
 @pytest.fixture(params=ADDRESSES)
 def index(request: pytest.FixtureRequest) -> Index:
-    made = Index.open(ADDRESSES[request.param]())
+    made = open_index(ADDRESSES[request.param]())
     made.add([passage_on(town, YEARS[town] + by, source) for source, by in LIES.items() for town in TOWNS])
     return made
 
@@ -50,7 +51,7 @@ def test_a_liar_is_found_and_a_second_run_asks_nothing(index: Index) -> None:
     estimates = index.estimates()
     assert (estimates["buzz"].agreed, estimates["archive"].agreed) == (0, 4)
     assert not any(estimate.stale for estimate in estimates.values())
-    again = Index.open(index.path, create=False)
+    again = open_index(index.path, create=False)
     assert run(again, Scripted([])).calls == 0
     assert again.estimates() == estimates
     index.add([Passage(text="The mill burnt down.", source="parish")])
@@ -59,7 +60,7 @@ def test_a_liar_is_found_and_a_second_run_asks_nothing(index: Index) -> None:
 
 
 def test_the_figures_are_those_of_an_index_in_a_folder(index: Index, tmp_path: Path) -> None:
-    folder = Index.open(tmp_path / "x.index")
+    folder = open_index(tmp_path / "x.index")
     folder.add([passage_on(town, YEARS[town] + by, source) for source, by in LIES.items() for town in TOWNS])
     assert _figures(index) == _figures(folder)
 
@@ -71,7 +72,7 @@ def _figures(index: Index) -> dict[str, Source]:
 
 
 def test_drawn_passages_are_of_the_sources_asked_for_and_the_same_for_a_salt(index: Index) -> None:
-    held = index.holdings()
+    held = index.source_passages()
     assert held is not None
     drawn = held.drawn(["museum", "archive"], 3, 7)
     assert [passage.source for passage in drawn] == ["museum"] * 3 + ["archive"] * 3
@@ -90,7 +91,7 @@ def test_copied_texts_tie_their_sources(index: Index) -> None:
     )
     index.add([Passage(text=post.format(what="the sea"), source="viral")])
     index.add([Passage(text=post.format(what="old towers"), source="wonder")])
-    held = index.holdings()
+    held = index.source_passages()
     assert held is not None
     groups = tied_texts(held, ["archive", "viral", "wonder"])
     assert groups is not None
@@ -116,7 +117,7 @@ def test_a_long_entry_is_kept_whole_and_in_its_place(index: Index) -> None:
         log.note("owners", owners=owners)
         log.note("owners", owners={"source 0 é": "another"})
         log.note("forgetting", half_life=3.5)
-    [record] = Index.open(index.path).records()
+    [record] = open_index(index.path).records()
     assert record.half_life == 3.5
     assert record.owners == {**owners, "source 0 é": "another"}
 
@@ -145,8 +146,8 @@ def test_a_damaged_entry_is_named(index: Index, monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.parametrize("kind", ADDRESSES)
 def test_nothing_can_be_estimated_where_there_is_no_index(kind: str) -> None:
-    nowhere = Index.open(ADDRESSES[kind]())
-    assert nowhere.holdings() is None
+    nowhere = open_index(ADDRESSES[kind]())
+    assert nowhere.source_passages() is None
     assert nowhere.records()[0].checks == {}
     with pytest.raises(StoreError, match="holds no passages"):
         run(nowhere)
@@ -155,9 +156,9 @@ def test_nothing_can_be_estimated_where_there_is_no_index(kind: str) -> None:
 
 
 def test_one_process_calibrates_a_database_at_a_time() -> None:
-    index = Index.open(served_postgres.address())
+    index = open_index(served_postgres.address())
     index.add([Passage(text="A bridge.", source="a")])
-    other = Index.open(index.path)
+    other = open_index(index.path)
     with index.open_log() as log:
         log.note("forgetting", half_life=2.0)
         with pytest.raises(StoreError, match="another process is estimating"), other.open_log():

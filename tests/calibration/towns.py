@@ -11,7 +11,8 @@ from disputatio.agents.source_reader import SOURCE_SCHEMA
 from disputatio.calibration.questions import WRITER_SYSTEM
 from disputatio.kit import Kit
 from disputatio.llm.scripted import Line, Scripted
-from disputatio.store.index import Index
+from disputatio.store.contract import Index
+from disputatio.store.opening import open_index
 from disputatio.types import Passage
 
 TOWNS = ("Aldwick", "Brenholm", "Caswick", "Dunmore", "Elsby", "Farrow", "Garlick", "Hexham")
@@ -30,7 +31,7 @@ def passage_on(town: str, year: int, source: str) -> Passage:
 
 def index_of(path: Path | str, lies: Mapping[str, int], *, towns: tuple[str, ...] = TOWNS) -> Index:
     """Return an index in which each source is wrong by `lies[source]` years in every town."""
-    index = Index.open(path)
+    index = open_index(path)
     index.add([passage_on(town, YEARS[town] + by, source) for source, by in lies.items() for town in towns])
     return index
 

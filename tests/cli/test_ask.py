@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from disputatio.store.index import Index
+from disputatio.store.folder_index import FolderIndex
 from disputatio.types import Answer
 from tests.shell import PASSAGES, QUESTION, SCRIPT, Run, bind_agents, run, write_passages, write_script
 from tests.store.hashing import HashEmbedder
@@ -304,7 +304,7 @@ def test_columns_are_named_and_files_left_out_by_options_of_ingest(workspace: Pa
     assert "left out: 1 of code, 1 excluded by a pattern" in done.out
     again = run(capsys, "ingest", folder, *index, *named, "--json").json
     assert (again["unchanged"], again["left_out"]) == (1, {"code": 1, "excluded": 1})
-    (row,) = Index.open("docs.index").documents()
+    (row,) = FolderIndex.open("docs.index").documents()
     assert (row.text, row.title, row.date, row.date_origin) == (
         "It first crossed in 1887.", "Ferry", "1990", "stated",
     )  # fmt: skip
@@ -391,7 +391,7 @@ def test_an_index_is_opened_once_and_with_the_embedder_it_was_made_with(
 
     def noted(self: Folders) -> object:
         if self._view is None:
-            opened.append(self.path)
+            opened.extend(self.paths)
         return view(self)
 
     monkeypatch.setattr(Folders, "view", noted)

@@ -113,14 +113,14 @@ def test_what_cannot_be_a_filter_is_one_line(words: str, message: str, capsys: C
 
 
 def test_the_estimates_of_sources_count_where_sources_are_filtered(index: Path, capsys: Capture) -> None:
-    from disputatio.store.index import Index
+    from disputatio.store.folder_index import FolderIndex
     from disputatio.types import Source
 
     estimates = {
         name: Source(name=name, reliability=share, low=share, high=share)
         for name, share in (("museum.example", 0.6), ("hearsay.example", 0.95))
     }
-    Index.open(index).set_estimates(estimates)
+    FolderIndex.open(index).set_estimates(estimates)
     words = ("--strategy", "ra_rag", "--source", "museum.example")
     assert ask(capsys, *words).err == ""
     unknown = ask(capsys, *words, "--source", "almanac.example")

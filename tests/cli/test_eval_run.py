@@ -23,7 +23,7 @@ from disputatio.kit import Kit
 from disputatio.llm.scripted import Scripted
 from disputatio.parts import build_kit
 from disputatio.pipeline import strategy_names
-from disputatio.store.index import Index
+from disputatio.store.folder_index import FolderIndex
 from disputatio.types import Passage
 from tests.eval import toy
 from tests.eval.data.formats.rows import MORGANA, file_of
@@ -387,7 +387,7 @@ def test_a_data_set_that_only_a_judge_can_grade_says_so(settings: list[Settings]
 
 @pytest.mark.long
 def test_an_index_takes_the_place_of_the_rows_own_passages(settings: list[Settings], tmp_path: Path) -> None:
-    index = Index.open(tmp_path / "pages.index")
+    index = FolderIndex.open(tmp_path / "pages.index")
     index.add([Passage(text="The Vell bridge is the oldest bridge of all.", source="s")])
     out = tmp_path / "out"
     words = ("run", _morgana(tmp_path), "--strategy", FIRST, "--out", out)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from disputatio.store.index import Index
+from disputatio.store.folder_index import FolderIndex
 from disputatio.store.passage_files import load_passages
 from tests.shell import finish, run, start
 from tests.store.hashing import HashEmbedder
@@ -162,7 +162,7 @@ def test_a_check_finds_what_has_changed_and_mends_it(workspace: Path, capsys: Ca
 def test_an_index_of_an_embedder_that_is_gone_can_be_kept_and_given_another(
     workspace: Path, capsys: Capture
 ) -> None:
-    Index.open(workspace / "y.index", embedder=HashEmbedder()).ingest(workspace / "rows.jsonl")
+    FolderIndex.open(workspace / "y.index", embedder=HashEmbedder()).ingest(workspace / "rows.jsonl")
     assert run(capsys, "index", "compact", "--index", "y.index").code == 0
     assert run(capsys, "index", "delete", "--source", "buzz.example", "--index", "y.index").code == 0
     assert run(capsys, "index", "reembed", "none", "--index", "y.index").code == 0

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from disputatio.store.calibration_file import damaged_lines, read_outcomes
-from disputatio.store.index import Index
+from disputatio.store.folder_index import FolderIndex
 from disputatio.types import Source
 from tests.calibration.towns import TOWNS, YEARS, index_of, question
 from tests.shell import Run, finish, run, start
@@ -140,7 +140,7 @@ def test_what_has_changed_since_is_told(workspace: Path, capsys: Capture) -> Non
     from tests.calibration.towns import passage_on
 
     calibrate(capsys, "--questions", "4")
-    Index.open("x.index").add([passage_on("Zembla", 1900, "buzz")])
+    FolderIndex.open("x.index").add([passage_on("Zembla", 1900, "buzz")])
     done = run(capsys, "sources", "--index", "x.index")
     assert "buzz" in done.out and "\n  stale: its passages have changed since\n" in done.out
     assert "changed since they were estimated: buzz;" in done.err
@@ -208,7 +208,7 @@ def test_the_table_of_sources_fits_eighty_columns(
         each: Source(name=each, owner="Northcoast Press", group="1", updated="2026-11-22", **of)  # type: ignore[arg-type]
         for each in (name, copy)
     }
-    Index.open("y.index").set_estimates(estimates)
+    FolderIndex.open("y.index").set_estimates(estimates)
     shown = run(capsys, "sources", "--index", "y.index").out
     assert max(map(len, shown.splitlines())) <= 80
     rows = [line.split() for line in shown.splitlines() if "0.86" in line]

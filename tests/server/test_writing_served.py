@@ -13,7 +13,7 @@ from disputatio.api.indexing import Index
 from disputatio.cli.serve import _keeping
 from disputatio.config import read_settings
 from disputatio.server.options import Access, Keeping
-from disputatio.store.index import IngestSummary
+from disputatio.store.contract import IngestSummary
 from disputatio.store.ingesting.ingest_urls import ingest_urls
 from disputatio.store.ingesting.watch import watch
 from tests.server.ferry import PASSAGES, Served, ferry, served

@@ -13,9 +13,9 @@ import pytest
 from numpy.typing import NDArray
 
 from disputatio.errors import InputError, StoreError
-from disputatio.store.folders import divided
-from disputatio.store.index import Index
-from disputatio.store.neighbours import neighbours
+from disputatio.store.addresses import split_paths
+from disputatio.store.contract import Index
+from disputatio.store.opening import open_index, require_folder
 from disputatio.types import Hit, Passage, Source
 from tests.store import made
 from tests.store.hashing import HashEmbedder
@@ -42,7 +42,7 @@ def facts(hits: Sequence[Hit]) -> list[tuple[Any, ...]]:
 
 
 def opened(path: str | Path, embedder: Any = None) -> Index:
-    return Index.open(path, embedder=embedder)
+    return open_index(path, embedder=embedder)
 
 
 def built(folder: Path, passages: Sequence[Passage], embedder: Any = None, commits: int = 2) -> Path:
@@ -227,9 +227,7 @@ def test_neighbours_and_documents_come_from_their_own_part(tmp_path: Path) -> No
     both = opened(f"{tmp_path}/x.index,{tmp_path}/y.index")
     assert [Path(each.path).name for each in both.documents()] == ["x.txt", "y.txt"]
     second = sorted(both.search("ferry", per_source=99), key=lambda hit: hit.passage.start)[2].passage
-    view = both.view()
-    assert view is not None
-    before, after = neighbours(view, second, 1)
+    before, after = both.around(second, 1)
     assert {each.document for each in (*before, *after)} == {second.document}
 
 
@@ -246,7 +244,7 @@ def test_what_writes_takes_one_index_and_makes_nothing(
         lambda: both.ingest("x.txt"),
         lambda: both.delete(sources=["x"]),
         both.compact,
-        lambda: both.reembed(None),
+        lambda: require_folder(both, "give new vectors").reembed(None),
         lambda: both.set_estimates({}),
     ):
         with pytest.raises(InputError, match="x,y: names 2 indexes"):
@@ -262,16 +260,16 @@ def test_parts_of_different_embedders_are_refused(tmp_path: Path) -> None:
 
 
 def test_names_are_divided_at_commas_unless_a_folder_has_one(tmp_path: Path) -> None:
-    assert divided("a, ~/b") == (Path("a"), Path("~/b").expanduser())
-    assert divided(tmp_path / "a") == (tmp_path / "a",)
+    assert split_paths("a, ~/b") == (Path("a"), Path("~/b").expanduser())
+    assert split_paths(tmp_path / "a") == (tmp_path / "a",)
     (tmp_path / "a,b").mkdir()
-    assert divided(tmp_path / "a,b") == (tmp_path / "a,b",)
-    assert divided("postgresql://one,two/db") == (Path("postgresql://one,two/db"),)
+    assert split_paths(tmp_path / "a,b") == (tmp_path / "a,b",)
+    assert split_paths("postgresql://one,two/db") == (Path("postgresql://one,two/db"),)
     for wrong in ("a,,b", "a,", ",", "a,a"):
         with pytest.raises(InputError):
-            divided(wrong)
+            split_paths(wrong)
     with pytest.raises(StoreError, match="none of these 2 indexes"):
-        Index.open(f"{tmp_path}/p,{tmp_path}/q")
+        open_index(f"{tmp_path}/p,{tmp_path}/q")
 
 
 @pytest.mark.parametrize(
@@ -290,5 +288,5 @@ def test_names_are_divided_at_commas_unless_a_folder_has_one(tmp_path: Path) -> 
 )
 def test_what_is_no_folder_is_refused_by_its_address(named: str | Path, reason: str) -> None:
     with pytest.raises(InputError, match=re.escape(reason)) as caught:
-        Index.open(named)
+        open_index(named)
     assert "secret" not in str(caught.value)

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from disputatio.errors import ConfigError
-from disputatio.store.for_workers import name_for_workers
 from disputatio.store.in_memory import InMemory
-from disputatio.store.index import Index
+from disputatio.store.opening import name_for_workers, open_index
 from disputatio.store.remote.vector_index import VectorIndex
 from disputatio.types import Passage
 
@@ -19,11 +18,11 @@ def test_an_opened_index_is_named_by_all_of_its_folders(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     for name in "ab":
-        Index.open(name).add([Passage(text=f"The ferry of {name}.", source=name)])
-    both = name_for_workers(Index.open("a,b", create=False))
+        open_index(name).add([Passage(text=f"The ferry of {name}.", source=name)])
+    both = name_for_workers(open_index("a,b", create=False))
     assert both == Path(f"{tmp_path}/a,{tmp_path}/b")
     monkeypatch.chdir("/")
-    assert len(Index.open(both, create=False).search("ferry")) == 2
+    assert len(open_index(both, create=False).search("ferry")) == 2
 
 
 def test_a_name_is_kept_and_no_index_is_none() -> None:

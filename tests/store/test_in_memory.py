@@ -9,8 +9,8 @@ import pytest
 
 from disputatio.errors import InputError
 from disputatio.protocols import Retriever
+from disputatio.store.folder_index import FolderIndex
 from disputatio.store.in_memory import InMemory
-from disputatio.store.index import Index
 from disputatio.types import Passage
 from tests.store.hashing import HashEmbedder
 
@@ -128,7 +128,7 @@ def test_no_question_makes_it_fail(query: str) -> None:
 @pytest.mark.parametrize("query", ["", " \n", "\udcff\udcfe", "caf\udce9"])
 def test_a_query_that_is_no_text_is_refused_here_and_by_an_index(query: str, tmp_path: Path) -> None:
     passages = [Passage(id="a", text="A zebra.", source="s")]
-    index = Index.open(tmp_path / "index")
+    index = FolderIndex.open(tmp_path / "index")
     index.add(passages)
     for one in (InMemory(passages), index):
         with pytest.raises(InputError, match="the question is"):

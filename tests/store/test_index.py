@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from disputatio.errors import InputError
 from disputatio.protocols import Retriever
-from disputatio.store.index import Index
+from disputatio.store.folder_index import FolderIndex
 from disputatio.store.ingesting.readers import Document
 from disputatio.types import Passage
 from tests.store.hashing import HashEmbedder
@@ -36,7 +36,7 @@ def docs(tmp_path: Path) -> Path:
 
 
 def test_a_new_index_is_empty_and_makes_nothing_until_it_is_written_to(tmp_path: Path) -> None:
-    index = Index.open(tmp_path / "new")
+    index = FolderIndex.open(tmp_path / "new")
     assert isinstance(index, Retriever)
     assert (index.search("x"), index.documents(), index.sources()) == ([], [], [])
     assert index.info().passages == 0
@@ -45,7 +45,7 @@ def test_a_new_index_is_empty_and_makes_nothing_until_it_is_written_to(tmp_path:
 
 @pytest.mark.long
 def test_offsets_of_every_passage_point_into_the_stored_text(docs: Path, tmp_path: Path) -> None:
-    index = Index.open(tmp_path / "ix", embedder=HashEmbedder())
+    index = FolderIndex.open(tmp_path / "ix", embedder=HashEmbedder())
     summary = index.ingest(docs)
     assert (summary.added, summary.refused) == (4, ())
     texts = {one.id: one.text for one in index.documents()}
@@ -60,10 +60,10 @@ def test_offsets_of_every_passage_point_into_the_stored_text(docs: Path, tmp_pat
 @pytest.mark.long
 def test_the_same_files_again_change_nothing(docs: Path, tmp_path: Path) -> None:
     embedder = HashEmbedder()
-    index = Index.open(tmp_path / "ix", embedder=embedder)
+    index = FolderIndex.open(tmp_path / "ix", embedder=embedder)
     index.ingest(docs)
     before, calls = index.search("bridge", per_source=100), embedder.calls
-    again = Index.open(tmp_path / "ix", embedder=embedder).ingest(docs)
+    again = FolderIndex.open(tmp_path / "ix", embedder=embedder).ingest(docs)
     assert (again.added, again.unchanged, again.replaced, again.passages) == (0, 4, 0, 0)
     assert embedder.calls == calls
     assert index.search("bridge", per_source=100) == before
@@ -71,7 +71,7 @@ def test_the_same_files_again_change_nothing(docs: Path, tmp_path: Path) -> None
 
 @pytest.mark.long
 def test_a_changed_file_replaces_its_own_passages_only(docs: Path, tmp_path: Path) -> None:
-    index = Index.open(tmp_path / "ix")
+    index = FolderIndex.open(tmp_path / "ix")
     index.ingest(docs)
     (docs / "wiki" / "long.md").write_text("# Broken Bow\n\nA zebra walked in.")
     summary = index.ingest(docs)
@@ -86,7 +86,7 @@ def test_a_changed_row_replaces_that_row_and_a_lost_row_goes(tmp_path: Path) -> 
     file = tmp_path / "r.jsonl"
     rows = [{"text": f"number {n} cat", "source": "s"} for n in range(5)]
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    index = Index.open(tmp_path / "ix")
+    index = FolderIndex.open(tmp_path / "ix")
     assert index.ingest(file).added == 5
     rows = [{"text": "new dog", "source": "s"}, *rows[:3]]
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -105,7 +105,7 @@ def test_a_changed_row_replaces_that_row_and_a_lost_row_goes(tmp_path: Path) -> 
 def test_two_files_of_one_content_keep_it_until_both_have_changed(tmp_path: Path) -> None:
     for name in ("a.jsonl", "b.jsonl"):
         (tmp_path / name).write_text('{"text": "shared words", "source": "s"}\n')
-    index = Index.open(tmp_path / "ix")
+    index = FolderIndex.open(tmp_path / "ix")
     index.ingest(tmp_path / "a.jsonl", tmp_path / "b.jsonl")
     assert len(index.documents()) == 2
     assert len(index.search("shared")) == 1
@@ -122,7 +122,7 @@ def test_bad_files_are_listed_and_good_ones_go_in(docs: Path, tmp_path: Path) ->
     (docs / "empty.txt").write_text("")
     (docs / "rows.jsonl").write_text('{"text": "a good row"}\n{"title": "bad"}\n')
     heard: list[tuple[int, int, int]] = []
-    index = Index.open(tmp_path / "ix")
+    index = FolderIndex.open(tmp_path / "ix")
     summary = index.ingest(docs, tmp_path / "none", progress=lambda *told: heard.append(told))
     assert summary.added == 5
     reasons = {Path(path).name: reason for path, reason in summary.refused}
@@ -138,7 +138,7 @@ def test_bad_files_are_listed_and_good_ones_go_in(docs: Path, tmp_path: Path) ->
 
 
 def test_a_question_with_not_finds_the_denial_first(docs: Path, tmp_path: Path) -> None:
-    index = Index.open(tmp_path / "ix")
+    index = FolderIndex.open(tmp_path / "ix")
     index.ingest(docs)
     first, *_ = index.search("did the bridge not collapse?")
     assert first.passage.source == "press"
@@ -146,7 +146,7 @@ def test_a_question_with_not_finds_the_denial_first(docs: Path, tmp_path: Path) 
 
 
 def test_scores_are_the_weighted_sum_of_both_legs_in_the_unit_interval(docs: Path, tmp_path: Path) -> None:
-    index = Index.open(tmp_path / "ix", embedder=HashEmbedder())
+    index = FolderIndex.open(tmp_path / "ix", embedder=HashEmbedder())
     index.ingest(docs)
     hits = index.search("bridge collapse", k=20)
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
@@ -159,7 +159,7 @@ def test_scores_are_the_weighted_sum_of_both_legs_in_the_unit_interval(docs: Pat
 
 
 def test_per_source_gives_the_best_of_every_source_that_matches(docs: Path, tmp_path: Path) -> None:
-    index = Index.open(tmp_path / "ix")
+    index = FolderIndex.open(tmp_path / "ix")
     index.ingest(docs)
     hits = index.search("bridge census apples", k=1, per_source=1)
     assert sorted(hit.passage.source for hit in hits) == ["press", "wiki"]
@@ -167,7 +167,7 @@ def test_per_source_gives_the_best_of_every_source_that_matches(docs: Path, tmp_
 
 
 def test_sources_and_excluded_passages_narrow_the_search(docs: Path, tmp_path: Path) -> None:
-    index = Index.open(tmp_path / "ix", embedder=HashEmbedder())
+    index = FolderIndex.open(tmp_path / "ix", embedder=HashEmbedder())
     index.ingest(docs)
     assert {hit.passage.source for hit in index.search("bridge", sources=["wiki"])} == {"wiki"}
     first = index.search("bridge collapse")[0].passage.id
@@ -191,13 +191,13 @@ def test_sources_and_excluded_passages_narrow_the_search(docs: Path, tmp_path: P
     ],
 )
 def test_no_question_makes_the_search_fail(docs: Path, tmp_path: Path, query: str) -> None:
-    index = Index.open(tmp_path / "ix", embedder=HashEmbedder())
+    index = FolderIndex.open(tmp_path / "ix", embedder=HashEmbedder())
     index.ingest(docs / "press")
     index.search(query)
 
 
 def test_other_scripts_are_found_by_their_words(tmp_path: Path) -> None:
-    index = Index.open(tmp_path / "ix")
+    index = FolderIndex.open(tmp_path / "ix")
     texts = [
         "人口在2010年是三千五百五十九人。",
         "Население города выросло.",
@@ -212,11 +212,11 @@ def test_other_scripts_are_found_by_their_words(tmp_path: Path) -> None:
 @pytest.mark.parametrize("query", ["", " \n\t"])
 def test_an_empty_question_is_an_input_error(tmp_path: Path, query: str) -> None:
     with pytest.raises(InputError, match="the question is empty"):
-        Index.open(tmp_path / "ix").search(query)
+        FolderIndex.open(tmp_path / "ix").search(query)
 
 
 def test_figures_out_of_range_are_input_errors(tmp_path: Path) -> None:
-    index = Index.open(tmp_path / "ix")
+    index = FolderIndex.open(tmp_path / "ix")
     with pytest.raises(InputError, match="alpha"):
         index.search("x", alpha=2)
     with pytest.raises(InputError, match="at least 1"):
@@ -226,7 +226,7 @@ def test_figures_out_of_range_are_input_errors(tmp_path: Path) -> None:
 
 
 def test_passages_are_added_under_their_own_ids_and_replaced_under_them(tmp_path: Path) -> None:
-    index = Index.open(tmp_path / "ix")
+    index = FolderIndex.open(tmp_path / "ix")
     first = Passage(text="A quoted 'word'.", id="it's-1", source="o'hara", owner="o", metadata={"a": "b"})
     assert index.add([first, first]).added == 1
     stored = index.passage("it's-1")
@@ -244,14 +244,14 @@ def test_passages_are_added_under_their_own_ids_and_replaced_under_them(tmp_path
 
 
 def test_a_long_passage_is_divided_on_the_way_in(tmp_path: Path) -> None:
-    index = Index.open(tmp_path / "ix")
+    index = FolderIndex.open(tmp_path / "ix")
     summary = index.add([Passage(text="x" * 100_000, id="long"), Document(text="short", source="s")])
     assert summary.added == 2
     assert summary.passages > 20
 
 
 def test_sources_are_counted_with_their_owners(tmp_path: Path) -> None:
-    index = Index.open(tmp_path / "ix")
+    index = FolderIndex.open(tmp_path / "ix")
     index.add([Passage(text=f"t{n}", source="b" if n else "a", owner="o" if n else "") for n in range(3)])
     assert [(one.name, one.owner, one.documents, one.passages) for one in index.sources()] == [
         ("a", "", 1, 1),
@@ -260,7 +260,7 @@ def test_sources_are_counted_with_their_owners(tmp_path: Path) -> None:
 
 
 def test_a_title_helps_to_find_the_passages_of_its_document(tmp_path: Path) -> None:
-    index = Index.open(tmp_path / "ix")
+    index = FolderIndex.open(tmp_path / "ix")
     index.add([Passage(text="It has 3,559 people.", title="Broken Bow"), Passage(text="Bow and arrow. " * 3)])
     hit = index.search("broken bow population")[0]
     assert hit.passage.text == "It has 3,559 people."
@@ -270,7 +270,7 @@ def test_documents_carry_what_was_read(docs: Path, tmp_path: Path) -> None:
     (docs / "wiki" / "a.md").write_text(
         "---\nurl: http://x.example/1\ndate: 2020\nowner: me\nplace: north\n---\nText."
     )
-    index = Index.open(tmp_path / "ix")
+    index = FolderIndex.open(tmp_path / "ix")
     index.ingest(docs / "wiki" / "a.md")
     (document,) = index.documents()
     assert (document.source, document.date, document.owner, document.metadata) == (
@@ -286,9 +286,9 @@ def test_documents_carry_what_was_read(docs: Path, tmp_path: Path) -> None:
 
 
 def test_another_reader_sees_new_documents_at_its_next_search(docs: Path, tmp_path: Path) -> None:
-    early = Index.open(tmp_path / "ix")
+    early = FolderIndex.open(tmp_path / "ix")
     assert early.search("zebra") == []
-    writer = Index.open(tmp_path / "ix")
+    writer = FolderIndex.open(tmp_path / "ix")
     writer.ingest(docs)
     assert len(early.search("bridge")) == 2
     writer.add([Passage(text="A zebra.", source="zoo")])
@@ -301,7 +301,7 @@ def test_the_dense_leg_is_exact(tmp_path: Path) -> None:
             angles = np.array([float(text.split()[-1]) for text in texts])
             return np.stack([np.cos(angles), np.sin(angles), *[angles * 0] * 30], axis=1).astype(np.float32)
 
-    index = Index.open(tmp_path / "ix", embedder=Fixed())
+    index = FolderIndex.open(tmp_path / "ix", embedder=Fixed())
     index.add([Passage(text=f"angle {angle}") for angle in (0.0, 0.5, 1.0)])
     hits = index.search("nothing in common 0.0", alpha=0.0)
     cosines = np.cos([0.0, 0.5, 1.0])
@@ -310,7 +310,7 @@ def test_the_dense_leg_is_exact(tmp_path: Path) -> None:
 
 
 def test_an_index_among_the_documents_is_not_read_as_documents(docs: Path) -> None:
-    index = Index.open(docs / "index")
+    index = FolderIndex.open(docs / "index")
     assert index.ingest(docs).added == 4
     again = index.ingest(docs)
     assert (again.added, again.unchanged, again.refused) == (0, 4, ())

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from disputatio.errors import IndexBusy, IndexVersion, StoreError
-from disputatio.store.index import Index
+from disputatio.store.folder_index import FolderIndex
 from disputatio.store.ingesting.split import split
 from disputatio.store.record import writer
 from disputatio.store.record.check import check
@@ -43,7 +43,7 @@ def _rows(folder: Path, count: int, word: str = "cat") -> Path:
     return folder
 
 
-def _assert_whole(index: Index) -> None:
+def _assert_whole(index: FolderIndex) -> None:
     """Every document has all of its passages, and no passage is without its document."""
     documents = index.documents()
     passages = sum(len(split(one.text)) for one in {one.id: one for one in documents}.values())
@@ -93,13 +93,13 @@ def test_a_kill_leaves_the_old_or_the_new_state_and_running_again_goes_on(
 ) -> None:
     monkeypatch.setattr(writer, "_LARGEST", 4)
     docs = _rows(tmp_path / "docs", 10)
-    index = Index.open(tmp_path / "ix")
+    index = FolderIndex.open(tmp_path / "ix")
     index.ingest(docs)
     _rows(docs, 10, "dog")
     with monkeypatch.context() as patch, pytest.raises(Killed):
         _killed_at(patch, moment, 2)
         index.ingest(docs)
-    after = Index.open(tmp_path / "ix")
+    after = FolderIndex.open(tmp_path / "ix")
     _assert_whole(after)
     assert len(after.documents()) == 10
     dogs, cats = (sum(word in one.text for one in after.documents()) for word in ("dog", "cat"))
@@ -122,11 +122,11 @@ def test_a_replaced_file_changes_at_once_however_many_batches_it_takes(
     monkeypatch.setattr(writer, "_LARGEST", 3)
     file = tmp_path / "r.jsonl"
     file.write_text("".join(json.dumps({"text": f"cat {n}", "source": "s"}) + "\n" for n in range(10)))
-    index = Index.open(tmp_path / "ix")
+    index = FolderIndex.open(tmp_path / "ix")
     heard: list[int] = []
     index.ingest(file, progress=lambda done, total, passages: heard.append(passages))
     assert heard[:3] == [3, 6, 9]  # a new file is acknowledged batch by batch
-    reader = Index.open(tmp_path / "ix")
+    reader = FolderIndex.open(tmp_path / "ix")
     seen: list[tuple[int, int]] = []
     plain = Transaction.add
 
@@ -146,11 +146,11 @@ import sys
 from disputatio.store.record import writer
 from disputatio.store.record.check import check
 from disputatio.store.record.export import export
-from disputatio.store.index import Index
+from disputatio.store.folder_index import FolderIndex
 writer._LARGEST = 6
 def tell(done, total, passages):
     print(done, flush=True)
-Index.open(sys.argv[1]).ingest(sys.argv[2], progress=tell)
+FolderIndex.open(sys.argv[1]).ingest(sys.argv[2], progress=tell)
 """
 
 
@@ -166,7 +166,7 @@ def test_kill_9_during_an_ingest_loses_nothing_acknowledged(tmp_path: Path, afte
             if int(line) >= after:
                 break
         child.send_signal(signal.SIGKILL)
-    index = Index.open(tmp_path / "ix")
+    index = FolderIndex.open(tmp_path / "ix")
     held = len(index.documents())
     assert held >= after // 3 * 3  # two passages a document: a batch is three documents
     if held:
@@ -180,9 +180,9 @@ def test_kill_9_during_an_ingest_loses_nothing_acknowledged(tmp_path: Path, afte
 _FILL = """
 import os, resource, sys
 from disputatio.errors import IndexBusy, IndexVersion, StoreError
-from disputatio.store.index import Index
+from disputatio.store.folder_index import FolderIndex
 from disputatio.types import Passage
-index = Index.open(sys.argv[1])
+index = FolderIndex.open(sys.argv[1])
 resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
 try:
     index.add([Passage(text=os.urandom(90_000).hex(" ", 4)) for n in range(10)])
@@ -193,7 +193,7 @@ except StoreError as error:
 
 @pytest.mark.slow
 def test_a_disk_that_takes_no_more_is_a_store_error_and_loses_nothing(tmp_path: Path) -> None:
-    index = Index.open(tmp_path / "ix")
+    index = FolderIndex.open(tmp_path / "ix")
     index.add([Passage(text="An acknowledged zebra.", source="s")])
     done = subprocess.run(
         [sys.executable, "-c", _FILL, str(tmp_path / "ix")],
@@ -205,7 +205,7 @@ def test_a_disk_that_takes_no_more_is_a_store_error_and_loses_nothing(tmp_path: 
     assert done.stdout.startswith("StoreError"), done.stderr
     assert len(done.stdout.splitlines()) == 1
     assert done.stderr == ""
-    again = Index.open(tmp_path / "ix")
+    again = FolderIndex.open(tmp_path / "ix")
     assert [hit.passage.text for hit in again.search("zebra")] == ["An acknowledged zebra."]
     assert again.add([Passage(text="Another zebra.", source="s")]).added == 1
     assert len(again.search("zebra")) == 2
@@ -213,7 +213,7 @@ def test_a_disk_that_takes_no_more_is_a_store_error_and_loses_nothing(tmp_path: 
 
 
 def test_a_full_disk_is_named_as_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    index = Index.open(tmp_path / "ix")
+    index = FolderIndex.open(tmp_path / "ix")
     index.add([Passage(text="One.")])
 
     def full(*_: object, **__: object) -> None:
@@ -226,41 +226,41 @@ def test_a_full_disk_is_named_as_one(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 @pytest.mark.long
 def test_a_second_writer_is_refused_and_a_reader_is_not(tmp_path: Path) -> None:
-    index = Index.open(tmp_path / "ix")
+    index = FolderIndex.open(tmp_path / "ix")
     index.add([Passage(text="A zebra.")])
     with writing(tmp_path / "ix"):
         with pytest.raises(IndexBusy, match="another process is writing"):
             index.add([Passage(text="More.")])
-        assert len(Index.open(tmp_path / "ix").search("zebra")) == 1
+        assert len(FolderIndex.open(tmp_path / "ix").search("zebra")) == 1
     assert index.add([Passage(text="More.")]).added == 1
 
 
 def test_an_index_knows_its_embedder(tmp_path: Path) -> None:
-    Index.open(tmp_path / "ix", embedder=HashEmbedder()).add([Passage(text="A zebra.")])
+    FolderIndex.open(tmp_path / "ix", embedder=HashEmbedder()).add([Passage(text="A zebra.")])
     with pytest.raises(StoreError, match="made with the embedder hash-32, not with other"):
-        Index.open(tmp_path / "ix", embedder=HashEmbedder("other"))
-    reader = Index.open(tmp_path / "ix")
+        FolderIndex.open(tmp_path / "ix", embedder=HashEmbedder("other"))
+    reader = FolderIndex.open(tmp_path / "ix")
     assert set(reader.search("zebra")[0].scores) == {"sparse", "bm25"}
     with pytest.raises(StoreError, match="open it with its embedder hash-32"):
         reader.add([Passage(text="More.")])
-    Index.open(tmp_path / "plain").add([Passage(text="A zebra.")])
+    FolderIndex.open(tmp_path / "plain").add([Passage(text="A zebra.")])
     with pytest.raises(StoreError, match="made with no embedder"):
-        Index.open(tmp_path / "plain", embedder=HashEmbedder())
+        FolderIndex.open(tmp_path / "plain", embedder=HashEmbedder())
 
 
 def _other_version(path: Path) -> None:
-    Index.open(path).add([Passage(text="x")])
+    FolderIndex.open(path).add([Passage(text="x")])
     note = json.loads((path / NAME).read_text())
     (path / NAME).write_text(json.dumps({**note, "disputatio index": 99, "checksum": "its own"}))
 
 
 def _damaged_note(path: Path) -> None:
-    Index.open(path).add([Passage(text="x")])
+    FolderIndex.open(path).add([Passage(text="x")])
     (path / NAME).write_text('{"disputatio')
 
 
 def _lost_table(path: Path) -> None:
-    Index.open(path).add([Passage(text="x")])
+    FolderIndex.open(path).add([Passage(text="x")])
     (path / "passages.lance").rename(path / "elsewhere")
 
 
@@ -291,19 +291,19 @@ def test_what_is_not_an_index_of_ours_is_refused_and_left_alone(
     make(path)
     before = sorted(path.rglob("*"))
     with pytest.raises(StoreError, match=message) as caught:
-        Index.open(path)
+        FolderIndex.open(path)
     assert "\n" not in str(caught.value)
     assert sorted(path.rglob("*")) == before
 
 
 def test_a_copy_without_its_manifests_is_not_taken_for_a_new_index(tmp_path: Path) -> None:
-    index = Index.open(tmp_path / "ix")
+    index = FolderIndex.open(tmp_path / "ix")
     index.add([Passage(text="A zebra.")])
     index.add([Passage(text="A giraffe.")])
     for one in tmp_path.glob("ix/manifest*"):
         one.unlink()
     before = sorted(tmp_path.rglob("*"))
-    for call in (lambda: Index.open(tmp_path / "ix"), lambda: index.add([Passage(text="A lion.")])):
+    for call in (lambda: FolderIndex.open(tmp_path / "ix"), lambda: index.add([Passage(text="A lion.")])):
         with pytest.raises(StoreError, match=r"has lost its manifest\.json and the copy"):
             call()
     assert sorted(tmp_path.rglob("*")) == before
@@ -312,7 +312,7 @@ def test_a_copy_without_its_manifests_is_not_taken_for_a_new_index(tmp_path: Pat
 @pytest.mark.parametrize("gone", ["passages.lance/data/*.lance", "passages.lance/_versions/*"])
 def test_a_table_that_was_copied_in_part_is_told_with_what_to_do(tmp_path: Path, gone: str) -> None:
     path = tmp_path / "ix"
-    index = Index.open(path)
+    index = FolderIndex.open(path)
     index.add([Passage(text="A zebra.")])
     for one in path.glob(gone):
         one.unlink()
@@ -325,7 +325,7 @@ def test_a_table_that_was_copied_in_part_is_told_with_what_to_do(tmp_path: Path,
 def test_a_folder_that_cannot_be_written_to_is_searched_and_says_what_to_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    index = Index.open(tmp_path / "ix")
+    index = FolderIndex.open(tmp_path / "ix")
     index.add([Passage(text="A zebra.")])
     plain = Path.open
 
@@ -335,7 +335,7 @@ def test_a_folder_that_cannot_be_written_to_is_searched_and_says_what_to_do(
         return plain(self, mode, *given, **options)
 
     monkeypatch.setattr(Path, "open", read_only)
-    assert len(Index.open(tmp_path / "ix").search("zebra")) == 1
+    assert len(FolderIndex.open(tmp_path / "ix").search("zebra")) == 1
     with pytest.raises(StoreError, match="cannot be written to; make it writable, or work on a copy"):
         index.add([Passage(text="A lion.")])
     assert check(tmp_path / "ix", repair=False).damaged == ()
@@ -343,28 +343,28 @@ def test_a_folder_that_cannot_be_written_to_is_searched_and_says_what_to_do(
 
 def test_an_index_that_is_not_there_is_refused_where_none_is_to_be_made(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="disputatio ingest"):
-        Index.open(tmp_path / "none", create=False)
+        FolderIndex.open(tmp_path / "none", create=False)
 
 
 def test_a_place_that_cannot_be_written_to_is_a_store_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match="ot a directory"):
-        Index.open(tmp_path / "file" / "ix").add([Passage(text="x")])
+        FolderIndex.open(tmp_path / "file" / "ix").add([Passage(text="x")])
 
 
 def test_a_kill_while_the_index_is_made_is_made_good(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         patch.setattr("disputatio.store.record.manifest.switch", _kill)
         with pytest.raises(Killed):
-            Index.open(tmp_path / "ix").add([Passage(text="A zebra.")])
-    index = Index.open(tmp_path / "ix", embedder=HashEmbedder())
+            FolderIndex.open(tmp_path / "ix").add([Passage(text="A zebra.")])
+    index = FolderIndex.open(tmp_path / "ix", embedder=HashEmbedder())
     index.add([Passage(text="A zebra.")])
     assert len(index.search("zebra")) == 1
 
 
 def test_an_index_of_another_version_is_an_error_of_its_own(tmp_path: Path) -> None:
     _other_version(tmp_path / "ix")
-    for call in (Index.open, check):
+    for call in (FolderIndex.open, check):
         with pytest.raises(IndexVersion, match="use the program that wrote it, or ingest the documents"):
             call(tmp_path / "ix")
 
@@ -372,7 +372,7 @@ def test_an_index_of_another_version_is_an_error_of_its_own(tmp_path: Path) -> N
 @pytest.mark.long
 def test_importing_the_room_loads_no_engine() -> None:
     program = textwrap.dedent("""
-        import sys, disputatio.store, disputatio.store.index
+        import sys, disputatio.store, disputatio.store.folder_index
         import disputatio.store.in_memory, disputatio.store.embed
         heavy = {"lancedb", "pyarrow", "openvino", "tokenizers", "trafilatura", "pypdf"}
         print(sorted(heavy & set(sys.modules)))

@@ -13,8 +13,9 @@ from disputatio.errors import InputError
 from disputatio.kit import Kit
 from disputatio.llm.scripted import Scripted
 from disputatio.protocols import Retriever, Search, SearchOptions
+from disputatio.store.contract import Index
 from disputatio.store.in_memory import InMemory
-from disputatio.store.index import Index
+from disputatio.store.opening import open_index
 from disputatio.types import Hit, Passage
 
 PASSAGES = [
@@ -26,7 +27,7 @@ PASSAGES = [
 def retriever(request: pytest.FixtureRequest, tmp_path: Path) -> Index | InMemory:
     if request.param == "in memory":
         return InMemory(PASSAGES)
-    index = Index.open(tmp_path / "index")
+    index = open_index(tmp_path / "index")
     index.add(PASSAGES)
     return index
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from disputatio.errors import InputError, StoreError
-from disputatio.store.index import Index
+from disputatio.store.folder_index import FolderIndex
 from disputatio.store.reliabilities import NAME, read_estimates, read_reliabilities
 from disputatio.types import Passage, Source
 
@@ -33,8 +33,8 @@ def estimates(reliabilities: Mapping[str, float]) -> dict[str, Source]:
 
 
 @pytest.fixture
-def index(tmp_path: Path) -> Index:
-    made = Index.open(tmp_path / "x.index")
+def index(tmp_path: Path) -> FolderIndex:
+    made = FolderIndex.open(tmp_path / "x.index")
     made.add(
         [
             Passage(text="The ferry first crossed in 1887.", source="museum"),
@@ -45,21 +45,21 @@ def index(tmp_path: Path) -> Index:
     return made
 
 
-def test_a_whole_record_comes_back_as_it_was_stored(index: Index) -> None:
+def test_a_whole_record_comes_back_as_it_was_stored(index: FolderIndex) -> None:
     index.set_estimates({"museum": MUSEUM, "buzz": Source(name="buzz", reliability=0.2)})
     assert index.estimates()["museum"] == MUSEUM
     assert index.reliabilities() == {"museum": 0.9, "buzz": 0.2}
-    assert Index.open(index.path).estimates() == index.estimates()
+    assert FolderIndex.open(index.path).estimates() == index.estimates()
 
 
-def test_a_reliability_alone_can_be_stored_and_filters_a_search(index: Index) -> None:
+def test_a_reliability_alone_can_be_stored_and_filters_a_search(index: FolderIndex) -> None:
     index.set_estimates(estimates({"museum": 0.9, "buzz": 0.2}))
     assert index.reliabilities() == {"museum": 0.9, "buzz": 0.2}
     assert {hit.passage.source for hit in index.search("ferry crossed", min_reliability=0.5)} == {"museum"}
 
 
 @pytest.mark.parametrize("wrapped", [False, True])
-def test_files_of_earlier_versions_are_read(index: Index, wrapped: bool) -> None:
+def test_files_of_earlier_versions_are_read(index: FolderIndex, wrapped: bool) -> None:
     index.set_estimates(estimates({"museum": 0.75}))
     old: object = {"museum": 0.75}
     if wrapped:
@@ -73,18 +73,18 @@ def test_files_of_earlier_versions_are_read(index: Index, wrapped: bool) -> None
 
 def test_no_index_takes_no_estimates(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="no index"):
-        Index.open(tmp_path / "none").set_estimates({"museum": MUSEUM})
-    assert Index.open(tmp_path / "none").estimates() == {}
+        FolderIndex.open(tmp_path / "none").set_estimates({"museum": MUSEUM})
+    assert FolderIndex.open(tmp_path / "none").estimates() == {}
 
 
 @pytest.mark.parametrize("figure", [-0.1, 1.1, True, "much"])
-def test_what_is_no_probability_is_refused(index: Index, figure: float) -> None:
+def test_what_is_no_probability_is_refused(index: FolderIndex, figure: float) -> None:
     with pytest.raises(InputError, match="museum"):
         index.set_estimates(estimates({"museum": figure}))
     assert index.estimates() == {}
 
 
-def test_a_damaged_file_is_told_wherever_it_is_damaged(index: Index) -> None:
+def test_a_damaged_file_is_told_wherever_it_is_damaged(index: FolderIndex) -> None:
     index.set_estimates({"museum": MUSEUM})
     raw = bytearray((index.path / NAME).read_bytes())
     for at in range(0, len(raw), 7):
@@ -99,30 +99,30 @@ def test_a_damaged_file_is_told_wherever_it_is_damaged(index: Index) -> None:
             assert read == {"museum": MUSEUM}
 
 
-def test_only_the_source_whose_passages_changed_is_stale(index: Index) -> None:
+def test_only_the_source_whose_passages_changed_is_stale(index: FolderIndex) -> None:
     index.set_estimates({"museum": MUSEUM, "buzz": Source(name="buzz", reliability=0.2)})
     index.add([Passage(text="The ferry sank in 1951.", source="buzz")])
     assert {name: one.stale for name, one in index.estimates().items()} == {"museum": False, "buzz": True}
 
 
 def test_a_replaced_text_under_the_same_id_makes_a_source_stale(tmp_path: Path) -> None:
-    index = Index.open(tmp_path / "x.index")
+    index = FolderIndex.open(tmp_path / "x.index")
     index.add([Passage(id="p1", text="It opened in 1901.", source="museum")])
     index.set_estimates(estimates({"museum": 0.9}))
     index.add([Passage(id="p1", text="It opened in 1902.", source="museum")])
     assert index.estimates()["museum"].stale
 
 
-def test_merging_reopening_and_ingesting_again_make_nothing_stale(index: Index) -> None:
+def test_merging_reopening_and_ingesting_again_make_nothing_stale(index: FolderIndex) -> None:
     index.add([Passage(text=f"Fact {n} of the almanac.", source="almanac") for n in range(3)])
     index.set_estimates(estimates({"museum": 0.9, "buzz": 0.2, "almanac": 0.5}))
     index.compact()
     index.add([Passage(text="The mill ground barley.", source="museum")])
-    assert not any(one.stale for one in Index.open(index.path).estimates().values())
+    assert not any(one.stale for one in FolderIndex.open(index.path).estimates().values())
 
 
 @pytest.mark.long
-def test_a_source_that_came_since_has_no_reliability_and_one_that_went_is_stale(index: Index) -> None:
+def test_a_source_that_came_since_has_no_reliability_and_one_that_went_is_stale(index: FolderIndex) -> None:
     index.set_estimates(estimates({"museum": 0.9, "buzz": 0.2}))
     index.add([Passage(text="The almanac says 1887.", source="almanac")])
     index.delete(sources=["buzz"])

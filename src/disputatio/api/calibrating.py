@@ -19,7 +19,7 @@ from disputatio.presenting import Serialisable
 from disputatio.protocols import MinimalLLM
 from disputatio.rendering.html import table
 from disputatio.rendering.plain import aligned
-from disputatio.store import index as store
+from disputatio.store import contract as store
 from disputatio.store.calibration_log import Check
 from disputatio.types import Source
 

@@ -1,24 +1,35 @@
-"""An index that brings its embedder along, and shows itself in a notebook."""
+"""The index that the package offers: any index of the store, with the default embedder and a display."""
 
 from __future__ import annotations
 
-import functools
+from collections.abc import Callable, Collection, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Unpack
 
 from disputatio.config import read_settings
 from disputatio.parts import embedder_for
-from disputatio.protocols import Embedder
+from disputatio.protocols import Embedder, Reranker, Search, SearchOptions
 from disputatio.rendering.html import table
-from disputatio.store import index as store
-from disputatio.store.folders import is_address
-from disputatio.store.remote.opening import engine_of
-from disputatio.store.remote.served_index import ServedIndex
+from disputatio.store import contract
+from disputatio.store.calibration_log import CalibrationLog, Outcomes
+from disputatio.store.contract import IndexInfo, SourceCount, SourcePassages
+from disputatio.store.ingesting.document_writer import DocumentWriter
+from disputatio.store.ingesting.documents import Document
+from disputatio.store.opening import open_index
+from disputatio.types import Hit, Passage, Source
 
 
-class Index(store.Index):
-    """Passages on disk or on a server, searched by word and by meaning, with the default embedder at hand."""
+class Index(contract.Index):
+    """Passages in a folder or on a server, searched by keyword and by meaning; shows itself in a notebook.
+
+    `store` is the index itself (`FolderIndex`, `PostgresIndex`, `VectorIndex`), to which every call goes.
+    """
+
+    def __init__(self, store: contract.Index) -> None:
+        """Use `Index.open`."""
+        self.store, self.path, self.paths = store, store.path, store.paths
 
     @classmethod
     def open(
@@ -34,7 +45,7 @@ class Index(store.Index):
 
         `embedder` is a model's name, a part of your own, or "none"; without one an index that exists is
         opened with the embedder it was made with. `language` is that of stemming, for a new index (English
-        when not said; "none" for no stemming). `merge_gb` bounds the memory of merges, by default as the
+        when None; "none" for no stemming). `merge_gb` bounds the memory of merges, by default as the
         setting does. Raises `StoreError` or `ConfigError` when the path holds something else or needs
         another embedder.
         """
@@ -42,11 +53,10 @@ class Index(store.Index):
             settings = read_settings()
             embedder = embedder_for(settings, Path(path), named=embedder, create=create)
             merge_gb = settings.merge_gb if merge_gb is None else merge_gb
-        if is_address(path):
-            served = _served(engine_of(path))
-            return served.open(path, embedder=embedder, create=create, language=language)
-        return super().open(path, embedder=embedder, create=create, language=language, merge_gb=merge_gb)
+        opened = open_index(path, embedder=embedder, create=create, language=language, merge_gb=merge_gb)
+        return cls(opened)
 
+    # --- display ------------------------------------------------------------------------------------
     def to_dict(self) -> dict[str, Any]:
         """Return the index in figures, and its sources, as JSON values."""
         return {**asdict(self.info()), "by_source": [asdict(source) for source in self.sources()]}
@@ -65,8 +75,95 @@ class Index(store.Index):
         head = ("source", "owner", "documents", "passages")
         return table(head, rows, caption=str(self))
 
+    # --- calls that go to the store -----------------------------------------------------------------
+    def close(self) -> None:
+        """Close connections and files; the next call opens them anew."""
+        self.store.close()
 
-@functools.cache
-def _served(engine: type[ServedIndex]) -> type[Index]:
-    """The class of an engine's index that shows itself as `Index` does; the engine's methods come first."""
-    return cast("type[Index]", type(engine.__name__, (engine, Index), {"__module__": __name__}))
+    def open_writer(
+        self, on_commit: Callable[[int], None] = lambda _: None
+    ) -> AbstractContextManager[DocumentWriter]:
+        """Open a writer for documents; `on_commit` receives the number of passages committed so far."""
+        return self.store.open_writer(on_commit)
+
+    def delete(
+        self,
+        *,
+        sources: Collection[str] = (),
+        paths: Collection[str | Path] = (),
+        documents: Collection[str] = (),
+    ) -> int:
+        """Delete documents: those of some sources, of files (or all files below a folder), or by id."""
+        return self.store.delete(sources=sources, paths=paths, documents=documents)
+
+    def compact(self, *, keep: float = 300.0) -> None:
+        """Free the space of what was deleted or replaced more than `keep` seconds ago."""
+        self.store.compact(keep=keep)
+
+    def search(
+        self,
+        query: str,
+        search: Search | None = None,
+        *,
+        reranker: Reranker | None = None,
+        **options: Unpack[SearchOptions],
+    ) -> list[Hit]:
+        """Return the best `k` passages (8 when None), or the best `per_source` of every source that matches.
+
+        Options are the fields of `Search`, as keywords or as one object, whose fields keywords replace.
+        The score is alpha times the keyword score plus (1 - alpha) times that of meaning, each in
+        [0, 1] over the candidates of this query; without an embedder the keyword score alone. A source
+        that the index does not have has no hits. `reranker` orders the best passages anew. Raises
+        `InputError` for an empty query or options out of range, `StoreError` for a damaged index.
+        """
+        return self.store.search(query, search, reranker=reranker, **options)
+
+    def passage(self, passage_id: str) -> Passage:
+        """Return the passage of an id; raises `InputError` when there is none."""
+        return self.store.passage(passage_id)
+
+    def around(self, passage: Passage, count: int) -> tuple[list[Passage], list[Passage]]:
+        """Return up to `count` passages before and after one, in the order of its document."""
+        return self.store.around(passage, count)
+
+    def documents(self, *, text: bool = True) -> list[Document]:
+        """Return every document, by path and row; `text=False` leaves out the texts."""
+        return self.store.documents(text=text)
+
+    def sources(self) -> list[SourceCount]:
+        """Return every source with its owner and its counts, by name."""
+        return self.store.sources()
+
+    def info(self) -> IndexInfo:
+        """Return the index in figures."""
+        return self.store.info()
+
+    def estimates(self) -> dict[str, Source]:
+        """Return the estimates of each source, by name; `stale` where its passages have changed since."""
+        return self.store.estimates()
+
+    def set_estimates(
+        self, estimates: Mapping[str, Source], *, states: Mapping[str, str] | None = None
+    ) -> None:
+        """Replace the estimates, whole or not at all."""
+        self.store.set_estimates(estimates, states=states)
+
+    def reliabilities(self) -> dict[str, float]:
+        """Return the probability of being right of each source that has an estimate."""
+        return self.store.reliabilities()
+
+    def estimated_states(self) -> dict[str, str]:
+        """Return the state of each source when it was estimated, where that is on record."""
+        return self.store.estimated_states()
+
+    def source_passages(self) -> SourcePassages | None:
+        """Return the passages by source as they are now, for a calibration; None where there is no index."""
+        return self.store.source_passages()
+
+    def records(self) -> list[Outcomes]:
+        """Return what calibrations asked and were answered, of each folder."""
+        return self.store.records()
+
+    def open_log(self) -> AbstractContextManager[CalibrationLog]:
+        """Open the log of calibrations, for one process at a time."""
+        return self.store.open_log()

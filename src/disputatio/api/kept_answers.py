@@ -21,9 +21,9 @@ from disputatio.errors import InputError, StoreError
 from disputatio.eval.running.budget import Spent
 from disputatio.eval.running.run_log_file import unsynced
 from disputatio.pipeline import strategy_name
+from disputatio.store.contract import Index
 from disputatio.store.filtered import Filtered
 from disputatio.store.in_memory import InMemory
-from disputatio.store.index import Index
 from disputatio.text import content_id
 from disputatio.types import Answer, Usage
 

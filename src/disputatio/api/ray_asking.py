@@ -15,7 +15,7 @@ from disputatio.calling import Cancel
 from disputatio.eval.running.budget import Budget, BudgetSpent, Meter, bound
 from disputatio.eval.running.shared_budget import at_desk, forfeit_of, worker_meter
 from disputatio.parts import open_journal, share_journal
-from disputatio.store.for_workers import name_for_workers
+from disputatio.store.opening import name_for_workers
 from disputatio.trace import Trace
 from disputatio.types import Answer, Usage
 from disputatio.workers.carried import Carried, carried

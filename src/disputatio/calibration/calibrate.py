@@ -20,6 +20,7 @@ from disputatio.calibration.questions import is_asked, speaking_of, write_questi
 from disputatio.errors import InputError, StoreError
 from disputatio.events import Read
 from disputatio.kit import Kit
+from disputatio.store.addresses import require_one
 from disputatio.store.calibration_log import (
     NOBODY,
     UNKNOWN,
@@ -29,13 +30,12 @@ from disputatio.store.calibration_log import (
     QuestionOutcome,
     estimator_named,
 )
-from disputatio.store.folders import only_one
 from disputatio.trace import Trace
 from disputatio.types import Source
 from disputatio.values import states
 
 if TYPE_CHECKING:
-    from disputatio.store.index import Index
+    from disputatio.store.contract import Index
 
 DEFAULT_QUESTIONS = 40
 _BATCH = 4  # questions written in one batch
@@ -141,9 +141,9 @@ def calibrate(
             estimator = estimator_named(estimator)
         except ValueError as error:
             raise InputError(str(error)) from error
-    only_one(index.path)
+    require_one(index.path)
     listener = listener or Listener()
-    held = index.holdings()
+    held = index.source_passages()
     counts = {} if held is None else held.counts()
     if held is None or not any(counts.values()):
         raise StoreError(f"{index.path}: holds no passages; put some in with: disputatio ingest PATH")

@@ -20,8 +20,7 @@ from disputatio.text import sentences
 from disputatio.types import Hit, Passage
 
 if TYPE_CHECKING:
-    from disputatio.store.holdings import Holdings
-    from disputatio.store.index import Index
+    from disputatio.store.contract import Index, SourcePassages
 
 LEAST = 0.25  # share of a sentence's content words that another owner must use
 SAME = 0.6  # share of common content words from which two sentences have one topic
@@ -70,7 +69,7 @@ def find_candidates(
     index, `count` and seed give the same candidates. `owners` maps a source to its owner; a source without
     one owns itself.
     """
-    held = index.holdings()
+    held = index.source_passages()
     if held is None:
         return
     names = sorted(name for name in held.counts() if name)
@@ -95,7 +94,7 @@ def find_candidates(
         )
 
 
-def _drawn(held: Holdings, names: list[str], count: int, seed: int) -> list[Passage]:
+def _drawn(held: SourcePassages, names: list[str], count: int, seed: int) -> list[Passage]:
     """Return passages drawn at random, equally many from each source."""
     per_source = max(2, math.ceil(3 * count / max(len(names), 1)))
     most = max(4 * count, 64) // per_source

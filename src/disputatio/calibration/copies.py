@@ -14,14 +14,14 @@ from disputatio.store.segments import minhash
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from disputatio.store.holdings import Holdings
+    from disputatio.store.contract import SourcePassages
 
 MOST = 500_000  # passages that are compared; a larger index is not searched for copies
 _ALL = 4_000  # up to this many passages, all pairs are compared, with the lower threshold of copies
 _BINS = 20  # bins that two texts must fill together, or they are alike by chance
 
 
-def tied_texts(held: Holdings, names: Sequence[str]) -> NDArray[np.int32] | None:
+def tied_texts(held: SourcePassages, names: Sequence[str]) -> NDArray[np.int32] | None:
     """Return the group of each source, one number for each name; sources of mostly near-duplicate passages
     share one.
 

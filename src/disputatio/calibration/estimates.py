@@ -20,7 +20,7 @@ from disputatio.store.calibration_log import PAPER, UNKNOWN, Outcomes, QuestionO
 from disputatio.types import Source
 
 if TYPE_CHECKING:
-    from disputatio.store.holdings import Holdings
+    from disputatio.store.contract import SourcePassages
 
 Floats: TypeAlias = NDArray[np.float64]
 PRIOR = 0.5
@@ -36,7 +36,7 @@ class Estimates:
 
 
 def estimates_of(
-    record: Outcomes, held: Holdings, names: Sequence[str], *, owners: Mapping[str, str], day: str
+    record: Outcomes, held: SourcePassages, names: Sequence[str], *, owners: Mapping[str, str], day: str
 ) -> Estimates:
     """Return an estimate for each of the sources `names` of an index, from the whole record, by its
     estimator.
@@ -79,7 +79,7 @@ def estimates_as_published(
 
 
 def estimates_by_owner(
-    record: Outcomes, held: Holdings, names: Sequence[str], *, owners: Mapping[str, str], day: str
+    record: Outcomes, held: SourcePassages, names: Sequence[str], *, owners: Mapping[str, str], day: str
 ) -> Estimates:
     """Our estimates: an owner has one vote, and so have sources that copy each other's texts or share false
     values (`reliability.trust`)."""

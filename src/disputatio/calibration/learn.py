@@ -15,7 +15,7 @@ from disputatio.store.calibration_log import Check, QuestionOutcome, check_id
 from disputatio.types import Answer, Source
 
 if TYPE_CHECKING:
-    from disputatio.store.index import Index
+    from disputatio.store.contract import Index
 
 
 def learn(index: Index, answer: Answer, *, day: str) -> bool:
@@ -117,7 +117,7 @@ def settled(answer: Answer, owners: Mapping[str, str], day: str) -> QuestionOutc
 
 def _again(index: Index, without: Collection[str], owners: Mapping[str, str], day: str) -> dict[str, Source]:
     """Estimate from the present record; stale estimates stay stale."""
-    held = index.holdings()
+    held = index.source_passages()
     if held is None:
         raise StoreError(f"{index.path}: there is no index here; make one with: disputatio ingest PATH")
     states = {name: state for name, state in held.states().items() if name and name not in without}

@@ -216,9 +216,9 @@ def _check_searched(
     if learn and passages is not None:
         raise InputError("--learn needs an index: passages in hand keep no estimates")
     if learn:
-        from disputatio.store.folders import only_one
+        from disputatio.store.addresses import require_one
 
-        only_one(settings.index)
+        require_one(settings.index)
 
 
 def _check_trace(trace: Path | None) -> None:

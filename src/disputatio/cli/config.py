@@ -28,7 +28,7 @@ def config(
     from disputatio.cli.screen import write_json
     from disputatio.config import read_settings, settings_file
     from disputatio.parts import cache_folder
-    from disputatio.store.folders import shown
+    from disputatio.store.addresses import mask_secrets
 
     flags = {
         "index": index,
@@ -44,7 +44,7 @@ def config(
         name: {"value": value, "from": origins[name]}
         for name, value in settings.model_dump(mode="json").items()
     }
-    rows["index"]["value"] = shown(settings.index)
+    rows["index"]["value"] = mask_secrets(settings.index)
     rows["cache"]["value"] = str(cache_folder(settings))
     endpoint = _endpoint()
     if as_json:

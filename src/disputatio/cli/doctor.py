@@ -263,19 +263,20 @@ def _index(folder: Path, *, named: bool) -> Check:
     from disputatio.errors import DisputatioError
 
     try:
-        from disputatio.store.folders import divided, is_address, shown
-        from disputatio.store.index import Index
+        from disputatio.store.addresses import is_served, mask_secrets, split_paths
+        from disputatio.store.opening import open_index
 
-        if not is_address(folder) and not any(each.exists() for each in divided(folder)):
+        if not is_served(folder) and not any(part.exists() for part in split_paths(folder)):
             detail = f"{folder}: there is no index here; make one with: disputatio ingest PATH"
             return Check(name="index", state="broken" if named else "missing", detail=detail)
-        info = Index.open(folder, create=False).info()
+        info = open_index(folder, create=False).info()
     except DisputatioError as error:
         return Check(name="index", state="broken", detail=str(error))
     except ImportError as error:
         return Check(name="index", state="broken", detail=f"{folder}: {error}")
     detail = (
-        f"{shown(folder)}: format {info.format}, {info.documents:,} documents, {info.passages:,} passages, "
+        f"{mask_secrets(folder)}: format {info.format}, {info.documents:,} documents, "
+        f"{info.passages:,} passages, "
         f"embedder {info.embedder or 'none'}"
     )
     for each in info.unsearched:

@@ -178,10 +178,10 @@ def ramdocs(
     if index is not None:
         from disputatio.config import read_settings
         from disputatio.parts import embedder_for
-        from disputatio.store.index import Index
+        from disputatio.store.opening import open_index
 
         settings = read_settings(index=index)
-        whole = Index.open(index, embedder=embedder_for(settings, index, say=_say), create=False)
+        whole = open_index(index, embedder=embedder_for(settings, index, say=_say), create=False)
     elif passages:
         whole = InMemory(pool(passages))
     elif not any(question.passages for question in ambiguous):

@@ -42,11 +42,14 @@ def synthesize(
     from disputatio.eval.builders.synthesis import mixed
     from disputatio.eval.builders.synthetic_file import synthesize as make
     from disputatio.parts import build_kit, embedder_for
-    from disputatio.store.index import Index
+    from disputatio.store.opening import open_index, require_folder
 
     shares = mixed(mix or [])
     settings = read_settings(model=model, journal=journal, replay=replay or None, index=index)
-    opened = Index.open(index, embedder=embedder_for(settings, index, say=_say), create=False)
+    opened = require_folder(
+        open_index(index, embedder=embedder_for(settings, index, say=_say), create=False),
+        "draw questions from",
+    )
     kit = build_kit(settings, retriever=opened, say=_say)
     facts = opened.info()
     count, failed = make(

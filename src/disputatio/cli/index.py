@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from disputatio.cli.messages import say
-from disputatio.cli.opening import index_folder, named_index, open_index
+from disputatio.cli.opening import index_folder, named_index, open_named
 from disputatio.cli.options import Indexes, IndexFolder, Json
 from disputatio.errors import InputError
 
 if TYPE_CHECKING:
-    from disputatio.store.index import Index
+    from disputatio.store.contract import Index
     from disputatio.store.record.compacting import CompactionPlan
 
 app = typer.Typer(help="Show, check, compact, copy, export and change an index.", no_args_is_help=True)
@@ -26,7 +26,7 @@ def info(index: Indexes = None, as_json: Json = False) -> None:
 
     from disputatio.cli.screen import write, write_json
 
-    figures = asdict(open_index(index).info())
+    figures = asdict(open_named(index).info())
     if as_json:
         write_json(figures)
         return
@@ -45,9 +45,13 @@ def compact(index: IndexFolder = None) -> None:
     """
     from disputatio.cli.screen import write
     from disputatio.rendering.wording import count
+    from disputatio.store.folder_index import FolderIndex
 
     opened = open_one(index)
-    opened.compact(planned=lambda plan: say(_planned(plan)))
+    if isinstance(opened, FolderIndex):
+        opened.compact(planned=lambda plan: say(_planned(plan)))
+    else:
+        opened.compact()
     figures = opened.info()
     segments = count(figures.segments, "segment")
     write(f"{_shown(figures.path)}: {count(figures.passages, 'passage')} in {segments}\n")
@@ -67,14 +71,12 @@ def check(
     from dataclasses import asdict
 
     from disputatio.cli.screen import write, write_json
-    from disputatio.store.folders import is_address
+    from disputatio.store.addresses import is_served, server_class
     from disputatio.store.record.check import check as check_index
 
     folder = named_index(index)
-    if is_address(folder):
-        from disputatio.store.remote.opening import engine_of
-
-        opened = engine_of(folder).open(folder, create=False)
+    if is_served(folder):
+        opened = server_class(folder).open(folder, create=False)
         wrong = opened.check()
         if as_json:
             write_json({"path": str(opened.path), "damaged": wrong})
@@ -127,11 +129,13 @@ def export(
     """Write every passage or document to a Parquet or JSON-lines file."""
     from disputatio.cli.screen import write
     from disputatio.rendering.wording import count
+    from disputatio.store.opening import require_folder
     from disputatio.store.record.export import export as export_index
 
     if what not in ("passages", "documents"):
         raise InputError(f"--what {what}: choose passages or documents")
-    rows = export_index(open_one(index), file, documents=what == "documents")
+    opened = require_folder(open_one(index), "read at length (as export and compare do)")
+    rows = export_index(opened, file, documents=what == "documents")
     write(f"{_shown(file)}: {count(rows, what.removesuffix('s'))}\n")
 
 
@@ -175,8 +179,9 @@ def reembed(
     from disputatio.cli.screen import Meter, write
     from disputatio.parts import open_embedder
     from disputatio.rendering.wording import count
+    from disputatio.store.opening import require_folder
 
-    opened = open_one(index)
+    opened = require_folder(open_one(index), "give new vectors")
     with Meter("embedding") as meter:
         part = open_embedder(embedder, pull=True)
         opened.reembed(part, progress=lambda done, total: meter.update(done, total, "embedding"))
@@ -208,11 +213,8 @@ def _planned(plan: CompactionPlan) -> str:
 
 
 def open_one(index: Path | None) -> Index:
-    """Return the one index that is worked on; raises as `open_index` does, and `InputError` for several."""
-    from disputatio.store.folders import is_address
-
-    folder = named_index(index)
-    return open_index(folder if is_address(folder) else index_folder(index))
+    """Return the one index that is worked on; raises as `open_named` does, and `InputError` for several."""
+    return open_named(named_index(index))
 
 
 def _shown(value: object) -> str:

@@ -12,7 +12,7 @@ from disputatio.cli.options import Columns, IndexFolder, Json, TextColumn
 from disputatio.errors import InputError
 
 if TYPE_CHECKING:
-    from disputatio.store.index import Index
+    from disputatio.store.contract import Index
     from disputatio.store.ingesting.ingest import IngestSummary
     from disputatio.store.ingesting.options import ReadOptions
 
@@ -77,13 +77,13 @@ def ingest(
     from disputatio.cli.screen import Waiting, show_summary
     from disputatio.config import read_settings
     from disputatio.parts import embedder_for
-    from disputatio.store.folders import is_address, only_one
-    from disputatio.store.index import Index
+    from disputatio.store.addresses import is_served, require_one
     from disputatio.store.ingesting.options import ReadOptions, check_options, read_columns
+    from disputatio.store.opening import open_index
 
     settings = read_settings(index=index, journal="none", replay=False)
-    only_one(settings.index)
-    if is_address(settings.index) and ray:
+    require_one(settings.index)
+    if is_served(settings.index) and ray:
         raise InputError("--ray writes to an index in a folder, not to one on a server")
     options = ReadOptions(
         source_by=source_by,
@@ -106,7 +106,7 @@ def ingest(
             say=waiting.say,
             progress=waiting.show_download,
         )
-    opened = Index.open(settings.index, embedder=part, language=language, merge_gb=settings.merge_gb)
+    opened = open_index(settings.index, embedder=part, language=language, merge_gb=settings.merge_gb)
     if watch:
         _watch(opened, files, options, settings.index, as_json=as_json)
         return
@@ -165,9 +165,10 @@ def _ingest(
 
         if cluster is not None:
             from disputatio.store.ingesting.ray_ingest import ingest_with_ray
+            from disputatio.store.opening import require_folder
 
             return ingest_with_ray(
-                opened,
+                require_folder(opened, "ingest with workers"),
                 files,
                 address=cluster.address,
                 workers=cluster.workers,

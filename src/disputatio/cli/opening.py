@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from disputatio.cli.screen import Waiting
     from disputatio.config import Settings
     from disputatio.protocols import Embedder
-    from disputatio.store.index import Index
+    from disputatio.store.contract import Index
 
 
 def named_index(index: Path | None) -> Path:
@@ -17,36 +17,38 @@ def named_index(index: Path | None) -> Path:
     several.
     """
     from disputatio.config import read_settings
-    from disputatio.store.folders import only_one
+    from disputatio.store.addresses import require_one
 
-    return only_one(read_settings(index=index).index)
+    return require_one(read_settings(index=index).index)
 
 
 def index_folder(index: Path | None) -> Path:
     """Return the folder of the one index; raises `InputError` for several, or for one that a server keeps."""
     from disputatio.errors import InputError
-    from disputatio.store.folders import is_address, shown
+    from disputatio.store.addresses import is_served, mask_secrets
 
     folder = named_index(index)
-    if is_address(folder):
-        raise InputError(f"{shown(folder)}: is kept by a server, and this works on an index in a folder")
+    if is_served(folder):
+        raise InputError(
+            f"{mask_secrets(folder)}: is kept by a server, and this works on an index in a folder"
+        )
     return folder
 
 
-def open_index(index: Path | None) -> Index:
+def open_named(index: Path | None) -> Index:
     """Return the index, or several, for reading without a search; raises `StoreError` where there is none."""
     from disputatio.config import read_settings
-    from disputatio.store.index import Index
+    from disputatio.store.opening import open_index
 
     settings = read_settings(index=index)
-    return Index.open(settings.index, create=False, merge_gb=settings.merge_gb)
+    return open_index(settings.index, create=False, merge_gb=settings.merge_gb)
 
 
 def is_there(settings: Settings) -> bool:
     """Return whether an index of the settings is there, or something else in its place."""
-    from disputatio.store.folders import divided, is_address
+    from disputatio.store.addresses import is_served, split_paths
 
-    return is_address(settings.index) or any(folder.exists() for folder in divided(settings.index))
+    return is_served(settings.index) or any(folder.exists() for folder in split_paths(settings.index))
 
 
 def open_for_search(settings: Settings, waiting: Waiting) -> Index:
@@ -55,9 +57,9 @@ def open_for_search(settings: Settings, waiting: Waiting) -> Index:
     Raises `StoreError` where there is none, `ConfigError` where the embedder cannot be had.
     """
     from disputatio.parts import embedder_for
-    from disputatio.store.index import Index
+    from disputatio.store.opening import open_index
 
     embedder: Embedder | None = None
     if is_there(settings):
         embedder = embedder_for(settings, settings.index, say=waiting.say, progress=waiting.show_download)
-    return Index.open(settings.index, embedder=embedder, create=False)
+    return open_index(settings.index, embedder=embedder, create=False)

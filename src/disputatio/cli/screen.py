@@ -37,7 +37,7 @@ from disputatio.rendering.wording import (
     sources_line,
     warning,
 )
-from disputatio.store.index import IngestSummary
+from disputatio.store.ingesting.ingest import IngestSummary
 from disputatio.text import neutralise, one_line
 from disputatio.types import Answer, Position
 

@@ -103,8 +103,7 @@ def serve(
     from disputatio.server.connections import listening, port_of, server_of
     from disputatio.server.options import Limits
     from disputatio.server.service import Service
-    from disputatio.store.folders import only_one
-    from disputatio.store.folders import shown as shown_index
+    from disputatio.store.addresses import mask_secrets, require_one
 
     if not 0 <= port <= 65_535:
         raise InputError(f"--port {port}: choose from 0 to 65535")
@@ -119,7 +118,7 @@ def serve(
         index=index, strategy=strategy, model=model, role=read_roles(role), journal=journal
     )
     if allow_writing:
-        only_one(settings.index)
+        require_one(settings.index)
     limits = Limits(
         in_flight=in_flight,
         waiting=waiting,
@@ -142,7 +141,7 @@ def serve(
             prices=None if prices is None else read_prices(prices),
         )
         shown = f"[{host}]" if ":" in host else host
-        say(f"serving {shown_index(settings.index)} at http://{shown}:{port_of(listener)} (Ctrl-C stops)")
+        say(f"serving {mask_secrets(settings.index)} at http://{shown}:{port_of(listener)} (Ctrl-C stops)")
         server_of(create_app(service), limits).run(sockets=[listener])
 
 
@@ -193,13 +192,13 @@ def _keeping(settings: Settings, answers: str, days: float, runs: Path | None, a
     """Return where the server keeps things."""
     from disputatio.parts import cache_folder
     from disputatio.server.options import Keeping
-    from disputatio.store.folders import is_address, shown
+    from disputatio.store.addresses import is_served, mask_secrets
 
     if runs is not None and not runs.is_dir():
         raise InputError(f"--runs {runs}: no such folder")
     uploads = settings.index.with_name(settings.index.name + ".uploads")
-    if is_address(settings.index):  # which names no folder
-        uploads = cache_folder(settings) / content_id("served", shown(settings.index)) / "uploads"
+    if is_served(settings.index):  # which names no folder
+        uploads = cache_folder(settings) / content_id("served", mask_secrets(settings.index)) / "uploads"
     kept = {"default": cache_folder(settings) / "answers.sqlite", "none": None}
     return Keeping(
         answers=kept[answers] if answers in kept else Path(answers),

@@ -84,7 +84,7 @@ def calibrate(
     from disputatio.cli.screen import Meter, Waiting
     from disputatio.config import read_settings
     from disputatio.parts import build_kit
-    from disputatio.store.folders import only_one
+    from disputatio.store.addresses import require_one
 
     settings = read_settings(
         model=model,
@@ -93,7 +93,7 @@ def calibrate(
         journal=journal,
         replay=replay or None,
     )
-    only_one(settings.index)
+    require_one(settings.index)
     count, own_questions = _questions(questions)
     verified = inputs.read_anchors(anchors) if anchors else []
     owner_of = inputs.read_owners(owners) if owners else {}
@@ -131,7 +131,7 @@ def _from_table(answers: Path, out: Path | None, index: Any, estimator: str | No
     import time
 
     from disputatio.calibration import answer_tables
-    from disputatio.cli.opening import open_index
+    from disputatio.cli.opening import open_named
     from disputatio.cli.screen import write_json
     from disputatio.reliability.answers import Answers
     from disputatio.store.calibration_log import estimator_named
@@ -142,7 +142,7 @@ def _from_table(answers: Path, out: Path | None, index: Any, estimator: str | No
         raise InputError(str(error)) from error
     if out is not None:
         answer_tables.check_out(out)
-    opened = open_index(index) if index is not None else None
+    opened = open_named(index) if index is not None else None
     begun = time.perf_counter()
     collected = Answers()
     answer_tables.read_answers(answers, collected)
@@ -189,15 +189,15 @@ def sources(
     as_json: Json = False,
 ) -> None:
     """List the sources, and how reliable each was estimated to be."""
-    from disputatio.cli.opening import open_index
+    from disputatio.cli.opening import open_named
     from disputatio.cli.screen import write_json
-    from disputatio.store.folders import only_one
+    from disputatio.store.addresses import require_one
 
-    opened = open_index(index)
+    opened = open_named(index)
     if remove:
         from disputatio.calibration.learn import remove as remove_sources
 
-        only_one(opened.path)
+        require_one(opened.path)
 
         remove_sources(opened, remove, day=_today())
     estimates = opened.estimates()
@@ -225,7 +225,7 @@ def sources(
 def learn_from(searched: Retriever | None, answer: Answer) -> None:
     """Let an answer count in the estimates of the index it came from, where it settled a conflict."""
     from disputatio.calibration.learn import learn
-    from disputatio.store.index import Index
+    from disputatio.store.contract import Index
 
     if isinstance(searched, Index) and learn(searched, answer, day=_today()):
         say(f"recorded in the estimates of {searched.path}")

@@ -37,8 +37,8 @@ from disputatio.eval.running.run_log_file import disk_faults_told
 from disputatio.eval.running.runner import Progress, run
 from disputatio.pipeline import DEFAULT_STRATEGY
 from disputatio.protocols import MinimalLLM, Retriever
-from disputatio.store.for_workers import name_for_workers
-from disputatio.store.index import Index
+from disputatio.store.contract import Index
+from disputatio.store.opening import name_for_workers
 from disputatio.store.own_passages import RetrieverLike
 from disputatio.types import Example
 

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 from disputatio.errors import InputError
 from disputatio.server.faults import shown
 from disputatio.server.jobs import Job
-from disputatio.store.index import Index
+from disputatio.store.contract import Index
 from disputatio.text import one_line
 
 _LONGEST = 150  # characters of a name

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from disputatio.errors import StoreError
+from disputatio.store.addresses import require_one
 from disputatio.store.calibration_log import CalibrationLog, Outcomes, outcomes_of
-from disputatio.store.folders import only_one
 from disputatio.store.record.layout import LARGEST_CHECKSUMS, read_note, refuse_links
 from disputatio.store.record.manifest import reported, sync_folder
 
@@ -50,7 +50,7 @@ def open_log(path: Path) -> Iterator[CalibrationLog]:
     Raises `StoreError` when another process calibrates, or the folder cannot be written to, `InputError` for
     several indexes.
     """
-    only_one(path)
+    require_one(path)
     with reported(path, "opening the calibration"):
         refuse_links(path, passed=lambda name: name not in (NAME, LOCK))
         lock = (path / LOCK).open("ab")

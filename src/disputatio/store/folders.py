@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-_SERVED = ("postgresql:/", "postgres:/", "qdrant:/", "milvus:")
-_COPIED = ("s3:/", "gs:/", "gcs:/", "abfs:/", "hdfs:/", "file:/")  # what `index sync` opens
-_NO_PLACE = ("az:/", "http:/", "https:/", "ftp:/", "sftp:/", "ssh:/")
 _NOTHING = "there is no index here; make one with: disputatio ingest PATH"
 
 
@@ -39,121 +36,34 @@ class Found(list[Hit]):
         self.unsearched = unsearched
 
 
-def is_address(path: str | Path) -> bool:
-    """Return whether a server keeps the index, not a folder; a path has lost one of the two slashes.
-
-    >>> is_address("postgresql://db.example/town"), is_address(Path("town.index"))
-    (True, False)
-    """
-    return str(path).startswith(_SERVED)
-
-
-def shown(path: str | Path) -> str:
-    """Return an index as messages name it: an address without its password or key.
-
-    >>> shown("postgresql://ada:secret@db.example/town")
-    'postgresql://ada@db.example/town'
-    """
-    if not is_address(path):
-        return str(path)
-    from disputatio.store.remote.opening import engine_of
-
-    return engine_of(path).at(path).shown
-
-
-def divided(path: str | Path) -> tuple[Path, ...]:
-    """Return the folders that `--index` names, divided at commas; a folder of the whole name is one.
-
-    Raises `InputError` for a name that is empty or given twice.
-
-    >>> [str(folder) for folder in divided("news.index, laws.index")]
-    ['news.index', 'laws.index']
-    """
-    whole = Path(path)
-    if is_address(path):
-        return (whole,)
-    if "," not in str(path) or whole.exists():
-        return (_folder(whole),)
-    names = [name.strip() for name in str(path).split(",")]
-    if not all(names):
-        raise InputError(f"{path}: names no index between two commas; write a.index,b.index")
-    folders = [_folder(Path(name).expanduser()) for name in names]
-    for folder in folders:
-        if folders.count(folder) > 1:
-            raise InputError(f"{path}: names {folder} twice")
-    return tuple(folders)
-
-
-def _folder(path: Path) -> Path:
-    """Return a folder as it is named; raises `InputError` for a bucket, another address, or one among
-    several.
-    """
-    if is_address(path):
-        raise InputError(f"{shown(path)}: is on a server, and is searched alone; several indexes are folders")
-    if str(path).startswith(_NO_PLACE):
-        url = str(path).replace(":/", "://", 1)
-        raise InputError(
-            f"{url}: no index is read from there; an index is a folder, or on a server (postgresql://, "
-            "qdrant://, milvus://), and comes from a bucket (s3://, gs://) by: disputatio index sync"
-        )
-    if str(path).startswith(_COPIED):
-        url = str(path).replace(":/", "://" if not str(path).startswith("file:") else ":///", 1)
-        raise InputError(
-            f"{url}: an index is read and written in a folder; bring a copy from a bucket into one with: "
-            f"disputatio index sync {url} FOLDER"
-        )
-    return path
-
-
-def only_one(path: str | Path) -> Path:
-    """Return the one folder that is worked on; raises `InputError` where several are named."""
-    folders = divided(path)
-    if len(folders) > 1:
-        raise InputError(
-            f"{path}: names {len(folders)} indexes; several can be searched and asked together, "
-            "and this takes one of them"
-        )
-    return folders[0]
-
-
-def noted(path: str | Path) -> dict[str, Any] | None:
-    """Return what `read_note` says of the index, of several the first one that can be read; raises as it
-    does.
-    """
-    if is_address(path):
-        from disputatio.store.remote.opening import engine_of
-
-        index = engine_of(path).at(path)
-        try:
-            return index.note()
-        finally:
-            index.close()
-    folders = divided(path)
-    if len(folders) == 1:
-        return read_note(folders[0])
-    fault: StoreError | None = None
-    for folder in folders:
-        try:
-            note = read_note(folder)
-        except StoreError as error:
-            fault = fault or error
-        else:
-            if note is not None:
-                return note
-    if fault is not None:
-        raise fault
-    return None
-
-
 class Folders:
     """One state of one or of several folders at a time; may be used by several threads."""
 
-    def __init__(self, path: Path) -> None:
-        self.path, self.paths = path, divided(path)
+    def __init__(self, paths: tuple[Path, ...]) -> None:
+        self.paths = paths
+        self._name = Path(",".join(map(str, paths)))
         self._lock = threading.Lock()
         self._view: View | None = None
         self._parts: dict[Path, View] = {}
         self._damaged: dict[Path, tuple[View, int, StoreError]] = {}  # found after a folder was opened
+
+    def note(self) -> dict[str, Any] | None:
+        """Return the embedder and the dimension of the first folder that can be read, None without one.
+
+        Raises `StoreError` as `read_note` does where no folder can be read.
+        """
+        fault: StoreError | None = None
+        for folder in self.paths:
+            try:
+                note = read_note(folder)
+            except StoreError as error:
+                fault = fault or error
+            else:
+                if note is not None:
+                    return note
+        if fault is not None:
+            raise fault
+        return None
 
     def view(self) -> View | None:
         """Return the newest state; None where nothing is there yet.
@@ -234,13 +144,13 @@ class Folders:
         if not parts:
             first = unsearched[0]
             raise StoreError(
-                f"{self.path}: none of these {len(self.paths)} indexes can be searched; "
+                f"{self._name}: none of these {len(self.paths)} indexes can be searched; "
                 f"{first.index}: {first.reason}"
             )
         last = self._view
         same = last is not None and list(map(id, last.parts)) == list(map(id, parts))
         if last is None or not same or last.unsearched != tuple(unsearched):
-            return _join(self.path, parts, tuple(unsearched))
+            return _join(self._name, parts, tuple(unsearched))
         return last
 
 

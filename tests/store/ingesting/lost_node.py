@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from disputatio.store.index import Index
+from disputatio.store.folder_index import FolderIndex
 from disputatio.store.ingesting.ray_ingest import ingest_with_ray
 from disputatio.workers.cluster import cluster
 from tests.store.hashing import HashEmbedder
@@ -68,7 +68,7 @@ def main(work: Path) -> None:
 
         with cluster(simulated.address, 2):
             threading.Thread(target=lose, daemon=True).start()
-            index = Index.open(work / "ray", embedder=HashEmbedder())
+            index = FolderIndex.open(work / "ray", embedder=HashEmbedder())
             ingest_with_ray(
                 index,
                 [work / "rows.jsonl"],
@@ -78,7 +78,7 @@ def main(work: Path) -> None:
             )
     finally:
         simulated.shutdown()
-    local = Index.open(work / "local", embedder=HashEmbedder())
+    local = FolderIndex.open(work / "local", embedder=HashEmbedder())
     local.ingest(work / "rows.jsonl")
     ours, theirs = (
         [row for batch in one._rows("passages", ["id", "text", "vector"]) for row in batch]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pypdf import PdfWriter
 
-from disputatio.store.index import Index
+from disputatio.store.folder_index import FolderIndex
 from disputatio.store.ingesting.documents import Document, document_of
 from disputatio.store.ingesting.prepare import prepare
 from disputatio.store.ingesting.readers import read_all
@@ -89,24 +89,24 @@ def test_the_origin_is_no_metadata_and_part_of_what_a_document_says() -> None:
 def test_the_origin_comes_back_from_the_index_and_from_an_export(ending: str, tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("---\ndate: 2020-01-01\n---\nThe zebra walks.")
     (tmp_path / "b.pdf").write_bytes(_dated_pdf("A zebra stands."))
-    index = Index.open(tmp_path / "ix")
+    index = FolderIndex.open(tmp_path / "ix")
     index.ingest(tmp_path / "a.md", tmp_path / "b.pdf")
     index.add([Passage(text="A zebra in hand.", date="2018"), Document(text="A zebra told.", date="2017")])
     expected = [("2013-12-23", "file"), ("2017", "stated"), ("2018", "stated"), ("2020-01-01", "stated")]
 
-    def origins(of: Index) -> list[tuple[str, str]]:
+    def origins(of: FolderIndex) -> list[tuple[str, str]]:
         return sorted((hit.passage.date, hit.passage.date_origin) for hit in of.search("zebra"))
 
     assert origins(index) == expected
     assert sorted((one.date, one.date_origin) for one in index.documents()) == expected
     assert export(index, tmp_path / f"out.{ending}", documents=True) == 4
-    again = Index.open(tmp_path / "again")
+    again = FolderIndex.open(tmp_path / "again")
     again.ingest(tmp_path / f"out.{ending}")
     assert origins(again) == expected
 
 
 def test_a_search_by_date_takes_dates_of_every_origin(tmp_path: Path) -> None:
-    index = Index.open(tmp_path / "ix")
+    index = FolderIndex.open(tmp_path / "ix")
     index.add(
         [
             Passage(text="zebra one", date="2020", date_origin="file"),

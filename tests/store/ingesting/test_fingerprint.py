@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from disputatio.store.index import Index
+from disputatio.store.folder_index import FolderIndex
 from disputatio.store.ingesting import fingerprint
 from disputatio.store.ingesting.fingerprint import look
 from disputatio.store.ingesting.options import DEFAULT, ReadOptions, settings_of
@@ -22,7 +22,7 @@ def test_a_file_whose_name_is_not_utf8_is_in_found_and_left_alone(tmp_path: Path
     folder.mkdir()
     name = Path(os.fsdecode(os.fsencode(folder) + b"/caf\xe9.txt"))
     name.write_text("A zebra.")
-    index = Index.open(tmp_path / "index")
+    index = FolderIndex.open(tmp_path / "index")
     assert index.ingest(folder).added == 1
     again = index.ingest(folder)
     assert (again.unchanged, again.added, again.refused) == (1, 0, ())
@@ -38,7 +38,7 @@ def test_a_file_too_large_to_be_read_is_not_hashed(tmp_path: Path, monkeypatch: 
         file.truncate(2 << 30)
     monkeypatch.setattr(fingerprint, "_BLOCK", 0)  # a read of nothing would end the loop at once
     assert look(huge, SETTINGS) == (None, False)
-    summary = Index.open(tmp_path / "index").ingest(huge)
+    summary = FolderIndex.open(tmp_path / "index").ingest(huge)
     assert summary.refused == ((str(huge), "is larger than 64 MB, the limit of a document: divide it"),)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from disputatio.errors import InputError
-from disputatio.store.index import Index
+from disputatio.store.folder_index import FolderIndex
 from disputatio.store.ingesting import fetch
 from disputatio.store.ingesting.ingest_urls import ingest_urls
 from disputatio.store.ingesting.options import ReadOptions
@@ -30,7 +30,7 @@ def _say(served: Web, path: str, body: bytes, kind: str = "text/plain") -> None:
 
 @pytest.mark.long
 def test_every_row_of_an_address_is_in_and_replaced_by_the_next_fetch(served: Web, tmp_path: Path) -> None:
-    index = Index.open(tmp_path / "index")
+    index = FolderIndex.open(tmp_path / "index")
     url = "http://www.x.example/a.jsonl"
     _say(served, "/a.jsonl", b'{"text": "A zebra."}\n{"text": "A giraffe."}\n{"text": 3}\n', _ROWS)
     first = ingest_urls(index, [url], **served.seams)
@@ -50,7 +50,7 @@ def test_every_row_of_an_address_is_in_and_replaced_by_the_next_fetch(served: We
 def test_what_is_the_same_on_another_day_is_unchanged(
     served: Web, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    index = Index.open(tmp_path / "index")
+    index = FolderIndex.open(tmp_path / "index")
     url = "http://x.example/a"
     _say(served, "/a", b"A zebra.")
     ingest_urls(index, [url], **served.seams)
@@ -71,7 +71,7 @@ def test_what_is_the_same_on_another_day_is_unchanged(
 def test_an_address_that_fails_keeps_what_it_gave_before_and_does_not_stop_the_others(
     served: Web, tmp_path: Path
 ) -> None:
-    index = Index.open(tmp_path / "index")
+    index = FolderIndex.open(tmp_path / "index")
     _say(served, "/a", b"A zebra.")
     _say(served, "/b", b"An okapi.")
     urls = ["http://x.example/a", "http://127.0.0.1/", "http://x.example/b"]
@@ -88,7 +88,7 @@ def test_an_address_that_fails_keeps_what_it_gave_before_and_does_not_stop_the_o
 def test_a_wrong_way_to_tell_sources_is_said_before_anything_is_fetched(served: Web, tmp_path: Path) -> None:
     with pytest.raises(InputError):
         ingest_urls(
-            Index.open(tmp_path / "index"),
+            FolderIndex.open(tmp_path / "index"),
             ["http://x.example/"],
             options=ReadOptions(source_by="x"),
             **served.seams,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from disputatio.errors import InputError
-from disputatio.store.index import Index
+from disputatio.store.folder_index import FolderIndex
 from disputatio.store.ingesting.files import find_files
 from tests.store import files
 
@@ -75,7 +75,7 @@ def test_the_summary_counts_what_was_left_out_apart_from_what_was_refused(
     folder: Path, tmp_path: Path
 ) -> None:
     (folder / "empty.txt").write_text("")
-    index = Index.open(tmp_path / "ix")
+    index = FolderIndex.open(tmp_path / "ix")
     summary = index.ingest(folder, exclude=["old", "*.log"])
     assert (summary.added, [Path(path).name for path, _ in summary.refused]) == (3, ["empty.txt"])
     assert summary.left_out == {"code": 4, "configuration": 2, "excluded": 2}
@@ -84,7 +84,7 @@ def test_the_summary_counts_what_was_left_out_apart_from_what_was_refused(
 def test_members_of_an_archive_are_left_out_as_files_of_a_folder_are(tmp_path: Path) -> None:
     members = {name: f"Words of {name}." for name in _FILES}
     path = files.pack(tmp_path / "a.zip", members)
-    index = Index.open(tmp_path / "ix")
+    index = FolderIndex.open(tmp_path / "ix")
     summary = index.ingest(path, exclude=["old"])
     assert summary.added == 4
     assert summary.refused == ()
@@ -92,10 +92,10 @@ def test_members_of_an_archive_are_left_out_as_files_of_a_folder_are(tmp_path: P
 
 
 def test_an_archive_of_code_alone_is_no_fault(tmp_path: Path) -> None:
-    summary = Index.open(tmp_path / "ix").ingest(files.pack(tmp_path / "a.zip", {"a.py": "x = 1"}))
+    summary = FolderIndex.open(tmp_path / "ix").ingest(files.pack(tmp_path / "a.zip", {"a.py": "x = 1"}))
     assert (summary.added, summary.refused, summary.left_out) == (0, (), {"code": 1})
 
 
 def test_an_empty_pattern_is_an_input_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="a pattern to exclude is empty"):
-        Index.open(tmp_path / "ix").ingest(tmp_path, exclude=[""])
+        FolderIndex.open(tmp_path / "ix").ingest(tmp_path, exclude=[""])

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from disputatio.errors import ClusterFault, InputError
 from disputatio.store.embed import OnnxEmbedder
-from disputatio.store.index import Index
+from disputatio.store.folder_index import FolderIndex
 from disputatio.store.ingesting import ray_ingest
 from disputatio.store.ingesting.documents import Document
 from disputatio.store.ingesting.options import ReadOptions
@@ -99,7 +99,7 @@ def documents(tmp_path: Path) -> Path:
     return root
 
 
-def rows_of(index: Index, table: str) -> list[dict[str, Any]]:
+def rows_of(index: FolderIndex, table: str) -> list[dict[str, Any]]:
     """Return every row of a table of the index, in order, without its vectors."""
     columns = {
         "passages": [
@@ -120,7 +120,7 @@ def rows_of(index: Index, table: str) -> list[dict[str, Any]]:
     return [row for batch in index._rows(table, columns[table]) for row in batch]
 
 
-def assert_same(one: Index, other: Index) -> None:
+def assert_same(one: FolderIndex, other: FolderIndex) -> None:
     for table in ("passages", "documents"):
         assert rows_of(one, table) == rows_of(other, table)
     if one.info().dimension:
@@ -136,7 +136,10 @@ def test_an_ingest_by_workers_equals_a_local_one_row_for_row(
     cluster: str, documents: Path, tmp_path: Path, embedder: type[HashEmbedder] | None
 ) -> None:
     made = embedder() if embedder else None
-    local, served = Index.open(tmp_path / "local", embedder=made), Index.open(tmp_path / "ray", embedder=made)
+    local, served = (
+        FolderIndex.open(tmp_path / "local", embedder=made),
+        FolderIndex.open(tmp_path / "ray", embedder=made),
+    )
     expected = local.ingest(documents)
     heard: list[tuple[int, int, int]] = []
     found = ingest_with_ray(
@@ -162,7 +165,7 @@ def _told(summary: Any) -> dict[str, Any]:
 
 @slow
 def test_only_what_has_changed_is_read_again(cluster: str, documents: Path, tmp_path: Path) -> None:
-    index = Index.open(tmp_path / "ray")
+    index = FolderIndex.open(tmp_path / "ray")
     ingest_with_ray(index, [documents / "zoo"], address=cluster, workers=2)
     (documents / "zoo" / "a05.md").write_text("# New\n\nA giraffe took its place.")
     again = ingest_with_ray(index, [documents / "zoo"], address=cluster, workers=2)
@@ -176,8 +179,8 @@ def test_an_embedder_that_cannot_travel_is_asked_by_the_writer(
 ) -> None:
     embedder = HashEmbedder()
     local, served = (
-        Index.open(tmp_path / "local", embedder=embedder),
-        Index.open(tmp_path / "ray", embedder=embedder),
+        FolderIndex.open(tmp_path / "local", embedder=embedder),
+        FolderIndex.open(tmp_path / "ray", embedder=embedder),
     )
     local.ingest(documents / "zoo")
     before = embedder.calls
@@ -191,8 +194,8 @@ def test_a_worker_that_dies_costs_a_retry(cluster: str, documents: Path, tmp_pat
     (documents / "zoo" / "a06.md").write_text("# Poison\n\nThe poison of a snake.")
     embedder = HashEmbedder()
     local, served = (
-        Index.open(tmp_path / "local", embedder=embedder),
-        Index.open(tmp_path / "ray", embedder=embedder),
+        FolderIndex.open(tmp_path / "local", embedder=embedder),
+        FolderIndex.open(tmp_path / "ray", embedder=embedder),
     )
     local.ingest(documents)
     died = tmp_path / "died"
@@ -206,7 +209,7 @@ def test_a_fault_that_persists_is_reported_and_nothing_is_half_written(
     cluster: str, documents: Path, tmp_path: Path
 ) -> None:
     (documents / "zoo" / "a06.md").write_text("# Poison\n\nThe poison of a snake.")
-    index = Index.open(tmp_path / "ray", embedder=HashEmbedder())
+    index = FolderIndex.open(tmp_path / "ray", embedder=HashEmbedder())
     with pytest.raises(ClusterFault, match=r"3 workers died at it") as caught:
         ingest_with_ray(index, [documents / "zoo"], address=cluster, workers=2, embedder=Mortal)
     assert "\n" not in str(caught.value)
@@ -217,7 +220,7 @@ def test_a_fault_that_persists_is_reported_and_nothing_is_half_written(
 
 @slow
 def test_workers_that_die_as_they_begin_end_the_ingest(cluster: str, documents: Path, tmp_path: Path) -> None:
-    index = Index.open(tmp_path / "ray", embedder=HashEmbedder())
+    index = FolderIndex.open(tmp_path / "ray", embedder=HashEmbedder())
     with pytest.raises(ClusterFault, match=r"3 workers died as they began") as caught:
         ingest_with_ray(index, [documents / "zoo"], address=cluster, workers=2, embedder=Stillborn)
     assert "\n" not in str(caught.value)
@@ -227,7 +230,7 @@ def test_workers_that_die_as_they_begin_end_the_ingest(cluster: str, documents: 
 
 @slow
 def test_a_worker_with_another_embedder_is_refused(cluster: str, documents: Path, tmp_path: Path) -> None:
-    index = Index.open(tmp_path / "ray", embedder=HashEmbedder())
+    index = FolderIndex.open(tmp_path / "ray", embedder=HashEmbedder())
     with pytest.raises(ClusterFault, match="a worker has the embedder other, the index hash-32"):
         ingest_with_ray(
             index, [documents], address=cluster, workers=1, embedder=partial(HashEmbedder, "other")
@@ -247,14 +250,14 @@ def test_what_workers_cannot_do_is_told_before_a_cluster_is_started(
     tmp_path: Path, paths: list[str], options: dict[str, Any], complaint: str
 ) -> None:
     with pytest.raises(InputError, match=complaint):
-        ingest_with_ray(Index.open(tmp_path / "ray"), paths, address="local", **options)
+        ingest_with_ray(FolderIndex.open(tmp_path / "ray"), paths, address="local", **options)
 
 
 @slow
 def test_what_is_in_already_is_not_embedded_again(cluster: str, tmp_path: Path) -> None:
     rows = [json.dumps({"text": f"row {n} says so", "source": "s"}) + "\n" for n in range(60)]
     (tmp_path / "rows.jsonl").write_text("".join(rows[:40]))
-    index = Index.open(tmp_path / "ray", embedder=HashEmbedder())
+    index = FolderIndex.open(tmp_path / "ray", embedder=HashEmbedder())
     make = partial(Noting, str(tmp_path / "embedded"))
     ingest_with_ray(index, [tmp_path / "rows.jsonl"], address=cluster, workers=1, embedder=make)
     (tmp_path / "rows.jsonl").write_text("".join(rows))
@@ -303,8 +306,8 @@ def test_a_worker_without_the_model_is_a_fault_of_one_line(
 def test_what_comes_with_its_vectors_is_committed_seldom(tmp_path: Path) -> None:
     commits: list[int] = []
     embedder = HashEmbedder()
-    index = Index.open(tmp_path / "index", embedder=embedder)
-    with index.writer(commits.append) as writer:
+    index = FolderIndex.open(tmp_path / "index", embedder=embedder)
+    with index.open_writer(commits.append) as writer:
         writer._since = time.perf_counter() + 3600  # however slow the machine is
         for number in range(600):
             one = prepare(Document(text=f"row {number}", source="s"))
@@ -327,8 +330,8 @@ def test_nothing_to_read_starts_no_cluster(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(ray_ingest, "cluster", None)
     folder = tmp_path / "none"
     folder.mkdir()
-    assert ingest_with_ray(Index.open(tmp_path / "ray"), [folder], address="local").added == 0
-    assert ingest_with_ray(Index.open(tmp_path / "ray"), [tmp_path / "absent"], address="local").refused
+    assert ingest_with_ray(FolderIndex.open(tmp_path / "ray"), [folder], address="local").added == 0
+    assert ingest_with_ray(FolderIndex.open(tmp_path / "ray"), [tmp_path / "absent"], address="local").refused
 
 
 def test_a_document_travels_as_it_was_prepared() -> None:

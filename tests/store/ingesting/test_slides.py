@@ -12,7 +12,7 @@ import pytest
 from pptx.util import Inches
 
 from disputatio.errors import IngestError
-from disputatio.store.index import Index
+from disputatio.store.folder_index import FolderIndex
 from disputatio.store.ingesting.documents import Document, page_of
 from disputatio.store.ingesting.readers import open_reader
 
@@ -105,7 +105,7 @@ def test_a_found_passage_says_on_which_slide_it_stands(tmp_path: Path) -> None:
         for number in range(1, 6):
             _box(_slide(deck, f"Slide {number}"), f"The zebra number {number} walks. " * 40)
 
-    index = Index.open(tmp_path / "ix")
+    index = FolderIndex.open(tmp_path / "ix")
     index.ingest(_deck(tmp_path / "d.pptx", fill))
     (hit,) = index.search("zebra number 4", k=1)
     assert "4" in hit.passage.metadata["page"].split("-")

@@ -14,7 +14,7 @@ import pytest
 import xlsxwriter
 
 from disputatio.errors import IngestError, InputError
-from disputatio.store.index import Index
+from disputatio.store.folder_index import FolderIndex
 from disputatio.store.ingesting.documents import Document, Reading
 from disputatio.store.ingesting.options import ReadOptions, read_columns
 from disputatio.store.ingesting.readers import open_reader
@@ -141,7 +141,7 @@ def test_a_wrong_map_is_an_input_error_of_one_line(words: list[str], reason: str
 
 def test_other_columns_read_an_unchanged_file_again(tmp_path: Path) -> None:
     (tmp_path / "rows.csv").write_text("text,note\nold words,new words\n")
-    index = Index.open(tmp_path / "ix")
+    index = FolderIndex.open(tmp_path / "ix")
     assert index.ingest(tmp_path / "rows.csv").added == 1
     assert index.ingest(tmp_path / "rows.csv").unchanged == 1
     assert index.ingest(tmp_path / "rows.csv", columns={"text": "note"}).replaced == 1

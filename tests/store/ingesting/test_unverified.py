@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from disputatio.reliability.similarity import independent
-from disputatio.store.index import Index
+from disputatio.store.folder_index import FolderIndex
 from disputatio.types import Passage
 
 _FACTS = (
@@ -30,7 +30,7 @@ def _spoofed(folder: Path) -> Path:
     return folder
 
 
-def _passages(index: Index) -> list[Passage]:
+def _passages(index: FolderIndex) -> list[Passage]:
     return [hit.passage for fact in (*_FACTS, "Fact 1 of many") for hit in index.search(fact, k=30)]
 
 
@@ -39,7 +39,7 @@ def _passages(index: Index) -> list[Passage]:
 def test_no_stranger_gets_the_name_of_a_source_or_a_second_vote(
     tmp_path: Path, source_by: str | None
 ) -> None:
-    index = Index.open(tmp_path / "i", embedder=None)
+    index = FolderIndex.open(tmp_path / "i", embedder=None)
     summary = index.ingest(_spoofed(tmp_path / "in"), unverified=True, source_by=source_by)
     passages = _passages(index)
     assert passages
@@ -51,7 +51,7 @@ def test_no_stranger_gets_the_name_of_a_source_or_a_second_vote(
 
 @pytest.mark.long
 def test_what_a_stranger_states_is_kept_apart(tmp_path: Path) -> None:
-    index = Index.open(tmp_path / "i", embedder=None)
+    index = FolderIndex.open(tmp_path / "i", embedder=None)
     index.ingest(_spoofed(tmp_path / "in"), unverified=True)
     by_text = {passage.text: passage.metadata for passage in _passages(index)}
     assert by_text[_FACTS[0]]["stated_source"] == "reuters.com"
@@ -61,7 +61,7 @@ def test_what_a_stranger_states_is_kept_apart(tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_files_that_were_trusted_are_read_again_as_strangers(tmp_path: Path) -> None:
-    index, folder = Index.open(tmp_path / "i", embedder=None), _spoofed(tmp_path / "in")
+    index, folder = FolderIndex.open(tmp_path / "i", embedder=None), _spoofed(tmp_path / "in")
     index.ingest(folder)
     assert "reuters.com" in {source.name for source in index.sources()}
     index.ingest(folder, unverified=True)

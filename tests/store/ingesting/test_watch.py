@@ -12,7 +12,8 @@ from typing import Any, cast
 import pytest
 
 from disputatio.errors import IndexBusy, InputError, StoreError
-from disputatio.store.index import Index, IngestSummary
+from disputatio.store.contract import IngestSummary
+from disputatio.store.folder_index import FolderIndex
 from disputatio.store.ingesting.readers import find_files
 from disputatio.store.ingesting.watch import watch
 from disputatio.store.record.tables import writing
@@ -59,7 +60,7 @@ def watching(index: Any, *paths: Path, **options: Any) -> Iterator[list[IngestSu
     def run() -> None:
         try:
             watch(
-                cast(Index, index),
+                cast(FolderIndex, index),
                 paths,
                 **{"debounce": 0.1, "retry": 0.1, **options},
                 on_summary=heard,
@@ -243,13 +244,13 @@ def test_a_stop_is_heard_while_the_writer_is_busy(folder: Path, index: Recorder)
     index.before = busy
     stop = threading.Event()
     threading.Timer(0.3, stop.set).start()
-    watch(cast(Index, index), [folder], retry=60, stop=stop)
+    watch(cast(FolderIndex, index), [folder], retry=60, stop=stop)
 
 
 # --- with a real index --------------------------------------------------------------------------------
 @pytest.mark.slow
 def test_an_index_follows_its_folder(folder: Path, tmp_path: Path) -> None:
-    index = Index.open(tmp_path / "index")
+    index = FolderIndex.open(tmp_path / "index")
     (folder / "zoo").mkdir()
     (folder / "zoo" / "bad.pdf").write_bytes(b"%PDF-1.4 broken")
     with watching(index, folder) as summaries:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from disputatio.errors import BucketFault, LeaseHeld
-from disputatio.store.index import Index
+from disputatio.store.folder_index import FolderIndex
 from disputatio.store.record import lease as leases
 from disputatio.store.record.lease import leased
 from disputatio.store.record.replicate import sync
@@ -33,14 +33,14 @@ def store() -> Iterator[ObjectStore]:
 
 
 @pytest.fixture
-def source(tmp_path: Path) -> Index:
+def source(tmp_path: Path) -> FolderIndex:
     index = index_at(tmp_path / "source")
     fill(index, 0, 30)
     return index
 
 
 def test_an_index_travels_through_an_object_store_to_two_readers(
-    source: Index, tmp_path: Path, store: ObjectStore
+    source: FolderIndex, tmp_path: Path, store: ObjectStore
 ) -> None:
     bucket = store.url("travels/index")
     told = sync(source.path, bucket)
@@ -61,7 +61,7 @@ def test_an_index_travels_through_an_object_store_to_two_readers(
 
 
 def test_a_full_bucket_is_one_line_and_the_next_sync_takes_up(
-    source: Index, tmp_path: Path, store: ObjectStore, monkeypatch: pytest.MonkeyPatch
+    source: FolderIndex, tmp_path: Path, store: ObjectStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bucket = store.url("full/index")
     sync(source.path, bucket)
@@ -86,7 +86,7 @@ def test_a_full_bucket_is_one_line_and_the_next_sync_takes_up(
 
 
 def test_a_key_that_is_refused_is_one_line_and_nothing_is_written(
-    source: Index, tmp_path: Path, store: ObjectStore, monkeypatch: pytest.MonkeyPatch
+    source: FolderIndex, tmp_path: Path, store: ObjectStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bucket, reader = store.url("refused/index"), tmp_path / "reader"
     with monkeypatch.context() as patch:
@@ -101,7 +101,7 @@ def test_a_key_that_is_refused_is_one_line_and_nothing_is_written(
 
 @pytest.mark.parametrize("fault", ["503", "cut"])
 def test_a_moment_of_trouble_is_tried_again(
-    source: Index, tmp_path: Path, store: ObjectStore, fault: str, monkeypatch: pytest.MonkeyPatch
+    source: FolderIndex, tmp_path: Path, store: ObjectStore, fault: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bucket, done = store.url(f"moment-{fault}/index"), set[str]()
 
@@ -120,7 +120,7 @@ def test_a_moment_of_trouble_is_tried_again(
 
 @pytest.mark.slow
 def test_a_connection_that_is_cut_each_time_leaves_the_state_before(
-    source: Index, tmp_path: Path, store: ObjectStore, monkeypatch: pytest.MonkeyPatch
+    source: FolderIndex, tmp_path: Path, store: ObjectStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bucket, reader = store.url("cut/index"), tmp_path / "reader"
     sync(source.path, bucket)
@@ -141,7 +141,7 @@ def test_a_connection_that_is_cut_each_time_leaves_the_state_before(
 
 @pytest.mark.parametrize("kind", ["s3", "file", "advisory"])
 def test_a_second_writer_is_refused_by_name_and_comes_in_when_the_lease_ends(
-    source: Index, tmp_path: Path, store: ObjectStore, kind: str, monkeypatch: pytest.MonkeyPatch
+    source: FolderIndex, tmp_path: Path, store: ObjectStore, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bucket = f"file://{tmp_path}/bucket" if kind == "file" else store.url(f"lease-{kind}")
     if kind == "advisory":
@@ -167,7 +167,7 @@ def test_a_second_writer_is_refused_by_name_and_comes_in_when_the_lease_ends(
 
 
 def test_a_writer_that_lost_its_lease_switches_nothing(
-    source: Index, tmp_path: Path, store: ObjectStore
+    source: FolderIndex, tmp_path: Path, store: ObjectStore
 ) -> None:
     bucket = store.url("lost")
     with leased(bucket, seconds=0.3) as lease:
@@ -181,7 +181,7 @@ def test_a_writer_that_lost_its_lease_switches_nothing(
     assert json.loads(slot.read()[0])["holder"] == "b"  # letting go took nothing of another's
 
 
-def test_a_store_that_is_not_there_is_one_line(source: Index, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_that_is_not_there_is_one_line(source: FolderIndex, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "someone")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "nothing")
     monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")

@@ -12,7 +12,7 @@ import pytest
 
 from disputatio.errors import IndexBusy, IndexVersion, StoreError
 from disputatio.store.calibration_file import open_log
-from disputatio.store.index import Index
+from disputatio.store.folder_index import FolderIndex
 from disputatio.store.record import repair, writer
 from disputatio.store.record.audit import find_manifest
 from disputatio.store.record.check import CheckReport, check
@@ -39,7 +39,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.setattr(writer, "_LARGEST", 16)
         for n in range(12):
             (docs / f"{n:02}.txt").write_text(f"document {n} speaks of cat number{n}. " * 40)
-        index = Index.open(place / "ix", embedder=HashEmbedder())
+        index = FolderIndex.open(place / "ix", embedder=HashEmbedder())
         index.ingest(docs)
         (docs / "03.txt").write_text("document 3 speaks of a dog. " * 40)
         index.ingest(docs)
@@ -82,7 +82,7 @@ def answers(path: Path) -> Answer:
     """Return what an index finds; merged, since words of dead rows count until a merge."""
     merged = path.with_name(path.name + "-merged")
     shutil.copytree(path, merged)
-    index = Index.open(merged, embedder=HashEmbedder())
+    index = FolderIndex.open(merged, embedder=HashEmbedder())
     index.compact()
     found = [index.search(query, k=500) for query in ("a cat", "document 7", "dog")]
     shutil.rmtree(merged)
@@ -110,9 +110,9 @@ def assert_mended(path: Path, report: CheckReport, made: Path) -> None:
     assert (again.damaged, again.lost) == ((), ())
     if report.lost:
         assert "ingest the files of lost documents again" in report.text()
-        Index.open(path, embedder=HashEmbedder()).ingest(made / "docs")
+        FolderIndex.open(path, embedder=HashEmbedder()).ingest(made / "docs")
     assert answers(path) == EXPECTED
-    summary = Index.open(path, embedder=HashEmbedder()).ingest(made / "docs")
+    summary = FolderIndex.open(path, embedder=HashEmbedder()).ingest(made / "docs")
     assert (summary.added, summary.replaced, summary.unchanged) == (0, 0, 11)
     assert check(path).damaged == ()
 
@@ -123,7 +123,7 @@ def test_a_sound_index_has_nothing_damaged_and_is_left_alone(place: Path, repair
     before = contents(place)
     report = check(place, repair=repair)
     assert (report.damaged, report.lost, report.repaired) == ((), (), False)
-    assert (report.documents, report.passages) == (11, Index.open(place).info().passages)
+    assert (report.documents, report.passages) == (11, FolderIndex.open(place).info().passages)
     assert report.files > 60
     assert report.text().endswith("nothing damaged")
     assert contents(place) == before
@@ -222,11 +222,13 @@ def test_the_hint_of_the_newest_version_is_a_hint_only(made: Path, place: Path) 
     for file in place.glob("*.lance/_versions/*.json"):
         for at in range(0, file.stat().st_size, 3):
             flip(file, at)
-            assert Index.open(place, embedder=HashEmbedder()).delete(sources=["nobody"]) == 0
+            assert FolderIndex.open(place, embedder=HashEmbedder()).delete(sources=["nobody"]) == 0
             shutil.copy(made / "ix" / file.relative_to(place), file)
         file.write_text('{"version":1}')
-    assert Index.open(place, embedder=HashEmbedder()).add([Passage(text="One more.", id="m")]).added == 1
-    assert Index.open(place).search("more")[0].passage.id == "m"
+    assert (
+        FolderIndex.open(place, embedder=HashEmbedder()).add([Passage(text="One more.", id="m")]).added == 1
+    )
+    assert FolderIndex.open(place).search("more")[0].passage.id == "m"
     assert check(place).damaged == ()
 
 
@@ -239,7 +241,7 @@ def test_a_document_that_cannot_be_verified_is_named_and_comes_back(made: Path, 
     files = {Path(one.path).name for one in report.lost if one.path}
     assert files
     assert all(one.reason for one in report.lost)
-    left = Index.open(place, embedder=HashEmbedder()).documents()
+    left = FolderIndex.open(place, embedder=HashEmbedder()).documents()
     assert len(left) == 11 - len(files)
     assert not files & {Path(one.path).name for one in left}
     assert held == 0  # a table whose files are damaged is not counted
@@ -254,7 +256,7 @@ def test_a_passage_lost_twice_takes_its_document_along(made: Path, place: Path) 
     flip(pick(place, "passages.lance/data/*"), width=2000)
     report = check(place)
     assert {one.reason for one in report.lost if one.document} == {"some of its passages cannot be verified"}
-    index = Index.open(place)
+    index = FolderIndex.open(place)
     assert index.info().documents == 11 - sum(bool(one.document) for one in report.lost)
     assert index.info().passages == len(index.search("document", k=500))
     assert_mended(place, report, made)
@@ -330,10 +332,10 @@ def test_what_a_killed_writer_left_is_no_damage(place: Path, monkeypatch: pytest
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr("disputatio.store.record.manifest.switch", killed)
-        Index.open(place, embedder=HashEmbedder()).add([Passage(text="Never acknowledged.")])
+        FolderIndex.open(place, embedder=HashEmbedder()).add([Passage(text="Never acknowledged.")])
     assert check(place, repair=False).damaged == ()
     assert check(place).damaged == ()
-    Index.open(place, embedder=HashEmbedder()).add([Passage(text="Acknowledged.")])
+    FolderIndex.open(place, embedder=HashEmbedder()).add([Passage(text="Acknowledged.")])
     assert check(place).damaged == ()
 
 

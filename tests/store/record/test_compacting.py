@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from disputatio.errors import StoreError
-from disputatio.store.index import Index
+from disputatio.store.folder_index import FolderIndex
 from disputatio.store.record.compacting import CompactionPlan
 from disputatio.store.segments import merging
 from tests.store import made
@@ -22,9 +22,9 @@ pytestmark = pytest.mark.long  # each makes an index of several segments
 
 
 @pytest.fixture
-def index(tmp_path: Path) -> Index:
+def index(tmp_path: Path) -> FolderIndex:
     """An index of some segments, some of whose passages are gone."""
-    opened = Index.open(tmp_path / "ix", embedder=HashEmbedder())
+    opened = FolderIndex.open(tmp_path / "ix", embedder=HashEmbedder())
     passages, _ = made.passages(400, seed=3)
     for rows in np.array_split(np.arange(400), 5):
         opened.add([passages[row] for row in rows.tolist()])
@@ -32,7 +32,7 @@ def index(tmp_path: Path) -> Index:
     return opened
 
 
-def test_what_a_compaction_takes_is_said_and_the_same_is_found(index: Index) -> None:
+def test_what_a_compaction_takes_is_said_and_the_same_is_found(index: FolderIndex) -> None:
     queries = ("bobo", "bodo dogo", made.word(3))
     before = [facts(index.search(query, per_source=3)) for query in queries]
     sizes = [file.stat().st_size for file in index.path.rglob("*") if file.is_file()]
@@ -56,7 +56,7 @@ def test_what_a_compaction_takes_is_said_and_the_same_is_found(index: Index) -> 
 
 
 def test_a_disk_that_has_less_refuses_it_and_nothing_changes(
-    index: Index, monkeypatch: pytest.MonkeyPatch
+    index: FolderIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     usage = shutil.disk_usage(index.path)
     monkeypatch.setattr(
@@ -77,7 +77,7 @@ def test_the_memory_of_merges_is_what_is_set(tmp_path: Path, monkeypatch: pytest
 
     monkeypatch.setattr(merging, "merge", noted)
     for gigabytes in (None, 0.5):
-        opened = Index.open(tmp_path / str(gigabytes), merge_gb=gigabytes)
+        opened = FolderIndex.open(tmp_path / str(gigabytes), merge_gb=gigabytes)
         passages, _ = made.passages(9)
         for passage in passages:
             opened.add([passage])  # the eighth fills a tier
@@ -85,8 +85,10 @@ def test_the_memory_of_merges_is_what_is_set(tmp_path: Path, monkeypatch: pytest
     assert given == [1 << 30, 1 << 30, 1 << 29, 1 << 29]
 
 
-def test_a_search_goes_on_while_segments_are_merged(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
-    reader = Index.open(index.path, embedder=HashEmbedder())
+def test_a_search_goes_on_while_segments_are_merged(
+    index: FolderIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader = FolderIndex.open(index.path, embedder=HashEmbedder())
     expected = facts(reader.search("bobo", k=20))
     seen: list[Any] = []
     merge = merging.merge
@@ -103,7 +105,9 @@ def test_a_search_goes_on_while_segments_are_merged(index: Index, monkeypatch: p
     assert {hit[0] for hit in facts(reader.search("bobo", k=20))} == {hit[0] for hit in expected}
 
 
-def test_a_merge_that_fails_leaves_nothing_behind(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_merge_that_fails_leaves_nothing_behind(
+    index: FolderIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def full(*_: Any, **__: Any) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from disputatio.errors import InputError, StoreError
-from disputatio.store.index import Index
+from disputatio.store.folder_index import FolderIndex
 from disputatio.store.ingesting.documents import Document
 from disputatio.store.passage_files import load_passages
 from disputatio.store.record import export as module
@@ -19,9 +19,9 @@ from tests.store.hashing import HashEmbedder
 
 
 @pytest.fixture
-def index(tmp_path: Path) -> Index:
+def index(tmp_path: Path) -> FolderIndex:
     """Three documents, one of several passages, one of another script."""
-    index = Index.open(tmp_path / "ix", embedder=HashEmbedder())
+    index = FolderIndex.open(tmp_path / "ix", embedder=HashEmbedder())
     index.add(
         [
             Passage(
@@ -34,7 +34,7 @@ def index(tmp_path: Path) -> Index:
     return index
 
 
-def test_exported_passages_are_read_as_passages_in_hand(index: Index, tmp_path: Path) -> None:
+def test_exported_passages_are_read_as_passages_in_hand(index: FolderIndex, tmp_path: Path) -> None:
     count = export(index, tmp_path / "p.jsonl")
     assert count == index.info().passages > 5
     told = {one.id: one for one in load_passages(tmp_path / "p.jsonl")}
@@ -48,16 +48,16 @@ def test_exported_passages_are_read_as_passages_in_hand(index: Index, tmp_path: 
         assert Passage(**row) == index.passage(row["id"])
 
 
-def test_exported_documents_are_ingested_as_the_same_documents(index: Index, tmp_path: Path) -> None:
+def test_exported_documents_are_ingested_as_the_same_documents(index: FolderIndex, tmp_path: Path) -> None:
     assert export(index, tmp_path / "d.jsonl", documents=True) == 3
-    again = Index.open(tmp_path / "again")
+    again = FolderIndex.open(tmp_path / "again")
     again.ingest(tmp_path / "d.jsonl")
     assert {one.text.split() and " ".join(one.text.split()) for one in again.documents()} == {
         " ".join(one.text.split()) for one in index.documents()
     }
 
 
-def test_parquet_holds_the_same_rows_and_vectors_when_asked(index: Index, tmp_path: Path) -> None:
+def test_parquet_holds_the_same_rows_and_vectors_when_asked(index: FolderIndex, tmp_path: Path) -> None:
     from pyarrow import parquet
 
     export(index, tmp_path / "p.parquet", vectors=True)
@@ -73,7 +73,7 @@ def test_parquet_holds_the_same_rows_and_vectors_when_asked(index: Index, tmp_pa
 
 
 def test_an_empty_index_gives_an_empty_file(tmp_path: Path) -> None:
-    index = Index.open(tmp_path / "ix")
+    index = FolderIndex.open(tmp_path / "ix")
     index.add([Passage(text="x", source="s")])
     index.delete(sources=["s"])
     assert export(index, tmp_path / "p.jsonl") == 0
@@ -84,12 +84,12 @@ def test_an_empty_index_gives_an_empty_file(tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_what_cannot_be_exported_is_said_and_nothing_is_left(
-    index: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    index: FolderIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(InputError, match=r"ends in \.parquet or \.jsonl"):
         export(index, tmp_path / "p.csv")
     with pytest.raises(StoreError, match="there is no index here"):
-        export(Index.open(tmp_path / "none"), tmp_path / "p.jsonl")
+        export(FolderIndex.open(tmp_path / "none"), tmp_path / "p.jsonl")
     with pytest.raises(StoreError, match="writing the export failed"):
         export(index, tmp_path / "no folder" / "p.jsonl")
     (tmp_path / "p.jsonl").write_text("before")

@@ -17,7 +17,7 @@ import pytest
 
 from bench.lib.hostile import hostile
 from disputatio.errors import StoreError
-from disputatio.store.index import Index
+from disputatio.store.folder_index import FolderIndex
 from disputatio.store.record import manifest as manifests
 from disputatio.store.record import places
 from disputatio.store.record.check import check
@@ -33,7 +33,7 @@ Fields = dict[str, Any]
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("made") / "ix"
-    index = Index.open(path, embedder=HashEmbedder())
+    index = FolderIndex.open(path, embedder=HashEmbedder())
     index.add(Passage(id=f"p{n}", text=f"zebra number {n} of the zoo", source=f"s{n % 5}") for n in range(40))
     index.delete(sources=["s1"])
     return path
@@ -119,11 +119,11 @@ def test_a_sound_copy_of_the_manifest_takes_the_place_of_a_hostile_one(place: Pa
 
 
 def _searched(place: Path) -> int:
-    return len(Index.open(place, embedder=HashEmbedder()).search("zebra", k=100))
+    return len(FolderIndex.open(place, embedder=HashEmbedder()).search("zebra", k=100))
 
 
 def _written_to(place: Path) -> None:
-    Index.open(place, embedder=HashEmbedder()).add([Passage(id="new", text="a zebra more")])
+    FolderIndex.open(place, embedder=HashEmbedder()).add([Passage(id="new", text="a zebra more")])
 
 
 VALUES: list[Any] = [
@@ -255,7 +255,7 @@ def test_a_large_array_is_compared_with_its_hash_before_a_search_is_answered(
     raw = bytearray(file.read_bytes())
     raw[-3] ^= 1
     file.write_bytes(raw)
-    index = Index.open(place, embedder=HashEmbedder())
+    index = FolderIndex.open(place, embedder=HashEmbedder())
     for _ in range(2):
         with pytest.raises(StoreError, match=r"vector_numbers\.npy: its bytes have changed"):
             index.search("zebra")

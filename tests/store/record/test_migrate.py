@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from disputatio.errors import IndexVersion, StoreError
-from disputatio.store.index import Index
+from disputatio.store.folder_index import FolderIndex
 from disputatio.store.ingesting.documents import Document
 from disputatio.store.record import manifest, tables
 from disputatio.store.record import migrate as migrations
@@ -52,7 +52,7 @@ def old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         before.setattr(stored, "_line", _without_origin)
         before.setattr(manifest, "FORMAT", 2)
         before.setattr(migrations, "MIGRATIONS", {})
-        index = Index.open(path, embedder=HashEmbedder())
+        index = FolderIndex.open(path, embedder=HashEmbedder())
         index.add(
             [
                 *(
@@ -74,14 +74,14 @@ def _hits(path: Path) -> list[str]:
     """Return the ids in the order of a search; words of deleted rows count in its scores until they are
     merged.
     """
-    hits = Index.open(path, embedder=HashEmbedder()).search("zebra walks", k=20)
+    hits = FolderIndex.open(path, embedder=HashEmbedder()).search("zebra walks", k=20)
     return [hit.passage.id for hit in hits]
 
 
 def test_an_index_of_format_2_is_searched_as_it_is_and_its_dates_decide_nothing(
     old: Path, tmp_path: Path
 ) -> None:
-    index = Index.open(old, embedder=HashEmbedder())
+    index = FolderIndex.open(old, embedder=HashEmbedder())
     hits = index.search("zebra", k=20)
     assert len(hits) == 12
     assert {hit.passage.date_origin for hit in hits} == {""}
@@ -95,14 +95,14 @@ def test_an_index_of_format_2_is_searched_as_it_is_and_its_dates_decide_nothing(
 def test_migration_keeps_all_and_says_where_a_date_comes_from_as_far_as_the_reader_proves_it(
     old: Path,
 ) -> None:
-    before, stale = _hits(old), {n: one.stale for n, one in Index.open(old).estimates().items()}
+    before, stale = _hits(old), {n: one.stale for n, one in FolderIndex.open(old).estimates().items()}
     assert stale["s"]
     assert not stale["u"]
     (said,) = migrate(old)
     assert said.startswith("format 2 to 3: 12 passages")
     assert migrate(old) == []
     assert _hits(old) == before
-    index = Index.open(old)
+    index = FolderIndex.open(old)
     origins = {one.path: one.date_origin for one in index.documents()}
     expected = {path: origin for path, origin in _PATHS.items() if path != "b.eml"}
     assert origins == {
@@ -124,10 +124,10 @@ def test_migration_keeps_all_and_says_where_a_date_comes_from_as_far_as_the_read
 
 @pytest.mark.long
 def test_the_first_write_migrates(old: Path) -> None:
-    Index.open(old, embedder=HashEmbedder()).add([Passage(id="new", text="A new zebra.", date="2024")])
-    assert Index.open(old).info().format == FORMAT
-    assert Index.open(old).passage("new").date_origin == "stated"
-    assert Index.open(old).passage("given").date_origin == "stated"
+    FolderIndex.open(old, embedder=HashEmbedder()).add([Passage(id="new", text="A new zebra.", date="2024")])
+    assert FolderIndex.open(old).info().format == FORMAT
+    assert FolderIndex.open(old).passage("new").date_origin == "stated"
+    assert FolderIndex.open(old).passage("given").date_origin == "stated"
 
 
 @pytest.mark.long
@@ -145,7 +145,7 @@ def test_a_kill_while_migrating_leaves_the_old_index(old: Path, monkeypatch: pyt
         with pytest.raises(Killed):
             migrate(old)
     assert _hits(old) == before
-    assert Index.open(old).info().format == 2
+    assert FolderIndex.open(old).info().format == 2
     assert migrate(old)
     assert _hits(old) == before
     named = {one.name for one in (manifest.read(old) or pytest.fail()).segments}
@@ -169,7 +169,7 @@ def test_a_damaged_row_is_not_given_a_new_checksum(old: Path, monkeypatch: pytes
     monkeypatch.setattr(tables.Pinned, "batches", damaged)
     with pytest.raises(StoreError, match="a row of its tables is damaged"):
         migrate(old)
-    assert Index.open(old).info().format == 2
+    assert FolderIndex.open(old).info().format == 2
 
 
 def test_what_needs_the_new_format_says_how_to_get_it(old: Path, tmp_path: Path) -> None:
@@ -191,5 +191,5 @@ def test_a_copy_is_synced_and_not_migrated(
         migrate(copy)
     migrate(old)
     sync(old, copy)
-    assert Index.open(copy).passage("given").date_origin == "stated"
+    assert FolderIndex.open(copy).passage("given").date_origin == "stated"
     assert _hits(copy) == _hits(old)

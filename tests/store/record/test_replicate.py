@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from disputatio.errors import InputError, StoreError
-from disputatio.store.index import Index
+from disputatio.store.folder_index import FolderIndex
 from disputatio.store.record import manifest as manifests
 from disputatio.store.record import places, replicate
 from disputatio.store.record.replicate import sync
@@ -17,11 +17,11 @@ from disputatio.types import Passage
 from tests.store.hashing import HashEmbedder
 
 
-def index_at(path: Path) -> Index:
-    return Index.open(path, embedder=HashEmbedder())
+def index_at(path: Path) -> FolderIndex:
+    return FolderIndex.open(path, embedder=HashEmbedder())
 
 
-def fill(index: Index, first: int, last: int) -> None:
+def fill(index: FolderIndex, first: int, last: int) -> None:
     index.add(
         Passage(id=f"p{n}", text=f"zebra number {n} of the zoo", source=f"s{n % 3}")
         for n in range(first, last)
@@ -37,13 +37,13 @@ def names(first: int, last: int) -> set[str]:
 
 
 @pytest.fixture
-def source(tmp_path: Path) -> Index:
+def source(tmp_path: Path) -> FolderIndex:
     index = index_at(tmp_path / "source")
     fill(index, 0, 30)
     return index
 
 
-def test_a_copy_finds_what_the_index_finds(source: Index, tmp_path: Path) -> None:
+def test_a_copy_finds_what_the_index_finds(source: FolderIndex, tmp_path: Path) -> None:
     told = sync(source.path, tmp_path / "copy")
     assert found(tmp_path / "copy") == names(0, 30)
     copy = index_at(tmp_path / "copy")
@@ -54,7 +54,7 @@ def test_a_copy_finds_what_the_index_finds(source: Index, tmp_path: Path) -> Non
 
 
 @pytest.mark.long
-def test_only_what_is_new_is_copied_and_deletions_arrive(source: Index, tmp_path: Path) -> None:
+def test_only_what_is_new_is_copied_and_deletions_arrive(source: FolderIndex, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     sync(source.path, copy)
     reader = index_at(copy)
@@ -68,7 +68,7 @@ def test_only_what_is_new_is_copied_and_deletions_arrive(source: Index, tmp_path
     assert {hit.passage.id for hit in reader.search("zebra", k=100)} == expected
 
 
-def test_a_copy_without_tables_is_searched_all_the_same(source: Index, tmp_path: Path) -> None:
+def test_a_copy_without_tables_is_searched_all_the_same(source: FolderIndex, tmp_path: Path) -> None:
     sync(source.path, tmp_path / "copy", tables=False)
     assert not list((tmp_path / "copy").glob("*.lance/*"))
     assert found(tmp_path / "copy") == names(0, 30)
@@ -77,7 +77,7 @@ def test_a_copy_without_tables_is_searched_all_the_same(source: Index, tmp_path:
 
 
 @pytest.mark.long
-def test_an_index_travels_through_a_bucket(source: Index, tmp_path: Path) -> None:
+def test_an_index_travels_through_a_bucket(source: FolderIndex, tmp_path: Path) -> None:
     bucket = f"file://{tmp_path / 'bucket'}"
     sync(source.path, bucket)
     sync(bucket, tmp_path / "copy")
@@ -97,7 +97,7 @@ class Cut(Exception):
 @pytest.mark.slow
 @pytest.mark.parametrize("whole", ["folder", "bucket"])
 def test_a_sync_cut_short_anywhere_leaves_a_whole_state_and_is_taken_up_again(
-    source: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, whole: str
+    source: FolderIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, whole: str
 ) -> None:
     target: str | Path = tmp_path / "copy" if whole == "folder" else f"file://{tmp_path / 'copy'}"
     sync(source.path, target, tables=False)
@@ -138,7 +138,7 @@ def test_a_sync_cut_short_anywhere_leaves_a_whole_state_and_is_taken_up_again(
     assert found(tmp_path / "copy") == names(0, 40)
 
 
-def test_half_a_file_left_by_a_cut_is_not_believed(source: Index, tmp_path: Path) -> None:
+def test_half_a_file_left_by_a_cut_is_not_believed(source: FolderIndex, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     manifest = manifests.read(source.path)
     assert manifest is not None
@@ -150,7 +150,7 @@ def test_half_a_file_left_by_a_cut_is_not_believed(source: Index, tmp_path: Path
     assert found(copy) == names(0, 30)
 
 
-def test_a_damaged_file_is_not_passed_on(source: Index, tmp_path: Path) -> None:
+def test_a_damaged_file_is_not_passed_on(source: FolderIndex, tmp_path: Path) -> None:
     fill(source, 30, 31)
     copy = tmp_path / "copy"
     sync(source.path, copy)
@@ -167,7 +167,7 @@ def test_a_damaged_file_is_not_passed_on(source: Index, tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_segments_merged_away_meanwhile_are_no_fault(
-    source: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    source: FolderIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fill(source, 30, 31)
     read = places.Folder.read
@@ -186,7 +186,7 @@ def test_segments_merged_away_meanwhile_are_no_fault(
 
 
 @pytest.mark.slow
-def test_segments_that_two_states_ago_was_named_are_removed(source: Index, tmp_path: Path) -> None:
+def test_segments_that_two_states_ago_was_named_are_removed(source: FolderIndex, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     for step in range(3):
         fill(source, 30 + step, 31 + step)
@@ -196,7 +196,7 @@ def test_segments_that_two_states_ago_was_named_are_removed(source: Index, tmp_p
 
 
 @pytest.mark.slow
-def test_files_of_the_tables_that_compaction_dropped_are_removed(source: Index, tmp_path: Path) -> None:
+def test_files_of_the_tables_that_compaction_dropped_are_removed(source: FolderIndex, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     sync(source.path, copy)
     before = set(copy.rglob("*.lance/data/*"))
@@ -212,14 +212,14 @@ def test_files_of_the_tables_that_compaction_dropped_are_removed(source: Index, 
     assert index_at(copy).documents() == source.documents()
 
 
-def test_a_copy_of_a_copy_without_tables_is_whole(source: Index, tmp_path: Path) -> None:
+def test_a_copy_of_a_copy_without_tables_is_whole(source: FolderIndex, tmp_path: Path) -> None:
     bucket = f"file://{tmp_path / 'bucket'}"
     sync(source.path, bucket, tables=False)
     sync(bucket, tmp_path / "copy")
     assert found(tmp_path / "copy") == names(0, 30)
 
 
-def test_no_other_index_is_copied_over(source: Index, tmp_path: Path) -> None:
+def test_no_other_index_is_copied_over(source: FolderIndex, tmp_path: Path) -> None:
     other = index_at(tmp_path / "other")
     fill(other, 90, 91)
     fill(source, 30, 31)
@@ -231,7 +231,7 @@ def test_no_other_index_is_copied_over(source: Index, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_what_is_no_copy_is_left_alone(source: Index, tmp_path: Path) -> None:
+def test_what_is_no_copy_is_left_alone(source: FolderIndex, tmp_path: Path) -> None:
     strange = tmp_path / "letters"
     strange.mkdir()
     (strange / "to-mother.txt").write_text("dear")
@@ -249,7 +249,7 @@ def test_what_is_no_copy_is_left_alone(source: Index, tmp_path: Path) -> None:
         sync(source.path, "gopher://x/y")
 
 
-def test_two_syncs_of_one_copy_do_not_meet(source: Index, tmp_path: Path) -> None:
+def test_two_syncs_of_one_copy_do_not_meet(source: FolderIndex, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     sync(source.path, copy)
     with replicate._locked(copy), pytest.raises(StoreError, match="another process is writing"):
@@ -258,7 +258,7 @@ def test_two_syncs_of_one_copy_do_not_meet(source: Index, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("target", [False, True])
 def test_an_index_on_a_server_is_not_synced(
-    target: bool, source: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    target: bool, source: FolderIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     address = "postgresql://ada:secret@db.example/town"

@@ -17,7 +17,8 @@ import pytest
 
 from disputatio.errors import InputError, StoreError
 from disputatio.protocols import Embedder, Retriever
-from disputatio.store.index import Index
+from disputatio.store.contract import Index
+from disputatio.store.opening import open_index
 from disputatio.types import Hit, Passage, Source
 from tests.store.hashing import HashEmbedder
 from tests.store.remote import served_milvus, served_postgres, served_qdrant
@@ -91,7 +92,7 @@ def assert_same(served: Sequence[Hit], own: Sequence[Hit]) -> None:
 
 def opened(kind: str, place: Path, embedder: Embedder | None = None) -> Index:
     """Return an index of this kind that is not there yet."""
-    return Index.open(ADDRESSES[kind]() if kind in ADDRESSES else place / "x.index", embedder=embedder)
+    return open_index(ADDRESSES[kind]() if kind in ADDRESSES else place / "x.index", embedder=embedder)
 
 
 @pytest.fixture(scope="module", params=["keyword", "hybrid"])
@@ -237,18 +238,18 @@ def test_a_near_copy_of_a_better_hit_is_marked(kind: str, tmp_path: Path) -> Non
 def test_what_was_made_with_another_embedder_or_language_is_refused(kind: str, tmp_path: Path) -> None:
     place = ADDRESSES[kind]() if kind in ADDRESSES else str(tmp_path / "x.index")
     with pytest.raises(StoreError, match="there is no index here"):
-        Index.open(place, create=False)
-    Index.open(place).add([Passage(text="A bridge.", source="a")])
+        open_index(place, create=False)
+    open_index(place).add([Passage(text="A bridge.", source="a")])
     with pytest.raises(StoreError, match="made with no embedder"):
-        Index.open(place, embedder=HashEmbedder())
+        open_index(place, embedder=HashEmbedder())
     with pytest.raises(StoreError, match="was made for english, not for german"):
-        Index.open(place, language="german").add([Passage(text="Eine Brücke.", source="a")])
-    assert Index.open(place).info().passages == 1
+        open_index(place, language="german").add([Passage(text="Eine Brücke.", source="a")])
+    assert open_index(place).info().passages == 1
 
 
 @pytest.mark.parametrize("kind", SERVED)
 def test_a_batch_that_fails_leaves_what_was_there(kind: str) -> None:
-    index = Index.open(ADDRESSES[kind]())
+    index = open_index(ADDRESSES[kind]())
     index.add([Passage(text="A red apple.", id="p1", source="s")])
     with pytest.raises(InputError):
         index.add([Passage(text="Fine.", source="t"), Passage(text=" ", source="t")])
@@ -265,7 +266,7 @@ def test_several_may_write_at_the_same_time(kind: str) -> None:
         try:
             own = [Passage(text=f"Bridge {n} of {number}.", source=f"s{number}") for n in range(10)]
             shared = [Passage(text=f"Shared river {n}.", source="all") for n in range(10)]
-            index = Index.open(place, embedder=HashEmbedder())
+            index = open_index(place, embedder=HashEmbedder())
             for passage in (*own, *shared):
                 index.add([passage])
         except Exception as error:  # noqa: BLE001 - the thread's own
@@ -276,7 +277,7 @@ def test_several_may_write_at_the_same_time(kind: str) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    index = Index.open(place, embedder=HashEmbedder())
+    index = open_index(place, embedder=HashEmbedder())
     assert not faults
     assert index.info().passages == 3 * 10 + 10
     assert index.check() == []  # type: ignore[attr-defined]

@@ -12,8 +12,8 @@ import psycopg
 import pytest
 
 from disputatio.errors import InputError, StoreError
-from disputatio.store.folders import shown
-from disputatio.store.index import Index
+from disputatio.store.addresses import mask_secrets
+from disputatio.store.opening import open_index
 from disputatio.store.remote import postgres_tables as tables
 from disputatio.store.remote.postgres import PostgresIndex
 from disputatio.types import Passage
@@ -45,7 +45,7 @@ def schema_of(place: str) -> str:
     ],
 )
 def test_an_address_is_told_without_its_password(named: str | Path, as_told: str) -> None:
-    assert shown(named) == as_told
+    assert mask_secrets(named) == as_told
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_an_address_is_told_without_its_password(named: str | Path, as_told: str
 )
 def test_an_address_that_is_none_is_refused(named: str, reason: str) -> None:
     with pytest.raises(InputError, match=reason):
-        Index.open(named)
+        open_index(named)
 
 
 @pytest.mark.parametrize(
@@ -82,35 +82,35 @@ def test_a_wrong_password_is_told_without_it(monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr(psycopg, "connect", refused)
     with pytest.raises(StoreError, match="password authentication failed") as caught:
-        Index.open("postgresql://ada:s3cret@db.example/town")
+        open_index("postgresql://ada:s3cret@db.example/town")
     assert "s3cret" not in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
 def test_what_was_made_by_another_program_version_or_embedder_is_refused() -> None:
     place = address()
-    Index.open(place).add([Passage(text="A bridge.", source="a")])
+    open_index(place).add([Passage(text="A bridge.", source="a")])
     with pytest.raises(StoreError, match="made with no embedder"):
-        Index.open(place, embedder=HashEmbedder())
+        open_index(place, embedder=HashEmbedder())
     execute("UPDATE disputatio_index SET version = 99", schema=schema_of(place))
     with pytest.raises(StoreError, match="version 99"):
-        Index.open(place)
+        open_index(place)
     other = address()
     execute(f"CREATE SCHEMA {schema_of(other)}")
     execute("CREATE TABLE theirs (a int)", schema=schema_of(other))
     with pytest.raises(StoreError, match="another program"):
-        Index.open(other).add([Passage(text="A bridge.", source="a")])
+        open_index(other).add([Passage(text="A bridge.", source="a")])
     with pytest.raises(StoreError, match="there is no index here"):
-        Index.open(address(), create=False)
+        open_index(address(), create=False)
 
 
 def test_a_server_without_pgvector_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
     place = address()
     monkeypatch.setattr(tables, "OLDEST_VECTOR", (99, 0))
     with pytest.raises(StoreError, match=r"pgvector is .*, it is to be"):
-        Index.open(place, embedder=HashEmbedder()).add([Passage(text="A bridge.", source="a")])
+        open_index(place, embedder=HashEmbedder()).add([Passage(text="A bridge.", source="a")])
     monkeypatch.undo()
-    assert Index.open(place).info().passages == 0
+    assert open_index(place).info().passages == 0
     with psycopg.connect(server()) as connection:
         found = connection.execute("SELECT to_regnamespace(%s)", (schema_of(place),)).fetchone()
     assert found == (None,)
@@ -119,14 +119,14 @@ def test_a_server_without_pgvector_leaves_nothing_behind(monkeypatch: pytest.Mon
 def test_an_older_server_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tables, "OLDEST_SERVER", 990000)
     with pytest.raises(StoreError, match=r"the server is PostgreSQL \d+"):
-        Index.open(address())
+        open_index(address())
 
 
 def test_an_index_of_the_first_version_is_brought_to_this_one() -> None:
     place = address()
     passages = [Passage(text=f"A bridge {'and a river ' * n}.", source="a") for n in range(3)]
-    Index.open(place, embedder=HashEmbedder()).add(passages)
-    before = Index.open(place, embedder=HashEmbedder()).search("bridge river")
+    open_index(place, embedder=HashEmbedder()).add(passages)
+    before = open_index(place, embedder=HashEmbedder()).search("bridge river")
     for old in (
         "DROP TABLE estimates, calibration",
         "ALTER TABLE disputatio_index DROP COLUMN passages, DROP COLUMN terms",
@@ -137,14 +137,14 @@ def test_an_index_of_the_first_version_is_brought_to_this_one() -> None:
         "UPDATE disputatio_index SET version = 1",
     ):
         execute(old, schema=schema_of(place))
-    index = Index.open(place, embedder=HashEmbedder())
+    index = open_index(place, embedder=HashEmbedder())
     assert (index.info().format, index.estimates()) == (tables.FORMAT, {})
     assert index.search("bridge river") == before
 
 
 def test_what_an_interrupted_first_ingest_left_is_searched_and_finished_by_compact() -> None:
     place = address()
-    index = Index.open(place)
+    index = open_index(place)
     many = [Passage(text=f"The bridge of town {n} stands.", id=f"p{n}", source="a") for n in range(1200)]
 
     def cut_short() -> Iterator[Passage]:
@@ -173,13 +173,13 @@ def has_word_index(place: str) -> bool:
 
 def test_two_who_finish_their_first_ingest_at_once_make_one_index_of_words() -> None:
     place = address()
-    Index.open(place).add([Passage(text="A bridge.", source="a")])
+    open_index(place).add([Passage(text="A bridge.", source="a")])
     execute("DROP INDEX postings_of_term", schema=schema_of(place))
     faults: list[Exception] = []
 
     def grow() -> None:
         try:
-            Index.open(place).add([Passage(text="A bridge.", source="a")])
+            open_index(place).add([Passage(text="A bridge.", source="a")])
         except StoreError as error:
             faults.append(error)
 

@@ -12,8 +12,9 @@ import pytest
 from numpy.typing import NDArray
 
 from disputatio.errors import IndexServerFault, InputError, StoreError
-from disputatio.store.folders import shown
-from disputatio.store.index import Index
+from disputatio.store.addresses import mask_secrets
+from disputatio.store.contract import Index
+from disputatio.store.opening import open_index
 from disputatio.store.remote.postgres import PostgresIndex
 from disputatio.types import Passage
 from tests.shell import run
@@ -81,7 +82,7 @@ def test_a_wrong_password_is_one_line_that_does_not_hold_it(
     assert "wr/ng" not in told
     assert "wr%2Fng" not in told
     right = as_user(place, asked_for_passwords, WRITTEN)
-    assert Index.open(right).info().passages == 0
+    assert open_index(right).info().passages == 0
 
 
 @pytest.mark.parametrize(
@@ -89,7 +90,7 @@ def test_a_wrong_password_is_one_line_that_does_not_hold_it(
 )
 def test_a_password_that_breaks_the_address_is_not_told(named: str, capsys: Capture) -> None:
     with pytest.raises(InputError) as caught:
-        shown(f"postgresql://{named}")
+        mask_secrets(f"postgresql://{named}")
     assert "s3" not in str(caught.value)
     done = run(capsys, "search", "x", "--index", f"postgresql://{named}")
     assert (done.code, len(done.err.splitlines())) == (2, 1)
@@ -98,7 +99,7 @@ def test_a_password_that_breaks_the_address_is_not_told(named: str, capsys: Capt
 
 def test_a_password_that_the_driver_cannot_read_is_masked() -> None:
     with pytest.raises(StoreError) as caught:
-        Index.open("postgresql://ada:s3%ZZcret@127.0.0.1:9/town")
+        open_index("postgresql://ada:s3%ZZcret@127.0.0.1:9/town")
     assert "s3" not in str(caught.value)
 
 
@@ -107,28 +108,28 @@ def test_a_user_who_may_only_read_searches_and_writes_nothing(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     place = address()
-    Index.open(place).add([Passage(text="A bridge.", source="a")])
+    open_index(place).add([Passage(text="A bridge.", source="a")])
     execute(f"GRANT USAGE ON SCHEMA {schema_of(place)} TO {user}")
     execute(f"GRANT SELECT ON ALL TABLES IN SCHEMA {schema_of(place)} TO {user}")
     mine = as_user(place, user)
-    assert Index.open(mine).search("bridge")[0].passage.source == "a"
+    assert open_index(mine).search("bridge")[0].passage.source == "a"
     Path("b.txt").write_text("A river.")
     for words in (("ingest", "b.txt", "--embedder", "none"), ("index", "delete", "--source", "a")):
         done = run(capsys, *words, "--index", mine)
         assert (done.code, len(done.err.splitlines())) == (3, 1), done.err
         assert "permission denied" in done.err
     with pytest.raises(StoreError, match="opening the calibration failed: permission denied"):
-        Index.open(mine).open_log().__enter__()
+        open_index(mine).open_log().__enter__()
     new = run(capsys, "ingest", "b.txt", "--embedder", "none", "--index", as_user(address(), user))
     assert (new.code, len(new.err.splitlines())) == (3, 1), new.err
-    assert [hit.passage.source for hit in Index.open(place).search("bridge river")] == ["a"]
+    assert [hit.passage.source for hit in open_index(place).search("bridge river")] == ["a"]
 
 
 def test_a_schema_that_an_administrator_made_is_used(user: str) -> None:
     place = address()
     execute(f"CREATE SCHEMA {schema_of(place)} AUTHORIZATION {user}")
-    Index.open(as_user(place, user)).add([Passage(text="A bridge.", source="a")])
-    assert Index.open(place).info().passages == 1
+    open_index(as_user(place, user)).add([Passage(text="A bridge.", source="a")])
+    assert open_index(place).info().passages == 1
 
 
 def test_a_database_without_pgvector_says_what_to_do(user: str) -> None:
@@ -185,7 +186,7 @@ def test_a_connection_lost_while_writing_keeps_whole_batches() -> None:
 
 def test_a_connection_lost_in_a_search_is_told_once() -> None:
     place = address()
-    Index.open(place, embedder=HashEmbedder()).add([Passage(text="A bridge.", source="a")])
+    open_index(place, embedder=HashEmbedder()).add([Passage(text="A bridge.", source="a")])
     index = broken(place, 1)
     with pytest.raises(IndexServerFault) as caught:
         index.search("bridge")
@@ -237,7 +238,7 @@ def totals(place: str) -> tuple[int, int]:
 )
 def test_the_counts_of_an_index_follow_its_passages(change: Callable[[Index], object]) -> None:
     place = address()
-    index = Index.open(place)
+    index = open_index(place)
     index.add([Passage(text="A bridge.", source="a"), Passage(text="A long river flows.", source="b")])
     change(index)
     with psycopg.connect(server(), options=f"-c search_path={schema_of(place)}") as connection:

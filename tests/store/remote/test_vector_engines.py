@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from disputatio.errors import IndexServerFault, IngestError, InputError, StoreError
-from disputatio.store.folders import shown
-from disputatio.store.index import Index
+from disputatio.store.addresses import mask_secrets
+from disputatio.store.opening import open_index
 from disputatio.store.remote import milvus, qdrant
 from disputatio.store.remote.collection_address import collection_address
 from disputatio.store.remote.engine import DENSE, DOCUMENTS, PASSAGES, Condition, row_id
@@ -31,7 +31,7 @@ KINDS = tuple(ADDRESSES)
 
 
 def opened(place: str, **options: Any) -> VectorIndex:
-    index = Index.open(place, **options)
+    index = open_index(place, **options)
     assert isinstance(index, VectorIndex)
     return index
 
@@ -49,7 +49,7 @@ def opened(place: str, **options: Any) -> VectorIndex:
     ],
 )
 def test_an_address_is_told_without_its_secret(named: str | Path, as_told: str) -> None:
-    assert shown(named) == as_told
+    assert mask_secrets(named) == as_told
     assert collection_address(named).shown == as_told
 
 
@@ -75,7 +75,7 @@ def test_a_key_of_the_environment_is_taken_where_there_is_no_other(
 )
 def test_an_address_that_is_none_is_refused_without_its_secret(named: str, reason: str) -> None:
     with pytest.raises(InputError, match=reason) as caught:
-        Index.open(named)
+        open_index(named)
     assert "s3cret" not in str(caught.value)
 
 
@@ -113,7 +113,7 @@ def test_a_server_that_is_not_there_is_one_line_and_exit_3(
 def test_a_key_that_is_wrong_or_missing_is_one_line_without_it(capsys: Capture) -> None:
     stand_in, where = served_qdrant.start()
     stand_in.key = served_qdrant.KEY
-    Index.open(f"qdrant://:{served_qdrant.KEY}@{where}/town").add([Passage(text="A bridge.", source="a")])
+    open_index(f"qdrant://:{served_qdrant.KEY}@{where}/town").add([Passage(text="A bridge.", source="a")])
     for given in (":wr0ng@", ""):
         done = run(capsys, "search", "bridge", "--index", f"qdrant://{given}{where}/town")
         assert (done.code, len(done.err.splitlines())) == (3, 1)
@@ -130,19 +130,19 @@ def test_a_wrong_password_of_milvus_is_told_without_it(monkeypatch: pytest.Monke
 
     monkeypatch.setattr(pymilvus, "MilvusClient", refused)
     with pytest.raises(IndexServerFault, match=r"failed: auth check failure for ada:\*\*\*$"):
-        Index.open("milvus://ada:s3cret@db.example/town")
+        open_index("milvus://ada:s3cret@db.example/town")
 
 
 def test_a_server_that_is_too_old_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     stand_in, where = served_qdrant.start()
     stand_in.version = "1.12.4"
     with pytest.raises(IndexServerFault, match=r"the server is Qdrant 1\.12\.4, it is to be 1\.16 or newer"):
-        Index.open(f"qdrant://{where}/town")
+        open_index(f"qdrant://{where}/town")
     import pymilvus
 
     monkeypatch.setattr(pymilvus.MilvusClient, "get_server_version", lambda _: "v2.3.1")
     with pytest.raises(IndexServerFault, match=r"the server is Milvus v2\.3\.1, it is to be 2\.5 or newer"):
-        Index.open(served_milvus.address())
+        open_index(served_milvus.address())
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -162,7 +162,7 @@ def test_a_package_that_is_missing_is_named_with_how_to_have_it(
 def test_milvus_lite_that_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
     with pytest.raises(Exception, match="milvus-lite is not installed"):
-        Index.open(f"milvus:{tmp_path}/x.db").add([Passage(text="A bridge.", source="a")])
+        open_index(f"milvus:{tmp_path}/x.db").add([Passage(text="A bridge.", source="a")])
     assert not (tmp_path / "x.db").exists()
 
 
@@ -170,14 +170,14 @@ def test_a_collection_of_another_program_or_version_is_refused() -> None:
     local = served_qdrant.server()[0].client
     local.create_collection("theirs", vectors_config={})
     with pytest.raises(StoreError, match="theirs is a collection of another program"):
-        Index.open(f"qdrant://{served_qdrant.server()[1]}/theirs").add([Passage(text="A.", source="a")])
+        open_index(f"qdrant://{served_qdrant.server()[1]}/theirs").add([Passage(text="A.", source="a")])
     place = served_qdrant.address()
-    Index.open(place).add([Passage(text="A bridge.", source="a")])
+    open_index(place).add([Passage(text="A bridge.", source="a")])
     name = collection_address(place).collection
     for version, reason in ((99, "is of version 99"), (1, "is of an earlier version")):
         local.update_collection(name, metadata={"disputatio collection": version, "embedder": ""})
         with pytest.raises(StoreError, match=reason):
-            Index.open(place)
+            open_index(place)
 
 
 def test_a_milvus_collection_of_another_program_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -186,7 +186,7 @@ def test_a_milvus_collection_of_another_program_is_refused(monkeypatch: pytest.M
     client.create_collection("theirs", dimension=4)
     client.create_collection("theirs_documents", dimension=4)
     with pytest.raises(StoreError, match="theirs is a collection of another program"):
-        Index.open(f"milvus://{served_milvus.server()}/theirs").add([Passage(text="A.", source="a")])
+        open_index(f"milvus://{served_milvus.server()}/theirs").add([Passage(text="A.", source="a")])
     assert client.query("theirs", filter="", output_fields=["count(*)"])[0]["count(*)"] == 0
 
 
@@ -306,7 +306,7 @@ def test_milvus_compares_named_passages_by_their_vectors_not_by_its_approximate_
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     embedder = HashEmbedder()
-    index = Index.open(served_milvus.address(), embedder=embedder)
+    index = open_index(served_milvus.address(), embedder=embedder)
     passages = [Passage(id=f"p{n}", text=f"A bridge of town {n % 7}.", source="a") for n in range(30)]
     index.add(passages)
     assert isinstance(index, VectorIndex)

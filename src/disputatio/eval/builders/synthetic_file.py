@@ -21,12 +21,12 @@ from disputatio.eval.data.rows import read_text
 from disputatio.kit import Kit
 
 if TYPE_CHECKING:
-    from disputatio.store.index import Index
+    from disputatio.store.folder_index import FolderIndex
     from disputatio.types import Passage
 
 
 def synthesize(
-    index: Index,
+    index: FolderIndex,
     out: Path,
     kit: Kit,
     *,
@@ -69,7 +69,7 @@ def synthesize(
     return count, reasons
 
 
-def draw_from(index: Index) -> Draw:
+def draw_from(index: FolderIndex) -> Draw:
     """Return a passage of the index at random, by the dice given; raises `StoreError` where it holds none."""
     view = index.view()
     live = (

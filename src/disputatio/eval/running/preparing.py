@@ -20,8 +20,9 @@ from disputatio.kit import Kit
 from disputatio.parts import build_kit, embedder_for, with_retriever
 from disputatio.pipeline import Strategy, ask
 from disputatio.protocols import MinimalLLM, Retriever
+from disputatio.store.contract import Index
 from disputatio.store.in_memory import InMemory
-from disputatio.store.index import Index
+from disputatio.store.opening import open_index
 from disputatio.store.own_passages import RetrieverLike, as_retriever
 from disputatio.trace import Trace
 from disputatio.types import Answer, Message, Passage, Prompt, Sampling, Source
@@ -147,8 +148,8 @@ def kit_for(
 def retriever_for(
     index: str | Path | RetrieverLike | None, settings: Settings, say: Say = lambda _: None
 ) -> Retriever | None:
-    """Return what is searched in place of the rows' own passages; raises as `Index.open` does."""
+    """Return what is searched in place of the rows' own passages; raises as `open_index` does."""
     if not isinstance(index, str | Path):
         return None if index is None else as_retriever(index)
     embedder = embedder_for(settings, Path(index), say=say)
-    return Index.open(Path(index), embedder=embedder, create=False)
+    return open_index(Path(index), embedder=embedder, create=False)

@@ -17,7 +17,7 @@ from disputatio.store.ingesting.readers import open_reader
 from disputatio.store.ingesting.wire import DEFAULT_LIMITS, Connect, Limits, Resolve
 
 if TYPE_CHECKING:
-    from disputatio.store.index import Index
+    from disputatio.store.contract import Index
 
 _HELD = 16_777_216  # characters that are held until they are put
 
@@ -84,7 +84,7 @@ def _put(
     """Put what addresses gave, each as all that the index holds of it."""
     if not batch:
         return Counter()
-    with index.putting() as writer:
+    with index.open_writer() as writer:
         for url, documents in batch:
             writer.put(url, run.prepared(documents, url, source_by))
         writer.finish()

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from disputatio.store.index import Index
+    from disputatio.store.folder_index import FolderIndex
     from disputatio.store.ingesting.ray_worker import Row
     from disputatio.store.record.writer import Writer
 
@@ -44,7 +44,7 @@ Came = tuple["Row", "NDArray[np.float32] | None"]
 
 
 def ingest_with_ray(
-    index: Index,
+    index: FolderIndex,
     paths: Sequence[str | Path],
     *,
     address: str,
@@ -81,8 +81,8 @@ def ingest_with_ray(
         if progress is not None:
             progress(run.done, run.total, passages)
 
-    own = index._embedder
-    with index.writer(told) as writer:
+    own = index.embedder
+    with index.open_writer(told) as writer:
         changed = []
         for path, folder in files:
             if _is_unchanged(writer, path, folder, options):

@@ -21,7 +21,7 @@ from disputatio.store.ingesting.files import find_files, shown
 from disputatio.store.ingesting.options import DEFAULT, ReadOptions
 
 if TYPE_CHECKING:
-    from disputatio.store.index import Index, IngestSummary
+    from disputatio.store.contract import Index, IngestSummary
 
 _TICK = 0.25  # seconds at most until a stop is heard
 _WILD = frozenset("*?[")

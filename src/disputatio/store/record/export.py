@@ -11,20 +11,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from disputatio.errors import InputError, StoreError
-from disputatio.store.folders import only_one
+from disputatio.store.addresses import require_one
 from disputatio.store.record.manifest import reported, sync_folder
 from disputatio.store.record.tables import DOCUMENT_COLUMNS, PASSAGE_COLUMNS, Pinned
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
 
-    from disputatio.store.index import Index
+    from disputatio.store.folder_index import FolderIndex
 
 _BATCH = 4096
 _INNER = ("entry", "file")  # of no meaning outside of the index
 
 
-def export(index: Index, file: str | Path, *, documents: bool = False, vectors: bool = False) -> int:
+def export(index: FolderIndex, file: str | Path, *, documents: bool = False, vectors: bool = False) -> int:
     """Write every passage, or every document with its whole text, to a file; how many rows it has.
 
     The ending of the file chooses the format: `.parquet`, or `.jsonl` whose rows `--passages` and
@@ -36,7 +36,7 @@ def export(index: Index, file: str | Path, *, documents: bool = False, vectors: 
     write = {".parquet": _parquet, ".jsonl": _json_lines, ".ndjson": _json_lines}.get(file.suffix.lower())
     if write is None:
         raise InputError(f"{file}: an export ends in .parquet or .jsonl")
-    only_one(index.path)
+    require_one(index.path)
     view = index.view()
     if view is None:
         raise StoreError(f"{index.path}: there is no index here; make one with: disputatio ingest PATH")

@@ -18,8 +18,7 @@ from typing import IO
 from urllib.parse import unquote, urlsplit
 
 from disputatio.errors import BucketFault, InputError, StoreError
-from disputatio.store.folders import is_address
-from disputatio.store.folders import shown as shown_index
+from disputatio.store.addresses import is_served, mask_secrets
 from disputatio.store.record import manifest as manifests
 from disputatio.store.record.checksums import Entry, parse_checksums
 from disputatio.store.record.layout import LARGEST_CHECKSUMS, LARGEST_NOTE, is_table_file, refuse_links
@@ -62,9 +61,10 @@ def sync(source: str | Path, target: str | Path, *, tables: bool = True) -> Sync
     state before: the next sync takes up what has been copied. Raises `InputError` for an address of a server.
     """
     for place in (source, target):
-        if is_address(place):
-            told = shown_index(place)
-            raise InputError(f"{told}: is kept by a server; a sync is between folders and buckets")
+        if is_served(place):
+            raise InputError(
+                f"{mask_secrets(place)}: is kept by a server; a sync is between folders and buckets"
+            )
         if (folder := _folder_of(place)) is not None:
             refuse_links(folder)
     here, there = place_of(source), place_of(target)

@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Self
 
 from disputatio.errors import InputError, StoreError
 from disputatio.protocols import Embedder
-from disputatio.store.figures import SourceCount
+from disputatio.store.contract import SourceCount
 from disputatio.store.ingesting.documents import Document
 from disputatio.store.remote import postgres_rows as rows
 from disputatio.store.remote import postgres_tables as tables
@@ -38,13 +38,12 @@ MOST_MB = 4096  # of the server's memory to build it in
 class PostgresIndex(ServedIndex):
     """Passages in a schema of a PostgreSQL database (`Retriever`); faults of the server are `StoreError`."""
 
-    kept: ClassVar[str] = "a database"
     format: ClassVar[int] = tables.FORMAT
 
     def __init__(
         self, address: tables.Address, embedder: Embedder | None, language: str | None = None
     ) -> None:
-        """Use `Index.open`."""
+        """Use `open_index`."""
         super().__init__(address.shown, embedder, language)
         self._address = address
         self._local = threading.local()
@@ -78,7 +77,7 @@ class PostgresIndex(ServedIndex):
             tables.lock(self._connection(), self._address)
             return remove(self._connection(), sources, map(str, paths), documents)
 
-    def compact(self, *, keep: float = 300.0, **_: object) -> None:  # noqa: ARG002 - the server keeps nothing
+    def compact(self, *, keep: float = 300.0) -> None:  # noqa: ARG002 - the server keeps nothing
         """Clear away what was deleted, make what an interrupted ingest did not, and count anew."""
         if self._settings() is None:
             return

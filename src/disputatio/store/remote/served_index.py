@@ -8,14 +8,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NoReturn, Self, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, Unpack
 
 from disputatio.errors import InputError, StoreError
 from disputatio.protocols import Embedder, Reranker, Search, SearchOptions
 from disputatio.store.calibration_log import CalibrationLog, Outcomes
-from disputatio.store.figures import IndexInfo, SourceCount
-from disputatio.store.holdings import Holdings, Sketches
-from disputatio.store.index import DEFAULT_LANGUAGE, Index
+from disputatio.store.contract import (
+    DEFAULT_LANGUAGE,
+    Index,
+    IndexInfo,
+    Sketches,
+    SourceCount,
+    SourcePassages,
+)
 from disputatio.store.ingesting.document_writer import DocumentWriter
 from disputatio.store.neighbours import nearest
 from disputatio.store.options import DEFAULT_K, check_search, search_of
@@ -44,12 +49,12 @@ class Asked(NamedTuple):
 class ServedIndex(Index, ABC):
     """Passages kept by a server (`Retriever`); faults of the server are `StoreError`."""
 
-    kept: ClassVar[str]  # where, in words for a message
     format: ClassVar[int]
 
     def __init__(self, shown: str, embedder: Embedder | None, language: str | None = None) -> None:
-        """Use `Index.open`; `shown` is the address without its secrets."""
+        """Use `open_index`; `shown` is the address without its secrets."""
         self.shown, self.path = shown, Path(shown)
+        self.paths = (self.path,)
         self._embedder, self._language = embedder, language
 
     @classmethod
@@ -67,7 +72,6 @@ class ServedIndex(Index, ABC):
         embedder: Embedder | None = None,
         create: bool = True,
         language: str | None = None,
-        **_: object,
     ) -> Self:
         """Open the index at an address, or promise a new one that the first ingest makes.
 
@@ -91,11 +95,6 @@ class ServedIndex(Index, ABC):
                 index._migrate()
         return index
 
-    @property
-    def paths(self) -> tuple[Path, ...]:
-        """The address, without its secrets."""
-        return (self.path,)
-
     @abstractmethod
     def close(self) -> None:
         """Close the connections; the next call opens one anew."""
@@ -106,7 +105,7 @@ class ServedIndex(Index, ABC):
 
     # --- writing ------------------------------------------------------------------------------------
     @contextmanager
-    def putting(self, on_commit: Callable[[int], None] = lambda _: None) -> Iterator[DocumentWriter]:
+    def open_writer(self, on_commit: Callable[[int], None] = lambda _: None) -> Iterator[DocumentWriter]:
         """What documents are put in; raises `StoreError`."""
         yield self._writer(on_commit)
         self._grow()
@@ -114,25 +113,6 @@ class ServedIndex(Index, ABC):
     @abstractmethod
     def check(self) -> list[str]:
         """Return what does not fit together, a line each."""
-
-    def reembed(
-        self, embedder: Embedder | None, *, progress: Callable[[int, int], None] | None = None
-    ) -> int:
-        """Not for an index that a server keeps; raises `InputError`."""
-        del embedder, progress
-        self._refused("give new vectors")
-
-    def writer(self, on_commit: Callable[[int], None] = lambda _: None, *, adding: bool = True) -> NoReturn:
-        """Not for an index that a server keeps; raises `InputError`."""
-        del on_commit, adding
-        self._refused("write from elsewhere")
-
-    def view(self) -> NoReturn:
-        """Not for an index that a server keeps; raises `InputError`."""
-        self._refused("read at length (as export and compare do)")
-
-    def _refused(self, doing: str) -> NoReturn:
-        raise InputError(f"{self.shown}: an index in {self.kept} cannot be used to {doing}")
 
     # --- reading ------------------------------------------------------------------------------------
     def search(
@@ -256,7 +236,7 @@ class ServedIndex(Index, ABC):
         estimates = [] if self._settings() is None else self._estimates()
         return {name: state for name, _, state in estimates if state}
 
-    def holdings(self) -> Holdings | None:
+    def source_passages(self) -> SourcePassages | None:
         """Return the index itself, asked anew at each call; None where there is none yet."""
         return None if self._settings() is None else self
 

@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Self
 
 from disputatio.errors import InputError, StoreError
 from disputatio.protocols import Embedder
-from disputatio.store.figures import SourceCount
+from disputatio.store.contract import SourceCount
 from disputatio.store.ingesting.documents import Document
 from disputatio.store.options import K1, B
 from disputatio.store.remote import vector_rows as rows
@@ -61,7 +61,6 @@ _POINTER = row_id("estimates")
 class VectorIndex(ServedIndex):
     """Passages in the collections of a vector engine (`Retriever`); faults of the server are `StoreError`."""
 
-    kept: ClassVar[str] = "a vector engine"
     format: ClassVar[int] = FORMAT
 
     def __init__(
@@ -71,7 +70,7 @@ class VectorIndex(ServedIndex):
         embedder: Embedder | None,
         language: str | None = None,
     ) -> None:
-        """Use `Index.open`."""
+        """Use `open_index`."""
         super().__init__(address.shown, embedder, language)
         self._engine = engine
         self._known: dict[str, Any] | None = None
@@ -106,7 +105,7 @@ class VectorIndex(ServedIndex):
         take_out(self._engine, entries)
         return len(entries)
 
-    def compact(self, *, keep: float = 300.0, **_: object) -> None:
+    def compact(self, *, keep: float = 300.0) -> None:
         """Take out what an interrupted writer left `keep` seconds ago, and let the server clear up."""
         if self._settings() is None:
             return

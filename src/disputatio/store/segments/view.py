@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from disputatio.counts import Unsearched
 from disputatio.errors import InputError, StoreError
-from disputatio.store.holdings import Sketches
+from disputatio.store.contract import Sketches
 from disputatio.store.record import manifest as manifests
 from disputatio.store.record.manifest import SEGMENTS, Manifest
 

@@ -1,30 +1,26 @@
-"""The index: documents in, passages out, on disk and crash-safe.
+"""The index in a folder: documents in, passages out, on disk and crash-safe.
 
-`Index` connects the parts: readers -> prepare -> writer -> transaction, and view -> searcher.
+`FolderIndex` connects the parts: readers -> prepare -> writer -> transaction, and view -> searcher.
 """
 
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, Unpack, cast
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from disputatio.errors import InputError, StoreError
 from disputatio.protocols import Embedder, Reranker, Search, SearchOptions
 from disputatio.store import calibration_file
+from disputatio.store.addresses import require_one, split_paths
 from disputatio.store.calibration_log import CalibrationLog, Outcomes
-from disputatio.store.figures import IndexInfo, SourceCount
-from disputatio.store.folders import Folders, Found, is_address, noted, only_one
-from disputatio.store.holdings import Holdings
-from disputatio.store.ingesting.document_writer import DocumentWriter, put_items
+from disputatio.store.contract import DEFAULT_LANGUAGE, Index, IndexInfo, SourceCount, SourcePassages
+from disputatio.store.folders import Folders, Found
 from disputatio.store.ingesting.documents import Document
-from disputatio.store.ingesting.ingest import IngestSummary, Progress, Run, find_all, put_files, summary_of
-from disputatio.store.ingesting.options import ReadOptions, check_options
 from disputatio.store.neighbours import neighbours
 from disputatio.store.options import check_search, search_of
 from disputatio.store.record import manifest as manifests
@@ -40,16 +36,13 @@ from disputatio.types import Hit, Passage, Source
 if TYPE_CHECKING:
     from disputatio.store.record.transaction import Transaction
 
-__all__ = ["Index", "IndexInfo", "IngestSummary", "SourceCount"]
-
-DEFAULT_LANGUAGE = "english"
 _ABOUT = ("id", "path", "row", "title", "url", "date", "date_origin", "source", "owner", "metadata")
 
 
-class Index:
-    """Passages on disk, searched by keyword and by meaning (`Retriever`).
+class FolderIndex(Index):
+    """Passages in a folder, or in several that are searched as one and not written to.
 
-    Reading is open to any number of threads and processes; one process writes at a time.
+    Any number of threads and processes may read; one process writes at a time.
     """
 
     def __init__(
@@ -59,11 +52,11 @@ class Index:
         language: str | None = None,
         merge_memory: int = MERGE_MEMORY,
     ) -> None:
-        """Use `Index.open`."""
-        self.path = path
-        self._embedder = embedder
+        """Use `open_index`."""
+        self.path, self.paths = path, split_paths(path)
+        self.embedder = embedder
         self._language = language
-        self._folders, self._merge_memory = Folders(path), merge_memory
+        self._folders, self._merge_memory = Folders(self.paths), merge_memory
 
     @classmethod
     def open(
@@ -75,27 +68,12 @@ class Index:
         language: str | None = None,
         merge_gb: float | None = None,
     ) -> Self:
-        """Open an index, or promise a new one that the first ingest makes.
-
-        Several folders, divided by commas, are searched as one (`store.folders`), and none is written to.
-        `postgresql://`, `qdrant://` and `milvus:` name one that a server keeps (`store.remote`).
-        Without an embedder a new index is searched by keyword alone, and one that has vectors can
-        be read (by keyword) but not added to. `language` is that of stemming for a new index:
-        english (when None), another that PyStemmer knows, or none. `merge_gb` bounds the memory of merges
-        (1 when None). Raises `StoreError` when the path holds something else, an index of another version,
-        embedder or language, or nothing and not `create`; `InputError` for an unknown language.
-        """
+        """Open the index in a folder as `open_index` does, which knows addresses of servers as well."""
         if language not in (None, "none"):
             stemmer(language or "")
-        if is_address(path):
-            from disputatio.store.remote.opening import engine_of
-
-            return cast(
-                "Self", engine_of(path).open(path, embedder=embedder, create=create, language=language)
-            )
         memory = MERGE_MEMORY if merge_gb is None else int(merge_gb * 2**30)
         index = cls(Path(path), embedder, language, memory)
-        note = noted(path)
+        note = index._folders.note()
         if note is None and not create:
             raise StoreError(f"{path}: there is no index here; make one with: disputatio ingest PATH")
         if embedder is not None and note is not None and embedder.name != note["embedder"]:
@@ -109,64 +87,11 @@ class Index:
             index._folders.view()
         return index
 
-    @property
-    def paths(self) -> tuple[Path, ...]:
-        """The folders of the index: one, or those that are searched as one."""
-        return self._folders.paths
+    def close(self) -> None:
+        """Drop the segments that are mapped; the next call maps them anew."""
+        self._folders = Folders(self.paths)
 
     # --- writing ------------------------------------------------------------------------------------
-    def ingest(
-        self,
-        *paths: str | Path,
-        source_by: str | None = None,
-        columns: Mapping[str, str] | None = None,
-        exclude: Sequence[str] = (),
-        unverified: bool = False,
-        progress: Progress | None = None,
-    ) -> IngestSummary:
-        """Read files and folders and put their documents in; safe to kill and to run again.
-
-        A file that is in already is left alone; a changed one replaces its own passages only, at
-        once. What cannot be read is listed in the summary, and the rest goes on. `source_by` says
-        what tells sources apart (`source.with_source`), `columns` which column of a table holds which
-        field (`{"text": "content", "date": "published"}`), `exclude` which files to leave out, by patterns.
-        Code and configuration files are left out unless they are named, alone or by a pattern.
-        `unverified` documents come from strangers: what they say of their source is kept apart in
-        `stated_source`, and they share one owner.
-        `progress(done, total, passages)` hears of each file done and of each batch of passages committed.
-
-        Raises `InputError` for wrong options, `StoreError` when the index cannot be written
-        to or another process is writing; batches acknowledged before that stay.
-        """
-        options = ReadOptions(
-            source_by=source_by, columns=columns or {}, exclude=tuple(exclude), unverified=unverified
-        )
-        check_options(options)
-        start, run = time.perf_counter(), Run(unverified=unverified)
-        files = find_all(paths, run, options)
-
-        def report(passages: int) -> None:
-            if progress is not None:
-                progress(run.done, run.total, passages)
-
-        with self.putting(report) as writer:
-            put_files(writer, files, run, options, lambda: report(writer.counts["passages"]))
-            writer.finish()
-        return summary_of(writer.counts, start, run)
-
-    def add(self, items: Iterable[Document | Passage]) -> IngestSummary:
-        """Put documents or passages in that the caller holds, as they come.
-
-        A passage keeps its id where it has one and is short enough not to be divided; given again
-        under the same id with another text, it is replaced. Raises `InputError` for one without
-        text, or with an id that stands for another passage, `StoreError` as `ingest` does; batches
-        acknowledged before that stay.
-        """
-        start = time.perf_counter()
-        with self.putting() as writer:
-            put_items(writer, items)
-        return summary_of(writer.counts, start, Run())
-
     def delete(
         self,
         *,
@@ -186,9 +111,9 @@ class Index:
             for name in {path, str(Path(path).resolve())}:
                 clauses.append(f"path = {quoted([name])} OR file = {quoted([name])}")
                 clauses.append(f"starts_with(file, {quoted([name.rstrip('/') + '/'])})")
-        if not clauses or read_note(only_one(self.path)) is None:
+        if not clauses or read_note(require_one(self.path)) is None:
             return 0
-        with self.writer(adding=False) as writer:
+        with self.open_writer(adding=False) as writer:
             count = sum(writer.remove(clause) for clause in clauses)
             writer.finish()
         return count
@@ -203,9 +128,9 @@ class Index:
         """
         from disputatio.store.record.reembed import reembed
 
-        with self.writer(adding=False) as writer:
+        with self.open_writer(adding=False) as writer:
             count = reembed(writer.transaction, embedder, progress)
-        self._embedder = embedder
+        self.embedder = embedder
         return count
 
     def compact(self, *, keep: float = 300.0, planned: Planned = lambda _: None) -> None:
@@ -213,22 +138,18 @@ class Index:
 
         `planned` hears first what that takes. Raises `StoreError` where the disk has less, or fails.
         """
-        if noted(only_one(self.path)) is not None:
+        if read_note(require_one(self.path)) is not None:
             compact(self.path, lambda: self._ensure(False), timedelta(seconds=max(keep, 1.0)), planned)
 
-    def writer(self, on_commit: Callable[[int], None] = lambda _: None, *, adding: bool = True) -> Writer:
-        """Return the index's one writer, as a context manager, for documents that were prepared elsewhere.
+    def open_writer(
+        self, on_commit: Callable[[int], None] = lambda _: None, *, adding: bool = True
+    ) -> Writer:
+        """Return the one writer of the index, as a context manager.
 
         `on_commit` receives the number of passages committed so far. With `adding` the index's own
         embedder is needed. Raises `StoreError` on entering when another writes, `InputError` for several.
         """
-        return Writer(only_one(self.path), self._embedder, lambda: self._ensure(adding), on_commit)
-
-    def putting(
-        self, on_commit: Callable[[int], None] = lambda _: None
-    ) -> AbstractContextManager[DocumentWriter]:
-        """Return what documents are put in, whoever keeps the index; raises what `writer` does."""
-        return self.writer(on_commit)
+        return Writer(require_one(self.path), self.embedder, lambda: self._ensure(adding), on_commit)
 
     def _ensure(self, adding: bool) -> Transaction:
         """Return the index open for writing, made or brought to this version where that is needed."""
@@ -240,15 +161,15 @@ class Index:
         if manifest is None:
             return Transaction.make(
                 self.path,
-                embedder="" if self._embedder is None else self._embedder.name,
-                dimension=0 if self._embedder is None else self._embedder.dimension,
+                embedder="" if self.embedder is None else self.embedder.name,
+                dimension=0 if self.embedder is None else self.embedder.dimension,
                 language=self._language or DEFAULT_LANGUAGE,
                 memory=self._merge_memory,
             )
         if self._language is not None and self._language != manifest.language:
             raise StoreError(f"{self.path}: was made for {manifest.language}, not for {self._language}")
-        if self._embedder is not None:
-            manifests.check_embedder(self.path, manifest, self._embedder.name)
+        if self.embedder is not None:
+            manifests.check_embedder(self.path, manifest, self.embedder.name)
         elif adding and manifest.embedder:
             raise StoreError(f"{self.path}: open it with its embedder {manifest.embedder} to write to it")
         return Transaction.open(self.path, manifest, memory=self._merge_memory)
@@ -281,9 +202,9 @@ class Index:
         if not view.manifest.live or (allowed is not None and not allowed):
             return Found([], view.unsearched) if view.parts else []
         vector = None
-        if self._embedder is not None:
-            manifests.check_embedder(self.path, view.manifest, self._embedder.name)
-            vector = self._embedder.embed([query], query=True)[0]
+        if self.embedder is not None:
+            manifests.check_embedder(self.path, view.manifest, self.embedder.name)
+            vector = self.embedder.embed([query], query=True)[0]
         hits = view.searcher.search(query, vector, replace(search, sources=allowed), reranker=reranker)
         return Found(hits, view.unsearched) if view.parts else hits
 
@@ -362,7 +283,7 @@ class Index:
 
         Raises `InputError` for one that is no probability, `StoreError` when there is no index.
         """
-        only_one(self.path)
+        require_one(self.path)
         view = self._folders.view()
         if view is None:
             raise StoreError(f"{self.path}: there is no index here; make one with: disputatio ingest PATH")
@@ -376,8 +297,8 @@ class Index:
         """Return what each source held when it was estimated, where that is on record."""
         return read_states(self.path)
 
-    def holdings(self) -> Holdings | None:
-        """Return what each source holds now, as a calibration reads it; None where there is no index yet."""
+    def source_passages(self) -> SourcePassages | None:
+        """Return the passages by source as they are now; None where there is no index yet."""
         return self.view()
 
     def records(self) -> list[Outcomes]:

@@ -1,0 +1,106 @@
+"""Names of indexes, as `--index` has them: a folder, several divided by commas, or an address on a server."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from disputatio.errors import InputError
+
+if TYPE_CHECKING:
+    from disputatio.store.remote.served_index import ServedIndex
+
+# Scheme of an address -> module and class of the index behind it, imported when one is opened.
+SERVERS = {
+    "postgresql": "disputatio.store.remote.postgres:PostgresIndex",
+    "postgres": "disputatio.store.remote.postgres:PostgresIndex",
+    "qdrant": "disputatio.store.remote.vector_index:VectorIndex",
+    "milvus": "disputatio.store.remote.vector_index:VectorIndex",
+}
+_BUCKETS = ("s3:/", "gs:/", "gcs:/", "abfs:/", "hdfs:/", "file:/")  # what `index sync` opens
+_UNREADABLE = ("az:/", "http:/", "https:/", "ftp:/", "sftp:/", "ssh:/")
+
+
+def is_served(path: str | Path) -> bool:
+    """Return whether a server keeps the index, not a folder; a path may have lost one of the two slashes.
+
+    >>> is_served("postgresql://db.example/town"), is_served(Path("town.index"))
+    (True, False)
+    """
+    scheme, colon, _ = str(path).partition(":")
+    return bool(colon) and scheme in SERVERS
+
+
+def server_class(path: str | Path) -> type[ServedIndex]:
+    """Import the class of the index at an address; call it only where `is_served`."""
+    module, _, name = SERVERS[str(path).partition(":")[0]].partition(":")
+    served: type[ServedIndex] = getattr(import_module(module), name)
+    return served
+
+
+def mask_secrets(path: str | Path) -> str:
+    """Return an index as messages name it: an address without its password or key.
+
+    >>> mask_secrets("postgresql://ada:secret@db.example/town")
+    'postgresql://ada@db.example/town'
+    """
+    return server_class(path).at(path).shown if is_served(path) else str(path)
+
+
+def split_paths(path: str | Path) -> tuple[Path, ...]:
+    """Return the folders that `--index` names, divided at commas; a folder of the whole name is one.
+
+    Raises `InputError` for a name that is empty or given twice.
+
+    >>> [str(folder) for folder in split_paths("news.index, laws.index")]
+    ['news.index', 'laws.index']
+    """
+    whole = Path(path)
+    if is_served(path):
+        return (whole,)
+    if "," not in str(path) or whole.exists():
+        return (_folder(whole),)
+    names = [name.strip() for name in str(path).split(",")]
+    if not all(names):
+        raise InputError(f"{path}: names no index between two commas; write a.index,b.index")
+    folders = [_folder(Path(name).expanduser()) for name in names]
+    for folder in folders:
+        if folders.count(folder) > 1:
+            raise InputError(f"{path}: names {folder} twice")
+    return tuple(folders)
+
+
+def require_one(path: str | Path) -> Path:
+    """Return the one index that is worked on; raises `InputError` where several are named."""
+    folders = split_paths(path)
+    if len(folders) > 1:
+        raise InputError(
+            f"{path}: names {len(folders)} indexes; several can be searched and asked together, "
+            "and this takes one of them"
+        )
+    return folders[0]
+
+
+def _folder(path: Path) -> Path:
+    """Return a folder as it is named.
+
+    Raises `InputError` for a bucket, another address, or one among several.
+    """
+    if is_served(path):
+        raise InputError(
+            f"{mask_secrets(path)}: is on a server, and is searched alone; several indexes are folders"
+        )
+    if str(path).startswith(_UNREADABLE):
+        url = str(path).replace(":/", "://", 1)
+        raise InputError(
+            f"{url}: no index is read from there; an index is a folder, or on a server (postgresql://, "
+            "qdrant://, milvus://), and comes from a bucket (s3://, gs://) by: disputatio index sync"
+        )
+    if str(path).startswith(_BUCKETS):
+        url = str(path).replace(":/", "://" if not str(path).startswith("file:") else ":///", 1)
+        raise InputError(
+            f"{url}: an index is read and written in a folder; bring a copy from a bucket into one with: "
+            f"disputatio index sync {url} FOLDER"
+        )
+    return path

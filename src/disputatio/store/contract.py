@@ -1,0 +1,267 @@
+"""What every index offers, whoever keeps it: documents in, passages out, and estimates of its sources.
+
+`FolderIndex` (a folder), `PostgresIndex` (a database) and `VectorIndex` (a vector engine) implement `Index`;
+`opening.open_index` opens the one that an address names.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, Protocol, Unpack, runtime_checkable
+
+from disputatio.counts import Unsearched
+from disputatio.protocols import Reranker, Search, SearchOptions
+from disputatio.store.calibration_log import CalibrationLog, Outcomes
+from disputatio.store.ingesting.document_writer import DocumentWriter, put_items
+from disputatio.store.ingesting.documents import Document
+from disputatio.store.ingesting.ingest import IngestSummary, Progress, Run, find_all, put_files, summary_of
+from disputatio.store.ingesting.options import ReadOptions, check_options
+from disputatio.types import Hit, Passage, Source
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = [
+    "DEFAULT_LANGUAGE",
+    "Index",
+    "IndexInfo",
+    "IngestSummary",
+    "Sketches",
+    "SourceCount",
+    "SourcePassages",
+]
+
+DEFAULT_LANGUAGE = "english"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceCount:
+    """A source of the index with the number of its documents and passages."""
+
+    name: str
+    owner: str
+    documents: int
+    passages: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexInfo:
+    """An index in figures; `embedder` is empty where it is searched by keyword alone.
+
+    `commit` is the number of the newest commit, `dead` counts passages that wait for a merge to drop
+    them. Several indexes are summed up; `unsearched` are those of them that cannot be read.
+    """
+
+    path: str
+    format: int
+    embedder: str
+    dimension: int
+    language: str
+    documents: int
+    passages: int
+    sources: int
+    segments: int
+    dead: int
+    commit: int
+    unsearched: tuple[Unsearched, ...] = ()
+
+
+class Sketches(NamedTuple):
+    """MinHash sketches of passages, 64 bins a row, and the position of each one's source among the names."""
+
+    rows: NDArray[np.uint8]
+    sources: NDArray[np.int64]
+
+
+class SourcePassages(Protocol):
+    """The passages of an index by their source, as a calibration reads them."""
+
+    def counts(self) -> dict[str, int]:
+        """Return how many passages each source has."""
+
+    def states(self) -> dict[str, str]:
+        """Return one word a source that changes whenever one of its passages is added, changed or removed."""
+
+    def drawn(self, sources: Sequence[str], per_source: int, salt: int) -> list[Passage]:
+        """Draw up to `per_source` passages of each source at random, source by source; a salt fixes them."""
+
+    def sketches(self, sources: Sequence[str]) -> Sketches:
+        """Return the sketches of all passages of some sources."""
+
+
+@runtime_checkable
+class Index(Protocol):
+    """Passages searched by keyword and by meaning (`Retriever`), and the documents that they are parts of.
+
+    Any number of threads and processes may read. `path` is the folder or the address without its secrets,
+    `paths` the folders that are searched as one.
+    """
+
+    path: Path
+    paths: tuple[Path, ...]
+
+    def close(self) -> None:
+        """Close connections and files; the next call opens them anew."""
+
+    # --- writing ------------------------------------------------------------------------------------
+    def open_writer(
+        self, on_commit: Callable[[int], None] = lambda _: None
+    ) -> AbstractContextManager[DocumentWriter]:
+        """Open a writer for documents; `on_commit` receives the number of passages committed so far.
+
+        Raises `StoreError` when the index cannot be written to, `InputError` for several folders.
+        """
+        ...
+
+    def ingest(
+        self,
+        *paths: str | Path,
+        source_by: str | None = None,
+        columns: Mapping[str, str] | None = None,
+        exclude: Sequence[str] = (),
+        unverified: bool = False,
+        progress: Progress | None = None,
+    ) -> IngestSummary:
+        """Read files and folders and add their documents; safe to kill and to run again.
+
+        A file that has not changed is left alone; a changed one replaces its own passages only, at
+        once. What cannot be read is listed in the summary, and the rest goes on. `source_by` names
+        what tells sources apart (`source.with_source`), `columns` which column of a table holds which
+        field (`{"text": "content", "date": "published"}`), `exclude` the patterns of files to leave out.
+        Code and configuration files are left out unless they are named, alone or by a pattern.
+        `unverified` documents come from strangers: what they state as their source is kept apart in
+        `stated_source`, and they share one owner. `progress(done, total, passages)` is called after each
+        file and after each batch of passages committed.
+
+        Raises `InputError` for wrong options, `StoreError` when the index cannot be written
+        to or another process is writing; batches acknowledged before that stay.
+        """
+        options = ReadOptions(
+            source_by=source_by, columns=columns or {}, exclude=tuple(exclude), unverified=unverified
+        )
+        check_options(options)
+        start, run = time.perf_counter(), Run(unverified=unverified)
+        files = find_all(paths, run, options)
+
+        def report(passages: int) -> None:
+            if progress is not None:
+                progress(run.done, run.total, passages)
+
+        with self.open_writer(report) as writer:
+            put_files(writer, files, run, options, lambda: report(writer.counts["passages"]))
+            writer.finish()
+        return summary_of(writer.counts, start, run)
+
+    def add(self, items: Iterable[Document | Passage]) -> IngestSummary:
+        """Add documents or passages that the caller has in memory.
+
+        A passage keeps its id where it has one and is short enough not to be divided; given again
+        under the same id with another text, it is replaced. Raises `InputError` for one without
+        text, or with an id that stands for another passage, `StoreError` as `ingest` does; batches
+        acknowledged before that stay.
+        """
+        start = time.perf_counter()
+        with self.open_writer() as writer:
+            put_items(writer, items)
+        return summary_of(writer.counts, start, Run())
+
+    def delete(
+        self,
+        *,
+        sources: Collection[str] = (),
+        paths: Collection[str | Path] = (),
+        documents: Collection[str] = (),
+    ) -> int:
+        """Delete documents: those of some sources, of files (or all files below a folder), or by id.
+
+        Returns how many there were; a name that stands for nothing deletes nothing. Raises `StoreError`
+        when the index cannot be written to.
+        """
+        ...
+
+    def compact(self, *, keep: float = 300.0) -> None:
+        """Free the space of what was replaced or deleted over `keep` seconds ago; raises `StoreError`."""
+
+    # --- reading ------------------------------------------------------------------------------------
+    def search(
+        self,
+        query: str,
+        search: Search | None = None,
+        *,
+        reranker: Reranker | None = None,
+        **options: Unpack[SearchOptions],
+    ) -> list[Hit]:
+        """Return the best `k` passages (8 when None), or the best `per_source` of every source that matches.
+
+        Options are the fields of `Search`, as keywords or as one object, whose fields keywords replace.
+        The score is alpha times the keyword score plus (1 - alpha) times that of meaning, each in
+        [0, 1] over the candidates of this query; without an embedder the keyword score alone. A source
+        that the index does not have has no hits. `reranker` orders the best passages anew. Raises
+        `InputError` for an empty query or options out of range, `StoreError` for a damaged index.
+        """
+        ...
+
+    def passage(self, passage_id: str) -> Passage:
+        """Return the passage of an id; raises `InputError` when there is none."""
+        ...
+
+    def around(self, passage: Passage, count: int) -> tuple[list[Passage], list[Passage]]:
+        """Return up to `count` passages before and after one, in the order of its document.
+
+        Raises `StoreError` for a damaged index.
+        """
+        ...
+
+    def documents(self, *, text: bool = True) -> list[Document]:
+        """Return every document, by path and row; `text=False` leaves out the texts."""
+        ...
+
+    def sources(self) -> list[SourceCount]:
+        """Return every source with its owner and its counts, by name."""
+        ...
+
+    def info(self) -> IndexInfo:
+        """Return the index in figures."""
+        ...
+
+    # --- estimates of sources -----------------------------------------------------------------------
+    def estimates(self) -> dict[str, Source]:
+        """Return the estimates of each source, by name; `stale` where its passages have changed since.
+
+        Empty where nothing was estimated. Else a source that has come since is there without a
+        reliability. Raises `StoreError` when the estimates are damaged.
+        """
+        ...
+
+    def set_estimates(
+        self, estimates: Mapping[str, Source], *, states: Mapping[str, str] | None = None
+    ) -> None:
+        """Replace the estimates, whole or not at all; `states` are those of the sources (now, when None).
+
+        Raises `InputError` for one that is no probability, `StoreError` when there is no index.
+        """
+
+    def reliabilities(self) -> dict[str, float]:
+        """Return the probability of being right of each source that has an estimate."""
+        ...
+
+    def estimated_states(self) -> dict[str, str]:
+        """Return the state of each source when it was estimated, where that is on record."""
+        ...
+
+    def source_passages(self) -> SourcePassages | None:
+        """Return the passages by source as they are now, for a calibration; None where there is no index."""
+        ...
+
+    def records(self) -> list[Outcomes]:
+        """Return what calibrations asked and were answered, a record a folder; raises `StoreError`."""
+        ...
+
+    def open_log(self) -> AbstractContextManager[CalibrationLog]:
+        """Open the log of calibrations, for one process at a time; raises `StoreError`, `InputError`."""
+        ...
