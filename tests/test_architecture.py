@@ -34,7 +34,7 @@ _STRATEGY = _BELOW | {"agents", "attribution", "reliability"}  # what a strategy
 _ALL = (
     _STRATEGY
     | {"llm", "store", "strategies", "pipeline", "described", "calibration", "config", "parts"}
-    | {"workers"}
+    | {"spending", "workers"}
 )
 # Room -> the rooms it may import, its own apart. A new top-level module needs a row here.
 MAY_IMPORT: dict[str, frozenset[str]] = {
@@ -55,10 +55,11 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "described": _STRATEGY | {"strategies", "pipeline"},
     "config": _BELOW | {"llm", "pipeline"},
     "parts": _BELOW | {"attribution", "config", "encoder", "llm", "store"},
-    "eval": (_ALL - {"llm"}) | {"rendering"},
-    "api": _ALL | {"eval", "rendering"},
+    "spending": _BELOW | {"workers"},
+    "api": _ALL | {"rendering"},
+    "eval": _ALL | {"api", "rendering"},  # a leaf: only doors import it, and the root as `evaluate`
     "cli": _ALL | {"api", "eval", "rendering", "server", "root"},
-    "server": _ALL | {"api", "eval", "rendering", "root"},  # nothing but cli imports it
+    "server": _ALL | {"api", "rendering", "root"},  # nothing but cli imports it
     "inspect_ai": _ALL
     | {"api", "eval", "rendering"},  # a door like these: Inspect opens it, and nothing imports it
     "adapters": _ALL | {"api"},  # doors of other frameworks, like this one

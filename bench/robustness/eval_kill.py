@@ -40,7 +40,6 @@ from disputatio.eval.reporting.page import page
 from disputatio.eval.reporting.report import report
 from disputatio.eval.reporting.sheet import sheet
 from disputatio.eval.reporting.tables import markdown
-from disputatio.eval.running.budget import Meter
 from disputatio.eval.running.entrants import entrants
 from disputatio.eval.running.run_log import Entrant, RunManifest
 from disputatio.eval.running.run_log_file import FILE
@@ -48,6 +47,7 @@ from disputatio.eval.running.runner import Progress, run
 from disputatio.kit import Kit
 from disputatio.llm.scripted import Scripted
 from disputatio.pipeline import ask
+from disputatio.spending import Meter
 from disputatio.store.in_memory import InMemory
 from disputatio.trace import Trace
 from disputatio.types import Answer, Completion, Example, Passage, Usage
@@ -124,7 +124,7 @@ def scripted() -> Scripted:
 def evaluate(out: Path, chosen: Sequence[Entrant], in_flight: int, tell: Tell) -> None:
     """Run the evaluation, telling of each record when it is on disk."""
     meter = Meter()
-    kit = meter.watch(Kit(model=scripted()))
+    kit = meter.wrap(Kit(model=scripted()))
 
     def asked(
         question: str, passages: Sequence[Passage], strategy: str, options: Mapping[str, Any], trace: Trace

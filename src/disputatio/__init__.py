@@ -53,7 +53,6 @@ if TYPE_CHECKING:
     from disputatio.calling import Cancel
     from disputatio.eval.evaluate import evaluate
     from disputatio.eval.results import Results
-    from disputatio.eval.running.budget import Budget
     from disputatio.events import Answered, Claimed, Cost, Event, Found, Read, Round, SideFormed, Started
     from disputatio.kit import Kit
     from disputatio.llm.own_model import FunctionModel
@@ -67,6 +66,7 @@ if TYPE_CHECKING:
         Reranker,
         Retriever,
     )
+    from disputatio.spending import Budget
     from disputatio.trace import Trace
 
 __version__ = "0.1.0"
@@ -80,7 +80,7 @@ _MODULES = {
     "disputatio.calling": ("Cancel",),
     "disputatio.eval.evaluate": ("evaluate",),
     "disputatio.eval.results": ("Results",),
-    "disputatio.eval.running.budget": ("Budget",),
+    "disputatio.spending": ("Budget",),
     "disputatio.events": (
         "Answered", "Claimed", "Cost", "Event", "Found", "Read", "Round", "SideFormed", "Started",
     ),

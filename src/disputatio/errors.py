@@ -31,6 +31,7 @@ DisputatioError
 │   ├── WorkerLost         a question was asked on workers that died each time
 │   ├── NotJournalled      replay was asked for and the call is not in the journal
 │   └── BatchFault         some calls of a batch failed; carries those that did not
+├── BudgetSpent            a model call was not made, because it might exceed the budget
 ├── NotAsked               a question was not asked, or not to its end: the budget of all is spent
 ├── DownloadError          a model could not be fetched or failed its checksum (exit 3)
 └── Cancelled              the question was cancelled (exit 130)
@@ -237,6 +238,13 @@ class BatchFault(LLMError):
         self.results, self.errors = tuple(results), tuple(errors)
         failed = sum(result is None for result in self.results)
         super().__init__(f"{failed} of {len(self.results)} calls failed; the first: {errors[0]}")
+
+
+class BudgetSpent(DisputatioError):
+    """A model call was not made, because it might exceed the budget, or the last one exceeded it.
+
+    A strategy that catches it cannot answer without the call: the question ends with it all the same.
+    """
 
 
 class NotAsked(DisputatioError):

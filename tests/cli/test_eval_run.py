@@ -221,9 +221,8 @@ def test_a_budget_stops_the_run_says_what_is_left_and_a_larger_one_goes_on(
     words = ("run", data, "--strategy", "closed_book,concat", "--out", tmp_path / "out", "--json")
     result = _call(*words, "--budget-calls", 5)
     assert result.exit_code == 1
-    assert (
-        "stopped (the budget of 5 calls), 7 questions left: the same command goes on there" in result.stderr
-    )
+    assert "stopped (the budget of 5 calls is spent), 7 questions left" in result.stderr
+    assert "the same command goes on there" in result.stderr
     assert "spent so far: 5 calls" in result.stderr
     assert "left: closed_book 3, concat 4, about 7 calls" in result.stderr
     assert result.stderr.endswith("give a larger --budget-calls\n")
@@ -242,7 +241,7 @@ def test_money_is_told_by_a_table_of_ones_own_and_a_model_without_a_price_is_ref
     words = ("run", data, "--strategy", "concat", "--out", tmp_path / "out", "--budget-money", "0.5")
     result = _call(*words, "--prices", table)
     assert result.exit_code == 1
-    assert "stopped (the budget of 0.5 USD)" in result.stderr
+    assert "stopped (the budget of 0.5 USD is spent)" in result.stderr
     assert " USD; left: concat" in result.stderr
     table.write_text('[models."openai:*"]\nprompt = 1.0\ncompletion = 1.0\n')
     refused = _call(*words, "--prices", table).exception

@@ -14,10 +14,10 @@ from disputatio.errors import InputError, UnknownName
 from disputatio.eval.data.datasets import load
 from disputatio.eval.evaluate import evaluate
 from disputatio.eval.results import read_results
-from disputatio.eval.running.budget import Budget
 from disputatio.eval.running.run_log import Entry
 from disputatio.kit import Kit
 from disputatio.llm.scripted import Scripted
+from disputatio.spending import Budget
 from disputatio.store.in_memory import InMemory
 from disputatio.types import Answer, Example, Passage
 from tests.eval import toy
@@ -186,7 +186,7 @@ def test_a_budget_stops_the_run_and_says_what_is_left() -> None:
     assert results.outcome is not None
     assert results.spent is not None
     assert results.ahead is not None
-    assert (results.outcome.stopped, results.outcome.left) == ("the budget of 5 calls", 3)
+    assert (results.outcome.stopped, results.outcome.left) == ("the budget of 5 calls is spent", 3)
     assert (results.spent.calls, round(results.ahead.calls)) == (5, 3)
 
 

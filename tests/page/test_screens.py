@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import BrowserContext, FilePayload, Page, expect
 
 import disputatio as d
-from disputatio.eval.running.prices import Price, Prices
+from disputatio.spending import Price, Prices
 from tests.page.town import PASSAGES, QUESTION, reader, town
 from tests.page.views import Visit, flaws, visit
 from tests.server.ferry import Served, served

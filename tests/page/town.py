@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from disputatio.eval.reporting.run_folders import RunFolders
 from disputatio.llm.scripted import Scripted
 from disputatio.server.options import Access, Keeping, Limits
 from disputatio.server.service import Service
@@ -84,5 +85,5 @@ def town(
         index=ferry_index(folder, passages),
         limits=limits,
         access=Access(writing=writing),
-        keeping=Keeping(uploads=folder / "uploads", runs=folder / "runs"),
+        keeping=Keeping(uploads=folder / "uploads", runs=RunFolders(folder / "runs")),
     )

@@ -55,7 +55,11 @@ def test_questions_at_once_are_all_answered_and_those_beyond_the_queue_are_told_
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("fields", "word"),
-    [({"calls": 1}, "model calls"), ({"tokens": 5}, "tokens"), ({"seconds": 0.05}, "may take")],
+    [
+        ({"calls": 1}, "the budget of 1 calls is spent"),
+        ({"tokens": 5}, "tokens"),
+        ({"seconds": 0.05}, "may take"),
+    ],
 )
 def test_a_question_ends_where_its_budget_does(tmp_path: Path, fields: dict[str, Any], word: str) -> None:
     with served(ferry(tmp_path, model=script(delay=0.05))) as server:

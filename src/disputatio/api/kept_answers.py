@@ -18,9 +18,8 @@ from typing import Any
 
 from disputatio.api.asking import Prepared
 from disputatio.errors import InputError, StoreError
-from disputatio.eval.running.budget import Spent
-from disputatio.eval.running.run_log_file import unsynced
 from disputatio.pipeline import strategy_name
+from disputatio.spending import Spent
 from disputatio.store.contract import Index
 from disputatio.store.filtered import Filtered
 from disputatio.store.in_memory import InMemory
@@ -119,10 +118,14 @@ class KeptAnswers:
         A call that ends after `close`, because its question was given up, is kept too.
         """
         tokens = (usage.prompt_tokens, usage.cached_tokens, usage.completion_tokens)
-        with self._lock, self._reported(), self._for_spending() as database, unsynced(database):
-            database.execute(
-                "INSERT INTO spending VALUES (?, ?, ?, ?, ?, ?)", (question, model, usage.calls, *tokens)
-            )
+        with self._lock, self._reported(), self._for_spending() as database:
+            database.execute("PRAGMA synchronous = NORMAL")
+            try:
+                database.execute(
+                    "INSERT INTO spending VALUES (?, ?, ?, ?, ?, ?)", (question, model, usage.calls, *tokens)
+                )
+            finally:
+                database.execute("PRAGMA synchronous = FULL")
 
     def _for_spending(self) -> AbstractContextManager[sqlite3.Connection]:
         return closing(self._connected()) if self._closed else nullcontext(self._db)

@@ -18,9 +18,9 @@ from disputatio.api.asking import Prepared, prepared_for, until_cancelled
 from disputatio.api.kept_answers import KeptAnswers, way_to_ask
 from disputatio.api.ray_asking import asked_by_workers, travelling
 from disputatio.calling import Cancel
-from disputatio.errors import Cancelled, ConfigError, InputError, NotAsked
-from disputatio.eval.running.budget import Budget, BudgetSpent, Meter, bound
+from disputatio.errors import BudgetSpent, Cancelled, ConfigError, InputError, NotAsked
 from disputatio.presenting import Serialisable
+from disputatio.spending import Budget, Meter, charge_to_thread
 from disputatio.trace import Trace
 from disputatio.types import Answer
 
@@ -123,7 +123,7 @@ class _Many:
         sender: Callable[[], AbstractContextManager[Callable[[str], Answer]]] | None,
         ordered: bool,
     ) -> None:
-        self._prepared = replace(prepared, kit=meter.watch(prepared.kit))
+        self._prepared = replace(prepared, kit=meter.wrap(prepared.kit))
         self._progress, self._total, self._meter = progress, total, meter
         self._kept, self._sender, self._ordered = kept, sender, ordered
         self._send: Callable[[str], Answer] | None = None
@@ -181,7 +181,7 @@ class _Many:
         with self._within_budget(question):
             if self._send is not None:
                 return self._send(question)
-            prepared = replace(self._prepared, kit=bound(self._prepared.kit))
+            prepared = replace(self._prepared, kit=charge_to_thread(self._prepared.kit))
             return prepared.answer(question, Trace(), cancel)
 
     @contextmanager
@@ -190,9 +190,9 @@ class _Many:
         with ExitStack() as stack:
             with self._begins:  # so that two do not begin with what is left for one
                 if self._meter.stopped or not self._meter.admits(""):
-                    raise NotAsked(f"not asked: {self._meter.stopped} is spent")
+                    raise NotAsked(f"not asked: {self._meter.stopped}")
                 stack.enter_context(self._meter.question(question, ""))
             try:
                 yield
             except BudgetSpent as error:
-                raise NotAsked(f"not asked to the end: {error} is spent") from error
+                raise NotAsked(f"not asked to the end: {error}") from error

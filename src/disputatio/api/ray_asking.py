@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from itertools import count
@@ -12,9 +12,16 @@ from typing import Any, NamedTuple
 
 from disputatio.api.asking import kit_with, prepared_for
 from disputatio.calling import Cancel
-from disputatio.eval.running.budget import Budget, BudgetSpent, Meter, bound
-from disputatio.eval.running.shared_budget import at_desk, forfeit_of, worker_meter
+from disputatio.errors import BudgetSpent
 from disputatio.parts import open_journal, share_journal
+from disputatio.spending import (
+    Budget,
+    Meter,
+    allowance_at_desk,
+    charge_to_thread,
+    forfeit_of,
+    worker_meter,
+)
 from disputatio.store.opening import name_for_workers
 from disputatio.trace import Trace
 from disputatio.types import Answer, Usage
@@ -35,11 +42,10 @@ class _Numbered(NamedTuple):
 
 
 class _Came(NamedTuple):
-    """What came of it, and what its calls took by model; `over` is the budget that stopped it."""
+    """What came of it, and what its calls took by model."""
 
     answer: Carried[Answer]
     spent: Sequence[tuple[str, Usage]]
-    over: str
 
 
 class _Asker:
@@ -54,19 +60,18 @@ class _Asker:
         self._meter = worker_meter(budget, desk, number)
         self._meter.begin([], self._keep)
         prepared = prepared_for(arguments)
-        self._prepared = replace(prepared, kit=self._meter.watch(prepared.kit))
+        self._prepared = replace(prepared, kit=self._meter.wrap(prepared.kit))
 
     def __call__(self, asked: _Numbered) -> _Came:
         """Return what came of a question, whatever it was."""
-        over, number = "", str(asked.number)
-        answer: Carried[Answer] = Carried()
-        with suppress(BudgetSpent), self._meter.question(number, ""):
-            prepared = replace(self._prepared, kit=bound(self._prepared.kit))
-            try:
-                answer = carried(lambda: prepared.answer(asked.question, Trace(), Cancel()))
-            except BudgetSpent as error:
-                over = str(error)
-        return _Came(answer, self._spent.pop(number, []), over)
+        number = str(asked.number)
+
+        def answer() -> Answer:
+            with self._meter.question(number, ""):
+                prepared = replace(self._prepared, kit=charge_to_thread(self._prepared.kit))
+                return prepared.answer(asked.question, Trace(), Cancel())
+
+        return _Came(carried(answer), self._spent.pop(number, []))
 
     def _keep(self, number: str, _: str, model: str, usage: Usage) -> None:
         self._spent[number].append((model, usage))
@@ -84,7 +89,7 @@ def asked_by_workers(
     sent = travelling(arguments)
     _, settings = kit_with(**{name: sent[name] for name in _OF_THE_KIT if name in sent})
     journal = open_journal(settings)
-    parts, path, numbers = at_desk(meter), "", count()
+    parts, path, numbers = allowance_at_desk(meter), "", count()
     if journal is not None:
         path = str(journal.path.absolute())
         parts["journal"] = partial(open_journal, settings.model_copy(update={"journal": path}))
@@ -100,10 +105,11 @@ def asked_by_workers(
                 came: _Came = pool.do(_Numbered(next(numbers), question))
                 for model, usage in came.spent:
                     meter.count(meter.current(), model, usage)
-                if came.over:
-                    meter.stopped = meter.stopped or came.over
-                    raise BudgetSpent(came.over)
-                return came.answer.get()
+                try:
+                    return came.answer.get()
+                except BudgetSpent as error:
+                    meter.stopped = meter.stopped or str(error)
+                    raise
 
             yield answer
 

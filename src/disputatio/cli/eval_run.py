@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from disputatio.eval.estimating import Estimator
     from disputatio.eval.evaluate import Rubric
     from disputatio.eval.results import Results
-    from disputatio.eval.running.budget import Amount, Budget
     from disputatio.eval.running.pace import Left
     from disputatio.eval.running.runner import Progress, RunOutcome
+    from disputatio.spending import Amount, Budget
 
 app = typer.Typer(
     help="Measure strategies on data sets: scores with intervals, paired differences, cost, failures.",
@@ -140,8 +140,7 @@ def run_command(
     """Ask every strategy every question and print the scores; can be interrupted and resumed."""
     from disputatio.eval.evaluate import evaluate
     from disputatio.eval.reporting.report import summaries
-    from disputatio.eval.running.budget import Budget
-    from disputatio.eval.running.prices import read_prices
+    from disputatio.spending import Budget, read_prices
 
     table = read_prices(prices) if prices is not None or budget_money is not None else None
     budget = Budget(calls=budget_calls, tokens=budget_tokens, money=budget_money, prices=table)
@@ -180,7 +179,7 @@ def run_command(
 @app.command("prices")
 def prices_command() -> None:
     """Print the built-in table of prices, as a TOML file to edit and pass to --prices."""
-    from disputatio.eval.running.prices import our_prices
+    from disputatio.spending import our_prices
 
     typer.echo(our_prices(), nl=False)
 
@@ -257,9 +256,9 @@ def _sum(amount: Amount, budget: Budget) -> str:
 
 
 def _flag(stopped: str) -> str:
-    """Return the option of a budget, by what is said of it."""
-    last = stopped.rpartition(" ")[2]
-    return f"budget-{last}" if last in ("calls", "tokens") else "budget-money"
+    """Return the option of the budget that a run stopped at."""
+    kind = next((word for word in ("calls", "tokens") if word in stopped.split()), "money")
+    return f"budget-{kind}"
 
 
 class _Line:

@@ -98,11 +98,11 @@ def serve(
         if importlib.util.find_spec(package) is None:
             raise MissingDependency(package, "serve")
     from disputatio.config import read_settings
-    from disputatio.eval.running.prices import read_prices
     from disputatio.server.app import create_app
     from disputatio.server.connections import listening, port_of, server_of
     from disputatio.server.options import Limits
     from disputatio.server.service import Service
+    from disputatio.spending import read_prices
     from disputatio.store.addresses import mask_secrets, require_one
 
     if not 0 <= port <= 65_535:
@@ -190,6 +190,7 @@ def _access(
 
 def _keeping(settings: Settings, answers: str, days: float, runs: Path | None, audit: Path | None) -> Keeping:
     """Return where the server keeps things."""
+    from disputatio.eval.reporting.run_folders import RunFolders
     from disputatio.parts import cache_folder
     from disputatio.server.options import Keeping
     from disputatio.store.addresses import is_served, mask_secrets
@@ -204,6 +205,6 @@ def _keeping(settings: Settings, answers: str, days: float, runs: Path | None, a
         answers=kept[answers] if answers in kept else Path(answers),
         days=days,
         uploads=uploads,
-        runs=runs,
+        runs=None if runs is None else RunFolders(runs),
         audit=audit,
     )

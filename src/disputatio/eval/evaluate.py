@@ -19,7 +19,6 @@ from disputatio.eval.estimating import Estimates, Estimator, estimated, split
 from disputatio.eval.judge import ROLE, signature
 from disputatio.eval.release_judge import signature as release_signature
 from disputatio.eval.results import Results, read_results
-from disputatio.eval.running.budget import Budget, Meter
 from disputatio.eval.running.entrants import Options, Strategies, entrants, functions_of
 from disputatio.eval.running.preparing import (
     ask_with,
@@ -37,6 +36,7 @@ from disputatio.eval.running.run_log_file import disk_faults_told
 from disputatio.eval.running.runner import Progress, run
 from disputatio.pipeline import DEFAULT_STRATEGY
 from disputatio.protocols import MinimalLLM, Retriever
+from disputatio.spending import Budget, Meter
 from disputatio.store.contract import Index
 from disputatio.store.opening import name_for_workers
 from disputatio.store.own_passages import RetrieverLike
@@ -123,7 +123,7 @@ def evaluate(
         for line in lines:
             say(f"{name}: {line}")
     plain = kit_for(settings, model, roles, say=say)
-    kit = meter.watch(plain)
+    kit = meter.wrap(plain)
     retriever = retriever_for(index, settings, say)
     manifest = run_manifest(
         kit,

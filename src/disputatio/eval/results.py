@@ -26,9 +26,9 @@ from disputatio.eval.reporting.wording import (
     so_far,
     verdict,
 )
-from disputatio.eval.running.budget import Amount
 from disputatio.eval.running.run_log import Entry, read_journal, read_spending
 from disputatio.eval.running.runner import RunOutcome
+from disputatio.spending import Amount
 from disputatio.text import one_line
 from disputatio.types import Usage
 

@@ -13,6 +13,7 @@ from disputatio.errors import DisputatioError
 from disputatio.text import one_line
 
 _STATUSES: tuple[tuple[type[DisputatioError], int], ...] = (
+    (errors.BudgetSpent, 422),
     (errors.MustAskAgain, 409),
     (errors.MissingDependency, 501),
     (errors.MissingPart, 501),
@@ -41,10 +42,6 @@ class Full(DisputatioError):
         super().__init__(message)
 
 
-class BudgetSpent(DisputatioError):
-    """A question has cost as much as it may, before it was answered."""
-
-
 class NotFound(DisputatioError):
     """There is nothing of that name here."""
 
@@ -59,7 +56,6 @@ class Conflicting(DisputatioError):
 
 _OURS: tuple[tuple[type[DisputatioError], int], ...] = (
     (Full, 429),
-    (BudgetSpent, 422),
     (NotFound, 404),
     (NotAllowed, 403),
     (Conflicting, 409),

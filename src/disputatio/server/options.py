@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any, Protocol
+
+from disputatio.spending import Budget, Meter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +36,19 @@ class Limits:
     connections: int = 1_000
     grace: float = 30.0
 
+    def within(self, calls: int | None, tokens: int | None, seconds: float | None) -> Limits:
+        """Return the same limits, or lower ones where a question asks for less."""
+        return replace(
+            self,
+            calls=self.calls if calls is None else min(self.calls, calls),
+            tokens=self.tokens if tokens is None else min(self.tokens, tokens),
+            seconds=self.seconds if seconds is None else min(self.seconds, seconds),
+        )
+
+    def meter(self) -> Meter:
+        """Return the meter of one question, which ends it after the reply that exceeds its tokens."""
+        return Meter(Budget(calls=self.calls, tokens=self.tokens), reserve_tokens=False)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
@@ -44,17 +60,34 @@ class Access:
     writing: bool = False
 
 
+class Runs(Protocol):
+    """Evaluations to show by name; `disputatio.eval.reporting.run_folders` reads those below a folder.
+
+    Each method returns None for a name that it does not know.
+    """
+
+    def rows(self) -> list[dict[str, Any]]: ...
+
+    def report(self, name: str) -> dict[str, Any] | None: ...
+
+    def differences(
+        self, name: str, first: str, second: str, metric: str | None
+    ) -> dict[str, Any] | None: ...
+
+    def answer(self, name: str, strategy: str, example: str) -> dict[str, Any] | None: ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Keeping:
     """Where a server keeps things: answers in a SQLite file, for `days` and at most `most` of them.
 
-    `uploads` is the folder of uploaded originals, `runs` that of evaluations, `audit` the log of who asked
-    what; None leaves each out. Without `answers` they are kept in memory until the server ends.
+    `uploads` is the folder of uploaded originals, `runs` are evaluations to show, `audit` is the log of who
+    asked what; None leaves each out. Without `answers` they are kept in memory until the server ends.
     """
 
     answers: Path | None = None
     days: float = 30.0
     most: int = 10_000
     uploads: Path | None = None
-    runs: Path | None = None
+    runs: Runs | None = None
     audit: Path | None = None

@@ -18,8 +18,7 @@ from disputatio.api.asking import Prepared
 from disputatio.api.indexing import Index
 from disputatio.api.streaming import events_of
 from disputatio.config import Settings
-from disputatio.errors import Cancelled, DisputatioError, InputError, StoreError, UnknownName
-from disputatio.eval.running.prices import Prices, read_prices
+from disputatio.errors import BudgetSpent, Cancelled, DisputatioError, InputError, StoreError, UnknownName
 from disputatio.events import Answered
 from disputatio.kit import Kit
 from disputatio.parts import build_kit, with_retriever
@@ -32,19 +31,20 @@ from disputatio.pipeline import (
 )
 from disputatio.server.answer_store import AnswerStore
 from disputatio.server.audit_log import AuditLog
-from disputatio.server.budget import Budget, Meter, metered
-from disputatio.server.faults import BudgetSpent, Full, NotAllowed, NotFound, shown
+from disputatio.server.faults import Full, NotAllowed, NotFound, shown
 from disputatio.server.jobs import Jobs
 from disputatio.server.metrics import Metrics
 from disputatio.server.options import Access, Keeping, Limits
 from disputatio.server.running import Running
 from disputatio.server.turns import Turns
+from disputatio.spending import Prices, read_prices
 from disputatio.store.filtered import Filtered
 from disputatio.store.in_memory import InMemory
 from disputatio.store.own_passages import as_passages
 from disputatio.trace import Trace
 from disputatio.types import Answer
 
+_RAISE = "raise the budget of this question, or read fewer passages"
 LOG = logging.getLogger("disputatio.server")
 
 
@@ -170,7 +170,6 @@ class Service:
         if self.closing:
             raise Full("the server is being stopped: ask again in a moment", 5.0)
         self.turns.check(client)
-        budget = Budget(calls=self.limits.calls, tokens=self.limits.tokens, seconds=self.limits.seconds)
         running = Running(
             id=f"a{secrets.token_hex(12)}",
             question=asking.question,
@@ -181,7 +180,7 @@ class Service:
         self._running[running.id] = running
         running.tell("asked", {"event": "asked", "id": running.id, "waiting": self.turns.waiting})
         task = asyncio.create_task(
-            self._answer(running, prepared, budget.within(asking.calls, asking.tokens, asking.seconds))
+            self._answer(running, prepared, self.limits.within(asking.calls, asking.tokens, asking.seconds))
         )
         self._tasks.add(task)
         self._write_audit("asked", running)
@@ -258,7 +257,7 @@ class Service:
             raise UnknownName("model", model, self.kits)
         return self.kits[model]
 
-    async def _answer(self, running: Running, prepared: Prepared, budget: Budget) -> None:
+    async def _answer(self, running: Running, prepared: Prepared, limits: Limits) -> None:
         """Wait for a turn, answer, and keep the answer; whatever happens, the question ends."""
         loop = asyncio.get_running_loop()
         task = asyncio.current_task()
@@ -271,7 +270,7 @@ class Service:
                 with running.cancel.calling(end_wait):
                     running.waited = await turn.enter_async_context(self.turns.turn(running.client))
                 running.state = "running"
-                answer = await self._events(running, prepared, budget)
+                answer = await self._events(running, prepared, limits)
             running.finish("answered", answer=answer)
         except Cancelled as error:
             running.finish("stopped", error=error)
@@ -289,26 +288,29 @@ class Service:
             self._write_audit("ended", running)
             loop.call_later(self.limits.linger, self._running.pop, running.id, None)
 
-    async def _events(self, running: Running, prepared: Prepared, budget: Budget) -> Answer:
+    async def _events(self, running: Running, prepared: Prepared, limits: Limits) -> Answer:
         """Tell the events as they happen; the answer is kept before it is told."""
-        counted = replace(prepared, kit=metered(prepared.kit, Meter(budget)))
+        meter = limits.meter()
+        counted = replace(prepared, kit=meter.wrap(prepared.kit))
         events = events_of(
             running.question, lambda: counted, trace=Trace(keep_text=True), cancel=running.cancel
         )
         answer: Answer | None = None
         try:
-            async with asyncio.timeout(budget.seconds), aclosing(events):
+            async with asyncio.timeout(limits.seconds), aclosing(events):
                 async for event in events:
+                    if meter.stopped:
+                        raise BudgetSpent(meter.stopped)
                     if isinstance(event, Answered):
                         answer = event.answer
                         await self._keep(running, answer)
                     fields = event.to_dict()
                     running.tell(event.kind, {"event": fields.pop("kind"), **fields}, event)
+        except BudgetSpent as error:
+            raise BudgetSpent(f"{error}: {_RAISE}") from error
         except TimeoutError as error:
-            raise BudgetSpent(
-                f"this question may take {budget.seconds:g} s, and was not answered by then: "
-                "raise its budget, or read fewer passages"
-            ) from error
+            late = f"this question may take {limits.seconds:g} s, and was not answered by then"
+            raise BudgetSpent(f"{late}: {_RAISE}") from error
         if answer is None:
             raise Cancelled
         return answer

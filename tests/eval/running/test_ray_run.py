@@ -17,10 +17,10 @@ from disputatio.errors import ClusterFault, ConfigError, InputError
 from disputatio.eval.evaluate import evaluate
 from disputatio.eval.reporting.report import report
 from disputatio.eval.results import Results
-from disputatio.eval.running.budget import Budget
 from disputatio.eval.running.run_log import read_journal, read_spending
 from disputatio.kit import Kit, chat
 from disputatio.llm.call_cache import CallCache
+from disputatio.spending import Budget
 from disputatio.types import Answer, Example, Passage, Sampling
 from disputatio.workers.cluster import cluster
 from tests.eval.fakes import without_times
@@ -110,7 +110,7 @@ def test_a_budget_is_one_for_all_workers_and_the_run_goes_on_with_a_larger_one(
     out = tmp_path / "out"
     how: dict[str, Any] = {"ray": address, "workers": 2, "in_flight": 4}
     first = evaluated(script, out, budget=Budget(calls=9), **how)
-    assert first.outcome is not None and first.outcome.stopped == "the budget of 9 calls"
+    assert first.outcome is not None and first.outcome.stopped == "the budget of 9 calls is spent"
     assert sum(usage.calls for usage in read_spending(out).values()) <= 9
     second = evaluated(script, out, budget=Budget(calls=100))
     assert second.outcome is not None and second.outcome.left == 0

@@ -20,13 +20,13 @@ import pytest
 from disputatio.errors import ContextTooLong, MissingPart, ReplyError, ServerFault
 from disputatio.eval.reporting.report import report
 from disputatio.eval.running.answering import Ask
-from disputatio.eval.running.budget import Budget, Meter
 from disputatio.eval.running.run_log import Entrant, read_journal, read_spending, read_trace
 from disputatio.eval.running.run_log_file import FILE
 from disputatio.eval.running.runner import PATIENCE, Progress, RunOutcome, run
 from disputatio.events import Round
 from disputatio.kit import Kit, chat
 from disputatio.llm.scripted import Scripted
+from disputatio.spending import Budget, Meter
 from disputatio.trace import Trace
 from disputatio.types import Answer, Passage, Usage
 from tests.eval.fakes import HALF, MANIFEST, RIGHT, ask, examples, without_times
@@ -230,7 +230,7 @@ def test_a_report_is_the_same_bytes_however_many_are_in_hand_and_whoever_is_done
 def _metered(calls: int) -> tuple[Meter, Ask]:
     """Return a meter of so many calls, and strategies of two calls a question that go by it."""
     meter = Meter(Budget(calls=calls))
-    kit = meter.watch(Kit(model=Scripted(lambda _: "yes", name="scripted:toy")))
+    kit = meter.wrap(Kit(model=Scripted(lambda _: "yes", name="scripted:toy")))
 
     def asked(q: str, p: Sequence[Passage], strategy: str, options: Mapping[str, Any], t: Trace) -> Answer:
         for _ in range(2):
@@ -247,7 +247,8 @@ def test_a_budget_ends_the_run_before_it_is_exceeded_and_a_larger_one_goes_on(
     meter, asked = _metered(21)
     first = _run(tmp_path, 8, ask=asked, meter=meter, workers=workers)
     assert meter.spent.calls <= 21
-    assert (first.stopped, first.faults, first.done + first.left) == ("the budget of 21 calls", 0, 16)
+    assert first.stopped == "the budget of 21 calls is spent"
+    assert (first.faults, first.done + first.left) == (0, 16)
     assert sum(first.waiting.values()) == first.left
     assert first.done >= 8  # few are given up half-way
     spent = sum(usage.calls for usage in read_spending(tmp_path).values())
@@ -272,7 +273,7 @@ def test_one_question_at_a_time_spends_its_budget_to_the_last_question_that_fits
 def test_a_budget_that_is_spent_asks_nothing(tmp_path: Path) -> None:
     meter, asked = _metered(0)
     outcome = _run(tmp_path, 2, ask=asked, meter=meter)
-    assert (outcome.done, outcome.left, outcome.stopped) == (0, 4, "the budget of 0 calls")
+    assert (outcome.done, outcome.left, outcome.stopped) == (0, 4, "the budget of 0 calls is spent")
     assert read_journal(tmp_path).entries == ()
 
 

@@ -14,12 +14,12 @@ from disputatio.errors import InputError
 from disputatio.eval.data.datasets import Identity
 from disputatio.eval.metrics import VERSION
 from disputatio.eval.running.answering import Ask
-from disputatio.eval.running.budget import bound
 from disputatio.eval.running.run_log import RunManifest
 from disputatio.kit import Kit
 from disputatio.parts import build_kit, embedder_for, with_retriever
 from disputatio.pipeline import Strategy, ask
 from disputatio.protocols import MinimalLLM, Retriever
+from disputatio.spending import charge_to_thread
 from disputatio.store.contract import Index
 from disputatio.store.in_memory import InMemory
 from disputatio.store.opening import open_index
@@ -50,7 +50,7 @@ def ask_with(
     def ask_one(
         question: str, passages: Sequence[Passage], strategy: str, options: Mapping[str, Any], trace: Trace
     ) -> Answer:
-        metered = bound(kit)
+        metered = charge_to_thread(kit)
         searching = (
             replace(
                 metered,

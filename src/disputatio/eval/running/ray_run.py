@@ -16,17 +16,17 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from disputatio.config import Settings
+from disputatio.errors import BudgetSpent
 from disputatio.eval.estimating import Estimates
 from disputatio.eval.judge import judge_with
 from disputatio.eval.release_judge import release_judge_with
 from disputatio.eval.running.answering import Work, Worked, worked_here
-from disputatio.eval.running.budget import Budget, BudgetSpent, Meter
 from disputatio.eval.running.preparing import ask_with, kit_for, load_models, retriever_for
 from disputatio.eval.running.run_log import Entrant
-from disputatio.eval.running.shared_budget import at_desk, forfeit_of, worker_meter
 from disputatio.parts import open_journal, share_journal
 from disputatio.pipeline import Strategy
 from disputatio.protocols import MinimalLLM
+from disputatio.spending import Budget, Meter, allowance_at_desk, forfeit_of, worker_meter
 from disputatio.trace import Logged, Trace
 from disputatio.types import Example, Usage
 from disputatio.workers.carried import Carried, carried
@@ -62,13 +62,12 @@ class _Asked(NamedTuple):
 
 
 class _Came(NamedTuple):
-    """What came of it: `over` is the budget that stopped it."""
+    """What came of it, and what its calls took by model."""
 
     worked: Carried[Worked]
     log: Sequence[Logged]
     usages: Sequence[Usage]
     spent: Sequence[tuple[str, Usage]]
-    over: str
 
 
 class _Worker:
@@ -81,7 +80,7 @@ class _Worker:
         self._meter = worker_meter(recipe.budget, desk, number)
         self._meter.begin([], self._keep)
         plain = kit_for(recipe.settings, recipe.model, recipe.roles)
-        kit = self._meter.watch(plain)
+        kit = self._meter.wrap(plain)
         if not recipe.settings.replay:
             load_models(plain)
         self._work = worked_here(
@@ -98,15 +97,15 @@ class _Worker:
     def __call__(self, asked: _Asked) -> _Came:
         """Return what came of a question, whatever it was."""
         example, entrant = asked
-        trace, over = Trace(), ""
-        worked: Carried[Worked] = Carried()
-        with contextlib.suppress(BudgetSpent), self._meter.question(example.id, entrant.label):
-            try:
-                worked = carried(lambda: self._work(example, entrant, trace))
-            except BudgetSpent as error:
-                over = str(error)
+        trace = Trace()
+
+        def work() -> Worked:
+            with self._meter.question(example.id, entrant.label):
+                return self._work(example, entrant, trace)
+
+        worked = carried(work)
         spent = self._spent.pop((example.id, entrant.label), [])
-        return _Came(worked, trace.log, trace.usages, spent, over)
+        return _Came(worked, trace.log, trace.usages, spent)
 
     def _keep(self, example: str, entrant: str, model: str, usage: Usage) -> None:
         self._spent[example, entrant].append((model, usage))
@@ -120,7 +119,7 @@ def questions_sent(recipe: Recipe, meter: Meter, address: str, workers: int, eac
     """
     journal = open_journal(recipe.settings)
     path = "" if journal is None else str(journal.path)
-    parts = at_desk(meter)
+    parts = allowance_at_desk(meter)
     if journal is not None:
         absolute = recipe.settings.model_copy(update={"journal": str(journal.path.absolute())})
         parts["journal"] = partial(open_journal, absolute)
@@ -138,10 +137,11 @@ def questions_sent(recipe: Recipe, meter: Meter, address: str, workers: int, eac
                 trace.spend(came.usages)
                 for model, usage in came.spent:
                     meter.count(meter.current(), model, usage)
-                if came.over:
-                    meter.stopped = meter.stopped or came.over
-                    raise BudgetSpent(came.over)
-                return came.worked.get()
+                try:
+                    return came.worked.get()
+                except BudgetSpent as error:
+                    meter.stopped = meter.stopped or str(error)
+                    raise
 
             yield work
 

@@ -22,6 +22,7 @@ from types import FrameType
 from typing import Any, NamedTuple
 
 from disputatio.errors import (
+    BudgetSpent,
     ContextTooLong,
     DisputatioError,
     NoLogprobs,
@@ -34,10 +35,10 @@ from disputatio.eval.judge import Grade, Judge, as_record
 from disputatio.eval.metrics import score_answer
 from disputatio.eval.record import Record
 from disputatio.eval.running.answering import Ask, Work, is_of_the_question, worked_here
-from disputatio.eval.running.budget import BudgetSpent, Meter
 from disputatio.eval.running.pace import Left, Pace
 from disputatio.eval.running.run_log import Entrant, Entry, RunLog, RunManifest, State, open_run_log
 from disputatio.events import Bug
+from disputatio.spending import Meter
 from disputatio.trace import Trace
 from disputatio.types import Answer, Example
 

@@ -9,10 +9,8 @@ from typing import Literal
 from disputatio.agents.follow_up import standing_alone
 from disputatio.api.asking import in_thread
 from disputatio.calling import Cancel
-from disputatio.errors import ReplyError
-from disputatio.server.budget import Budget, Meter, metered
+from disputatio.errors import BudgetSpent, ReplyError
 from disputatio.server.chat.requests import Conversation
-from disputatio.server.faults import BudgetSpent
 from disputatio.server.service import Service
 from disputatio.trace import Trace
 from disputatio.types import Usage
@@ -56,8 +54,7 @@ async def standalone(
     if not kit.has_model:
         return Standalone(question=question, rewriting="no_model")
     cancel, trace, limits = Cancel(), Trace(), service.limits
-    meter = Meter(Budget(calls=limits.calls, tokens=limits.tokens, seconds=limits.seconds))
-    kit = replace(metered(kit.with_trace(trace), meter), cancel=cancel)
+    kit = replace(limits.meter().wrap(kit.with_trace(trace)), cancel=cancel)
     async with service.turns.turn(client):
         work = in_thread(lambda: standing_alone(question, earlier, kit), "disputatio follow-up")
         try:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from disputatio.errors import BatchFault, InputError, ServerFault
-from disputatio.eval.running.budget import Amount, Budget, BudgetSpent, Meter, bound
-from disputatio.eval.running.prices import read_prices
+from disputatio.errors import BatchFault, BudgetSpent, InputError, ServerFault
 from disputatio.kit import Kit, chat
 from disputatio.llm.scripted import Scripted
+from disputatio.spending import Amount, Budget, Meter, charge_to_thread, read_prices
 from disputatio.types import Completion, Sampling, Usage
 
 ASK = chat("You count.", "How many are they?")
@@ -24,7 +24,7 @@ def _words(tokens: int, written: int = 2) -> Completion:
 
 
 def _kit(meter: Meter, *replies: Any, name: str = "scripted:one") -> Kit:
-    return meter.watch(Kit(model=Scripted(list(replies), name=name)))
+    return meter.wrap(Kit(model=Scripted(list(replies), name=name)))
 
 
 def test_every_call_is_kept_with_its_question_and_model() -> None:
@@ -48,17 +48,17 @@ def test_calls_that_a_question_makes_in_other_threads_are_on_its_bill_too() -> N
     meter.begin([], lambda *call: kept.append(call[:2]))
     kit = _kit(meter, *[_words(10)] * 4)
     with meter.question("x1", "speculative"):
-        bound_kit = bound(kit)
+        bound_kit = charge_to_thread(kit)
         bound_kit.complete_each("drafter", [(ASK, Sampling(max_tokens=n)) for n in (1, 2, 3)])
     with meter.question("x2", "concat"):
-        bound(kit).complete("reader", [ASK])
+        charge_to_thread(kit).complete("reader", [ASK])
     assert kept == [("x1", "speculative")] * 3 + [("x2", "concat")]
     assert meter.forecast({"speculative": 1, "concat": 2}) == Amount(calls=5, tokens=60)
 
 
 def test_a_kit_that_is_not_metered_stays_as_it_is() -> None:
     kit = Kit(model=Scripted(["a"]))
-    assert bound(kit).model is kit.model
+    assert charge_to_thread(kit).model is kit.model
 
 
 def test_a_call_from_a_journal_costs_nothing() -> None:
@@ -70,16 +70,23 @@ def test_a_call_from_a_journal_costs_nothing() -> None:
     assert meter.spent == (0, 0, 0.0)
 
 
-def test_a_call_beyond_the_budget_is_not_made_and_no_strategy_can_catch_that() -> None:
+def test_a_call_beyond_the_budget_is_not_made() -> None:
     meter = Meter(Budget(calls=2))
     model = Scripted([_words(5), _words(5), _words(5)])
-    kit = meter.watch(Kit(model=model))
+    kit = meter.wrap(Kit(model=model))
     kit.complete("reader", [ASK])
     with pytest.raises(BudgetSpent) as refused:
         kit.complete("reader", [ASK, ASK])
     assert (len(model.calls), meter.spent.calls) == (1, 1)
-    assert meter.stopped == "the budget of 2 calls"
-    assert Exception not in type(refused.value).__mro__
+    assert meter.stopped == "the budget of 2 calls is spent"
+    assert str(refused.value) == "the budget of 2 calls is spent"
+
+
+def test_a_question_ends_with_a_refused_call_even_if_its_strategy_catches_the_error() -> None:
+    meter = Meter(Budget(calls=0))
+    kit = _kit(meter, _words(5))
+    with pytest.raises(BudgetSpent), meter.question("x1", "stubborn"), contextlib.suppress(Exception):
+        charge_to_thread(kit).complete("reader", [ASK])
 
 
 def test_tokens_are_bounded_by_what_may_be_written_at_most() -> None:
@@ -90,6 +97,15 @@ def test_tokens_are_bounded_by_what_may_be_written_at_most() -> None:
         kit.complete("reader", [ASK], Sampling(max_tokens=180))
     kit.complete("reader", [ASK], Sampling(max_tokens=100))
     assert meter.spent.tokens == 50 <= 200
+
+
+def test_tokens_may_be_checked_reply_by_reply_instead_of_ahead() -> None:
+    meter = Meter(Budget(tokens=50), reserve_tokens=False)
+    kit = _kit(meter, _words(20, 5), _words(20, 5), _words(20, 5))
+    kit.complete("reader", [ASK], Sampling(max_tokens=1_000))
+    with pytest.raises(BudgetSpent, match="50 tokens"):
+        kit.complete("reader", [ASK, ASK])
+    assert meter.stopped
 
 
 def test_calls_that_failed_count_as_calls_and_those_beside_them_in_full() -> None:
@@ -121,7 +137,7 @@ def test_a_call_waits_for_what_others_have_set_aside_and_may_not_need() -> None:
         leave.wait(10)
         return _words(10, 5)
 
-    slow = meter.watch(Kit(model=Scripted(slowly)))
+    slow = meter.wrap(Kit(model=Scripted(slowly)))
     quick = _kit(meter, _words(10, 5))
     one = threading.Thread(target=lambda: slow.complete("reader", [ASK], Sampling(max_tokens=300)))
     two = threading.Thread(target=lambda: quick.complete("reader", [ASK], Sampling(max_tokens=300)))
@@ -144,7 +160,7 @@ def test_a_question_is_begun_only_where_the_most_its_strategy_took_still_fits() 
     with meter.question("x2", "a"):
         assert meter.admits("b")  # not seen: one call at least
         assert not meter.admits("a")  # 4 spent, 4 to come in hand, 4 more
-    assert meter.stopped == "the budget of 10 calls"
+    assert meter.stopped == "the budget of 10 calls is spent"
 
 
 def test_what_earlier_runs_took_counts_and_tells_what_a_question_takes() -> None:
@@ -167,7 +183,7 @@ def test_money_goes_by_the_model_and_needs_its_price(tmp_path: Path) -> None:
     assert meter.spent.money == pytest.approx(0.002)
     with pytest.raises(BudgetSpent):
         kit.complete("reader", [ASK], Sampling(max_tokens=900))
-    assert meter.stopped == "the budget of 0.01 USD"
+    assert meter.stopped == "the budget of 0.01 USD is spent"
     with pytest.raises(InputError, match="no price of scripted:two"):
         _kit(Meter(Budget(money=1.0, prices=table)), name="scripted:two")
     with pytest.raises(InputError, match="needs a table of prices"):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from disputatio.errors import InputError
-from disputatio.eval.running.prices import our_prices, read_prices
+from disputatio.spending import our_prices, read_prices
 from disputatio.types import Usage
 
 TABLE = """\
