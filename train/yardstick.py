@@ -78,7 +78,7 @@ def grades(judge: EncoderJudge, data: Path) -> list[str]:
     """Rank correlations with the 70B grades, one line each."""
     rows = load(f"judged_answers:{data / 'judged_answers' / 'judged_answers.jsonl'}")
     order = list(range(len(rows)))
-    random.Random(SEED).shuffle(order)  # the rows of bench.papers.judge_agreement
+    random.Random(SEED).shuffle(order)  # the rows of bench/results/papers/judge_agreement.md
     chosen = [rows[at] for at in sorted(order[:ROWS])]
     answers = [str(row.metadata["answer"]) for row in chosen]
     theirs = [float(row.metadata["correctness"]) for row in chosen]

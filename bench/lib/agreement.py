@@ -6,7 +6,7 @@ scores above what is not, ties counting half), calibration in bins (Naeini et al
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
@@ -25,56 +25,6 @@ class Bin:
     n: int
     score: float
     share: float
-
-
-def confusion(
-    first: Sequence[Hashable], other: Sequence[Hashable], labels: Sequence[Hashable]
-) -> list[list[int]]:
-    """Return how often `one` says row and `other` says column; raises `ValueError` for a label that is not
-    listed.
-
-    >>> confusion([1, 1, 0], [1, 0, 0], [0, 1])
-    [[1, 0], [1, 1]]
-    """
-    places = {label: at for at, label in enumerate(labels)}
-    table = [[0] * len(labels) for _ in labels]
-    for a, b in zip(first, other, strict=True):
-        if a not in places or b not in places:
-            raise ValueError(f"{a!r} or {b!r} is none of {labels}")
-        table[places[a]][places[b]] += 1
-    return table
-
-
-def kappa(
-    first: Sequence[float], other: Sequence[float], labels: Sequence[float], weights: Weights = "quadratic"
-) -> float | None:
-    """Agreement beyond chance of two judges on an ordered scale, 1 at most; None where chance leaves no room.
-
-    A disagreement costs its distance in grades (`linear`), the square of it (`quadratic`) or always 1
-    (`none`). Where both give one and the same grade throughout, kappa is not defined.
-
-    >>> kappa([0, 1, 2], [0, 1, 2], [0, 1, 2]), kappa([1, 1], [1, 1], [0, 1])
-    (1.0, None)
-    >>> kappa([0, 0, 1, 1], [0, 1, 0, 1], [0, 1])
-    0.0
-    """
-    n = len(first)
-    table = confusion(first, other, labels)
-    rows = [sum(row) for row in table]
-    columns = [sum(column) for column in zip(*table, strict=True)]
-    seen = expected = 0.0
-    for i, a in enumerate(labels):
-        for j, b in enumerate(labels):
-            price = _price(abs(a - b), weights)
-            seen += price * table[i][j]
-            expected += price * rows[i] * columns[j] / n if n else 0.0
-    return 1 - seen / expected if expected else None
-
-
-def _price(gap: float, weights: Weights) -> float:
-    if weights == "none":
-        return float(gap > 0)
-    return gap if weights == "linear" else gap * gap
 
 
 def roc_auc(scores: Sequence[float], so: Sequence[bool]) -> float | None:

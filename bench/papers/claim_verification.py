@@ -1,7 +1,7 @@
 """How well the judges of entailment tell claims that experts found supported from those they did not (ExpertQA).
 
     python -m bench.papers.claim_verification claim_judgements.jsonl --claims 250 --journal runs/claims.sqlite \
-        [--encoder] [--onnx FOLDER ...] --plot bench/results/papers/claim_verification.svg > bench/results/papers/claim_verification.md
+        [--encoder] [--onnx FOLDER ...] > bench/results/papers/claim_verification.md
 
 A claim counts as supported when an expert called its support by the evidence it cites Complete, as not when
 Partial or Incomplete. Claims that cite nothing, or an address without a text, are left out: there is nothing to
@@ -22,7 +22,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from bench.lib.agreement import calibration, calibration_error, resampled, roc_auc
-from bench.lib.charts import lines
 from disputatio.attribution.cross_encoder import CrossEncoder
 from disputatio.attribution.entailment import PARTLY, SUPPORTED, ModelJudge
 from disputatio.config import read_settings
@@ -53,7 +52,6 @@ def main() -> None:
     parser.add_argument("--encoder", action="store_true", help="try the trained encoder, too")
     parser.add_argument("--onnx", type=Path, action="append", default=[], help="folder of a cross-encoder")
     parser.add_argument("--journal", default="runs/claims.sqlite")
-    parser.add_argument("--plot", type=Path, help="SVG of the calibration")
     arguments = parser.parse_args()
     usable = [
         claim
@@ -66,17 +64,12 @@ def main() -> None:
     supports = Counter(claim.metadata["support"] for claim in claims)
     words = ", ".join(f"{label} {supports[label]}" for label in LABELS)
     print(f"{len(claims)} of {len(usable)} claims with evidence in words, seed {arguments.seed}: {words}.\n")
-    plots: dict[str, list[Scored]] = {}
     for name, score in judges(arguments.model, arguments.journal, arguments.onnx, encoder=arguments.encoder):
         start = time.perf_counter()
         scored = score_all(claims, score, name)
         if len({so for _, so, _ in scored}) < 2:
             raise SystemExit("every claim drawn has one and the same label: raise --claims")
         print_result(name, scored, time.perf_counter() - start)
-        plots[name] = scored
-    if arguments.plot:
-        arguments.plot.write_text(drawing(plots), encoding="utf-8")
-        print(f"![calibration]({arguments.plot.name})")
 
 
 def judges(
@@ -156,22 +149,6 @@ def print_result(name: str, scored: Sequence[Scored], seconds: float) -> None:
     for bar in calibration(values, so, BINS):
         print(f"| {bar.low:.1f} to {bar.high:.1f} | {bar.n} | {bar.score:.3f} | {bar.share:.3f} |")
     print()
-
-
-def drawing(plots: dict[str, list[Scored]]) -> str:
-    """Return the share of supported claims in each stretch of scores, beside what a calibrated judge would
-    have.
-    """
-    series: dict[str, list[float | None]] = {
-        "calibrated": [(at + 0.5) / BINS for at in range(BINS)],
-    }
-    for name, scored in plots.items():
-        points: list[float | None] = [None] * BINS
-        for one in calibration([one for one, *_ in scored], [so for _, so, _ in scored], BINS):
-            points[round(one.low * BINS)] = one.share
-        series[name] = points
-    ticks = [f"{(at + 0.5) / BINS:.2f}" for at in range(BINS)]
-    return lines("Claims that experts found supported", ticks, series, below="score of the judge")
 
 
 def bare(claim: str) -> str:

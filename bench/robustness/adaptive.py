@@ -33,7 +33,7 @@ from typing import Any
 from bench import RESULTS
 from bench.lib.asking import against, over, put, say, table, told
 from bench.lib.files import beside, read_json, write_json, write_whole
-from bench.robustness.realtimeqa_poison import read_rows
+from bench.verdict.conflict_examples import read_realtimeqa
 from bench.verdict.figures import Outcome, outcome
 from disputatio.config import read_settings
 from disputatio.kit import Kit
@@ -150,7 +150,9 @@ ATTACKS: Mapping[str, Attack] = {
 
 def targets(data: Path) -> list[Target]:
     """RealtimeQA's questions whose real passages bear the answer and that have five planted passages."""
-    rows = [row for row in read_rows(data / "realtimeqa" / "realtimeqa.json") if len(row.poison) >= LIES]
+    rows = [
+        row for row in read_realtimeqa(data / "realtimeqa" / "realtimeqa.json") if len(row.poison) >= LIES
+    ]
     rows = [row for row in rows if row.bearing]
     found = []
     for number, row in enumerate(rows):

@@ -1,13 +1,11 @@
 """Measure how well the index finds: nDCG@10 and Recall@100 on NFCorpus, Recall@20 and MRR@20 on DataMorgana.
 
-    python -m bench.search.retrieval_quality nfcorpus FOLDER --keep DIR [--tune] [--trec DIR]
-    python -m bench.search.retrieval_quality datamorgana FOLDER --keep DIR [--trec DIR] [--plot FILE.svg]
+    python -m bench.search.retrieval_quality nfcorpus FOLDER --keep DIR
+    python -m bench.search.retrieval_quality datamorgana FOLDER --keep DIR
 
 `--keep` is where the index and its vectors lie: embedding takes long, goes on where it was stopped, and is
 done once; without the index's own folder the index is made anew of the same vectors.
-A document stands where its best passage does. `--tune` looks for alpha, k1 and b on the dev questions and
-measures what it chose on the test questions. `--trec` writes runs and judgements for another program to
-score, `--plot` the curve over alpha. Prints Markdown.
+The rank of a document is that of its best passage. Prints Markdown.
 """
 
 from __future__ import annotations
@@ -24,18 +22,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from hashlib import blake2b
-from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bench.lib.charts import lines
 from disputatio.parts import open_embedder
-from disputatio.protocols import Embedder, Search
+from disputatio.protocols import Embedder
 from disputatio.store.folder_index import FolderIndex
 from disputatio.store.ingesting.documents import Document
-from disputatio.store.segments.searcher import Searcher
-from disputatio.store.segments.segment import Segment
-from disputatio.types import Passage
 
 if TYPE_CHECKING:
     import numpy as np
@@ -218,32 +211,14 @@ def names_of(index: FolderIndex) -> Mapping[str, Sequence[str]]:
     return named
 
 
-def whole_documents(collection: Collection, judged: Judged, language: str) -> Found:
-    """Return the same BM25 over whole documents, as the published figure was taken: not divided into
-    passages.
-    """
-    passages = [
-        Passage(id=name, text=text or " ", title=title, source="corpus")
-        for name, title, text in collection.documents
-    ]
-    searcher = Searcher([Segment.build(passages, None, language=language)], language=language)
-    keyword = Search(k=100, alpha=1.0)
-    return {
-        name: [hit.passage.id for hit in searcher.search(collection.questions[name], search=keyword)]
-        for name in judged
-    }
-
-
 def mean(rankings: Found, judged: Judged, metric: Metric) -> float:
     """Return a measure's mean over the judged questions."""
     return statistics.fmean(metric(rankings[name], relevant) for name, relevant in judged.items())
 
 
 # --- reports -------------------------------------------------------------------------------------
-def nfcorpus(
-    collection: Collection, index: FolderIndex, plain: FolderIndex, *, tune: bool, trec: Path | None
-) -> Iterator[str]:
-    """Lines of Markdown."""
+def nfcorpus(collection: Collection, index: FolderIndex, plain: FolderIndex) -> Iterator[str]:
+    """Yield lines of Markdown."""
     test = collection.judged["test"]
     yield f"{len(test)} test questions."
     yield ""
@@ -254,62 +229,11 @@ def nfcorpus(
         searched = plain if name == KEYWORD else index
         first = ranked(searched, collection, test, 100, **options)
         deep = ranked(searched, collection, test, 500, **options)
-        write_run(trec, f"nfcorpus {name}", first, test)
-        write_run(trec, f"nfcorpus {name} deep", deep, test)
         yield f"| {name} | {mean(first, test, ndcg):.4f} | {mean(deep, test, recall):.4f} |"
-    for name, language in (("english", "english"), ("no", "")):
-        rankings = whole_documents(collection, test, language)
-        write_run(trec, f"nfcorpus whole {name}", rankings, test)
-        figures = f"{mean(rankings, test, ndcg):.4f} | {mean(rankings, test, recall):.4f}"
-        yield f"| BM25 over whole documents, {name} stemming | {figures} |"
-    if tune:
-        yield ""
-        yield from tuned(collection, index, plain)
 
 
-def tuned(collection: Collection, index: FolderIndex, plain: FolderIndex) -> Iterator[str]:
-    """Yield what alpha, k1 and b would be, chosen on dev, and what that brings on test."""
-    dev, test = collection.judged["dev"], collection.judged["test"]
-
-    def score(judged: Judged, asked: FolderIndex = index, **options: Any) -> float:
-        return mean(ranked(asked, collection, judged, 100, **options), judged, ndcg)
-
-    alphas = [at / 20 for at in range(21)]
-    on_dev = {alpha: score(dev, alpha=alpha) for alpha in alphas}
-    yield f"nDCG@10 on the {len(dev)} dev questions, by alpha:"
-    yield ""
-    yield "| " + " | ".join(f"{alpha:g}" for alpha in alphas) + " |"
-    yield "|---" * len(alphas) + "|"
-    yield "| " + " | ".join(f"{on_dev[alpha]:.3f}" for alpha in alphas) + " |"
-    yield ""
-    grid = {
-        (k1, b): score(dev, plain, k1=k1, b=b)
-        for k1, b in product((0.6, 0.9, 1.2, 1.5, 2.0), (0.3, 0.4, 0.5, 0.75, 0.9))
-    }
-    yield "nDCG@10 of BM25 on dev, by k1 (down) and b (across):"
-    yield ""
-    yield "| | " + " | ".join(f"{b:g}" for b in (0.3, 0.4, 0.5, 0.75, 0.9)) + " |"
-    yield "|---" * 6 + "|"
-    for k1 in (0.6, 0.9, 1.2, 1.5, 2.0):
-        yield f"| {k1:g} | " + " | ".join(f"{grid[k1, b]:.4f}" for b in (0.3, 0.4, 0.5, 0.75, 0.9)) + " |"
-    best, (k1, b) = max(on_dev, key=on_dev.__getitem__), max(grid, key=grid.__getitem__)
-    yield ""
-    yield f"Chosen on dev: alpha {best:g}; for BM25 alone k1 {k1:g} and b {b:g}. On test:"
-    yield ""
-    yield "| | dev | test |"
-    yield "|---|---|---|"
-    yield f"| hybrid, alpha 0.35 (default) | {on_dev[ALPHA]:.4f} | {score(test, alpha=ALPHA):.4f} |"
-    yield f"| hybrid, alpha {best:g} | {on_dev[best]:.4f} | {score(test, alpha=best):.4f} |"
-    yield f"| BM25, k1 1.2, b 0.75 (default) | {grid[1.2, 0.75]:.4f} | {score(test, plain):.4f} |"
-    yield f"| BM25, k1 {k1:g}, b {b:g} | {grid[k1, b]:.4f} | {score(test, plain, k1=k1, b=b):.4f} |"
-    both: dict[str, Any] = {"alpha": ALPHA, "k1": k1, "b": b}
-    yield f"| hybrid, alpha 0.35, k1 {k1:g}, b {b:g} | {score(dev, **both):.4f} | {score(test, **both):.4f} |"
-
-
-def datamorgana(
-    collection: Collection, index: FolderIndex, plain: FolderIndex, *, trec: Path | None, plot: Path | None
-) -> Iterator[str]:
-    """Lines of Markdown."""
+def datamorgana(collection: Collection, index: FolderIndex, plain: FolderIndex) -> Iterator[str]:
+    """Yield lines of Markdown."""
     judged = collection.judged["all"]
     yield f"{len(judged)} questions."
     yield ""
@@ -319,7 +243,6 @@ def datamorgana(
         searched = plain if name == KEYWORD else index
         pages = ranked(searched, collection, judged, 100, **options)
         passages = ranked(searched, collection, judged, 20, **options)
-        write_run(trec, f"datamorgana {name}", pages, judged)
         figures = [
             mean(rankings, judged, metric)
             for rankings in (pages, passages)
@@ -329,40 +252,10 @@ def datamorgana(
     yield ""
     yield "| alpha | Recall@20 | MRR@20 |"
     yield "|---|---|---|"
-    curve: dict[float, tuple[float, float]] = {}
     for alpha in (at / 10 for at in range(11)):
         found = ranked(index, collection, judged, 100, alpha=alpha)
         deep = mean(found, judged, lambda hits, relevant: recall(hits, relevant, 20))
-        curve[alpha] = (deep, mean(found, judged, reciprocal_rank))
-        yield f"| {alpha:g} | {deep:.4f} | {curve[alpha][1]:.4f} |"
-    if plot:
-        plot.write_text(drawn(curve), encoding="utf-8")
-        yield ""
-        yield f"![Recall@20 and MRR@20 by alpha]({plot.name})"
-
-
-def drawn(curve: Mapping[float, tuple[float, float]]) -> str:
-    """Recall@20 and MRR@20 by alpha, as SVG."""
-    series = {
-        "Recall@20": [figure for figure, _ in curve.values()],
-        "MRR@20": [rank for _, rank in curve.values()],
-    }
-    ticks = [f"{alpha:g}" for alpha in curve]
-    return lines("DataMorgana: pages found", ticks, series, below="alpha (0: dense alone, 1: BM25 alone)")
-
-
-def write_run(folder: Path | None, name: str, rankings: Found, judged: Judged) -> None:
-    """A run and its judgements as trec_eval reads them; scores fall with the rank, so that none are tied."""
-    if folder is None:
-        return
-    folder.mkdir(parents=True, exist_ok=True)
-    stem = name.replace(" ", "_").replace(",", "")
-    with (folder / f"{stem}.run").open("w", encoding="utf-8") as file:
-        for query, hits in rankings.items():
-            file.writelines(f"{query} Q0 {hit} {at} {-at} {stem}\n" for at, hit in enumerate(hits, start=1))
-    with (folder / f"{stem}.qrels").open("w", encoding="utf-8") as file:
-        for query, relevant in judged.items():
-            file.writelines(f"{query} 0 {document} {grade}\n" for document, grade in relevant.items())
+        yield f"| {alpha:g} | {deep:.4f} | {mean(found, judged, reciprocal_rank):.4f} |"
 
 
 def main() -> int:
@@ -372,9 +265,6 @@ def main() -> int:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--keep", type=Path, required=True, help="folder for the index")
     parser.add_argument("--embedder", default="minilm-l6-v2")
-    parser.add_argument("--tune", action="store_true")
-    parser.add_argument("--trec", type=Path)
-    parser.add_argument("--plot", type=Path, help="SVG of the curve over alpha (datamorgana)")
     arguments = parser.parse_args()
     embedder = open_embedder(arguments.embedder)
     if embedder is None:
@@ -388,12 +278,8 @@ def main() -> int:
     passages = index.info().passages
     print(f"{len(collection.documents)} documents, {passages} passages, embedder {embedder.name}.")
     print(f"Filling the index took {seconds:.0f} s in this run.")
-    told_lines = (
-        nfcorpus(collection, index, plain, tune=arguments.tune, trec=arguments.trec)
-        if arguments.collection == "nfcorpus"
-        else datamorgana(collection, index, plain, trec=arguments.trec, plot=arguments.plot)
-    )
-    for line in told_lines:
+    report = nfcorpus if arguments.collection == "nfcorpus" else datamorgana
+    for line in report(collection, index, plain):
         print(line, flush=True)
     return 0
 

@@ -15,8 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from bench.robustness.conflict_examples import SETTINGS, conflictnq, example, poisonedrag
-from bench.robustness.realtimeqa_poison import read_rows
+from bench.verdict.conflict_examples import SETTINGS, conflictnq, example, poisonedrag, read_realtimeqa
 from bench.verdict.invented import invented
 from disputatio.eval.builders.ambiguity import pool, read_ambiguous
 from disputatio.eval.builders.material import bears_any
@@ -98,7 +97,7 @@ def realtimeqa(data: Path, fabricated: int) -> Corpus:
     No passage has its title, domain or address, since fabricated ones have none.
     """
     examples = []
-    for row in read_rows(data / "realtimeqa" / "realtimeqa.json"):
+    for row in read_realtimeqa(data / "realtimeqa" / "realtimeqa.json"):
         if not row.bearing or len(row.poison) < MOST_FABRICATED:
             continue
         texts = [
@@ -113,7 +112,7 @@ def realtimeqa(data: Path, fabricated: int) -> Corpus:
 def realtimeqa_wide(data: Path) -> Corpus:
     """RealtimeQA as an index: all its real passages of a question and five fabricated ones, searched and not all read."""
     examples = []
-    for row in read_rows(data / "realtimeqa" / "realtimeqa.json"):
+    for row in read_realtimeqa(data / "realtimeqa" / "realtimeqa.json"):
         if not row.bearing or len(row.poison) < MOST_FABRICATED:
             continue
         texts = [

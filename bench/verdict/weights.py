@@ -30,7 +30,6 @@ from bench.lib.agreement import calibration_error, resampled, roc_auc
 from bench.lib.asking import over, say, table
 from bench.lib.files import beside, write_json, write_whole
 from bench.lib.logistic import RIDGE, Fit, Floats, chance, fit
-from bench.papers.disputation_weights import is_right
 from bench.verdict.corpora import CORPORA, Corpus
 from disputatio.causes import Feature
 from disputatio.config import read_settings
@@ -73,6 +72,20 @@ def family(corpus: str) -> str:
     ('conflictnq', 'nq')
     """
     return corpus.partition("-")[0]
+
+
+def is_right(answer: str, gold: Sequence[str], wrong: Sequence[str]) -> bool:
+    """Return whether an answer leniently states a gold one and strictly no wrong one; what is listed as both
+    is gold.
+
+    >>> is_right("a linebacker", ["linebacker"], []), is_right("a punter", ["linebacker"], ["punter"])
+    (True, False)
+    >>> is_right("York", ["New York"], ["York"]), is_right("York", ["York"], ["York"])
+    (False, True)
+    """
+    lies = [lie for lie in wrong if lie not in gold]
+    matches = any(states(answer, right, lenient=True) for right in gold)
+    return matches and not any(states(answer, lie) for lie in lies)
 
 
 def sides(example: Example, corpus: Corpus, kit: Kit) -> Sides | None:
@@ -181,7 +194,7 @@ def report(out: Mapping[str, Any]) -> str:
             table(["feature", "weight", "mean", "weight in use", "mean in use"], constants),
             "",
             "The fit is not in use: on the 30 rows of RAMDocs to fit on, strict EM is 36.7 with these weights and 40.0 with those in use, "
-            "which come from RAMDocs and NQ alone (bench/results/papers/disputation_weights.md, encoder_weights.md); `kind` is set and `agrees` left out. "
+            "which come from RAMDocs and NQ alone (bench/results/papers/encoder_weights.md); `kind` is set and `agrees` left out. "
             "What accounts weigh among answers that contradict each other is set, too (`standing.ACCOUNTS`): the number of lies is a "
             "benchmark's choice. `kinship` stands for ranks that are trusted.",
             "",

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from bench.lib.discovery import discover
 from disputatio.errors import InputError
 from disputatio.reliability.copy_detection import copying, tied_by_votes
 from disputatio.reliability.copy_evidence import NEITHER, RIGHT, WRONG, standing
@@ -54,22 +53,12 @@ def test_constructed_copiers_are_found_and_nobody_else(seed: int) -> None:
     assert len(tied_pairs & expected) / len(expected) >= 0.99  # recall
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_copiers_are_found_while_the_truth_is_estimated(seed: int) -> None:
-    accuracy = np.random.default_rng(seed).uniform(0.6, 0.9, 20).tolist()
-    copies = {16: 0, 17: 0, 18: 0, 19: 3}
-    votes, _ = spoken(accuracy, 300, copies=copies, seed=seed)
-    tied_pairs = together(discover(votes).dependence.group)
-    assert tied_pairs == together(groups_of(20, list(copies.items())))
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("questions", [20, 300, 5000])
 @pytest.mark.parametrize("accuracy", [0.9, 0.99, 1.0])
 def test_honest_sources_that_agree_on_the_truth_are_not_tied(accuracy: float, questions: int) -> None:
     votes, truth = spoken([accuracy] * 12, questions, coverage=1.0)
     assert not together(tied_by_votes(votes, truth, [accuracy] * 12).group)
-    assert not together(discover(votes).dependence.group)
 
 
 def test_a_common_mistake_ties_nobody_though_a_rare_one_would() -> None:
@@ -83,7 +72,8 @@ def test_a_thousand_copies_count_as_one_on_anchors() -> None:
     votes, _ = spoken([0.6, 0.9, 0.9, 0.8], 60, coverage=1.0)
     crowd = np.concatenate([votes, np.repeat(votes[:, :1], 996, axis=1)], axis=1)
     known = np.zeros(60, np.int32)
-    dependence = discover(crowd, known=known).dependence
+    accuracy = (crowd == 0).mean(axis=0)
+    dependence = tied_by_votes(crowd, known, accuracy)
     assert dependence.wording == "4 independent, 996 copies"
     assert majority(united(crowd, dependence.group)).tolist() == majority(votes).tolist()
 

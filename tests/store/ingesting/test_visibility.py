@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.robustness import hidden_text
 from disputatio.store.ingesting.documents import Reading
 from disputatio.store.ingesting.readers import open_reader
 from disputatio.store.ingesting.visibility.pdf_page import Follower
 from disputatio.store.ingesting.visibility.selectors import TooMuch
 from disputatio.store.ingesting.visibility.web_page import remove_hidden
+from tests.store.ingesting import hidden_cases
 
-_CASES = list(hidden_text.cases())
+_CASES = list(hidden_cases.cases())
 _WORDS = (
     *(
         "p",
@@ -88,20 +88,20 @@ def read() -> Iterator[Callable[[Path, str], Reading]]:
 @pytest.mark.long
 @pytest.mark.parametrize("case", _CASES, ids=lambda case: case.name)
 def test_a_trick_is_found_or_a_stated_limit_and_a_plain_look_is_read(
-    case: hidden_text.Case, read: Callable[[Path, str], Reading], tmp_path: Path
+    case: hidden_cases.Case, read: Callable[[Path, str], Reading], tmp_path: Path
 ) -> None:
     path = tmp_path / f"a.{case.suffix}"
     path.write_bytes(case.data)
     [document] = read(path, "").documents
-    is_read = hidden_text.UNSEEN.split()[1] in document.text
-    assert is_read is (not case.hides or case.name in hidden_text.LIMITS)
+    is_read = hidden_cases.UNSEEN.split()[1] in document.text
+    assert is_read is (not case.hides or case.name in hidden_cases.LIMITS)
     assert ("hidden" in document.metadata) is not is_read
 
 
 def test_there_are_as_many_tricks_as_the_decision_page_says_at_the_least() -> None:
     tricks = [case.name for case in _CASES if case.hides]
     assert len(tricks) >= 54
-    assert set(hidden_text.LIMITS) <= set(tricks)
+    assert set(hidden_cases.LIMITS) <= set(tricks)
 
 
 def test_style_sheets_that_ask_too_much_refuse_the_page(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@
    survives: `answering`.
 
 A question that asks for several things is divided first, and each is disputed alone (RAGentA's components, Besrour et al.
-2025). Every step is an option, so that what each is worth can be measured: `bench/papers/disputation_ramdocs.py`.
+2025). Every step is an option, so that what each is worth can be measured: `python -m bench.papers.tables run disputation_ramdocs`.
 """
 
 from __future__ import annotations

@@ -142,7 +142,7 @@ FORMATS = (
         fields="question, answer, context[], document_ids[], question_*, user_* (or question_categories[], "
         "user_categories[])",
         measure="correctness and faithfulness by a judge (--judge); Recall@20 and MRR@20 of the pages "
-        "(bench/papers/ragenta_datamorgana.py)",
+        "(bench/search/retrieval_quality.py)",
         metrics=(),
         loader=datamorgana,
         shapes=(("question", "answer", "context", "document_ids"),),
@@ -170,7 +170,7 @@ FORMATS = (
         shape="JSON lines",
         fields="question, generated_answer, ground_truth_answer, correctness_score, faithfulness_score, "
         "system",
-        measure="agreement of our judge with theirs (bench/papers/judge_agreement.py); by a judge",
+        measure="agreement of our judge with theirs; by a judge",
         metrics=(),
         loader=judged_answers,
         shapes=(("question", "generated_answer", "ground_truth_answer", "correctness_score"),),

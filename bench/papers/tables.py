@@ -1,0 +1,247 @@
+"""Measure the papers' tables: each file of bench/papers/tables/ says what is asked and which figures stand beside ours.
+
+    python -m bench.papers.tables list
+    python -m bench.papers.tables run NAME... [--data DIR] [--runs DIR] [--limit N] [--dry-run]
+    python -m bench.papers.tables page NAME...
+
+`run` builds the data sets, asks through `disputatio eval run` and writes the page. Every evaluation is resumable: the same
+command goes on where it was stopped. `page` writes the page of what was asked so far and asks nothing.
+
+Keys of a table: `title`, `page` (below bench/results), `paper` and `tables` (which of the papers' tables, by the ids of
+`disputatio eval tables`), or `numbers` (`title`, `head`, `rows`: figures that `eval tables` lacks), `differs` (how we differ from the
+paper), and `runs`. Keys of a run: `name` (its folder), `title`, `dataset`, `strategies`, and if needed `options`, `limit`, `flags` (further
+words of `eval run`), `build` (commands of `disputatio eval build`), `rows` (a file of row numbers beside the table), `even` (only the
+even ones of these), `shuffle` (passages in an order drawn for each row), `against` (the strategy to compare with). `{data}` and
+`{runs}` are the folders of the command line.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import shlex
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bench import RESULTS
+from bench.lib.asking import table
+from bench.lib.files import write_whole
+from disputatio.errors import InputError
+from disputatio.eval.reporting.paper_tables import paper_tables
+from disputatio.eval.reporting.report import report
+from disputatio.eval.reporting.tables import Table as Grid
+from disputatio.eval.reporting.tables import grid, setting, tables
+
+FOLDER = Path(__file__).with_name("tables")
+SEED = 2504  # of the order of passages
+ANSWERED, SOME_FAILED = 0, 3  # exit codes of `eval run` after which the next run is started
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One evaluation: a data set, the strategies that answer it, and their options."""
+
+    name: str
+    dataset: str
+    strategies: str
+    title: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    limit: int | None = None
+    flags: Sequence[str] = ()
+    build: Sequence[Sequence[str]] = ()
+    rows: str = ""
+    even: bool = False
+    shuffle: bool = False
+    against: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PaperTable:
+    """A table of a paper, or several that are measured together."""
+
+    name: str
+    title: str
+    page: str
+    runs: Sequence[Run]
+    paper: str = ""
+    tables: Sequence[str] = ()
+    numbers: Sequence[Mapping[str, Any]] = ()
+    differs: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Folders:
+    """Where data sets are read and runs are kept."""
+
+    data: Path
+    runs: Path
+
+    def fill(self, text: str) -> str:
+        """Put the folders into a text of a table."""
+        return text.replace("{data}", str(self.data)).replace("{runs}", str(self.runs))
+
+
+def read_table(name: str, folder: Path | None = None) -> PaperTable:
+    """Read a table by name; raises `InputError` if there is none, or if it has a key that is not known."""
+    folder = folder or FOLDER
+    path = folder / f"{name}.toml"
+    if not path.is_file():
+        known = ", ".join(sorted(file.stem for file in folder.glob("*.toml")))
+        raise InputError(f"no table {name!r}: known: {known}")
+    values = tomllib.loads(path.read_text(encoding="utf-8"))
+    try:
+        return PaperTable(name=name, **{**values, "runs": [Run(**run) for run in values["runs"]]})
+    except (KeyError, TypeError) as error:
+        raise InputError(f"{path.name}: {error}") from error
+
+
+# --- asking ---------------------------------------------------------------------------------------
+def commands(
+    asked: PaperTable, folders: Folders, limit: int | None, flags: Sequence[str]
+) -> Iterator[list[str]]:
+    """Yield the commands of `disputatio` that measure a table, in order."""
+    for run in asked.runs:
+        for words in run.build:
+            if not Path(folders.fill(words[-1])).exists():  # a builder's last word is the file that it writes
+                yield ["eval", "build", *map(folders.fill, words)]
+        yield evaluation(asked, run, folders, limit, flags)
+
+
+def evaluation(
+    asked: PaperTable, run: Run, folders: Folders, limit: int | None, flags: Sequence[str]
+) -> list[str]:
+    """Return the words of one `eval run`."""
+    folder = folders.runs / asked.name
+    dataset = folders.fill(run.dataset)
+    if run.shuffle:
+        dataset = f"{dataset.partition(':')[0]}:{folder / run.name}.jsonl"
+    words = ["eval", "run", dataset, "--strategy", run.strategies, "--out", str(folder / run.name)]
+    if run.rows:
+        words += ["--rows", str(folder / "even_rows.txt" if run.even else FOLDER / run.rows)]
+    if most := limit or run.limit:
+        words += ["--limit", str(most)]
+    for key, value in run.options.items():
+        words += ["--set", f"{key}={str(value).lower() if isinstance(value, bool) else value}"]
+    return [*words, *map(folders.fill, run.flags), *flags]
+
+
+def prepare(asked: PaperTable, folders: Folders) -> None:
+    """Write the files that the runs need and no builder makes: even rows, and data sets in another order."""
+    folder = folders.runs / asked.name
+    folder.mkdir(parents=True, exist_ok=True)
+    for run in asked.runs:
+        if run.even:
+            drawn = (FOLDER / run.rows).read_text(encoding="utf-8").split()
+            write_whole(folder / "even_rows.txt", "".join(f"{row}\n" for row in drawn if int(row) % 2 == 0))
+        if run.shuffle:
+            source = Path(folders.fill(run.dataset).partition(":")[2])
+            write_whole(folder / f"{run.name}.jsonl", shuffle(source.read_text(encoding="utf-8")))
+
+
+def shuffle(lines: str, seed: int = SEED) -> str:
+    """Put the `documents` of each row of RAMDocs in an order drawn for the row."""
+    rows = []
+    for number, line in enumerate(lines.splitlines()):
+        row = json.loads(line)
+        documents = row["documents"]
+        row["documents"] = random.Random(f"{seed}-{number}").sample(documents, len(documents))
+        rows.append(json.dumps(row, ensure_ascii=False))
+    return "\n".join(rows) + "\n"
+
+
+def execute(words: Sequence[str]) -> bool:
+    """Run a command of `disputatio`; return False if it was stopped or refused."""
+    print("$ disputatio " + shlex.join(words), file=sys.stderr, flush=True)
+    program = str(Path(sys.executable).with_name("disputatio"))
+    return subprocess.run([program, *words], check=False).returncode in (ANSWERED, SOME_FAILED)
+
+
+# --- the page -------------------------------------------------------------------------------------
+def page(asked: PaperTable, folders: Folders) -> str:
+    """Write a table's page: the paper's numbers beside ours, then every run with intervals, n and failures."""
+    folder = folders.runs / asked.name
+    there = [run for run in asked.runs if (folder / run.name / "records.sqlite").is_file()]
+    if not there:
+        raise InputError(
+            f"{asked.name}: nothing was asked yet: python -m bench.papers.tables run {asked.name}"
+        )
+    lines = [f"# {asked.title}", "", f"`python -m bench.papers.tables run {asked.name}`", ""]
+    if asked.differs:
+        lines += [asked.differs.strip(), ""]
+    if asked.paper:
+        lines += [
+            "## Beside the paper's figures", "",
+            "The paper's rows come first, then ours with 95 % intervals and the number of questions.", "",
+        ]  # fmt: skip
+        for found in paper_tables(asked.paper, [folder / run.name for run in there])["tables"]:
+            if not asked.tables or found["id"] in asked.tables:
+                head = [found["group"], found["method"], *found["columns"]]
+                lines += [f"### {found['id']}: {found['title']}", ""]
+                lines += [*grid(Grid(title=found["id"], head=head, rows=found["lines"])), ""]
+                lines += [*(f"* {remark}" for remark in found["said"]), ""]
+    for numbers in asked.numbers:
+        lines += [f"### The paper's: {numbers['title']}", "", table(numbers["head"], numbers["rows"]), ""]
+    for run in asked.runs:
+        lines += [f"## {run.title or run.name}", ""]
+        lines += _of_run(folder / run.name, run.against) if run in there else ["Not asked yet.", ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _of_run(folder: Path, against: str) -> list[str]:
+    """Return the tables of one run; with `against`, only the pairs with that strategy."""
+    results = report(folder)
+    lines = []
+    for part in results["datasets"]:
+        pairs = [
+            pair for pair in part["differences"] if not against or against in (pair["one"], pair["other"])
+        ]
+        for made in tables({**part, "differences": pairs}):
+            lines += [f"### {made.title}", "", *grid(made), "", *([made.note, ""] if made.note else [])]
+    return [*lines, *(f"* {line}" for line in setting(results)), ""]
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """List the tables, ask what they need, or write their pages."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("what", choices=("list", "run", "page"))
+    parser.add_argument("names", nargs="*", metavar="NAME", help="tables; without one, all")
+    parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="folder of the data sets")
+    parser.add_argument("--runs", type=Path, default=Path("runs/tables"), help="folder of the evaluations")
+    parser.add_argument("--limit", type=int, help="questions of each run; without it the table's number")
+    parser.add_argument("--dry-run", action="store_true", help="print the commands only")
+    parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the pages")
+    arguments, flags = parser.parse_known_args(words)  # what is left goes to `eval run`: --model, --in-flight
+    every = sorted(file.stem for file in FOLDER.glob("*.toml"))
+    folders = Folders(data=arguments.data, runs=arguments.runs)
+    try:
+        for name in arguments.names or every:
+            asked = read_table(name)
+            if arguments.what == "list":
+                print(f"{name:24}{asked.title}")
+                continue
+            if arguments.what == "run":
+                if not arguments.dry_run:
+                    prepare(asked, folders)
+                for command in commands(asked, folders, arguments.limit, flags):
+                    if arguments.dry_run:
+                        print("disputatio " + shlex.join(command))
+                    elif not execute(command):
+                        print("stopped: the same command goes on here", file=sys.stderr)
+                        return 1
+            if not arguments.dry_run:
+                write_whole(arguments.out / asked.page, page(asked, folders))
+                print(arguments.out / asked.page)
+    except InputError as error:
+        print(f"tables: {error}", file=sys.stderr)
+        return error.exit_code
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
