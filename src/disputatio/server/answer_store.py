@@ -7,6 +7,8 @@ import sqlite3
 import threading
 import time
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from disputatio.errors import StoreError
@@ -54,18 +56,18 @@ class AnswerStore:
     def keep(self, name: str, answer: Answer) -> None:
         """Keep an answer, and drop those that are too old or too many."""
         body = zlib.compress(answer.to_json().encode(), _LEVEL)
-        with self._lock, self._reported():
-            self._db.execute(
+        with self._open() as db:
+            db.execute(
                 "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?)",
                 (name, time.time(), answer.question, answer.strategy, body),
             )
             self._prune()
-            self._db.commit()
+            db.commit()
 
     def json(self, name: str) -> str:
         """Return an answer as `ask --json` prints it; raises `NotFound`."""
-        with self._lock, self._reported():
-            row = self._db.execute(
+        with self._open() as db:
+            row = db.execute(
                 "SELECT answer FROM answers WHERE id = ? AND at > ?", (name, self._oldest())
             ).fetchone()
         if row is None:
@@ -80,15 +82,15 @@ class AnswerStore:
 
     def drop(self, name: str) -> bool:
         """Forget an answer; whether there was one."""
-        with self._lock, self._reported():
-            count = self._db.execute("DELETE FROM answers WHERE id = ?", (name,)).rowcount
-            self._db.commit()
+        with self._open() as db:
+            count = db.execute("DELETE FROM answers WHERE id = ?", (name,)).rowcount
+            db.commit()
         return count > 0
 
     def count(self) -> int:
         """Return how many answers are kept."""
-        with self._lock, self._reported():
-            [number] = self._db.execute("SELECT count(*) FROM answers").fetchone()
+        with self._open() as db:
+            [number] = db.execute("SELECT count(*) FROM answers").fetchone()
         return int(number)
 
     def close(self) -> None:
@@ -106,19 +108,11 @@ class AnswerStore:
             (self._most,),
         )
 
-    def _reported(self) -> _Reported:
-        return _Reported(self._path)
-
-
-class _Reported:
-    """Faults of the file as ours."""
-
-    def __init__(self, path: Path | None) -> None:
-        self._path = path
-
-    def __enter__(self) -> None:
-        return
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, sqlite3.Error):
-            raise StoreError(f"{self._path}: cannot keep answers: {error}") from error
+    @contextmanager
+    def _open(self) -> Iterator[sqlite3.Connection]:
+        """Lend the connection to one thread at a time; raises `StoreError` for faults of the file."""
+        with self._lock:
+            try:
+                yield self._db
+            except sqlite3.Error as error:
+                raise StoreError(f"{self._path}: cannot keep answers: {error}") from error

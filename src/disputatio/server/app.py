@@ -21,7 +21,7 @@ from disputatio.server.mcp.doors import http_routes
 from disputatio.server.mcp.tools import agents_door
 from disputatio.server.page_files import PageFiles
 from disputatio.server.replies import error_response, fault_response
-from disputatio.server.routers import answers, asking, documents, health, jobs, runs, searching, sources
+from disputatio.server.routers import asking, documents, health, jobs, runs, searching, sources
 from disputatio.server.service import Service
 from disputatio.server.shapes import event_schemas
 
@@ -50,8 +50,9 @@ def create_app(service: Service, *, page: Path = PAGE) -> FastAPI:
         redoc_url=None,
         lifespan=lifespan,
     )
-    for module in (asking, answers, searching, sources, documents, jobs, runs, health):
+    for module in (asking, searching, sources, documents, jobs, runs, health):
         app.include_router(module.router(service))
+    app.include_router(asking.answers_router(service))
     app.include_router(health.figures(service))
     for door in (completions, passages):
         app.include_router(door.router(service))

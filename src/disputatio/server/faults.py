@@ -12,23 +12,6 @@ from disputatio import errors
 from disputatio.errors import DisputatioError
 from disputatio.text import one_line
 
-_STATUSES: tuple[tuple[type[DisputatioError], int], ...] = (
-    (errors.BudgetSpent, 422),
-    (errors.MustAskAgain, 409),
-    (errors.MissingDependency, 501),
-    (errors.MissingPart, 501),
-    (errors.NoLogprobs, 501),
-    (errors.IndexBusy, 409),
-    (errors.Cancelled, 409),
-    (errors.StoreError, 503),
-    (errors.RateLimited, 503),
-    (errors.Timeout, 504),
-    (errors.LLMError, 502),
-    (errors.ReplyError, 502),
-    (errors.DownloadError, 503),
-    (errors.ConfigError, 400),
-    (errors.InputError, 400),
-)
 _OWN = r"\b(?:DELETE|GET|PATCH|POST|PUT) /(?:api|v1)/[\w/-]*"  # an address of this server: no file's path
 _PATH = re.compile(rf"(?P<own>{_OWN})|(?<![\w:/.~-])~?/[^\s'\",;:()]+")
 _LONGEST = 500  # characters of a message
@@ -54,11 +37,26 @@ class Conflicting(DisputatioError):
     """Something else has to end first."""
 
 
-_OURS: tuple[tuple[type[DisputatioError], int], ...] = (
+_STATUSES: tuple[tuple[type[DisputatioError], int], ...] = (
     (Full, 429),
     (NotFound, 404),
     (NotAllowed, 403),
     (Conflicting, 409),
+    (errors.BudgetSpent, 422),
+    (errors.MustAskAgain, 409),
+    (errors.MissingDependency, 501),
+    (errors.MissingPart, 501),
+    (errors.NoLogprobs, 501),
+    (errors.IndexBusy, 409),
+    (errors.Cancelled, 409),
+    (errors.StoreError, 503),
+    (errors.RateLimited, 503),
+    (errors.Timeout, 504),
+    (errors.LLMError, 502),
+    (errors.ReplyError, 502),
+    (errors.DownloadError, 503),
+    (errors.ConfigError, 400),
+    (errors.InputError, 400),
 )
 
 
@@ -81,8 +79,7 @@ def fault_of(error: BaseException) -> Fault:
     """Return what a client is told of an error; of one that nobody foresaw only that it happened."""
     if not isinstance(error, DisputatioError):
         return Fault(status=500, kind="Internal", message="the server failed; its log says why")
-    statuses = (*_OURS, *_STATUSES)
-    status = next((status for kind, status in statuses if isinstance(error, kind)), 500)
+    status = next((status for kind, status in _STATUSES if isinstance(error, kind)), 500)
     more: dict[str, Any] = {}
     headers: dict[str, str] = {}
     if isinstance(error, errors.UnknownName):

@@ -12,7 +12,7 @@ import hmac
 import logging
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any
+from types import MappingProxyType
 from urllib.parse import parse_qsl
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -53,9 +53,11 @@ SECURITY = {
 
 
 class _Refusal(Exception):
-    """Why a request is not passed on; `reason` is a word for the metrics."""
+    """The reason that a request is refused; `reason` is its label in the metrics."""
 
-    def __init__(self, status: int, reason: str, message: str, headers: Mapping[str, str]) -> None:
+    def __init__(
+        self, status: int, reason: str, message: str, headers: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
         self.status, self.reason, self.message, self.headers = status, reason, message, headers
         super().__init__(message)
 
@@ -127,17 +129,17 @@ class Guard:
         given = headers.getlist("host")
         match = _HOST.fullmatch(given[0]) if len(given) == 1 else None
         if match is None:
-            raise _refusal(400, "host", "a request names one host")
+            raise _Refusal(400, "host", "a request names one host")
         if match[1].casefold() not in self._hosts:
-            raise _refusal(
+            raise _Refusal(
                 421, "host", "this server does not go by that name: start it with --allow-host NAME"
             )
         size = sum(len(name) + len(value) for name, value in headers.raw)
         if len(headers) > _MOST_HEADERS or size > _LARGEST_HEADERS:
-            raise _refusal(431, "headers", "the headers are too many or too large")
+            raise _Refusal(431, "headers", "the headers are too many or too large")
         raw: bytes = scope.get("raw_path") or scope["path"].encode()
         if len(raw) + len(scope["query_string"]) > _LONGEST_TARGET:
-            raise _refusal(414, "path", "the address is too long")
+            raise _Refusal(414, "path", "the address is too long")
         path: str = scope["path"]
         parts = path.split("/")
         if (
@@ -146,7 +148,7 @@ class Guard:
             or any(part in (".", "..") for part in parts)
             or any(ord(letter) < 32 or letter in "\\\x7f\ufffd" for letter in path)
         ):
-            raise _refusal(400, "path", "the address is not a plain path")
+            raise _Refusal(400, "path", "the address is not a plain path")
 
     def _check_origin(self, headers: Headers, origin: str) -> None:
         """Refuse what a page of another site sends, whatever it sends."""
@@ -156,12 +158,12 @@ class Guard:
         if len(headers.getlist("origin")) > 1 or (
             origin and origin.casefold() not in (f"http://{own}", f"https://{own}")
         ):
-            raise _refusal(
+            raise _Refusal(
                 403, "origin", "pages of other sites may not ask: start the server with --allow-origin ORIGIN"
             )
         site = headers.get("sec-fetch-site", "none")
         if site not in ("same-origin", "none"):
-            raise _refusal(403, "origin", "pages of other sites may not ask")
+            raise _Refusal(403, "origin", "pages of other sites may not ask")
 
     def _check_token(self, headers: Headers, scope: Scope) -> None:
         """Refuse who does not know the token, and tokens where logs would keep them."""
@@ -169,12 +171,12 @@ class Guard:
             return
         query = scope["query_string"].decode("latin-1")
         if any(name.casefold() in _IN_ADDRESS for name, _ in parse_qsl(query, keep_blank_values=True)):
-            raise _refusal(400, "token", "a token goes into the header Authorization, never into an address")
+            raise _Refusal(400, "token", "a token goes into the header Authorization, never into an address")
         given = headers.getlist("authorization")
         scheme, _, word = given[0].partition(" ") if len(given) == 1 else ("", "", "")
         known = hmac.compare_digest(_digest(word.strip()), self._digest)  # also where there is none
         if scheme.casefold() != "bearer" or not known:
-            raise _refusal(
+            raise _Refusal(
                 401, "token", "give the token as Authorization: Bearer ...", {"WWW-Authenticate": "Bearer"}
             )
 
@@ -188,16 +190,16 @@ class Guard:
         most = self._limits.upload if uploads else self._limits.body
         length = headers.get("content-length", "0")
         if not (length.isascii() and length.isdigit()):
-            raise _refusal(400, "body", "the length of the body is no number")
+            raise _Refusal(400, "body", "the length of the body is no number")
         if int(length[:20]) > most:
-            raise _too_large(most)
+            raise _Refusal(413, "body", _too_large(most))
         body = _Body(receive, most, self._limits.body_seconds)
         if uploads:
             return body.piece
         try:
             whole = await body.whole()
         except HTTPException as error:
-            raise _refusal(error.status_code, "body", error.detail) from error
+            raise _Refusal(error.status_code, "body", error.detail) from error
         replayed = False
 
         async def replay() -> Message:
@@ -261,7 +263,7 @@ class _Body:
             raise HTTPException(408, "the body came too slowly") from error
         self._size += len(message.get("body", b""))
         if self._size > self._most:
-            raise HTTPException(413, _bytes(self._most))
+            raise HTTPException(413, _too_large(self._most))
         self._over = message["type"] != "http.request" or not message.get("more_body", False)
         return message
 
@@ -277,13 +279,5 @@ def _digest(word: str) -> bytes:
     return hashlib.sha256(word.encode("utf-8", "surrogateescape")).digest()
 
 
-def _too_large(most: int) -> _Refusal:
-    return _refusal(413, "body", _bytes(most))
-
-
-def _bytes(most: int) -> str:
+def _too_large(most: int) -> str:
     return f"the body is larger than {most:,} bytes"
-
-
-def _refusal(status: int, reason: str, message: str, headers: Mapping[str, Any] | None = None) -> _Refusal:
-    return _Refusal(status, reason, message, headers or {})

@@ -1,21 +1,25 @@
-"""Responses: our JSON as it is, faults, and events as server-sent events."""
+"""Responses: JSON, faults, and server-sent events."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
-from typing import Any
+from typing import TypeVar
 
 from fastapi import Request
 from fastapi.responses import Response, StreamingResponse
 
 from disputatio.rendering.data import json_text
 from disputatio.server.faults import Fault, fault_of
-from disputatio.server.running import Running, Told
+from disputatio.server.running import Running
 from disputatio.server.shapes import STREAM
+from disputatio.types import Answer
 
-_HEARTBEAT = 15.0  # seconds without an event after which a comment keeps the connection
+CLIENT_GONE = 499  # status of a response that nobody reads
+HEARTBEAT = ": still here\n\n"  # a comment that keeps the connection open
+_HEARTBEAT_SECONDS = 15.0
+_Item = TypeVar("_Item")
 
 
 def json_response(value: object, *, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
@@ -44,39 +48,59 @@ def error_response(error: BaseException) -> Response:
 
 
 def event_stream(running: Running, after: int = 0) -> Response:
-    """Return the events of a question as server-sent events, from the one beyond `after` on."""
-    return StreamingResponse(
-        _lines(running, after),
-        media_type=STREAM,
-        headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
-    )
+    """Return the frames of a question after number `after` as server-sent events."""
+    return stream_response(_lines(running, after))
+
+
+def stream_response(lines: AsyncGenerator[str, None]) -> Response:
+    """Return lines as a stream of server-sent events, which no proxy stores."""
+    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+    return StreamingResponse(lines, media_type=STREAM, headers=headers)
 
 
 async def _lines(running: Running, after: int) -> AsyncGenerator[str, None]:
-    """Yield each event as its lines; a comment where nothing happens for a while."""
-    async with aclosing(running.follow(after)) as events:
-        following: asyncio.Task[Told] | None = None
-        try:
-            while True:
-                following = following or asyncio.ensure_future(anext(events))
-                done, _ = await asyncio.wait({following}, timeout=_HEARTBEAT)
-                if not done:
-                    yield ": still here\n\n"
-                    continue
-                try:
-                    told = following.result()
-                except StopAsyncIteration:
-                    return
-                following = None
-                yield f"id: {told.number}\nevent: {told.name}\ndata: {told.data}\n\n"
-        finally:
-            if following is not None and not following.done():
-                following.cancel()
-                await asyncio.wait({following})
+    async with aclosing(running.follow(after)) as frames, aclosing(with_heartbeat(frames)) as beats:
+        async for frame in beats:
+            yield (
+                HEARTBEAT
+                if frame is None
+                else (f"id: {frame.number}\nevent: {frame.name}\ndata: {frame.data}\n\n")
+            )
 
 
-async def unless_gone(request: Request, running: Running) -> Any:
-    """Return the answer; None where the client has gone before it came."""
+async def with_heartbeat(items: AsyncIterator[_Item]) -> AsyncGenerator[_Item | None, None]:
+    """Yield items as they come, and None when none has come for a while."""
+    following: asyncio.Task[_Item] | None = None
+    try:
+        while True:
+            following = following or asyncio.create_task(_next(items))
+            done, _ = await asyncio.wait({following}, timeout=_HEARTBEAT_SECONDS)
+            if not done:
+                yield None
+                continue
+            try:
+                item = following.result()
+            except StopAsyncIteration:
+                return
+            following = None
+            yield item
+    finally:
+        if following is not None and not following.done():
+            following.cancel()
+            await asyncio.wait({following})
+
+
+async def _next(items: AsyncIterator[_Item]) -> _Item:
+    return await anext(items)
+
+
+def client_of(request: Request) -> str:
+    """Return the address of the client, which shares turns with others of the same address."""
+    return request.client.host if request.client else ""
+
+
+async def unless_gone(request: Request, running: Running) -> Answer | None:
+    """Wait for the answer; None if the client has closed its connection first."""
     answer = asyncio.ensure_future(running.result())
     gone = asyncio.ensure_future(_gone(request))
     try:

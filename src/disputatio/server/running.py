@@ -1,28 +1,29 @@
-"""A question under way: its events so far, for whoever follows it from wherever they begin."""
+"""A question in progress: its events as numbered frames, which clients follow from any number on."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from disputatio.calling import Cancel
 from disputatio.errors import Cancelled
-from disputatio.events import Event
+from disputatio.events import Answered, Event
 from disputatio.rendering.data import json_text
-from disputatio.server.faults import Fault, fault_of
+from disputatio.server.faults import fault_of
 from disputatio.types import Answer
 
 State = Literal["waiting", "running", "answered", "failed", "stopped"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
-    """One event as a client gets it: its number from 1, its name, its fields as JSON.
+class Frame:
+    """One event as a client gets it: its number from 1, its name, and its fields as JSON.
 
-    `event` is the library's own, None for those that the server adds (`asked`, `turn`, `fault`).
+    `event` is the library's event; None for those that the server adds (`asked`, `unkept`, `fault`).
     """
 
     number: int
@@ -33,9 +34,10 @@ class Told:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Running:
-    """One question under way, in one event loop. `error` says why there is no `answer` at the end.
+    """One question in progress, in one event loop: its frames so far, and its answer or error at the end.
 
-    `waited` is how many seconds passed before its turn.
+    `waited` is the number of seconds before its turn. The question is stopped `abandoned` seconds after its
+    last follower left.
     """
 
     id: str
@@ -49,56 +51,56 @@ class Running:
     error: BaseException | None = None
     waited: float = 0.0
     began: float = field(default_factory=time.perf_counter)
-    events: list[Told] = field(default_factory=list)
+    frames: list[Frame] = field(default_factory=list)
     _news: asyncio.Event = field(default_factory=asyncio.Event)
-    _listeners: int = 0
+    _followers: int = 0
     _leaving: asyncio.TimerHandle | None = None
 
     @property
     def over(self) -> bool:
-        """Whether there will be no other event."""
+        """True if there will be no other frame."""
         return self.state in ("answered", "failed", "stopped")
 
-    def tell(self, name: str, fields: dict[str, Any], event: Event | None = None) -> None:
-        """Add an event, and wake those who follow."""
-        told = Told(number=len(self.events) + 1, name=name, data=json_text(fields), event=event)
-        self.events.append(told)
+    def add(self, name: str, fields: Mapping[str, Any], event: Event | None = None) -> None:
+        """Add a frame, and wake the followers."""
+        data = json_text({"event": name, **fields})
+        self.frames.append(Frame(number=len(self.frames) + 1, name=name, data=data, event=event))
         self._wake()
 
-    def finish(
-        self, state: State, *, answer: Answer | None = None, error: BaseException | None = None
-    ) -> None:
-        """End, with an answer or with what stood in its way, which is told."""
-        self.answer, self.error = answer, error
-        self.state = state
+    def add_event(self, event: Event) -> None:
+        """Add the frame of an event of the library; that of the answer sets `answer`."""
+        fields = event.to_dict()
+        if isinstance(event, Answered):
+            self.answer = event.answer
+        self.add(fields.pop("kind"), fields, event)
+
+    def finish(self, state: State, error: BaseException | None = None) -> None:
+        """End the question; an error becomes the last frame."""
+        self.state, self.error = state, error
         if error is not None:
-            self.tell("fault", {"event": "fault", **fault_of(error).to_dict()["error"]})
+            self.answer = None
+            self.add("fault", fault_of(error).to_dict()["error"])
         self._wake()
 
-    @property
-    def fault(self) -> Fault | None:
-        """What a client is told of why there is no answer."""
-        return None if self.error is None else fault_of(self.error)
-
-    async def follow(self, after: int = 0) -> AsyncGenerator[Told, None]:
-        """Yield the events beyond the `after`-th, as they come, to the last one.
+    async def follow(self, after: int = 0) -> AsyncGenerator[Frame, None]:
+        """Yield the frames after number `after`, as they come, to the last one.
 
         When the last follower leaves, the question is stopped, unless another one comes soon.
         """
-        with _Listening(self):
+        with self._following():
             while True:
                 news = self._news
-                while after < len(self.events):
+                while after < len(self.frames):
                     after += 1
-                    yield self.events[after - 1]
+                    yield self.frames[after - 1]
                 if self.over:
                     return
                 await news.wait()
 
     async def result(self) -> Answer:
-        """Return the answer, when it is there; raises what stood in its way."""
+        """Wait for the answer; raises the error that stood in its way."""
         async for _ in self.follow(after=1 << 60):
-            pass  # nothing comes beyond that number
+            pass  # no frame has a larger number
         if self.answer is None:
             raise self.error or Cancelled()
         return self.answer
@@ -107,31 +109,20 @@ class Running:
         news, self._news = self._news, asyncio.Event()
         news.set()
 
-    def _arrive(self) -> None:
-        self._listeners += 1
+    @contextmanager
+    def _following(self) -> Iterator[None]:
+        self._followers += 1
         if self._leaving is not None:
             self._leaving.cancel()
             self._leaving = None
+        try:
+            yield
+        finally:
+            self._followers -= 1
+            if not self._followers and not self.over:
+                loop = asyncio.get_running_loop()
+                self._leaving = loop.call_later(self.abandoned, self._stop_abandoned)
 
-    def _leave(self) -> None:
-        self._listeners -= 1
-        if not self._listeners and not self.over:
-            loop = asyncio.get_running_loop()
-            self._leaving = loop.call_later(self.abandoned, self._stop_unheard)
-
-    def _stop_unheard(self) -> None:
-        if not self._listeners and not self.over:
+    def _stop_abandoned(self) -> None:
+        if not self._followers and not self.over:
             self.cancel.cancel()
-
-
-class _Listening:
-    """Someone follows, within this context."""
-
-    def __init__(self, running: Running) -> None:
-        self._running = running
-
-    def __enter__(self) -> None:
-        self._running._arrive()
-
-    def __exit__(self, *_: object) -> None:
-        self._running._leave()

@@ -9,7 +9,7 @@ import asyncio
 import logging
 import secrets
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -49,8 +49,8 @@ LOG = logging.getLogger("disputatio.server")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asking:
-    """One question as a client asks it; what is None is as the server was started.
+class AskRequest:
+    """One question of a client; a field that is None has the value that the server was started with.
 
     `strategy` and `model` are among those that the service offers. `passages` are read in place of the index.
     `calls`, `tokens` and `seconds` bound what it may cost, within the server's own limits.
@@ -61,10 +61,10 @@ class Asking:
     model: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     expect: str | None = None
-    sources: tuple[str, ...] | None = None
+    sources: Sequence[str] | None = None
     after: str | None = None
     before: str | None = None
-    passages: tuple[Mapping[str, Any], ...] | None = None
+    passages: Sequence[Mapping[str, Any]] | None = None
     verify: bool = True
     strict: bool = False
     min_confidence: float | None = None
@@ -161,26 +161,28 @@ class Service:
             raise NotAllowed("this server does not write to its index: start it with --allow-writing")
 
     # --- asking ---------------------------------------------------------------------------------
-    def ask(self, asking: Asking, *, client: str = "") -> Running:
+    def ask(self, request: AskRequest, *, client: str = "") -> Running:
         """Begin to answer a question; follow what comes by `Running.follow`, or wait for `Running.result`.
 
         `client` is who shares a turn. Raises what is wrong with the question, and `Full`.
         """
-        prepared = self.prepare(asking)
+        prepared = self.prepare(request)
         if self.closing:
             raise Full("the server is being stopped: ask again in a moment", 5.0)
         self.turns.check(client)
         running = Running(
             id=f"a{secrets.token_hex(12)}",
-            question=asking.question,
+            question=request.question,
             strategy=str(prepared.strategy),
             client=client,
             abandoned=self.limits.abandoned,
         )
         self._running[running.id] = running
-        running.tell("asked", {"event": "asked", "id": running.id, "waiting": self.turns.waiting})
+        running.add("asked", {"id": running.id, "waiting": self.turns.waiting})
         task = asyncio.create_task(
-            self._answer(running, prepared, self.limits.within(asking.calls, asking.tokens, asking.seconds))
+            self._answer(
+                running, prepared, self.limits.within(request.calls, request.tokens, request.seconds)
+            )
         )
         self._tasks.add(task)
         self._write_audit("asked", running)
@@ -199,9 +201,9 @@ class Service:
         running.cancel.cancel()
         return running
 
-    def prepare(self, asking: Asking) -> Prepared:
+    def prepare(self, request: AskRequest) -> Prepared:
         """Return the parts that answer a question; raises what is wrong with it, before anything is asked."""
-        question = asking.question
+        question = request.question
         if not question.strip():
             raise InputError("the question is empty: write what you want to know")
         if len(question) > LONGEST_QUESTION:
@@ -213,30 +215,32 @@ class Service:
             question.encode()
         except UnicodeEncodeError as error:
             raise InputError("the question is not UTF-8 text") from error
-        if asking.strict and not asking.verify:
+        if request.strict and not request.verify:
             raise InputError("strict drops the claims that fail verification: it needs verify")
-        name = self.strategy(asking.strategy)
+        name = self.strategy(request.strategy)
         run = load_strategy(name)
         known = strategy_options(run)
-        options = dict(asking.options)
-        expect = asking.expect or (self.settings.expect if "expect" in known else None)
+        options = dict(request.options)
+        expect = request.expect or (self.settings.expect if "expect" in known else None)
         if expect is not None:
             options.setdefault("expect", expect)
-        kit = self.kit_of(asking.model)
-        retriever: Any = self.index if asking.passages is None else InMemory(as_passages(asking.passages))
+        kit = self.kit_of(request.model)
+        retriever: Any = self.index if request.passages is None else InMemory(as_passages(request.passages))
         if retriever is not None and any(
-            limit is not None for limit in (asking.sources, asking.after, asking.before)
+            limit is not None for limit in (request.sources, request.after, request.before)
         ):
-            retriever = Filtered(retriever, sources=asking.sources, after=asking.after, before=asking.before)
+            retriever = Filtered(
+                retriever, sources=request.sources, after=request.after, before=request.before
+            )
         return Prepared(
             kit=with_retriever(kit, retriever),
             strategy=name,
             options=read_options(run, options),
-            verify=asking.verify,
-            strict=asking.strict,
+            verify=request.verify,
+            strict=request.strict,
             min_confidence=self.settings.min_confidence
-            if asking.min_confidence is None
-            else asking.min_confidence,
+            if request.min_confidence is None
+            else request.min_confidence,
         )
 
     def strategy(self, name: str | None) -> str:
@@ -270,50 +274,46 @@ class Service:
                 with running.cancel.calling(end_wait):
                     running.waited = await turn.enter_async_context(self.turns.turn(running.client))
                 running.state = "running"
-                answer = await self._events(running, prepared, limits)
-            running.finish("answered", answer=answer)
+                await self._add_events(running, prepared, limits)
+            running.finish("answered")
         except Cancelled as error:
-            running.finish("stopped", error=error)
+            running.finish("stopped", error)
         except asyncio.CancelledError:
-            running.finish("stopped", error=Cancelled())
+            running.finish("stopped", Cancelled())
             if not running.cancel.cancelled:
                 raise
         except DisputatioError as error:
-            running.finish("failed", error=error)
+            running.finish("failed", error)
         except Exception as error:
-            LOG.exception("a question failed for a reason that nobody foresaw")
-            running.finish("failed", error=error)
+            LOG.exception("a question failed: unexpected error")
+            running.finish("failed", error)
         finally:
             self.metrics.ended(running, time.perf_counter() - running.began)
             self._write_audit("ended", running)
             loop.call_later(self.limits.linger, self._running.pop, running.id, None)
 
-    async def _events(self, running: Running, prepared: Prepared, limits: Limits) -> Answer:
-        """Tell the events as they happen; the answer is kept before it is told."""
+    async def _add_events(self, running: Running, prepared: Prepared, limits: Limits) -> None:
+        """Answer, and add a frame for each event; the answer is stored before its frame is added."""
         meter = limits.meter()
         counted = replace(prepared, kit=meter.wrap(prepared.kit))
         events = events_of(
             running.question, lambda: counted, trace=Trace(keep_text=True), cancel=running.cancel
         )
-        answer: Answer | None = None
         try:
             async with asyncio.timeout(limits.seconds), aclosing(events):
                 async for event in events:
                     if meter.stopped:
                         raise BudgetSpent(meter.stopped)
                     if isinstance(event, Answered):
-                        answer = event.answer
-                        await self._keep(running, answer)
-                    fields = event.to_dict()
-                    running.tell(event.kind, {"event": fields.pop("kind"), **fields}, event)
+                        await self._keep(running, event.answer)
+                    running.add_event(event)
         except BudgetSpent as error:
             raise BudgetSpent(f"{error}: {_RAISE}") from error
         except TimeoutError as error:
             late = f"this question may take {limits.seconds:g} s, and was not answered by then"
             raise BudgetSpent(f"{late}: {_RAISE}") from error
-        if answer is None:
+        if running.answer is None:
             raise Cancelled
-        return answer
 
     async def _keep(self, running: Running, answer: Answer) -> None:
         """Keep an answer; one that cannot be kept is given all the same."""
@@ -321,7 +321,7 @@ class Service:
             await asyncio.to_thread(self.answers.keep, running.id, answer)
         except StoreError as error:
             LOG.error("an answer could not be kept: %s", shown(str(error)))
-            running.tell("unkept", {"event": "unkept", "message": shown(str(error))})
+            running.add("unkept", {"message": shown(str(error))})
 
     def _write_audit(self, what: str, running: Running) -> None:
         if self.audit is not None:

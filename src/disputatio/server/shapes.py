@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, create_model
 
 from disputatio import events
+from disputatio.server.service import AskRequest
 from disputatio.types import Answer, Passage, Position
 
 STREAM = "text/event-stream"
@@ -111,11 +112,9 @@ class Request(BaseModel):
 Name = Annotated[str, Field(max_length=2_000)]
 
 
-class AskBody(Request):
-    """A question, and how it is to be answered; what is left out is as the server was started."""
+class AskFields(Request):
+    """How to answer a question; what is left out is as the server was started."""
 
-    question: str = Field(description="what you want to know", min_length=1, max_length=32_000)
-    strategy: Name | None = Field(None, description="one that GET /api/strategies lists")
     model: Name | None = Field(None, description="one that GET /api/ready lists")
     options: dict[str, Any] = Field(default_factory=dict, description="the strategy's options")
     expect: Literal["auto", "one", "several"] | None = Field(None, description="how many answers are right")
@@ -133,6 +132,18 @@ class AskBody(Request):
     calls: int | None = Field(None, ge=1, description="the most model calls")
     tokens: int | None = Field(None, ge=1, description="the most tokens, read and written")
     seconds: float | None = Field(None, gt=0, description="the most seconds, once its turn has come")
+
+    def to_request(self, question: str, strategy: str | None) -> AskRequest:
+        """Return the request of a question with these fields."""
+        fields = {name: getattr(self, name) for name in AskFields.model_fields}
+        return AskRequest(question=question, strategy=strategy, **fields)
+
+
+class AskBody(AskFields):
+    """A question, and how it is to be answered; what is left out is as the server was started."""
+
+    question: str = Field(description="what you want to know", min_length=1, max_length=32_000)
+    strategy: Name | None = Field(None, description="one that GET /api/strategies lists")
 
 
 class WithoutBody(Request):

@@ -16,9 +16,7 @@ from disputatio.errors import Malformed
 from disputatio.kit import Kit
 from disputatio.llm.scripted import Scripted
 from disputatio.pipeline import strategy_names
-from disputatio.server.chat.requests import AskOptions
 from disputatio.server.options import Limits
-from disputatio.server.shapes import AskBody
 from tests.server.chat.chats import chat, chatting, chunks, content, reads, request, without_model
 from tests.server.ferry import QUESTION, Served, ferry, served
 
@@ -144,10 +142,6 @@ def test_the_model_and_its_options_choose_the_strategy(server: Served) -> None:
     assert "museum.example" not in str(ours)
     alone = chat(server, disputatio={"text": "answer"}).json()
     assert "\n" not in alone["choices"][0]["message"]["content"]
-
-
-def test_the_options_are_those_of_the_native_question() -> None:
-    assert set(AskOptions.model_fields) - {"text"} == set(AskBody.model_fields) - {"question", "strategy"}
 
 
 # --- follow-up questions ------------------------------------------------------------------------

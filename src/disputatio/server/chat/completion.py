@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import secrets
 import time
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,14 +16,14 @@ from disputatio.rendering.data import json_text
 from disputatio.rendering.wording import count
 from disputatio.server.chat.faults import error_of
 from disputatio.server.chat.inert import inert, inert_quote
-from disputatio.server.chat.requests import ChatBody, Conversation, asking_of
+from disputatio.server.chat.requests import AskOptions, ChatBody, Conversation
 from disputatio.server.chat.standalone import Standalone, standalone
 from disputatio.server.chat.wording import Wording, beside, pieces, worded
+from disputatio.server.replies import HEARTBEAT, with_heartbeat
 from disputatio.server.running import Running
 from disputatio.server.service import Service
 from disputatio.types import Answer
 
-_HEARTBEAT = 15.0  # seconds without a chunk after which a comment keeps the connection
 _MOST_SOURCES = 6  # named in a line of progress
 
 
@@ -48,12 +47,14 @@ class Chat:
 
     async def begin(self) -> Running:
         """Make the question stand alone and ask it; raises what is wrong with it, and `Full`."""
-        model = self.body.disputatio.model if self.body.disputatio else None
-        # What is wrong with the options is said before the model is asked to rewrite the question.
-        self.service.prepare(asking_of(self.body, self.conversation.question, self.strategy))
-        self.asked = await standalone(self.conversation, self.service, model=model, client=self.client)
-        asking = asking_of(self.body, self.asked.question, self.strategy)
-        self.running = self.service.ask(asking, client=self.client)
+        options = self.body.disputatio or AskOptions()  # type: ignore[call-arg]  # all fields have defaults
+        # Unfit options are refused before the model is asked to rewrite the question.
+        self.service.prepare(options.to_request(self.conversation.question, self.strategy))
+        self.asked = await standalone(
+            self.conversation, self.service, model=options.model, client=self.client
+        )
+        request = options.to_request(self.asked.question, self.strategy)
+        self.running = self.service.ask(request, client=self.client)
         return self.running
 
     def end(self) -> None:
@@ -83,9 +84,9 @@ class Chat:
     async def lines(self) -> AsyncGenerator[str, None]:
         """Yield the lines of a stream of chunks, with a comment where nothing comes for a while."""
         try:
-            async with aclosing(self._chunks()) as chunks, aclosing(_beating(chunks)) as beats:
+            async with aclosing(self._chunks()) as chunks, aclosing(with_heartbeat(chunks)) as beats:
                 async for chunk in beats:
-                    yield ": still here\n\n" if chunk is None else f"data: {json_text(chunk)}\n\n"
+                    yield HEARTBEAT if chunk is None else f"data: {json_text(chunk)}\n\n"
             yield "data: [DONE]\n\n"
         finally:
             self.end()
@@ -97,9 +98,9 @@ class Chat:
             running = await self.begin()
             if understood := self._understood():
                 yield self._chunk({"reasoning_content": f"Understood as: {inert(understood)}\n"})
-            async with aclosing(running.follow()) as events:
-                async for told in events:
-                    if told.event is not None and (line := progress(told.event)):
+            async with aclosing(running.follow()) as frames:
+                async for frame in frames:
+                    if frame.event is not None and (line := progress(frame.event)):
                         yield self._chunk({"reasoning_content": f"{line}\n"})
         except DisputatioError as error:
             yield error_of(error)[1]
@@ -183,29 +184,3 @@ def progress(event: Event) -> str:
     if isinstance(event, Round):
         return f"Round {event.number} is over."
     return ""
-
-
-async def _beating(chunks: AsyncIterator[dict[str, Any]]) -> AsyncGenerator[dict[str, Any] | None, None]:
-    """Yield the chunks as they come, and None where none comes for a while."""
-    following: asyncio.Task[dict[str, Any]] | None = None
-    try:
-        while True:
-            following = following or asyncio.ensure_future(_next(chunks))
-            done, _ = await asyncio.wait({following}, timeout=_HEARTBEAT)
-            if not done:
-                yield None
-                continue
-            try:
-                chunk = following.result()
-            except StopAsyncIteration:
-                return
-            following = None
-            yield chunk
-    finally:
-        if following is not None and not following.done():
-            following.cancel()
-            await asyncio.wait({following})
-
-
-async def _next(chunks: AsyncIterator[dict[str, Any]]) -> dict[str, Any]:
-    return await anext(chunks)

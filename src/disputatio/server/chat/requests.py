@@ -10,8 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from disputatio.agents.follow_up import Turn
 from disputatio.errors import InputError
 from disputatio.pipeline import LONGEST_QUESTION
-from disputatio.server.service import Asking
-from disputatio.server.shapes import Name
+from disputatio.server.shapes import AskFields, Name
 
 _MOST_MESSAGES = 1_000
 _TEXTS = ("text", "input_text", "output_text")
@@ -34,31 +33,13 @@ class StreamOptions(BaseModel):
     include_usage: bool = False
 
 
-class AskOptions(BaseModel):
-    """How the question is to be answered: what `/api/ask` takes but question and strategy, and `text`."""
-
-    model_config = ConfigDict(extra="forbid")
+class AskOptions(AskFields):
+    """How the question is to be answered, and how much of the answer the reply shows."""
 
     text: Literal["full", "answer"] = Field(
         "full", description="the answer with the other positions and the quotes, or the answer alone"
     )
     model: Name | None = Field(None, description="the language model, one that GET /api/ready lists")
-    options: dict[str, Any] = Field(default_factory=dict, description="the strategy's options")
-    expect: Literal["auto", "one", "several"] | None = Field(None, description="how many answers are right")
-    sources: list[Name] | None = Field(None, max_length=200, description="read these sources only")
-    after: Name | None = Field(None, description="only passages dated on or after")
-    before: Name | None = Field(None, description="only passages dated on or before")
-    passages: list[dict[str, Any]] | None = Field(
-        None, max_length=200, description="read these in place of the index: text, source, title, url, date"
-    )
-    verify: bool = Field(True, description="have every citation judged")
-    strict: bool = Field(False, description="drop claims that their quotes do not support")
-    min_confidence: float | None = Field(
-        None, ge=0, le=1, description="abstain where the answer is less likely than this to be right"
-    )
-    calls: int | None = Field(None, ge=1, description="the most model calls")
-    tokens: int | None = Field(None, ge=1, description="the most tokens, read and written")
-    seconds: float | None = Field(None, gt=0, description="the most seconds, once its turn has come")
 
 
 class ChatBody(BaseModel):
@@ -114,15 +95,6 @@ def conversation_of(messages: list[Message]) -> Conversation:
     if len(last.text) > LONGEST_QUESTION:
         raise InputError(f"messages: the question has more than {LONGEST_QUESTION:,} characters")
     return Conversation(question=last.text.strip(), earlier=tuple(earlier))
-
-
-def asking_of(body: ChatBody, question: str, strategy: str | None) -> Asking:
-    """Return the question with the options of the request."""
-    options = body.disputatio or AskOptions()  # type: ignore[call-arg]  # every field has a default
-    fields = {name: getattr(options, name) for name in AskOptions.model_fields if name != "text"}
-    for name in ("sources", "passages"):
-        fields[name] = None if fields[name] is None else tuple(fields[name])
-    return Asking(question=question, strategy=strategy, **fields)
 
 
 def _text(message: Message, number: int) -> str:

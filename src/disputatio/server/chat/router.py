@@ -5,18 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
-from fastapi.responses import StreamingResponse
 
 from disputatio.errors import UnknownName
 from disputatio.pipeline import strategy_names
 from disputatio.server.chat.completion import Chat
 from disputatio.server.chat.faults import CHAT_FAULTS, OpenAIRoute
 from disputatio.server.chat.requests import ChatBody, check_supported, conversation_of
-from disputatio.server.replies import json_response, unless_gone
+from disputatio.server.replies import CLIENT_GONE, client_of, json_response, stream_response, unless_gone
 from disputatio.server.service import Service
 
 NAME = "disputatio"  # the model that stands for the server's own strategy
-_CLIENT_GONE = 499  # nobody reads it
 _CREATED = 1_735_689_600  # clients want a time; a strategy has none that means anything
 
 
@@ -47,22 +45,18 @@ def router(service: Service) -> APIRouter:
             conversation=conversation_of(body.messages),
             strategy=strategy_of(body.model),
             base=str(request.base_url),
-            client=request.client.host if request.client else "",
+            client=client_of(request),
         )
         if body.stream:
             service.turns.check(chat.client)  # what is full says so by its status
-            return StreamingResponse(
-                chat.lines(),
-                media_type="text/event-stream",
-                headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
-            )
+            return stream_response(chat.lines())
         running = await chat.begin()
         try:
             answer = await unless_gone(request, running)
         finally:
             chat.end()
         if answer is None:
-            return Response(status_code=_CLIENT_GONE)
+            return Response(status_code=CLIENT_GONE)
         return json_response(chat.completion(answer))
 
     return routes

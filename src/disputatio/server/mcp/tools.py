@@ -19,7 +19,7 @@ from mcp.types import CallToolResult, ContentBlock, ResourceLink, TextContent, T
 from pydantic import BaseModel, Field
 
 from disputatio import __version__
-from disputatio.errors import Cancelled, DisputatioError
+from disputatio.errors import DisputatioError
 from disputatio.events import Event, Read
 from disputatio.protocols import Search
 from disputatio.server.chat.completion import progress
@@ -40,7 +40,8 @@ from disputatio.server.mcp.results import (
     uri_of,
 )
 from disputatio.server.routers.sources import rows_of
-from disputatio.server.service import Asking, Service
+from disputatio.server.running import Running
+from disputatio.server.service import AskRequest, Service
 from disputatio.types import Answer
 
 INSTRUCTIONS = (
@@ -78,7 +79,7 @@ def agents_door(service: Service) -> MCPServer[Any]:
         before: Day = None,
     ) -> Annotated[CallToolResult, AskResult]:
         """Answer a question with quotes, and every position that some passage takes."""
-        asking = Asking(
+        request = AskRequest(
             question=question,
             strategy=strategy,
             options=options or {},
@@ -87,21 +88,14 @@ def agents_door(service: Service) -> MCPServer[Any]:
             after=after,
             before=before,
         )
-        with _told():
-            running = service.ask(asking, client=_client(context))
+        with _tool_errors():
+            running = service.ask(request, client=_client(context))
             try:
-                done = 0
-                async with aclosing(running.follow()) as events:
-                    async for told in events:
-                        if told.event is not None and (line := _line(told.event)):
-                            done += 1
-                            await context.report_progress(done, message=line)
+                await _report_progress(running, context)
             finally:
                 if not running.over:
                     running.cancel.cancel()
-            if running.answer is None:
-                raise running.error or Cancelled()
-        return _asked(running.answer, running.id)
+            return _call_result(await running.result(), running.id)
 
     @door.tool(annotations=_READS, title="Search the passages")
     async def search(
@@ -113,7 +107,7 @@ def agents_door(service: Service) -> MCPServer[Any]:
     ) -> SearchResult:
         """Find passages by keyword and by meaning, the best first; no model is called."""
         wanted = Search(k=k, sources=sources, after=after, before=before)
-        with _told():
+        with _tool_errors():
             hits = await asyncio.to_thread(service.opened_index().search, query, wanted)
         left_out = [PurePath(each.index).name for each in getattr(hits, "unsearched", ())]
         return SearchResult(results=[result_of(hit) for hit in hits], unsearched=left_out)
@@ -123,13 +117,13 @@ def agents_door(service: Service) -> MCPServer[Any]:
         id: Annotated[str, Field(min_length=1, max_length=500, description="of a result or a quote")],  # noqa: A002
     ) -> Document:
         """Read one passage whole, with what stands before and after it."""
-        with _told():
+        with _tool_errors():
             return await asyncio.to_thread(_fetched, service, id_of(id))
 
     @door.tool(annotations=_READS, title="List the sources")
     async def sources() -> SourcesResult:
         """Tell every source of the index, and how reliable it has proved to be."""
-        with _told():
+        with _tool_errors():
             rows = await asyncio.to_thread(rows_of, service.opened_index())
         names = SourceRow.model_fields
         return SourcesResult(sources=[SourceRow(**{name: row[name] for name in names}) for row in rows])
@@ -158,12 +152,22 @@ def _quiet_server() -> MCPServer[Any]:
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def _tool_errors() -> Iterator[None]:
     """Errors of ours as those of a tool, in one line."""
     try:
         yield
     except DisputatioError as error:
         raise ToolError(fault_of(error).message) from error
+
+
+async def _report_progress(running: Running, context: Context[Any, Any]) -> None:
+    """Send a line for each event of interest, until the question ends."""
+    done = 0
+    async with aclosing(running.follow()) as frames:
+        async for frame in frames:
+            if frame.event is not None and (line := _line(frame.event)):
+                done += 1
+                await context.report_progress(done, message=line)
 
 
 def _client(context: Context[Any, Any]) -> str:
@@ -177,7 +181,7 @@ def _line(event: Event) -> str:
     return f"{event.role}: {event.call} of {event.calls}" if isinstance(event, Read) else progress(event)
 
 
-def _asked(answer: Answer, name: str) -> CallToolResult:
+def _call_result(answer: Answer, name: str) -> CallToolResult:
     """Return an answer as text, with a link to each passage that it quotes, and as a structure."""
     quoted = {citation.passage: citation for claim in answer.claims for citation in claim.citations}
     links: list[ContentBlock] = [

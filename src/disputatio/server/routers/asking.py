@@ -1,30 +1,23 @@
-"""`/api/ask`: a question answered at once or as events, followed again, and stopped."""
+"""`/api/ask`: ask, follow and stop a question; `/api/answers`: its stored answer, and what-if."""
 
 from __future__ import annotations
 
+import asyncio
 from typing import Annotated
 
 from fastapi import APIRouter, Header, Request, Response
 
 from disputatio.server.faults import NotFound
-from disputatio.server.replies import event_stream, json_response, unless_gone
-from disputatio.server.service import Asking, Service
-from disputatio.server.shapes import EVENT, FAULTS, STREAM, AnswerShape, AskBody, Stopped
-
-_CLIENT_GONE = 499  # nobody reads it
-
-
-def client_of(request: Request) -> str:
-    """Return who shares a turn: the address that asks."""
-    return request.client.host if request.client else ""
-
-
-def asking_of(body: AskBody) -> Asking:
-    """Return the question of a body."""
-    fields = {name: getattr(body, name) for name in AskBody.model_fields}
-    for name in ("sources", "passages"):
-        fields[name] = None if fields[name] is None else tuple(fields[name])
-    return Asking(**fields)
+from disputatio.server.replies import (
+    CLIENT_GONE,
+    client_of,
+    event_stream,
+    json_response,
+    text_of_json,
+    unless_gone,
+)
+from disputatio.server.service import Service
+from disputatio.server.shapes import EVENT, FAULTS, STREAM, AnswerShape, AskBody, Stopped, WithoutBody
 
 
 def router(service: Service) -> APIRouter:
@@ -44,12 +37,12 @@ def router(service: Service) -> APIRouter:
         },
     )
     async def ask(body: AskBody, request: Request) -> Response:
-        running = service.ask(asking_of(body), client=client_of(request))
+        running = service.ask(body.to_request(body.question, body.strategy), client=client_of(request))
         if STREAM in request.headers.get("accept", ""):
             return event_stream(running)
         answer = await unless_gone(request, running)
         if answer is None:
-            return Response(status_code=_CLIENT_GONE)
+            return Response(status_code=CLIENT_GONE)
         return json_response(answer.to_dict(), headers={"Content-Location": f"/api/answers/{running.id}"})
 
     @routes.get(
@@ -76,3 +69,30 @@ def router(service: Service) -> APIRouter:
         return json_response({"id": running.id, "state": running.state})
 
     return routes
+
+
+def answers_router(service: Service) -> APIRouter:
+    """Return the routes of stored answers."""
+    answers = APIRouter(prefix="/api/answers", tags=["answers"], responses=FAULTS)
+
+    @answers.get(
+        "/{name}", operation_id="answer", summary="An answer that was given", response_model=AnswerShape
+    )
+    async def answer(name: str) -> Response:
+        return text_of_json(await asyncio.to_thread(service.answers.json, name))
+
+    @answers.post(
+        "/{name}/without",
+        operation_id="without",
+        summary="The answer without some sources, owners or passages; no model is called",
+        response_model=AnswerShape,
+    )
+    async def without(name: str, body: WithoutBody) -> Response:
+        decided = await asyncio.to_thread(
+            lambda: service.answers.answer(name).without(
+                sources=body.sources, owners=body.owners, passages=body.passages
+            )
+        )
+        return json_response(decided.to_dict())
+
+    return answers
