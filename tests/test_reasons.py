@@ -16,7 +16,7 @@ import pytest
 
 from disputatio.attribution import statements
 from disputatio.calibration.learn import settled
-from disputatio.causes import Cause, CauseKind, Feature, Rival, Support
+from disputatio.causes import Cause, CauseKind, Rival, Support
 from disputatio.kit import Kit
 from disputatio.pipeline import ask, strategy_names
 from disputatio.rendering import reasons
@@ -79,7 +79,7 @@ def test_the_documented_causes_are_those_of_the_type() -> None:
     page = (ROOT / "docs" / "reference" / "causes.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `(\w+)` \| (.+?) \|$", page, re.MULTILINE)
     assert rows == [(kind, MEANINGS[kind]) for kind in KINDS]
-    for feature in typing.get_args(Feature):
+    for feature in reasons._WEAK:
         assert f"`{feature}`" in page
     for part in (Cause, Support, Rival):
         for field in dataclasses.fields(part):
@@ -294,7 +294,7 @@ _OURS = [*MEANINGS.values(), *reasons._SENTENCES.values(), *reasons._WEAK.values
 PHRASES = [
     *("; ".join(_OURS[n : n + 5]) for n in range(0, len(_OURS), 5)),
     " ".join(KINDS),
-    " ".join([*typing.get_args(PositionVerdict), *typing.get_args(ConflictKind), *typing.get_args(Feature)]),
+    " ".join([*typing.get_args(PositionVerdict), *typing.get_args(ConflictKind), *reasons._WEAK]),
     "which does not speak to the question",
     "which looks like an altered copy of a passage that says Ingrid Vasmer",
     "told by 3 passages that count as 1 (copies, or one owner); not among the answers that it kept",

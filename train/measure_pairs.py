@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from disputatio.encoder.judge import CONTRADICTS, SUPPORTS, EncoderJudge, about, against_rest
+from disputatio.encoder.judge import CONTRADICTS, SUPPORTS, against_rest
 from disputatio.encoder.model import EncoderModel
 from disputatio.types import Passage
 from train.claims import claims_of
 from train.examples import Mix, rows_of, side, squad_like
 from train.pairs import NOT_SUPPORTS, Pair, all_pairs, entailment_pairs, namesake_pairs, side_of
+from train.sameness import about, sameness
 from train.scores import area
 
 # Sets that were never trained on, and how they call the three classes.
@@ -102,14 +103,14 @@ def entailment_scores(model: EncoderModel, pairs: Sequence[Pair]) -> dict[str, A
 
 def sameness_scores(model: EncoderModel, pairs: Sequence[Pair]) -> dict[str, Any]:
     """Return the AUC of sameness, both orders averaged as at work."""
-    judge, values = EncoderJudge(model), list[float]()
+    values = list[float]()
     names: dict[str, list[tuple[Passage, Passage, int]]] = {}
     for pair in pairs:
         name, _, first = pair.first.removeprefix("About: ").partition("\n")
         names.setdefault(name, []).append((Passage(text=first), Passage(text=pair.second), pair.label))
     labels = []
     for name, triples in names.items():
-        values += judge.same(name, [(first, second) for first, second, _ in triples])
+        values += sameness(model, name, [(first, second) for first, second, _ in triples])
         labels += [label == 1 for *_, label in triples]
     auc = area(values, labels)
     right = np.mean([(value >= 0.5) == label for value, label in zip(values, labels, strict=True)])

@@ -7,10 +7,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from disputatio.encoder.judge import about
 from disputatio.encoder.model import head_of
 from train.examples import Example, seeded, shown_title, side, window
 from train.pairs import Pair
+from train.sameness import about
 
 # Sets whose titles name a page; those of newspapers are addresses, and name nothing that a text would mention.
 SETS = frozenset({"squad11_dev", "squad2_dev", "squadshifts_new_wiki", "squadshifts_nyt"})

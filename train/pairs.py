@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from disputatio.encoder.judge import about
 from train.examples import row_side, rows_of, seeded, side
+from train.sameness import about
 
 Head = Literal["entail", "same"]
 # The classes of *entail*; the last is for sets that only tell entailment from the rest.

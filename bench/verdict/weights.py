@@ -31,7 +31,6 @@ from bench.lib.asking import over, say, table
 from bench.lib.files import beside, write_json, write_whole
 from bench.lib.logistic import RIDGE, Fit, Floats, chance, fit
 from bench.verdict.corpora import CORPORA, Corpus
-from disputatio.causes import Feature
 from disputatio.config import read_settings
 from disputatio.errors import InputError, LLMError, NotJournalled
 from disputatio.eval.data.datasets import identify
@@ -40,13 +39,13 @@ from disputatio.kit import Kit
 from disputatio.parts import build_kit
 from disputatio.strategies.disputation.extracting import Reader, read
 from disputatio.strategies.disputation.hearing import MAX_TOKENS, SCHEMA, SYSTEM, TASK
-from disputatio.strategies.disputation.standing import BIAS, WEIGHTS, weigh
+from disputatio.strategies.disputation.standing import BIAS, WEIGHTS, Feature, weigh
 from disputatio.text import content_id
 from disputatio.types import Example
 
 FITTED_ON = ("ramdocs", "nq", "conflictnq-1r1f", "poisonedrag-1f", "realtimeqa-1f", "realtimeqa-5f")
 SET = ("kinship", "kind")  # not fitted: for ranks that are trusted, and too seldom unlike the question to fit
-NAMES: list[Feature] = [*(name for name in WEIGHTS if name not in SET), "agrees"]
+NAMES: list[Feature] = [name for name in WEIGHTS if name not in SET]
 FILES = {
     "ramdocs": "ramdocs/dev.jsonl",
     "nq_with_passages": "nq_with_passages/nq.jsonl",
@@ -194,7 +193,7 @@ def report(out: Mapping[str, Any]) -> str:
             table(["feature", "weight", "mean", "weight in use", "mean in use"], constants),
             "",
             "The fit is not in use: on the 30 rows of RAMDocs to fit on, strict EM is 36.7 with these weights and 40.0 with those in use, "
-            "which come from RAMDocs and NQ alone (bench/results/papers/encoder_weights.md); `kind` is set and `agrees` left out. "
+            "which come from RAMDocs and NQ alone (bench/results/papers/encoder_weights.md); `kind` is set. "
             "What accounts weigh among answers that contradict each other is set, too (`standing.ACCOUNTS`): the number of lies is a "
             "benchmark's choice. `kinship` stands for ranks that are trusted.",
             "",

@@ -17,9 +17,6 @@ CauseKind = Literal[
     "unresolved", "unsupported", "unsure",
 ]  # fmt: skip
 """Why a position was accepted, rejected or left unresolved; what each means stands in `rendering.reasons`."""
-Feature = Literal[
-    "votes", "lead", "certainty", "prose", "answered", "agrees", "kind", "kinship", "resemblance"
-]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +57,7 @@ class Cause:
     kind: CauseKind
     support: Support = field(default_factory=Support)
     rivals: tuple[Rival, ...] = ()
-    feature: Feature | None = None
+    feature: str | None = None
     strategy: str = ""
     options: int | None = None
     notes: int | None = None

@@ -25,20 +25,6 @@ class Certificate(Serialisable):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Looked(Serialisable):
-    """What was looked for because answers contradict each other and the lead of the best is short.
-
-    `searches` were made for more passages; `read` of what they found were read, and `answered` of these
-    bear on the contradiction. `changed` says whether other answers were accepted then.
-    """
-
-    searches: int
-    read: int
-    answered: int
-    changed: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Unsearched(Serialisable):
     """One of several indexes that a search had to leave out, and why, in one line."""
 

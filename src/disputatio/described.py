@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import Any
 
-from disputatio.agents.options import Logprobs
+from disputatio.agents.options import Estimates, Logprobs
+from disputatio.errors import ConfigError, UnknownName
 from disputatio.pipeline import load_strategy, strategy_options
 
 COSTS = "costs.json"  # in the folder of the strategies; made by bench/papers/strategy_costs.py
@@ -72,6 +73,21 @@ def describe(name: str) -> Description:
         logprobs=str(needs) if isinstance(needs, Logprobs) else NO_LOGPROBS,
         cost=tuple(measured().get(name, ())),
     )
+
+
+def needs_estimates(name: str, options: Mapping[str, Any]) -> bool:
+    """Return whether a strategy declares that it needs estimated reliabilities with these options.
+
+    False for a function that cannot be loaded by its name.
+
+    >>> needs_estimates("ra_rag", {}), needs_estimates("ra_rag", {"weights": "oracle"})
+    (True, False)
+    """
+    try:
+        needs = getattr(inspect.getmodule(load_strategy(name)), "ESTIMATES", None)
+    except (ConfigError, UnknownName):
+        return False
+    return isinstance(needs, Estimates) and needs.needed_with(options)
 
 
 def measured() -> dict[str, list[dict[str, Any]]]:

@@ -27,7 +27,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, ClassVar, Literal
 
-from disputatio.counts import Looked, Reading
+from disputatio.counts import Reading
 from disputatio.presenting import Serialisable
 from disputatio.types import Answer, Claim, PositionVerdict, Usage
 
@@ -508,12 +508,10 @@ class LookedWider(Event):
     logged_as: ClassVar[str] = "looked"
     question: str
     passages: Sequence[str]
-    looked: Looked
-
-    def record(self) -> dict[str, Any]:
-        """Return the event as a trace file has it, with the counts beside the other fields."""
-        values: dict[str, Any] = asdict(self)
-        return {"event": self.logged_as, **values, **values.pop("looked")}
+    searches: int
+    read: int
+    answered: int
+    changed: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,13 +11,13 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Literal
+from typing import Any, Literal
 
 from disputatio import calling
 from disputatio.calling import Cancel
 from disputatio.errors import InputError, MissingPart
 from disputatio.events import Event, Extracted, Found, IndexUnsearched, ModelCall
-from disputatio.protocols import LLM, Embedder, Entailment, PassageReader, Reranker, Retriever, Sameness
+from disputatio.protocols import LLM, Embedder, Entailment, PassageReader, Reranker, Retriever
 from disputatio.text import content_id
 from disputatio.trace import Trace, call_key, prompt_hash
 from disputatio.types import (
@@ -47,12 +47,11 @@ class Kit:
 
     `model` serves every role that `roles` does not name. `sources` has what is known of
     the sources by name. `reader` reads passages without a language model.
-    `entailment` is None where the judge's model is to be asked, `sameness` where nobody tells whether
-    passages are about the same thing, `reranker` where
-    the model is to say how well a passage fits, `embedder` where passages are compared by their words.
+    `entailment` is None where the judge's model is to be asked, `reranker` where the model is to say how
+    well a passage fits, `embedder` where passages are compared by their words.
     `elsewhere` is a second place to search, as a function of a query and how many passages are wanted;
-    without one that is `retriever` again. `beliefs` has, by question, what the model was found to hold of
-    answers, in nats, for a question that is decided again without it. `cancel` ends the question.
+    without one that is `retriever` again. `recorded` is empty for a new question; for an answer that is
+    decided again it has the details that its strategy left in `Basis.details`. `cancel` ends the question.
     """
 
     model: LLM
@@ -60,11 +59,10 @@ class Kit:
     retriever: Retriever | None = None
     reader: PassageReader | None = None
     entailment: Entailment | None = None
-    sameness: Sameness | None = None
     reranker: Reranker | None = None
     embedder: Embedder | None = None
     elsewhere: Elsewhere | None = None
-    beliefs: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    recorded: Mapping[str, Any] = field(default_factory=dict)
     sources: Mapping[str, Source] = field(default_factory=dict)
     trace: Trace = field(default_factory=Trace)
     cancel: Cancel = field(default_factory=Cancel)
@@ -162,26 +160,6 @@ class Kit:
             )
         )
         return extractions
-
-    def same(self, question: str, pairs: Sequence[tuple[Passage, Passage]]) -> list[float | None]:
-        """Return how likely the passages of each pair are about the same thing; None where nobody tells."""
-        if self.sameness is None or not pairs:
-            return [None] * len(pairs)
-        scores = self.sameness.same(question, pairs)
-        self.trace.keep_judgements("same", [(first.id, second.id) for first, second in pairs], scores)
-        return list(scores)
-
-    def alike(self, pairs: Sequence[tuple[Passage, Passage]]) -> list[float | None]:
-        """Return the cosine of the embeddings of each pair of passages; None where there is no embedder."""
-        if self.embedder is None or not pairs:
-            return [None] * len(pairs)
-        passages = {passage.id: passage for pair in pairs for passage in pair}
-        vectors = dict(
-            zip(passages, self.embedder.embed([each.text for each in passages.values()]), strict=True)
-        )
-        scores = [float(vectors[first.id] @ vectors[second.id]) for first, second in pairs]
-        self.trace.keep_judgements("alike", [(first.id, second.id) for first, second in pairs], scores)
-        return list(scores)
 
     def search(
         self,

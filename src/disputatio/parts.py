@@ -229,8 +229,7 @@ def open_encoder(name: str) -> EncoderModel | None:
 
 
 def _encoder_parts(settings: Settings) -> dict[str, Any]:
-    """Return what of a kit the trained encoder is: its reader, judge of sameness, and of claims if it is to
-    be.
+    """Return the parts of a kit that the trained encoder plays: its reader, and if set the judge of claims.
 
     `entailment = auto` leaves claims to the language model where there is one.
     """
@@ -254,11 +253,9 @@ def _encoder_parts(settings: Settings) -> dict[str, Any]:
     from disputatio.encoder.judge import EncoderJudge
     from disputatio.encoder.reader import EncoderReader
 
-    own_judge = EncoderJudge(encoder)
     return {
         "reader": EncoderReader(encoder),
-        "sameness": own_judge,
-        "entailment": own_judge if own else judge,
+        "entailment": EncoderJudge(encoder) if own else judge,
     }
 
 

@@ -22,7 +22,7 @@ from disputatio.attribution.audit import audit, reading_of, reckoned
 from disputatio.attribution.confidence import confidently
 from disputatio.counts import Unsearched
 from disputatio.errors import ConfigError, InputError, UnknownName
-from disputatio.events import AgentFault, Belief, Concluded, Event, IndexUnsearched, Started
+from disputatio.events import AgentFault, Concluded, IndexUnsearched, Started
 from disputatio.kit import Kit
 from disputatio.trace import Trace
 from disputatio.types import Answer, Basis, PastCall, PastSearch
@@ -79,7 +79,7 @@ def ask(
     if min_confidence:
         answer = confidently(answer, min_confidence)
     basis = replace(
-        _basis(answer, kit, kit.trace.searches[searches:], kit.trace.events[begun:]),
+        _basis(answer, kit, kit.trace.searches[searches:]),
         options=shown,
         verify=verify,
         strict=strict,
@@ -110,10 +110,8 @@ def _key(call: PastCall) -> str:
     return call.key
 
 
-def _basis(answer: Answer, kit: Kit, searches: Sequence[PastSearch], events: Sequence[Event]) -> Basis:
-    """Return what was found for an answer, what is known of its sources, and what the model held of its
-    sides.
-    """
+def _basis(answer: Answer, kit: Kit, searches: Sequence[PastSearch]) -> Basis:
+    """Return what was found for an answer, what is known of its sources, and the strategy's own details."""
     read = {passage.id for passage in answer.passages}
     hits = dict.fromkeys(hit.passage for search in searches for hit in search.hits)
     names = {kit.trace.found[name].source for name in hits} | {each.source for each in answer.passages}
@@ -128,7 +126,7 @@ def _basis(answer: Answer, kit: Kit, searches: Sequence[PastSearch], events: Seq
             question: tuple(extractions.values()) for question, extractions in kit.trace.extractions.items()
         },
         judgements=dict(sorted(kit.trace.judgements.items())),
-        beliefs={event.question: event.nats for event in events if isinstance(event, Belief)},
+        details={} if answer.basis is None else answer.basis.details,
     )
 
 

@@ -185,11 +185,3 @@ class Contradiction(Protocol):
 
     def contradicts(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
         """For each (premise, hypothesis) the probability in [0, 1] that the first contradicts it."""
-
-
-@runtime_checkable
-class Sameness(Protocol):
-    """Whether passages are about the same thing; a judge of entailment may be able to tell this too."""
-
-    def same(self, question: str, pairs: Sequence[tuple[Passage, Passage]]) -> list[float]:
-        """For each pair the probability in [0, 1] that what both say on the question is about one thing."""

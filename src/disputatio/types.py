@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from disputatio.causes import Cause
-from disputatio.counts import Certificate, Looked, Reading
+from disputatio.counts import Certificate, Reading
 from disputatio.presenting import Presentable, Serialisable, decided_without, reason_of
 
 Abstention = Literal["no_evidence", "conflict", "fault"]
@@ -301,7 +301,8 @@ class Basis:
     """What an answer was made from, so that it can be decided again without asking a model.
 
     `options` are the strategy's, `sources` those of the passages found and one other where any is known;
-    `passages` were found and not read. By question: `extractions`, `beliefs` (in nats over the rivals).
+    `passages` were found and not read. `extractions` are by question. `details` is what the strategy itself
+    needs beside these to decide again: JSON values, which it finds in `Kit.recorded`.
     """
 
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -314,7 +315,7 @@ class Basis:
     calls: tuple[PastCall, ...] = ()
     extractions: Mapping[str, tuple[Extraction, ...]] = field(default_factory=dict)
     judgements: Mapping[str, float] = field(default_factory=dict)
-    beliefs: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    details: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -323,9 +324,9 @@ class Answer(Presentable):
 
     A strategy fills `answers`, `replies`, `explanation`, `passages` and, where it can, `confidence` and
     `claims`, whose citations need no numbers; the audit checks these, and fills the rest the same way for
-    all. `retrievals` is how often a strategy searched, None for one that always does; `looked` is what it
-    looked for beyond the first passages. `basis` is what `without` decides by; `assumed` names what a model
-    would be asked anew for an answer decided that way.
+    all. `retrievals` is how often a strategy searched, None for one that always does. `details` are JSON
+    values of the strategy's own: `disputation` describes its search beyond the first passages there. `basis`
+    is what `without` decides by; `assumed` names what a model would be asked anew for an answer decided so.
     """
 
     question: str
@@ -345,7 +346,7 @@ class Answer(Presentable):
     replies: tuple[Reply, ...] = ()
     rounds: int = 0
     retrievals: int | None = None
-    looked: Looked | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
     assumed: tuple[str, ...] = ()
     basis: Basis | None = field(default=None, repr=False)
 

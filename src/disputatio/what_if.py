@@ -77,12 +77,10 @@ def without(
         # Where a language model read alone there was no encoder beside it.
         reader=_PastExtractions(basis.extractions) if basis.extractions or not basis.calls else None,
         entailment=judgements,
-        sameness=judgements,
-        beliefs=basis.beliefs,
+        recorded=basis.details,
         sources=known,
         results={call.key: call.result for call in basis.calls},
         missed=missed,
-        alikes=basis.judgements,
     )
     run = load_strategy(answer.strategy)
     try:
@@ -183,12 +181,6 @@ class _PastKit(Kit):
     results: Mapping[str, Completion | Choice]
     missed: dict[str, None]
 
-    alikes: Mapping[str, float]
-
-    def alike(self, pairs: Sequence[tuple[Passage, Passage]]) -> list[float | None]:
-        """Return the recorded likeness of passages; None where it was not asked."""
-        return [self.alikes.get(judgement_key("alike", first.id, second.id)) for first, second in pairs]
-
     def cast(self, role: str) -> _PastCalls:
         """Return the recorded calls of a role."""
         return _PastCalls(name=self.model.name, role=role, results=self.results, missed=self.missed)
@@ -242,7 +234,7 @@ class _PastExtractions:
 
 @dataclass(frozen=True, slots=True)
 class _PastJudgements:
-    """A judge (`Entailment`, `Contradiction`, `Sameness`) that says again what it said of pairs of texts."""
+    """A judge (`Entailment`, `Contradiction`) that gives its recorded judgements on pairs of texts."""
 
     judgements: Mapping[str, float]
     missed: dict[str, None]
@@ -254,10 +246,6 @@ class _PastJudgements:
     def contradicts(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
         """Return the same for contradiction."""
         return self._recorded("contradicts", pairs)
-
-    def same(self, _: str, pairs: Sequence[tuple[Passage, Passage]]) -> list[float]:
-        """Return the same for passages about one thing, by their ids."""
-        return self._recorded("same", [(first.id, second.id) for first, second in pairs])
 
     def _recorded(self, relation: str, pairs: Sequence[tuple[str, str]]) -> list[float]:
         scores = [self.judgements.get(judgement_key(relation, *pair)) for pair in pairs]

@@ -1,4 +1,4 @@
-"""The judge at work: probabilities in order, long premises read to their end, both orders for sameness."""
+"""The judge at work: probabilities in order, long premises read to their end."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import pytest
 
 from disputatio.encoder.judge import EncoderJudge
 from disputatio.encoder.model import EncoderModel
-from disputatio.protocols import Contradiction, Entailment, Sameness
-from disputatio.types import Passage
+from disputatio.protocols import Contradiction, Entailment
 from tests.train.material import write_model
 
 
@@ -19,7 +18,6 @@ def judge(tmp_path_factory: pytest.TempPathFactory) -> EncoderJudge:
 def test_it_is_what_strategies_ask_for(judge: EncoderJudge) -> None:
     assert isinstance(judge, Entailment)
     assert isinstance(judge, Contradiction)
-    assert isinstance(judge, Sameness)
 
 
 def test_each_pair_has_its_probabilities_in_order(judge: EncoderJudge) -> None:
@@ -44,14 +42,4 @@ def test_a_long_premise_is_judged_to_its_end(judge: EncoderJudge) -> None:
 
 
 def test_no_pairs_give_no_scores(judge: EncoderJudge) -> None:
-    assert judge.entails([]) == judge.same("who", []) == []
-
-
-def test_sameness_hears_both_orders(judge: EncoderJudge) -> None:
-    rome, paris = Passage(text="rome"), Passage(text="paris")
-    both, mixed, turned, neither = judge.same(
-        "where", [(rome, rome), (rome, paris), (paris, rome), (paris, paris)]
-    )
-    assert both > 0.9
-    assert neither < 0.1
-    assert mixed == turned == pytest.approx(0.5)
+    assert judge.entails([]) == []

@@ -1,4 +1,4 @@
-"""The weights that the package carries: whole, small, and able to read, judge and tell sameness."""
+"""The weights that the package carries: whole, small, and able to read and judge."""
 
 from __future__ import annotations
 

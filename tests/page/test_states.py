@@ -9,7 +9,6 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from disputatio.causes import Cause
-from disputatio.counts import Looked
 from disputatio.errors import ServerFault
 from disputatio.llm.scripted import Scripted
 from disputatio.types import Answer, Claim, Conflict, Passage, Position
@@ -54,7 +53,7 @@ STATES = {
         conflict=Conflict(kind="unresolved", positions=positions(*MANY[:2])),
         passages=MANY[:2],
         strategy="disputation",
-        looked=Looked(searches=3, read=4, answered=1, changed=False),
+        details={"looked": {"searches": 3, "read": 4, "answered": 1, "changed": False}},
     ),
     "fifty passages": Answer(
         question=QUESTION,

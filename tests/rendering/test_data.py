@@ -60,6 +60,15 @@ def test_what_a_newer_version_added_is_left_out() -> None:
     assert Answer.from_dict({**FERRY.to_dict(), "mood": "fine"}) == FERRY
 
 
+def test_an_answer_from_before_details_keeps_what_its_strategy_told() -> None:
+    basis = {"beliefs": {"q": {"1887": 0.5}}, "judgements": {"j1": 0.7}}
+    looked = {"searches": 3, "read": 8, "answered": 2, "changed": True}
+    answer = Answer.from_dict({**FERRY.to_dict(), "looked": looked, "basis": basis})
+    assert answer.details == {"looked": looked}
+    assert answer.basis is not None
+    assert answer.basis.details == {"beliefs": {"q": {"1887": 0.5}}, "similarities": {"j1": 0.7}}
+
+
 @pytest.mark.parametrize(
     ("values", "named"),
     [

@@ -29,8 +29,7 @@ def test_an_open_contradiction_is_searched_for_with_the_question_and_each_answer
     shelf = InMemory([*TIED, *MORE, OFF])
     court = Court()
     answer = answered(court, shelf, k=2, belief=False, debate=0)
-    assert answer.looked is not None
-    assert (answer.looked.searches, answer.looked.changed) == (3, True)
+    assert (answer.details["looked"]["searches"], answer.details["looked"]["changed"]) == (3, True)
     assert {passage.id for passage in answer.passages} >= {each.id for each in MORE}
     assert verdicts(answer) == {TRUE: "accepted", LIE: "rejected"}
     assert answer.basis is not None
@@ -42,28 +41,27 @@ def test_an_open_contradiction_is_searched_for_with_the_question_and_each_answer
 def test_no_more_is_read_than_allowed_and_nothing_where_looking_wider_is_off() -> None:
     shelf = InMemory([*TIED, *MORE, OFF])
     few = answered(Court(), shelf, k=2, belief=False, debate=0, wider=1)
-    assert few.looked is not None and few.looked.read == 1 and len(few.passages) == 3
+    assert few.details["looked"]["read"] == 1 and len(few.passages) == 3
     off = answered(Court(), shelf, k=2, belief=False, debate=0, wider=0)
-    assert off.looked is None and len(off.passages) == 2
+    assert not off.details and len(off.passages) == 2
     assert set(verdicts(off).values()) == {"unresolved"}
 
 
 def test_passages_in_hand_that_are_all_read_leave_nothing_to_look_for() -> None:
     answer = answered(Court(), TIED, belief=False, debate=0)
-    assert answer.looked is not None
-    assert (answer.looked.searches, answer.looked.read, answer.looked.changed) == (1, 0, False)
+    assert answer.details == {"looked": {"searches": 1, "read": 0, "answered": 0, "changed": False}}
 
 
 def test_nothing_is_looked_for_where_answers_agree_or_one_leads_by_two() -> None:
     agreed = answered(Court(), InMemory([*MORE, *TIED]), k=2, belief=False)
-    assert agreed.looked is None
+    assert not agreed.details
     led = answered(Court(), [TIED[1], *MORE], belief=False)
-    assert led.looked is None and verdicts(led) == {TRUE: "accepted", LIE: "rejected"}
+    assert not led.details and verdicts(led) == {TRUE: "accepted", LIE: "rejected"}
 
 
 def test_several_answers_that_may_all_be_right_are_no_reason_to_look_further() -> None:
     shelf = InMemory([GUILD, HARBOUR, *MORE])
-    assert answered(Court(), shelf, k=2, expect="several").looked is None
+    assert answered(Court(), shelf, k=2, expect="several").details == {}
 
 
 class Stories:

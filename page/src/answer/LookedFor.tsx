@@ -5,8 +5,12 @@ import { lookedFor } from "../model/evidence";
 import { t } from "../texts";
 import { Doc } from "../ui/Doc";
 
+/** What the strategy `disputation` tells of a wider search. */
+interface WiderSearch { searches: number; read: number; answered: number; changed: boolean }
+
 export function LookedFor({ answer, onShow }: { answer: Answer; onShow: (passage: string) => void }) {
   const { searches, silent, faulty, unread } = lookedFor(answer);
+  const looked = answer.details.looked as WiderSearch | undefined;
   const aside = answer.read?.set_aside ?? 0;
   return (
     <div className="looked">
@@ -19,9 +23,9 @@ export function LookedFor({ answer, onShow }: { answer: Answer; onShow: (passage
           </li>
         ))}
       </ul>
-      {answer.looked && (
-        <p className="further">{t.looked.further(answer.looked.searches, answer.looked.read, answer.looked.answered)}{" "}
-          {answer.looked.changed ? t.looked.changed : t.looked.unchanged}</p>
+      {looked && (
+        <p className="further">{t.looked.further(looked.searches, looked.read, looked.answered)}{" "}
+          {looked.changed ? t.looked.changed : t.looked.unchanged}</p>
       )}
       <Named title={t.looked.silent} passages={silent} onShow={onShow} />
       <Named title={t.looked.faulty} passages={faulty} onShow={onShow} />

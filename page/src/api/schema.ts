@@ -437,9 +437,12 @@ export interface components {
             /** Confidence */
             confidence: number | null;
             conflict: components["schemas"]["Conflict"];
+            /** Details */
+            details: {
+                [key: string]: unknown;
+            };
             /** Explanation */
             explanation: string;
-            looked: components["schemas"]["Looked"] | null;
             /** Model */
             model: string;
             /** Passages */
@@ -675,14 +678,12 @@ export interface components {
          * @description What an answer was made from, so that it can be decided again without asking a model.
          */
         Basis: {
-            /** Beliefs */
-            beliefs: {
-                [key: string]: {
-                    [key: string]: number;
-                };
-            };
             /** Calls */
             calls: components["schemas"]["PastCall"][];
+            /** Details */
+            details: {
+                [key: string]: unknown;
+            };
             /** Extractions */
             extractions: {
                 [key: string]: components["schemas"]["Extraction"][];
@@ -1130,20 +1131,6 @@ export interface components {
             state: "running" | "done" | "failed" | "stopped";
             /** Total */
             total: number;
-        };
-        /**
-         * Looked
-         * @description What was looked for because answers contradict each other and the lead of the best is short.
-         */
-        Looked: {
-            /** Answered */
-            answered: number;
-            /** Changed */
-            changed: boolean;
-            /** Read */
-            read: number;
-            /** Searches */
-            searches: number;
         };
         /**
          * Message

@@ -1,12 +1,14 @@
-"""What a strategy declares of itself in its own file: what its options mean, and what it wants of models.
+"""Declarations of a strategy in its own file: the meaning of its options, and its needs.
 
 An option is a keyword-only parameter, and its meaning stands in its annotation: `rounds: Annotated[int,
 "maximum rounds of debate"] = 3`. Options of several strategies are named here. A strategy that asks its models
-for log-probabilities says so in a constant of its module, `LOGPROBS`.
+for log-probabilities says so in a constant of its module, `LOGPROBS`; one that weighs votes by estimated
+reliabilities in `ESTIMATES`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
@@ -48,3 +50,23 @@ class Logprobs:
         text += f" with --set {self.only_with} alone" if self.only_with else ""
         text += f", or --set {self.instead}" if self.instead else ""
         return text + (f"; not with --set {self.not_with}" if self.not_with else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Estimates:
+    """A strategy's need of estimated reliabilities; an evaluation estimates them before it asks.
+
+    `only_with` is the option with which it needs them (`weights=estimated`), empty if it always does.
+    """
+
+    only_with: str = ""
+
+    def needed_with(self, options: Mapping[str, object]) -> bool:
+        """Return whether a strategy with these options needs estimates; an option not given is at its default.
+
+        >>> needs = Estimates(only_with="weights=estimated")
+        >>> needs.needed_with({}), needs.needed_with({"weights": "uniform"})
+        (True, False)
+        """
+        name, _, value = self.only_with.partition("=")
+        return str(options.get(name, value)) == value

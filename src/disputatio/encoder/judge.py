@@ -1,4 +1,4 @@
-"""Judging by the encoder: what a passage says of a claim, and whether two passages are about the same."""
+"""Judging by the encoder: the probability that a passage supports or contradicts a claim."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from disputatio.encoder.model import EncoderModel, Logits, head_of, probability
-from disputatio.types import Passage
+from disputatio.encoder.model import EncoderModel, Logits, probability
 
 SUPPORTS, CONTRADICTS, SILENT = range(3)  # the classes of entailment
 
 
 class EncoderJudge:
-    """What an encoder holds of pairs of texts (`Entailment`, `Contradiction`, `Sameness`).
+    """Judgements of an encoder on pairs of texts (`Entailment`, `Contradiction`).
 
     A long premise is judged in overlapping parts, of which the most decided counts, as in AlignScore (Zha et
     al. 2023). Pairs that were judged last are kept, since support and contradiction are asked in turn.
@@ -37,22 +36,6 @@ class EncoderJudge:
         """For each (premise, hypothesis) the probability that they cannot both be true."""
         return [contradicts for _, contradicts in self._judge(pairs)]
 
-    def same(self, question: str, pairs: Sequence[tuple[Passage, Passage]]) -> list[float]:
-        """For each pair the probability that what both say on the question is about the same thing.
-
-        Both orders are asked and their log-odds averaged.
-        """
-        texts = [(head_of(passage.title) + passage.text) for pair in pairs for passage in pair]
-        asked = []
-        for number in range(len(pairs)):
-            first, second = texts[2 * number], texts[2 * number + 1]
-            asked += [(about(question, first), second), (about(question, second), first)]
-        logits: dict[int, list[float]] = {}
-        for sequence, outputs in self.model.logits(asked):
-            logits.setdefault(sequence.pair // 2, []).append(outputs.same)
-        weights = self.model.about.same
-        return [probability(weights, float(np.mean(logits[number]))) for number in range(len(pairs))]
-
     def _judge(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[float, float]]:
         """Return the probabilities of support and of contradiction of each pair."""
         new = [pair for pair in dict.fromkeys(pairs) if pair not in self._judged]
@@ -72,15 +55,6 @@ class EncoderJudge:
                 for number, pair in enumerate(new)
             }
         return [self._judged[pair] for pair in pairs]
-
-
-def about(question: str, text: str) -> str:
-    """Return the first text of a pair for sameness: what both are asked about, and the first passage.
-
-    >>> about("Paris", "Paris is old.")
-    'About: Paris\\nParis is old.'
-    """
-    return f"About: {question}\n{text}"
 
 
 def against_rest(logits: Sequence[float] | NDArray[np.float32], wanted: int) -> float:

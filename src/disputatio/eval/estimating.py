@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from disputatio.agents.per_source import ask_sources, read_checks, retrieve_per_source
 from disputatio.attribution.clusters import cluster
+from disputatio.described import needs_estimates
 from disputatio.errors import InputError
 from disputatio.eval.builders.multisource import ESTIMATE
 from disputatio.eval.data.datasets import load
@@ -45,18 +46,11 @@ class Estimates:
     about: Mapping[str, Any]
 
     def of(self, strategy: str, options: Mapping[str, Any]) -> Mapping[str, Source]:
-        """Return what a strategy with these options may know of the sources; others than `ra_rag` take the
-        first.
-        """
+        """Return the sources for a strategy with these options; one without estimates gets the first."""
         if not self.by_settings:
             return {}
-        own = self.by_settings.get(_key(options)) if strategy == "ra_rag" else None
+        own = self.by_settings.get(_key(options)) if needs_estimates(strategy, options) else None
         return own if own is not None else next(iter(self.by_settings.values()))
-
-
-def wants_estimates(entrant: Entrant) -> bool:
-    """Return whether a strategy weighs votes by estimates."""
-    return entrant.strategy == "ra_rag" and entrant.options.get("weights", "estimated") == "estimated"
 
 
 def split(specs: Iterable[str], examples: Sequence[Example]) -> tuple[list[Example], list[Example]]:
@@ -91,7 +85,11 @@ def estimated(
 
     `folder` keeps them: an evaluation that goes on asks nothing again. Raises `LLMError`.
     """
-    wanting = {_key(entrant.options): entrant for entrant in entrants if wants_estimates(entrant)}
+    wanting = {
+        _key(entrant.options): entrant
+        for entrant in entrants
+        if needs_estimates(entrant.strategy, entrant.options)
+    }
     if not wanting or not examples:
         return Estimates(by_settings={}, about={})
     by_settings: dict[str, Mapping[str, Source]] = {}

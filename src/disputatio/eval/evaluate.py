@@ -91,8 +91,9 @@ def evaluate(
     questions in hand each, every one with models of its own; the results are those of a local run.
     `journal` is a file of model calls to repeat free; `replay` uses nothing else.
 
-    For `ra_rag` on the multi-source benchmark the sources are first estimated, on the set's own questions to
-    estimate on, by the `estimator` `paper` (RA-RAG's) or `ours`; only its test questions are evaluated.
+    For a strategy that needs estimates (its module's `ESTIMATES`) on the multi-source benchmark the sources
+    are first estimated, on the set's own questions to estimate on, by the `estimator` `paper` (RA-RAG's) or
+    `ours`; only its test questions are evaluated.
 
     `progress` and `on_record` are called after every record, `say` with messages for the user. A model's or
     the network's fault is counted in the results, and raises nothing; nor does an interrupt (Ctrl-C) or a

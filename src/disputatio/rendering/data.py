@@ -43,7 +43,7 @@ def from_dict(kind: type[_Noun], values: Mapping[str, Any]) -> _Noun:
     from pydantic import ValidationError
 
     try:
-        return cast("_Noun", _reader(cast("Any", kind)).validate_python(_noun_values(values)))
+        return cast("_Noun", _reader(cast("Any", kind)).validate_python(_noun_values(_with_details(values))))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(map(str, first["loc"])) or "the whole"
@@ -101,6 +101,17 @@ def _noun_values(value: object) -> Any:
     if isinstance(value, list | tuple):
         return [_noun_values(item) for item in value]
     return value
+
+
+def _with_details(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the values of an answer with `details`, also of one that was written before it had them."""
+    basis = values.get("basis")
+    if isinstance(values.get("looked"), Mapping):
+        values = {**values, "details": {"looked": values["looked"]}}
+    if isinstance(basis, Mapping) and "beliefs" in basis:
+        recorded = {"beliefs": basis["beliefs"], "similarities": basis.get("judgements", {})}
+        values = {**values, "basis": {**basis, "details": recorded}}
+    return values
 
 
 def _fields(noun: Any) -> dict[str, Any]:

@@ -106,7 +106,7 @@ def _answer_parts(answer: Answer) -> Iterator[str]:
         yield f'<div style="{_CARDS}">{cards}</div>'
     facts = [("Holds", certified(answer.certificate))] if answer.certificate else []
     facts += [("Read", read_from(answer))] if answer.passages else []
-    facts += [("Looked further", looked_for(answer.looked))] if answer.looked else []
+    facts += [("Looked further", further)] if (further := looked_for(answer)) else []
     for label, text in [*facts, ("Cost", cost(answer))]:
         yield f'<p style="{_SMALL};margin:.2em 0"><b>{label}</b>: {escaped(text)}</p>'
 

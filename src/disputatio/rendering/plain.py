@@ -63,8 +63,8 @@ def _answer_lines(answer: Answer) -> Iterator[str]:
         yield _wrapped("Holds: ", certified(answer.certificate))
     if answer.passages:
         yield _wrapped("Read: ", read_from(answer))
-    if answer.looked:
-        yield _wrapped("Looked further: ", looked_for(answer.looked))
+    if further := looked_for(answer):
+        yield _wrapped("Looked further: ", further)
     yield _wrapped("Cost: ", cost(answer))
 
 

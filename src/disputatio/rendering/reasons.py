@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from disputatio.attribution.citations import escape_marks
-from disputatio.causes import Cause, CauseKind, Feature, Rival, Support
+from disputatio.causes import Cause, CauseKind, Rival, Support
 from disputatio.types import Position
 
 MEANINGS: Mapping[CauseKind, str] = MappingProxyType(
@@ -42,13 +42,12 @@ MEANINGS: Mapping[CauseKind, str] = MappingProxyType(
 )
 """What each kind of cause means."""
 
-_WEAK: Mapping[Feature, str] = MappingProxyType(
+_WEAK: Mapping[str, str] = MappingProxyType(
     {
         "votes": "no other source supports it",
         "lead": "its passage opens with another subject",
         "certainty": "the model was unsure when it read it",
         "answered": "its passage hardly answers the question",
-        "agrees": "its two readers read different answers",
         "kind": "it is not of the kind that the question asks for",
         "prose": "it stands among links or figures, not in a text",
         "kinship": "nothing else supports it",
@@ -143,7 +142,7 @@ def _decided(cause: Cause) -> str:
         weights=_weights(cause),
         votes=_votes(cause),
         chances=_chances(cause),
-        weakness=_WEAK[cause.feature] if cause.feature else "too little supports it",
+        weakness=_WEAK.get(cause.feature or "", "too little supports it"),
         strategy=cause.strategy or "the strategy",
         cited=_count(cause.support.passages or 0, "passage"),
         options=_count(cause.options or 0, "answer"),

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from disputatio.attribution.citations import escape_marks
-from disputatio.counts import Certificate, Looked
+from disputatio.counts import Certificate
 from disputatio.types import (
     Abstention,
     Answer,
@@ -156,20 +156,25 @@ def certified(certificate: Certificate) -> str:
     return f"{survived}; {fewest} together could change it" + (f", as {names}" if names else "")
 
 
-def looked_for(looked: Looked) -> str:
-    """Return one line: what was looked for beyond the first passages, and what came of it.
+def looked_for(answer: Answer) -> str:
+    """Describe the search beyond the first passages, in one line; empty if the strategy made none.
 
-    >>> looked_for(Looked(searches=3, read=8, answered=2, changed=True))
+    >>> looked = {"searches": 3, "read": 8, "answered": 2, "changed": True}
+    >>> looked_for(Answer(question="?", details={"looked": looked}))
     '3 more searches, 8 more passages read, 2 of them answer; this changed the answer'
-    >>> looked_for(Looked(searches=1, read=0, answered=0))
+    >>> looked_for(Answer(question="?", details={"looked": {"searches": 1, "read": 0}}))
     '1 more search, which found nothing new'
     """
-    made = "1 more search" if looked.searches == 1 else f"{looked.searches:,} more searches"
-    if not looked.read:
+    looked = answer.details.get("looked")
+    if not isinstance(looked, Mapping):
+        return ""
+    counts = [looked.get(name) for name in ("searches", "read", "answered")]
+    searches, read, answering = (number if isinstance(number, int) else 0 for number in counts)
+    made = "1 more search" if searches == 1 else f"{searches:,} more searches"
+    if not read:
         return f"{made}, which found nothing new"
-    came = "this changed the answer" if looked.changed else "this changed nothing"
-    read = "1 more passage" if looked.read == 1 else f"{looked.read:,} more passages"
-    return f"{made}, {read} read, {looked.answered:,} of them answer; {came}"
+    came = "this changed the answer" if looked.get("changed") else "this changed nothing"
+    return f"{made}, {count(read, 'more passage')} read, {answering:,} of them answer; {came}"
 
 
 def cost(answer: Answer) -> str:

@@ -17,7 +17,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal
 
-from disputatio.agents.options import FAlign, Logprobs, MaxTokens, PerSource, PossibleAnswers, Tau
+from disputatio.agents.options import Estimates, FAlign, Logprobs, MaxTokens, PerSource, PossibleAnswers, Tau
 from disputatio.agents.per_source import (
     OURS,
     Checks,
@@ -37,6 +37,7 @@ from disputatio.reliability.weighted_vote import weights_of
 from disputatio.types import Answer, Source
 
 LOGPROBS = Logprobs("used", purpose="check answers against their passages")
+ESTIMATES = Estimates(only_with="weights=estimated")
 
 PRIOR = 0.5  # the reliability of a source without an estimate
 

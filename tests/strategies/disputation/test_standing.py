@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from disputatio.causes import Feature
 from disputatio.strategies.disputation.standing import (
     BIAS,
     WEIGHTS,
+    Feature,
     Side,
     log_odds,
     sides_of,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from disputatio.causes import Feature
-from disputatio.strategies.disputation.standing import Side
+from disputatio.strategies.disputation.standing import Feature, Side
 from disputatio.strategies.disputation.testimony import Testimony
 from disputatio.types import Passage, Reply
 

@@ -15,6 +15,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from disputatio.described import needs_estimates
 from disputatio.errors import UnknownName
 from disputatio.eval.reporting.headline import CHANCE, tokens
 from disputatio.eval.reporting.pairs import between, p_of
@@ -154,11 +155,8 @@ def _is(method: Mapping[str, Any], entrant: Mapping[str, Any]) -> bool:
 
 
 def _votes_unweighed(entrant: Mapping[str, Any]) -> bool:
-    """Return whether a strategy is RA-RAG by its estimates, and so nothing of the kind in a run that had
-    none.
-    """
-    weights = entrant["options"].get("weights", "estimated")
-    return bool(entrant["strategy"] == "ra_rag" and weights == "estimated")
+    """Return whether a strategy needs estimates: without them its votes are not weighed."""
+    return needs_estimates(entrant["strategy"], entrant["options"])
 
 
 def _measured(part: TableSource, line: Mapping[str, Any], metric: str, scale: float) -> Cell:

@@ -30,13 +30,13 @@ from disputatio.agents.choice import choose
 from disputatio.agents.options import MaxTokens, PassageCount
 from disputatio.agents.replies import parse_object
 from disputatio.agents.single_prompt import recalled
-from disputatio.counts import Looked
 from disputatio.errors import InputError, NoLogprobs, ReplyError
 from disputatio.events import AgentFault, LookedWider, NoPrecheck, PreCheck, SideFormed, SidesWeighed
 from disputatio.kit import Kit, chat
 from disputatio.reliability.source_weights import earned
 from disputatio.strategies.disputation.answering import SubQuestion, answered
 from disputatio.strategies.disputation.asking import believed, debated
+from disputatio.strategies.disputation.details import Record, Similarity, WiderSearch
 from disputatio.strategies.disputation.extracting import Reader, read
 from disputatio.strategies.disputation.hearing import MAX_TOKENS
 from disputatio.strategies.disputation.looking import disputed, look_wider, unread
@@ -44,7 +44,7 @@ from disputatio.strategies.disputation.resolve import Expectation, Ruling, expec
 from disputatio.strategies.disputation.standing import weigh
 from disputatio.strategies.disputation.testimony import Testimony
 from disputatio.text import one_line
-from disputatio.types import Answer, Passage, Sampling
+from disputatio.types import Answer, Basis, Passage, Sampling
 from disputatio.values import same_answer
 
 PARTS_SYSTEM = """\
@@ -87,6 +87,7 @@ class Options:
     complete: int
     wider: int
     max_tokens: int
+    similarity: Similarity
 
 
 def disputation(
@@ -151,6 +152,7 @@ def disputation(
         complete=complete,
         wider=wider,
         max_tokens=max_tokens,
+        similarity=Similarity(kit),
     )
     asks_several = complete and _SEVERAL.search(_QUOTED.sub("", question))
     sub_questions = _parts(question, kit) if asks_several else [question]
@@ -160,7 +162,12 @@ def disputation(
         part = _disputed(sub_question, list(passages.values()), kit, plan)
         passages |= {testimony.passage.id: testimony.passage for testimony in part.testimonies}
         parts.append(part)
-    return answered(question, parts, plan.reliabilities)
+    record = Record(
+        beliefs={part.question: part.beliefs for part in parts if part.beliefs},
+        similarities=plan.similarity.cosines,
+    )
+    answer = answered(question, parts, plan.reliabilities)
+    return replace(answer, basis=Basis(details=record.to_details()))
 
 
 def _disputed(question: str, passages: Sequence[Passage], kit: Kit, plan: Options) -> SubQuestion:
@@ -180,7 +187,7 @@ def _disputed(question: str, passages: Sequence[Passage], kit: Kit, plan: Option
     looked = None
     if plan.wider and (doubtful := disputed(rulings)):
         more, searches = look_wider(question, doubtful, _ids(testimonies), kit, plan.wider)
-        looked = Looked(searches=searches, read=len(more), answered=0)
+        looked = WiderSearch(searches=searches, read=len(more), answered=0)
         if more:
             turn += 1
             added = read(question, more, kit, plan.reader, turn=turn, max_tokens=plan.max_tokens)
@@ -191,8 +198,8 @@ def _disputed(question: str, passages: Sequence[Passage], kit: Kit, plan: Option
                 answered=sum(bool(testimony.answer) for testimony in added),
                 changed=_accepted(rulings) != before,
             )
-        kit.emit(LookedWider(question=question, passages=[each.id for each in more], looked=looked))
-    rulings = _asked(question, rulings, kit, plan)
+        kit.emit(LookedWider(question=question, passages=[passage.id for passage in more], **asdict(looked)))
+    rulings, beliefs = _asked(question, rulings, kit, plan)
     return SubQuestion(
         question=question,
         testimonies=tuple(testimonies),
@@ -200,6 +207,7 @@ def _disputed(question: str, passages: Sequence[Passage], kit: Kit, plan: Option
         settles=plan.expect != "auto",
         rounds=turn,
         looked=looked,
+        beliefs=beliefs,
     )
 
 
@@ -219,7 +227,7 @@ def _ruled(question: str, testimonies: Sequence[Testimony], kit: Kit, plan: Opti
         plan.reliabilities,
         without=plan.without,
         ranked=plan.order,
-        alike=kit.alike,
+        alike=plan.similarity,
     )
     rulings = resolve(question, sides, expect=expected(question, plan.expect))
     for ruling in rulings:
@@ -227,10 +235,13 @@ def _ruled(question: str, testimonies: Sequence[Testimony], kit: Kit, plan: Opti
     return rulings
 
 
-def _asked(question: str, rulings: list[Ruling], kit: Kit, plan: Options) -> list[Ruling]:
-    """Return the rulings after the model's belief and the advocates were asked of what is open."""
+def _asked(
+    question: str, rulings: list[Ruling], kit: Kit, plan: Options
+) -> tuple[list[Ruling], dict[str, float]]:
+    """Return the rulings after belief and debate over what is open, and the nats of the belief by answer."""
+    beliefs: dict[str, float] = {}
     sides, expect = [ruling.side for ruling in rulings], expected(question, plan.expect)
-    if plan.belief and believed(question, rulings, kit, expect):
+    if plan.belief and (beliefs := believed(question, rulings, kit, expect)):
         rulings = resolve(question, sides, expect=expect)
     for turn in range(plan.debate):
         if not debated(question, rulings, kit, turn):
@@ -251,7 +262,7 @@ def _asked(question: str, rulings: list[Ruling], kit: Kit, plan: Options) -> lis
         for side, ruling in zip(formed, rulings, strict=True)
     ]
     kit.emit(SidesWeighed(question=question, sides=weighed, verdicts=[ruling.verdict for ruling in rulings]))
-    return rulings
+    return rulings, beliefs
 
 
 def _side_formed(ruling: Ruling) -> SideFormed:

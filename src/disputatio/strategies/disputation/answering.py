@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from disputatio.agents.replies import why_none
 from disputatio.attribution.alignment import statement, turned
 from disputatio.attribution.citations import cite
-from disputatio.counts import Certificate, Looked
+from disputatio.counts import Certificate
 from disputatio.reliability.certificate import certify
+from disputatio.strategies.disputation.details import WiderSearch
 from disputatio.strategies.disputation.positions import conflict_of_rulings, joined_conflict
 from disputatio.strategies.disputation.resolve import (
     Ruling,
@@ -34,7 +36,8 @@ class SubQuestion:
     rulings: tuple[Ruling, ...]
     settles: bool = False
     rounds: int = 1
-    looked: Looked | None = None
+    looked: WiderSearch | None = None
+    beliefs: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def kept(self) -> list[Ruling]:
@@ -71,7 +74,7 @@ def answered(question: str, parts: Sequence[SubQuestion], reliabilities: Mapping
         passages=tuple({testimony.passage.id: testimony.passage for testimony in testimonies}.values()),
         replies=replies,
         rounds=max(part.rounds for part in parts),
-        looked=_looked(parts),
+        details=_details(parts),
     )
 
 
@@ -87,17 +90,17 @@ def _confidence(parts: Sequence[SubQuestion]) -> float | None:
     return round(sum(likely) / len(likely), 4)
 
 
-def _looked(parts: Sequence[SubQuestion]) -> Looked | None:
-    """Return what was looked for over all parts of the question; None where nothing was."""
-    looked = [part.looked for part in parts if part.looked is not None]
-    if not looked:
-        return None
-    return Looked(
-        searches=sum(each.searches for each in looked),
-        read=sum(each.read for each in looked),
-        answered=sum(each.answered for each in looked),
-        changed=any(each.changed for each in looked),
-    )
+def _details(parts: Sequence[SubQuestion]) -> dict[str, Any]:
+    """Return the wider searches for all parts of the question, added up; empty if there were none."""
+    searches = [part.looked for part in parts if part.looked is not None]
+    if not searches:
+        return {}
+    return WiderSearch(
+        searches=sum(search.searches for search in searches),
+        read=sum(search.read for search in searches),
+        answered=sum(search.answered for search in searches),
+        changed=any(search.changed for search in searches),
+    ).to_details()
 
 
 def _claim(question: str, side: Side, *, alone: bool) -> Claim:

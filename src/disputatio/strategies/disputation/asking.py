@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from disputatio.errors import NoLogprobs
 from disputatio.events import Belief, Debated, NoBelief, NoDebate
 from disputatio.kit import Kit
+from disputatio.strategies.disputation.details import Record
 from disputatio.strategies.disputation.hearing import LETTERS, believe, plead
 from disputatio.strategies.disputation.resolve import Expectation, Ruling, contested, in_doubt
 
@@ -20,30 +21,26 @@ BELIEF = 2.0  # of merit at most
 SHARPNESS = 5.0  # a nat and a rival: among more answers it strays further from their mean by chance
 
 
-def believed(question: str, rulings: Sequence[Ruling], kit: Kit, expect: Expectation) -> bool:
-    """Return whether sides that contradict each other were moved by which of them the model itself prefers."""
+def believed(question: str, rulings: Sequence[Ruling], kit: Kit, expect: Expectation) -> dict[str, float]:
+    """Move sides that contradict each other by the model's own belief; returns its nats by answer, if asked."""
     sides = in_doubt(question, rulings, expect)
     if len(sides) < 2:
-        return False
+        return {}
     try:
         preferences = believe(question, [side.answer for side in sides], kit)
     except NoLogprobs as error:
         kit.emit(NoBelief(reason=str(error)))
-        known = kit.beliefs.get(question, {})
+        known = Record.from_details(kit.recorded).beliefs.get(question, {})
         if any(side.answer not in known for side in sides):
-            return False
+            return {}
         mean = sum(known[side.answer] for side in sides) / len(sides)
         preferences = [known[side.answer] - mean for side in sides]  # as if the others did not matter
     sharpness = SHARPNESS / (min(len(sides), len(LETTERS)) - 1)
     for side, nats in zip(sides, preferences, strict=True):
         side.moved["belief"] = BELIEF * math.tanh(sharpness * nats)
-    kit.emit(
-        Belief(
-            question=question,
-            nats={side.answer: round(nats, 3) for side, nats in zip(sides, preferences, strict=True)},
-        )
-    )
-    return True
+    beliefs = {side.answer: round(nats, 3) for side, nats in zip(sides, preferences, strict=True)}
+    kit.emit(Belief(question=question, nats=beliefs))
+    return beliefs
 
 
 def debated(question: str, rulings: Sequence[Ruling], kit: Kit, turn: int) -> bool:

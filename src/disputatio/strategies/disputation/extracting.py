@@ -13,7 +13,6 @@ from disputatio.strategies.disputation.form import asked_form
 from disputatio.strategies.disputation.hearing import testify
 from disputatio.strategies.disputation.testimony import Testimony
 from disputatio.types import Extraction, Passage, Reply
-from disputatio.values import matches
 
 ANSWERS = 0.5  # the probability from which a passage is taken to answer
 SURE = 0.75  # from which the encoder's answer stands without the language model
@@ -27,9 +26,8 @@ def read(
 ) -> list[Testimony]:
     """Return what each passage alone answers, by the reader that was chosen.
 
-    Where there is an encoder it reads beside the language model, too: whether a passage answers at all, and
-    whether both read the same, tells how far a reading can be trusted. Raises `MissingPart` where the encoder
-    is to read and there is none.
+    Where there is an encoder it also judges how likely each passage answers at all. Raises `MissingPart` where
+    the encoder is to read and there is none.
     """
     if reader == "encoder":
         return extract(question, passages, kit, turn=turn)
@@ -92,10 +90,9 @@ def _testimony(
             certainty=extraction.certainty,
             round=turn,
         )
-    return Testimony(passage=passage, reply=reply, answered=extraction.probability)
+    return Testimony(passage=passage, reply=reply, answered=extraction.probability, by_model=False)
 
 
 def _beside(testimony: Testimony, extraction: Extraction) -> Testimony:
     """Return a language model's reading with what the encoder holds of its passage."""
-    agrees = matches(testimony.answer, extraction.answer) if testimony.answer else None
-    return replace(testimony, answered=extraction.probability, agrees=agrees)
+    return replace(testimony, answered=extraction.probability)

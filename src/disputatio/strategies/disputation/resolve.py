@@ -18,9 +18,9 @@ from types import MappingProxyType
 from typing import Literal
 
 from disputatio.attribution.compared_votes import lost_vote, won_vote
-from disputatio.causes import Cause, CauseKind, Feature, Rival, Support
+from disputatio.causes import Cause, CauseKind, Rival, Support
 from disputatio.dates import is_later, stated_day
-from disputatio.strategies.disputation.standing import Side, weakest
+from disputatio.strategies.disputation.standing import Feature, Side, weakest
 from disputatio.strategies.disputation.testimony import Testimony
 from disputatio.text import bare_words
 from disputatio.types import PositionVerdict

@@ -13,8 +13,8 @@ import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Literal
 
-from disputatio.causes import Feature
 from disputatio.reliability.similarity import content_stems, independent, is_account, kinship, linked
 from disputatio.strategies.disputation.form import is_of_the_kind
 from disputatio.strategies.disputation.testimony import Testimony
@@ -22,6 +22,7 @@ from disputatio.text import bare_words, stem
 from disputatio.types import Passage
 from disputatio.values import canonical, contradicts, groups, matches
 
+Feature = Literal["votes", "lead", "certainty", "prose", "answered", "kind", "kinship", "resemblance"]
 Alike = Callable[[Sequence[tuple[Passage, Passage]]], Sequence[float | None]]
 """How alike the passages of each pair are, in [-1, 1]; None where nobody tells."""
 LEAD = 200  # characters of a passage in which it says what it is about
@@ -190,10 +191,9 @@ def weigh(
         }
         known: dict[Feature, list[float]] = {
             "certainty": [
-                each.certainty for each in side.testimonies if each.is_heard and each.certainty is not None
+                each.certainty for each in side.testimonies if each.by_model and each.certainty is not None
             ],
             "answered": [_odds(each.answered) for each in side.testimonies if each.answered is not None],
-            "agrees": [float(each.agrees) for each in side.testimonies if each.agrees is not None],
             "kind": [
                 float(kind)
                 for each in side.testimonies

@@ -13,23 +13,18 @@ class Testimony:
     """What one passage answers alone: `reply.answer` is empty where it answers nothing.
 
     `reply.quote` is where the passage says it. `answered` is how likely the passage answers at all, by the
-    trained encoder, and `agrees` whether that reads the same; None where it was not asked, or read alone.
+    trained encoder, None where that was not asked. `by_model` is false where the encoder alone gave the answer.
     """
 
     passage: Passage
     reply: Reply
     answered: float | None = None
-    agrees: bool | None = None
+    by_model: bool = True
 
     @property
     def answer(self) -> str:
         """The answer, empty where there is none."""
         return self.reply.answer
-
-    @property
-    def is_heard(self) -> bool:
-        """Whether a language model gave it, and not the encoder alone."""
-        return self.answered is None or self.agrees is not None
 
     @property
     def subject(self) -> str:

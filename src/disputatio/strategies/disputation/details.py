@@ -1,0 +1,75 @@
+"""Details of an answer that only this strategy has, and their form in JSON.
+
+`WiderSearch` stands in `Answer.details["looked"]`, for readers; `Record` in `Basis.details`, so that the answer can be
+decided again without some of its passages and without a model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from disputatio.kit import Kit
+from disputatio.trace import judgement_key
+from disputatio.types import Passage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WiderSearch:
+    """A search for more passages because answers contradict each other and the lead of the best is short.
+
+    `searches` were made; `read` of the passages found were read, and `answered` of these bear on the
+    contradiction. `changed` is true if other answers were accepted then.
+    """
+
+    searches: int
+    read: int
+    answered: int
+    changed: bool = False
+
+    def to_details(self) -> dict[str, Any]:
+        """Return the JSON value of `Answer.details`."""
+        return {"looked": asdict(self)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """What decided beside calls and searches: the model's beliefs and the similarities of passages.
+
+    `beliefs` has the nats of each answer by question; `similarities` the cosine of each pair of passages, by
+    `judgement_key`.
+    """
+
+    beliefs: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    similarities: Mapping[str, float] = field(default_factory=dict)
+
+    def to_details(self) -> dict[str, Any]:
+        """Return the JSON value of `Basis.details`."""
+        return {"beliefs": dict(self.beliefs), "similarities": dict(sorted(self.similarities.items()))}
+
+    @classmethod
+    def from_details(cls, details: Mapping[str, Any]) -> Record:
+        """Return the record of `Basis.details`; an empty one for a new question."""
+        return cls(beliefs=details.get("beliefs", {}), similarities=details.get("similarities", {}))
+
+
+class Similarity:
+    """The similarity of passages, as the cosine of their embeddings: recorded, or computed once a pair."""
+
+    def __init__(self, kit: Kit) -> None:
+        self._embedder = kit.embedder
+        self.cosines: dict[str, float] = dict(Record.from_details(kit.recorded).similarities)
+
+    def __call__(self, pairs: Sequence[tuple[Passage, Passage]]) -> list[float | None]:
+        """Return the cosine of each pair; None where none is recorded and there is no embedder."""
+        keys = [judgement_key("alike", first.id, second.id) for first, second in pairs]
+        new = [pair for pair, key in zip(pairs, keys, strict=True) if key not in self.cosines]
+        if new and self._embedder is not None:
+            passages = {passage.id: passage for pair in new for passage in pair}
+            vectors = self._embedder.embed([passage.text for passage in passages.values()])
+            rows = dict(zip(passages, vectors, strict=True))
+            for first, second in new:
+                key = judgement_key("alike", first.id, second.id)
+                self.cosines[key] = float(rows[first.id] @ rows[second.id])
+        return [self.cosines.get(key) for key in keys]
