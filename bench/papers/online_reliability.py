@@ -1,6 +1,6 @@
 """Reliability that changes: a source that turns, newcomers, and sleepers, without a model.
 
-    python -m bench.papers.online_reliability --plot bench/results/papers/online_reliability.svg
+    python -m bench.papers.online_reliability --plots bench/results/papers
 
 RA-RAG estimates once, before the questions, and names the change of sources as future work (Hwang et al. 2024, limitations).
 Here nine sources answer a stream of 1,600 questions, and something changes at question 400:
@@ -112,13 +112,13 @@ def oracle(votes: Votes, p: NDArray[np.float64]) -> Winners:
 
 
 def main() -> None:
-    """Print the regret of each method as Markdown; `--plot` draws it over the stream."""
+    """Print the regret of each method as Markdown; `--plots` draws it over the stream."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--trials", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--plot", type=Path, help="an SVG file; the world's name is put before its ending")
+    parser.add_argument("--plots", type=Path, help="the folder to draw the regret over the stream in, as SVG")
     arguments = parser.parse_args()
     for world in WORLDS:
         regret: dict[str, list[NDArray[np.float64]]] = {name: [] for name in METHODS}
@@ -138,10 +138,10 @@ def main() -> None:
             print(
                 f"| {name} | " + " | ".join(f"{c.mean:.1f} [{c.low:.1f}, {c.high:.1f}]" for c in cells) + " |"
             )
-        if arguments.plot is not None:
+        if arguments.plots is not None:
             ticks = [str(at) if at % 400 == 0 else "" for at in range(0, QUESTIONS, WINDOW)]
             curves = {name: np.mean(trials, axis=0).round(2).tolist() for name, trials in regret.items()}
-            path = arguments.plot.with_stem(f"{arguments.plot.stem}_{world}")
+            path = arguments.plots / f"online_reliability_{world}.svg"
             path.write_text(
                 lines(f"Regret, {world}", ticks, curves, below="question; something changes at 400")
             )
