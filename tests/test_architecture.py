@@ -16,6 +16,7 @@ LINES = 700
 GROUND = (
     *(
         "calling",
+        "cancel",
         "causes",
         "counts",
         "dates",

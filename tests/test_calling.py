@@ -9,18 +9,18 @@ from dataclasses import replace
 import pytest
 
 from disputatio import calling
-from disputatio.calling import Cancel
+from disputatio.cancel import Cancel
 from disputatio.errors import BatchFault, Cancelled, Malformed, ServerFault
 from disputatio.kit import Kit, chat
 from disputatio.llm.scripted import Scripted
-from disputatio.protocols import LLM, ReportingLLM
+from disputatio.protocols import LLM
 from disputatio.types import Capabilities, Choice, Completion, Passage, Prompt, Sampling, Usage
 
 PROMPTS = [chat("Be brief.", text) for text in ("a", "b", "c")]
 
 
 class Plain:
-    """A model that knows batches alone."""
+    """A model that ignores `on_done` and `cancel`."""
 
     name = "plain"
 
@@ -31,22 +31,21 @@ class Plain:
     def capabilities(self) -> Capabilities:
         return Capabilities(engine="plain", logprobs=True, max_options=9, schema=True)
 
-    def complete(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
+    def complete(self, prompts: Sequence[Prompt], sampling: Sampling, **_: object) -> list[Completion]:
         self.batches.append(len(prompts))
         texts = [prompt.messages[-1].content.upper() for prompt in prompts][self._missing :]
         return [Completion(text=text, finish_reason="stop", usage=Usage(calls=1)) for text in texts]
 
-    def choose(self, prompts: Sequence[Prompt], options: Sequence[str]) -> list[Choice]:
+    def choose(self, prompts: Sequence[Prompt], options: Sequence[str], **_: object) -> list[Choice]:
         even = tuple(-1.0 for _ in options)
         unbounded = tuple(False for _ in options)
         choice = Choice(options=tuple(options), logprobs=even, bounded=unbounded, usage=Usage(calls=1))
         return [choice] * len(prompts)
 
 
-def test_a_model_that_knows_batches_alone_is_reported_when_its_batch_is_back() -> None:
+def test_a_model_that_ignores_on_done_is_reported_when_its_batch_is_back() -> None:
     model, reported = Plain(), list[tuple[int, str]]()
     assert isinstance(model, LLM)
-    assert not isinstance(model, ReportingLLM)
     results = calling.complete(
         model, PROMPTS, Sampling(), lambda index, done: reported.append((index, done.text)), Cancel()
     )
@@ -55,28 +54,27 @@ def test_a_model_that_knows_batches_alone_is_reported_when_its_batch_is_back() -
     assert model.batches == [3]
 
 
-def test_a_model_that_reports_is_heard_while_its_batch_runs() -> None:
+def test_a_model_that_reports_is_reported_while_its_batch_runs() -> None:
     model, waiting = Scripted(str), list[int]()
-    assert isinstance(model, ReportingLLM)
     calling.complete(model, PROMPTS, Sampling(), lambda *_: waiting.append(len(model.calls)), Cancel())
     calling.choose(model, PROMPTS, ["Yes"], lambda *_: waiting.append(len(model.calls)), Cancel())
     assert waiting == [1, 2, 3, 4, 5, 6]
 
 
-def test_a_subclass_that_overrides_complete_alone_is_called_by_it() -> None:
+def test_a_subclass_that_overrides_complete_and_does_not_report_is_reported_once() -> None:
     class Shouting(Scripted):
-        def complete(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
+        def complete(self, prompts: Sequence[Prompt], sampling: Sampling, **_: object) -> list[Completion]:
             return Plain().complete(prompts, sampling)
 
     model = Shouting(["from the script"])
-    [result] = calling.complete(model, PROMPTS[:1], Sampling(), lambda *_: None, Cancel())
-    assert result.text == "A"
-    assert calling.reports(model, "choose")
+    reported: list[int] = []
+    [result] = calling.complete(model, PROMPTS[:1], Sampling(), lambda at, _: reported.append(at), Cancel())
+    assert (result.text, reported) == ("A", [0])
 
 
 def test_what_succeeded_in_a_batch_that_failed_in_part_is_reported_and_costs() -> None:
     class Failing(Plain):
-        def complete(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
+        def complete(self, prompts: Sequence[Prompt], sampling: Sampling, **_: object) -> list[Completion]:
             [good] = super().complete(prompts[:1], sampling)
             raise BatchFault([good, None, None], [ServerFault("down", 503)])
 
@@ -116,11 +114,11 @@ def test_a_batch_that_runs_is_cancelled_from_another_thread() -> None:
     assert kit.trace.usage() == Usage()
 
 
-def test_a_plain_model_that_comes_back_after_the_cancel_is_not_heard() -> None:
+def test_results_that_come_back_after_the_cancel_are_not_reported() -> None:
     cancel = Cancel()
 
     class Late(Plain):
-        def complete(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
+        def complete(self, prompts: Sequence[Prompt], sampling: Sampling, **_: object) -> list[Completion]:
             cancel.cancel()
             return super().complete(prompts, sampling)
 
@@ -156,7 +154,7 @@ def test_each_call_is_traced_with_its_place_in_the_batch_and_its_passages() -> N
 @pytest.mark.parametrize("value", [float("nan"), 0.5, float("inf")])
 def test_log_probabilities_that_are_none_are_a_fault_and_choose_nothing(value: float) -> None:
     class Liar(Plain):
-        def choose(self, prompts: Sequence[Prompt], options: Sequence[str]) -> list[Choice]:
+        def choose(self, prompts: Sequence[Prompt], options: Sequence[str], **_: object) -> list[Choice]:
             choices = super().choose(prompts, options)
             return [replace(choice, logprobs=(value, *choice.logprobs[1:])) for choice in choices]
 

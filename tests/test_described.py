@@ -49,14 +49,14 @@ class Mute(Parrot):
 
     was_asked = False
 
-    def complete(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
+    def complete(self, prompts: Sequence[Prompt], sampling: Sampling, **_: object) -> list[Completion]:
         done = []
         for prompt in prompts:
             self.answer = "1901" if len(self.asked) % 2 else "1887"
             done += super().complete([prompt], sampling)
         return done
 
-    def choose(self, prompts: Sequence[Prompt], options: Sequence[str]) -> list[Choice]:
+    def choose(self, prompts: Sequence[Prompt], options: Sequence[str], **_: object) -> list[Choice]:
         self.was_asked = True
         raise NoLogprobs("none")
 

@@ -40,7 +40,7 @@ def test_prompts_with_a_sampling_of_their_own_are_asked_together() -> None:
     together = threading.Barrier(3, timeout=30)
 
     class Engine(Scripted):
-        def complete(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
+        def complete(self, prompts: Sequence[Prompt], sampling: Sampling, **_: object) -> list[Completion]:
             together.wait()  # which only three calls at once pass
             usage = Usage(calls=1, completion_tokens=sampling.seed, seconds=3.0)
             return [Completion(text=f"{sampling.seed}", finish_reason="stop", usage=usage)]
@@ -64,7 +64,7 @@ def test_a_batch_is_one_call_of_the_engine_in_the_order_of_the_prompts() -> None
     batches: list[int] = []
 
     class Counting(Scripted):
-        def complete(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
+        def complete(self, prompts: Sequence[Prompt], sampling: Sampling, **_: object) -> list[Completion]:
             batches.append(len(prompts))
             return super().complete(prompts, sampling)
 
@@ -128,7 +128,7 @@ def test_a_fault_of_the_model_is_passed_on() -> None:
 
 def test_an_engine_that_returns_too_few_words_is_not_trusted() -> None:
     class Short(Scripted):
-        def complete(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
+        def complete(self, prompts: Sequence[Prompt], sampling: Sampling, **_: object) -> list[Completion]:
             return super().complete(prompts, sampling)[:-1]
 
     with pytest.raises(Malformed, match="2 calls were made and 1 answered"):

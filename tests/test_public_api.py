@@ -21,7 +21,7 @@ PUBLIC = (
     "Kit", "LLM", "LLMError", "Message", "MinimalLLM", "MustAskAgain", "NoLogprobs", "NotAsked",
     "Passage",
     "PassageReader", "Position",
-    "Prompt", "Read", "ReportingLLM", "Reranker", "Results", "Retriever", "Round", "Sampling", "Search",
+    "Prompt", "Read", "Reranker", "Results", "Retriever", "Round", "Sampling", "Search",
     "SideFormed", "Source", "Started", "Stream", "Trace", "Usage", "__version__", "aask", "ask",
     "ask_many", "astream", "calibrate", "evaluate", "strategies", "stream",
 )  # fmt: skip
@@ -111,5 +111,5 @@ def test_the_protocols_can_be_kept_without_inheriting() -> None:
     minimal: disputatio.MinimalLLM = typing.cast("typing.Any", Mine())
     assert minimal.complete([], disputatio.Sampling()) == []
     module = importlib.import_module("disputatio.protocols")
-    for name in ("LLM", "Embedder", "Entailment", "MinimalLLM", "ReportingLLM", "Reranker", "Retriever"):
+    for name in ("LLM", "Embedder", "Entailment", "MinimalLLM", "Reranker", "Retriever"):
         assert getattr(disputatio, name) is getattr(module, name)

@@ -170,10 +170,10 @@ class Witness:
     def capabilities(self) -> Capabilities:
         return Capabilities(engine="witness", logprobs=True, max_options=100, schema=True)
 
-    def complete(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
+    def complete(self, prompts: Sequence[Prompt], sampling: Sampling, **_: object) -> list[Completion]:
         return [self._completion(prompt, sampling) for prompt in prompts]
 
-    def choose(self, prompts: Sequence[Prompt], options: Sequence[str]) -> list[Choice]:
+    def choose(self, prompts: Sequence[Prompt], options: Sequence[str], **_: object) -> list[Choice]:
         even = (-float(len(options)),) * len(options)
         choice = Choice(
             options=tuple(options), logprobs=even, bounded=(False,) * len(options), usage=Usage(calls=1)

@@ -106,7 +106,7 @@ class Parrot:
     def capabilities(self) -> Capabilities:
         return Capabilities(engine="parrot", logprobs=True, max_options=100, schema=True)
 
-    def complete(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
+    def complete(self, prompts: Sequence[Prompt], sampling: Sampling, **_: object) -> list[Completion]:
         self.asked.extend((prompt, sampling) for prompt in prompts)
         reply = self.reply
         if reply is None:
@@ -114,7 +114,7 @@ class Parrot:
         finish: typing.Literal["stop", "length"] = "length" if self.cut else "stop"
         return [Completion(text=reply, finish_reason=finish, usage=_USAGE) for _ in prompts]
 
-    def choose(self, prompts: Sequence[Prompt], options: Sequence[str]) -> list[Choice]:
+    def choose(self, prompts: Sequence[Prompt], options: Sequence[str], **_: object) -> list[Choice]:
         self.asked.extend((prompt, None) for prompt in prompts)
         even = (-float(len(options)),) * len(options)
         choice = Choice(options=tuple(options), logprobs=even, bounded=(False,) * len(options), usage=_USAGE)
@@ -323,7 +323,7 @@ class Faltering(Parrot):
         super().__init__()
         self.every, self.said, self.broken = every, 0, 0
 
-    def complete(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
+    def complete(self, prompts: Sequence[Prompt], sampling: Sampling, **_: object) -> list[Completion]:
         completions = super().complete(prompts, sampling)
         for number, completion in enumerate(completions):
             self.said += 1

@@ -16,7 +16,7 @@ from pathlib import Path
 from threading import Event
 
 from disputatio.api.indexing import Index
-from disputatio.calling import Cancel
+from disputatio.cancel import Cancel
 from disputatio.types import Capabilities, Choice, Completion, Passage, Prompt, Sampling, Usage
 
 NAMES = tuple(
@@ -73,53 +73,47 @@ class Waiting:
         """Return all that strategies ask for."""
         return Capabilities(engine="waiting", logprobs=True, max_options=26, schema=True)
 
-    def complete(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
-        """Return the year in each prompt's passage."""
-        return self.complete_as_done(prompts, sampling, lambda *_: None, Cancel())
-
-    def choose(self, prompts: Sequence[Prompt], options: Sequence[str]) -> list[Choice]:
-        """Return the first option, rather surely."""
-        return self.choose_as_done(prompts, options, lambda *_: None, Cancel())
-
-    def complete_as_done(
+    def complete(
         self,
         prompts: Sequence[Prompt],
-        _: Sampling,
-        on_done: Callable[[int, Completion], None],
-        cancel: Cancel,
+        sampling: Sampling,
+        *,
+        on_done: Callable[[int, Completion], None] | None = None,
+        cancel: Cancel | None = None,
     ) -> list[Completion]:
-        """As `complete`, all at once after the wait, or one by one."""
+        """Return the year in each prompt's passage, all at once after the wait, or one by one."""
+        del sampling
         completions = [_read(prompt) for prompt in prompts]
         if not self._spread:
             self._wait(cancel)
         for index, completion in enumerate(completions):
             if self._spread:
                 self._wait(cancel, share=1 / len(prompts))
-            on_done(index, completion)
+            if on_done is not None:
+                on_done(index, completion)
         return completions
 
-    def choose_as_done(
+    def choose(
         self,
         prompts: Sequence[Prompt],
         options: Sequence[str],
-        on_done: Callable[[int, Choice], None],
-        cancel: Cancel,
+        *,
+        on_done: Callable[[int, Choice], None] | None = None,
+        cancel: Cancel | None = None,
     ) -> list[Choice]:
-        """As `choose`, all at once after the wait."""
+        """Return the first option with high probability, after the wait."""
+        del on_done
         self._wait(cancel)
         odds = (-0.1, *[-2.4] * (len(options) - 1))
-        choices = [
+        return [
             Choice(
                 options=tuple(options), logprobs=odds, bounded=(False,) * len(options), usage=Usage(calls=1)
             )
             for _ in prompts
         ]
-        for index, choice in enumerate(choices):
-            on_done(index, choice)
-        return choices
 
-    def _wait(self, cancel: Cancel, *, share: float = 1.0) -> None:
-        pressed = Event()
+    def _wait(self, cancel: Cancel | None, *, share: float = 1.0) -> None:
+        cancel, pressed = cancel or Cancel(), Event()
         with cancel.calling(pressed.set):
             pressed.wait(self._delay * share)
         cancel.check()

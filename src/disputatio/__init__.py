@@ -50,7 +50,7 @@ if TYPE_CHECKING:
         strategies,
         stream,
     )
-    from disputatio.calling import Cancel
+    from disputatio.cancel import Cancel
     from disputatio.eval.evaluate import evaluate
     from disputatio.eval.results import Results
     from disputatio.events import Answered, Claimed, Cost, Event, Found, Read, Round, SideFormed, Started
@@ -62,7 +62,6 @@ if TYPE_CHECKING:
         Entailment,
         MinimalLLM,
         PassageReader,
-        ReportingLLM,
         Reranker,
         Retriever,
     )
@@ -77,7 +76,7 @@ _MODULES = {
         "Calibration", "Index", "AskResult", "Stream", "aask", "ask", "ask_many", "astream", "calibrate",
         "stream",
     ),
-    "disputatio.calling": ("Cancel",),
+    "disputatio.cancel": ("Cancel",),
     "disputatio.eval.evaluate": ("evaluate",),
     "disputatio.eval.results": ("Results",),
     "disputatio.spending": ("Budget",),
@@ -87,7 +86,7 @@ _MODULES = {
     "disputatio.kit": ("Kit",),
     "disputatio.llm.own_model": ("FunctionModel",),
     "disputatio.protocols": (
-        "LLM", "Embedder", "Entailment", "MinimalLLM", "PassageReader", "ReportingLLM", "Reranker",
+        "LLM", "Embedder", "Entailment", "MinimalLLM", "PassageReader", "Reranker",
         "Retriever",
     ),
     "disputatio.trace": ("Trace",),
@@ -135,7 +134,6 @@ __all__ = [
     "Position",
     "Prompt",
     "Read",
-    "ReportingLLM",
     "Reranker",
     "Results",
     "Retriever",

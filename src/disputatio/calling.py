@@ -1,74 +1,17 @@
-"""How a model is called: each result is reported as soon as it is there, and a call can be cancelled."""
+"""Call a model: report each result once, end the calls on cancel, reject results that break the protocol."""
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from itertools import count
-from typing import TypeGuard, TypeVar, cast
+from collections.abc import Callable, Sequence
+from typing import TypeVar, cast
 
-from disputatio.errors import BatchFault, Cancelled, Malformed
-from disputatio.protocols import LLM, ReportingLLM
+from disputatio.cancel import Cancel
+from disputatio.errors import BatchFault, Malformed
+from disputatio.protocols import LLM
 from disputatio.types import Choice, Completion, Prompt, Sampling
 
 _Result = TypeVar("_Result", Completion, Choice)
-_ROUNDING = 1e-3  # by which a certain option's log-probability may be above nought
-
-
-class Cancel:
-    """A switch that ends a question from any thread: its pending model calls end, and `Cancelled` is raised.
-
-    It can be given to several questions, and stays on once it was pressed.
-
-    >>> cancel = Cancel()
-    >>> cancel.cancel()
-    >>> cancel.cancelled
-    True
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._numbers = count()
-        self._callbacks: dict[int, Callable[[], None]] = {}
-        self._cancelled = False
-
-    @property
-    def cancelled(self) -> bool:
-        """Whether `cancel` was called."""
-        return self._cancelled
-
-    def cancel(self) -> None:
-        """End what waits for this; calling it again does nothing."""
-        with self._lock:
-            self._cancelled = True
-            callbacks, self._callbacks = self._callbacks, {}
-        for callback in callbacks.values():
-            callback()
-
-    def check(self) -> None:
-        """Raise `Cancelled` if `cancel` was called."""
-        if self._cancelled:
-            raise Cancelled
-
-    @contextmanager
-    def calling(self, callback: Callable[[], None]) -> Iterator[None]:
-        """Within this context `cancel` calls `callback`, in the thread that cancels.
-
-        It is called at once where `cancel` was called before.
-        """
-        with self._lock:
-            number = next(self._numbers)
-            late = self._cancelled
-            if not late:
-                self._callbacks[number] = callback
-        if late:
-            callback()
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._callbacks.pop(number, None)
+_ROUNDING = 1e-3  # how far above zero rounding may put the log-probability of a certain option
 
 
 def complete(
@@ -78,16 +21,20 @@ def complete(
     on_done: Callable[[int, Completion], None],
     cancel: Cancel,
 ) -> list[Completion]:
-    """Return one completion a prompt, in order; `on_done(index, completion)` is called for each once it is
-    there.
+    """Complete the prompts, in order; `on_done(index, completion)` is called once for each that succeeds.
 
-    A model that is no `ReportingLLM` reports when its whole batch is back. Raises `LLMError`, `Cancelled`,
-    and `Malformed` for a model that does not return one completion a prompt.
+    It is called as soon as the model reports a completion, and for those that the model did not report
+    when the batch is back. Raises `LLMError`, `Cancelled`, and `Malformed` for a model that does not return
+    one completion a prompt.
     """
-    cancel.check()
-    if reports(model, "complete"):
-        return model.complete_as_done(prompts, sampling, on_done, cancel)
-    return _after_the_batch(model, prompts, lambda: model.complete(prompts, sampling), on_done, cancel)
+    report = _Once(on_done)
+    return _call(
+        lambda: model.complete(prompts, sampling, on_done=report, cancel=cancel),
+        model,
+        prompts,
+        report,
+        cancel,
+    )
 
 
 def choose(
@@ -97,59 +44,59 @@ def choose(
     on_done: Callable[[int, Choice], None],
     cancel: Cancel,
 ) -> list[Choice]:
-    """Return log P of each option for each prompt; reported and cancelled as by `complete`."""
-    cancel.check()
-    if reports(model, "choose"):
-        return _checked(model.choose_as_done(prompts, options, on_done, cancel), options)
-    return _after_the_batch(
-        model, prompts, lambda: _checked(model.choose(prompts, options), options), on_done, cancel
+    """Score the options for each prompt; reported and cancelled as by `complete`.
+
+    Raises also `Malformed` for log-probabilities that are not finite numbers up to zero.
+    """
+
+    def check(index: int, choice: Choice) -> None:
+        logprobs = choice.logprobs
+        if len(logprobs) != len(options) or not all(value <= _ROUNDING for value in logprobs):
+            raise Malformed("the model returned log-probabilities that are none")
+        on_done(index, choice)
+
+    report = _Once(check)
+    return _call(
+        lambda: model.choose(prompts, options, on_done=report, cancel=cancel),
+        model,
+        prompts,
+        report,
+        cancel,
     )
 
 
-def _checked(choices: list[Choice], options: Sequence[str]) -> list[Choice]:
-    """Return the choices; raises `Malformed` where log-probabilities are none (no numbers, or
-    above nought).
-    """
-    for choice in choices:
-        if len(choice.logprobs) != len(options) or not all(value <= _ROUNDING for value in choice.logprobs):
-            raise Malformed("the model gave log-probabilities that are none")
-    return choices
+class _Once:
+    """Reports each result of a batch once."""
+
+    def __init__(self, on_done: Callable[[int, _Result], None]) -> None:
+        self._on_done: Callable[[int, Completion | Choice], None] = cast("Callable[..., None]", on_done)
+        self._reported: set[int] = set()
+
+    def __call__(self, index: int, result: Completion | Choice) -> None:
+        if index not in self._reported:
+            self._reported.add(index)
+            self._on_done(index, result)
 
 
-def reports(model: object, method: str) -> TypeGuard[ReportingLLM]:
-    """Return whether a model's `complete_as_done` (or `choose_as_done`) stands for its `complete` (or
-    `choose`).
-
-    It does not where a subclass overrides `complete` alone. The other method of the two may be missing.
-    """
-    for kind in type(model).__mro__:
-        if f"{method}_as_done" in vars(kind):
-            return True
-        if method in vars(kind):
-            return False
-    return False
-
-
-def _after_the_batch(
+def _call(
+    call: Callable[[], list[_Result]],
     model: LLM,
     prompts: Sequence[Prompt],
-    call: Callable[[], list[_Result]],
-    on_done: Callable[[int, _Result], None],
+    report: _Once,
     cancel: Cancel,
 ) -> list[_Result]:
-    """Return the results of a batch, reported when all are there; of one that failed in part,
-    those that are.
-    """
+    """Make the call and report what the model has not reported, also of a batch that failed in part."""
+    cancel.check()
     try:
         results = call()
     except BatchFault as fault:
         for index, result in enumerate(fault.results):
             if result is not None:
-                on_done(index, cast("_Result", result))
+                report(index, result)
         raise
     cancel.check()
     if len(results) != len(prompts):
         raise Malformed(f"{model.name}: {len(prompts)} calls were made and {len(results)} answered")
     for index, result in enumerate(results):
-        on_done(index, result)
+        report(index, result)
     return results

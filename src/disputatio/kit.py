@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from disputatio import calling
-from disputatio.calling import Cancel
+from disputatio.cancel import Cancel
 from disputatio.errors import InputError, MissingPart
 from disputatio.events import Event, Extracted, Found, IndexUnsearched, ModelCall
 from disputatio.protocols import LLM, Embedder, Entailment, PassageReader, Reranker, Retriever

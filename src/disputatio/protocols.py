@@ -6,79 +6,91 @@ from anything here.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol, TypedDict, Unpack, runtime_checkable
 
+from disputatio.errors import NoLogprobs
 from disputatio.types import Capabilities, Choice, Completion, Extraction, Hit, Passage, Prompt, Sampling
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from disputatio.calling import Cancel
+    from disputatio.cancel import Cancel
 
 
 Fusion = Literal["weighted", "rrf"]
+NO_LOGPROBS = (
+    "{name} gives no log-probabilities: give it a method choose(prompts, options), "
+    "or give this role a model that has them (role={{'ROLE': model}}, --role ROLE=MODEL)"
+)
 
 
 @runtime_checkable
 class LLM(Protocol):
-    """Who generates. A list goes in and a list comes out, so that an engine can batch."""
+    """A language model: takes a batch of prompts and returns a batch of results.
+
+    A class that inherits from it needs `complete` alone. A model that is given to `disputatio.ask` needs even
+    less (`MinimalLLM`).
+
+    `complete` and `choose` take two optional arguments. `on_done(index, result)` is to be called in the
+    caller's thread as each call finishes. A model may ignore it: what it does not report is reported when
+    the batch is back. When `cancel.cancel()` is called, the calls are to end and `Cancelled` to be raised.
+    """
 
     @property
     def name(self) -> str:
-        """The name that users give, `local:...` or `openai:...`."""
+        """The name that users give, `local:...` or `openai:...`; by default the name of the class."""
+        return type(self).__name__
 
     def capabilities(self) -> Capabilities:
-        """Return what the engine can do; may probe it at the first call."""
+        """Report what the model can do; by default text alone. May probe the model at the first call."""
+        kind = type(self)
+        return Capabilities(
+            engine=f"{kind.__module__}.{kind.__qualname__}", logprobs=False, max_options=0, schema=False
+        )
 
-    def complete(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
-        """Return one completion a prompt, in order.
+    @abstractmethod
+    def complete(
+        self,
+        prompts: Sequence[Prompt],
+        sampling: Sampling,
+        *,
+        on_done: Callable[[int, Completion], None] | None = None,
+        cancel: Cancel | None = None,
+    ) -> list[Completion]:
+        """Complete each prompt, in order.
 
         Raises `LLMError`; `BatchFault` when some calls of the batch succeeded.
         """
 
-    def choose(self, prompts: Sequence[Prompt], options: Sequence[str]) -> list[Choice]:
-        """Return log P of each option as the first word of the reply, from one generated token.
+    def choose(
+        self,
+        prompts: Sequence[Prompt],
+        options: Sequence[str],
+        *,
+        on_done: Callable[[int, Choice], None] | None = None,
+        cancel: Cancel | None = None,
+    ) -> list[Choice]:
+        """Score each option as the first word of the reply, by log P of one generated token.
 
-        Raises `LLMError`; `NoLogprobs` when the engine cannot tell.
+        Raises `LLMError`; `NoLogprobs` when the model gives none, which is the default.
         """
+        del prompts, options, on_done, cancel
+        raise NoLogprobs(NO_LOGPROBS.format(name=self.name))
 
 
 class MinimalLLM(Protocol):
     """The least that a model of your own needs: one reply a prompt, in order, as text or as a `Completion`.
 
-    A `name`, `capabilities` and `choose` are used where it has them. Without `capabilities` a JSON schema is
-    stated in the prompt, without `choose` there are no log-probabilities (`NoLogprobs`).
+    A `name`, `capabilities`, `choose`, and the arguments `on_done` and `cancel` are used where it has them.
+    Without `capabilities` a JSON schema is stated in the prompt, without `choose` there are no
+    log-probabilities (`NoLogprobs`).
     """
 
     def complete(self, prompts: Sequence[Prompt], sampling: Sampling) -> Sequence[str | Completion]: ...
-
-
-@runtime_checkable
-class ReportingLLM(LLM, Protocol):
-    """A model that also reports each call when it is finished, and can end calls: two optional methods.
-
-    They do what `complete` and `choose` do. `on_done(index, result)` is called in the caller's thread, once
-    for each prompt that succeeds. When `cancel.cancel()` is called, the calls end and `Cancelled` is raised.
-    """
-
-    def complete_as_done(
-        self,
-        prompts: Sequence[Prompt],
-        sampling: Sampling,
-        on_done: Callable[[int, Completion], None],
-        cancel: Cancel,
-    ) -> list[Completion]: ...
-
-    def choose_as_done(
-        self,
-        prompts: Sequence[Prompt],
-        options: Sequence[str],
-        on_done: Callable[[int, Choice], None],
-        cancel: Cancel,
-    ) -> list[Choice]: ...
 
 
 @runtime_checkable

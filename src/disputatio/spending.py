@@ -22,7 +22,7 @@ from typing import Any, NamedTuple, NoReturn, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from disputatio import calling
-from disputatio.calling import Cancel
+from disputatio.cancel import Cancel
 from disputatio.errors import BatchFault, BudgetSpent, InputError, NotJournalled
 from disputatio.kit import Kit
 from disputatio.protocols import LLM
@@ -441,34 +441,28 @@ class Metered:
         """Return what the model within can do."""
         return self._llm.capabilities()
 
-    def complete(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
-        """Complete prompts; raises `BudgetSpent` if the batch may exceed the budget."""
-        return self.complete_as_done(prompts, sampling, lambda *_: None, Cancel())
-
-    def choose(self, prompts: Sequence[Prompt], options: Sequence[str]) -> list[Choice]:
-        """Choose among options; raises `BudgetSpent` if the batch may exceed the budget."""
-        return self.choose_as_done(prompts, options, lambda *_: None, Cancel())
-
-    def complete_as_done(
+    def complete(
         self,
         prompts: Sequence[Prompt],
         sampling: Sampling,
-        on_done: Callable[[int, Completion], None],
-        cancel: Cancel,
+        *,
+        on_done: Callable[[int, Completion], None] | None = None,
+        cancel: Cancel | None = None,
     ) -> list[Completion]:
-        """Complete prompts and report each when it is done."""
-        make = partial(calling.complete, self._llm, prompts, sampling, cancel=cancel)
+        """Complete prompts; raises `BudgetSpent` if the batch may exceed the budget."""
+        make = partial(calling.complete, self._llm, prompts, sampling, cancel=cancel or Cancel())
         return self._call(make, prompts, sampling.max_tokens, on_done)
 
-    def choose_as_done(
+    def choose(
         self,
         prompts: Sequence[Prompt],
         options: Sequence[str],
-        on_done: Callable[[int, Choice], None],
-        cancel: Cancel,
+        *,
+        on_done: Callable[[int, Choice], None] | None = None,
+        cancel: Cancel | None = None,
     ) -> list[Choice]:
-        """Choose among options and report each choice when it is done."""
-        make = partial(calling.choose, self._llm, prompts, options, cancel=cancel)
+        """Choose among options; raises `BudgetSpent` if the batch may exceed the budget."""
+        make = partial(calling.choose, self._llm, prompts, options, cancel=cancel or Cancel())
         return self._call(make, prompts, 1, on_done)
 
     def _call(
@@ -476,7 +470,7 @@ class Metered:
         make: Callable[..., list[_Output]],
         prompts: Sequence[Prompt],
         new_tokens: int,
-        on_done: Callable[[int, _Output], None],
+        on_done: Callable[[int, _Output], None] | None,
     ) -> list[_Output]:
         question = self._question or self._meter.current()
         worst = self._meter.reserve(question, self.name, prompts, new_tokens)
@@ -485,7 +479,8 @@ class Metered:
 
         def done(index: int, reply: _Output) -> None:
             replies[index] = reply
-            on_done(index, reply)
+            if on_done is not None:
+                on_done(index, reply)
             if not reply.journalled:
                 used.append(reply.usage)
                 self._meter.check(question, self.name, used)

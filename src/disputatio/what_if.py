@@ -199,7 +199,7 @@ class _PastCalls:
         """As of the model that was asked, as far as strategies ask for it."""
         return Capabilities(engine="recorded", logprobs=True, max_options=26, schema=True)
 
-    def complete(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
+    def complete(self, prompts: Sequence[Prompt], sampling: Sampling, **_: object) -> list[Completion]:
         """Return the recorded completions; raises `MustAskAgain` for a prompt that is new."""
         results = [self.results.get(call_key(self.role, prompt, sampling)) for prompt in prompts]
         completions = [result for result in results if isinstance(result, Completion)]
@@ -207,7 +207,7 @@ class _PastCalls:
             raise MustAskAgain(f"{self.name} would have to read something new ({self.role})")
         return completions
 
-    def choose(self, prompts: Sequence[Prompt], options: Sequence[str]) -> list[Choice]:
+    def choose(self, prompts: Sequence[Prompt], options: Sequence[str], **_: object) -> list[Choice]:
         """Return the recorded choices; raises `NotRecorded` for a prompt that is new."""
         results = [self.results.get(call_key(self.role, prompt, options)) for prompt in prompts]
         choices = [result for result in results if isinstance(result, Choice)]

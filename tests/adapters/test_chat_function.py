@@ -23,7 +23,7 @@ from disputatio.errors import (
     ServerFault,
     Unreachable,
 )
-from disputatio.protocols import LLM, ReportingLLM
+from disputatio.protocols import LLM
 from disputatio.types import Message, Prompt, Sampling
 from tests.adapters.material import PASSAGES, QUESTION, read
 
@@ -58,7 +58,6 @@ def test_a_question_is_answered_through_it(form: Any) -> None:
 
     model = ChatFunction(completion, model="someone/model-1", logprobs=False)
     assert isinstance(model, LLM)
-    assert isinstance(model, ReportingLLM)
     answer = d.ask(QUESTION, passages=PASSAGES, model=model)
     assert answer.answers == ("1887",)
     assert answer.model == "someone/model-1"
@@ -222,7 +221,7 @@ def test_a_cancelled_batch_begins_no_other_call() -> None:
         return in_openais_form("Ada")
 
     with pytest.raises(Cancelled):
-        ChatFunction(completion, in_flight=1).complete_as_done([ASK] * 5, Sampling(), lambda *_: None, cancel)
+        ChatFunction(completion, in_flight=1).complete([ASK] * 5, Sampling(), cancel=cancel)
     release.set()
     assert begun == [1]
 

@@ -95,14 +95,11 @@ def test_a_cancelled_task_ends_its_model_calls(index: Path) -> None:
     begun, ended = threading.Event(), threading.Event()
 
     class Waiting:
-        def complete_as_done(self, prompts: Any, sampling: Any, on_done: Any, cancel: d.Cancel) -> Any:
+        def complete(self, prompts: Any, sampling: Any, *, cancel: d.Cancel, **_: Any) -> Any:
             with cancel.calling(ended.set):
                 begun.set()
                 ended.wait(30)
             raise d.Cancelled
-
-        def complete(self, prompts: Any, sampling: Any) -> Any:
-            raise AssertionError
 
     async def begin_and_cancel() -> None:
         task = asyncio.create_task(DisputatioRunnable(index=index, model=Waiting()).ainvoke(QUESTION))

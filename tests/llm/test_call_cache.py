@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from disputatio.calling import Cancel
+from disputatio.cancel import Cancel
 from disputatio.errors import (
     BatchFault,
     Cancelled,
@@ -66,14 +66,14 @@ class Counting:
         tokens = (Token(text="é\ud800", logprob=-1 / 3), Token(text="\n", logprob=-0.0))
         return Completion(text=f"reply to {text}", finish_reason="stop", usage=usage, tokens=tokens)
 
-    def complete(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
+    def complete(self, prompts: Sequence[Prompt], sampling: Sampling, **_: object) -> list[Completion]:
         done = [self._one(prompt) for prompt in prompts]
         good = [result for result in done if result is not None]
         if len(good) < len(done):
             raise BatchFault(done, [ServerFault("down", 503)])
         return good
 
-    def choose(self, prompts: Sequence[Prompt], options: Sequence[str]) -> list[Choice]:
+    def choose(self, prompts: Sequence[Prompt], options: Sequence[str], **_: object) -> list[Choice]:
         self.asked += [prompt.messages[-1].content for prompt in prompts]
         return [
             Choice(
@@ -274,7 +274,9 @@ def test_the_first_result_stays_when_two_processes_make_the_same_call(file: Path
     with CallCache(file) as left, CallCache(file) as two:
 
         class Meanwhile(Counting):
-            def complete(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
+            def complete(
+                self, prompts: Sequence[Prompt], sampling: Sampling, **_: object
+            ) -> list[Completion]:
                 CachedLLM(Counting(), left).complete(prompts, sampling)
                 return [replace(done, text="later") for done in super().complete(prompts, sampling)]
 
@@ -447,7 +449,7 @@ def test_calls_are_reported_from_the_journal_first_and_kept_one_by_one(tmp_path:
             reported.append((index, completion.journalled))
             journalled.append(journal.stats().kept)
 
-        model.complete_as_done([ask("a"), ask("b"), ask("c"), ask("a")], PLAIN, done, Cancel())
+        model.complete([ask("a"), ask("b"), ask("c"), ask("a")], PLAIN, on_done=done)
         assert reported == [(1, True), (0, False), (3, True), (2, False)]
         assert journalled == [1, 2, 2, 3]
 
@@ -471,7 +473,7 @@ def test_what_was_finished_before_a_cancel_is_kept(tmp_path: Path) -> None:
         cancel, script = Cancel(), Scripted(str.upper)
         model = CachedLLM(script, journal)
         with pytest.raises(Cancelled):
-            model.complete_as_done([ask("a"), ask("b")], PLAIN, lambda *_: cancel.cancel(), cancel)
+            model.complete([ask("a"), ask("b")], PLAIN, on_done=lambda *_: cancel.cancel(), cancel=cancel)
         assert len(script.calls) == 1
         assert model.complete([ask("a")], PLAIN)[0].journalled
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from disputatio.calling import Cancel
+from disputatio.cancel import Cancel
 from disputatio.errors import BatchFault, Cancelled, ConfigError, MissingDependency, Refused, ServerFault
 from disputatio.llm.endpoint import Deadlines, Endpoint
 from disputatio.protocols import LLM
@@ -298,8 +298,8 @@ def test_each_call_is_reported_when_its_reply_is_there(serve: Serve, connect: Co
     endpoint = connect(serve(script))
     reported: list[tuple[int, str]] = []
     prompts = [ask("slow"), ask("quick")]
-    done = endpoint.complete_as_done(
-        prompts, Sampling(), lambda index, completion: reported.append((index, completion.text)), Cancel()
+    done = endpoint.complete(
+        prompts, Sampling(), on_done=lambda index, completion: reported.append((index, completion.text))
     )
     assert reported == [(1, "quick"), (0, "slow")]
     assert [completion.text for completion in done] == ["slow", "quick"]
@@ -312,8 +312,8 @@ def test_a_cancelled_call_closes_its_connection(serve: Serve, connect: Connect) 
     endpoint, cancel = connect(server), Cancel()
     began = time.perf_counter()
     with pytest.raises(Cancelled):
-        endpoint.complete_as_done(
-            [ask("endless"), ask("short")], Sampling(), lambda *_: cancel.cancel(), cancel
+        endpoint.complete(
+            [ask("endless"), ask("short")], Sampling(), on_done=lambda *_: cancel.cancel(), cancel=cancel
         )
     assert time.perf_counter() - began < 20  # of the minute that the reply takes
     assert server.left.acquire(timeout=20)
@@ -328,4 +328,4 @@ def test_a_choice_is_cancelled_like_a_completion(serve: Serve, connect: Connect)
     endpoint.capabilities()
     threading.Timer(0.1, cancel.cancel).start()
     with pytest.raises(Cancelled):
-        endpoint.choose_as_done([ask("Yes or no?")], ["Yes", "No"], lambda *_: None, cancel)
+        endpoint.choose([ask("Yes or no?")], ["Yes", "No"], cancel=cancel)

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from disputatio.calling import Cancel
+from disputatio.cancel import Cancel
 from disputatio.errors import Cancelled, ContextTooLong
 from disputatio.kit import chat
 from disputatio.llm import embedded, local
@@ -80,7 +80,7 @@ def test_each_reply_is_reported_when_it_comes_and_a_cancel_reaches_the_engine(
         threading.Timer(0.05, cancel.cancel).start()  # the others never come
 
     with pytest.raises(Cancelled):
-        model.complete_as_done(PROMPTS, Sampling(), reported, cancel)
+        model.complete(PROMPTS, Sampling(), on_done=reported, cancel=cancel)
     assert texts == ["0 one"]
     assert time.perf_counter() - began < 30
     assert told(tmp_path, 2) == ["complete", "cancel"]
@@ -94,7 +94,7 @@ def test_an_interrupted_wait_is_a_cancel_too(model: Local, tmp_path: Path) -> No
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        model.complete_as_done(PROMPTS, Sampling(), interrupted, Cancel())
+        model.complete(PROMPTS, Sampling(), on_done=interrupted)
     assert told(tmp_path, 2) == ["complete", "cancel"]
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from disputatio.calling import Cancel
+from disputatio.cancel import Cancel
 from disputatio.errors import Cancelled, ConfigError, ContextTooLong, InputError, LLMError
 from disputatio.kit import chat
 from disputatio.llm.catalogue import cache_folder
@@ -152,9 +152,7 @@ def test_each_reply_is_reported_when_it_is_whole(model: Local) -> None:
         chat("", "Count from one to one hundred."),
         chat("Reply with the number alone.", "Write the number 4."),
     ]
-    done = model.complete_as_done(
-        prompts, Sampling(max_tokens=40), lambda index, _: reported.append(index), Cancel()
-    )
+    done = model.complete(prompts, Sampling(max_tokens=40), on_done=lambda index, _: reported.append(index))
     assert reported == [1, 0]
     assert done[0].finish_reason == "length"
 
@@ -172,7 +170,7 @@ def test_a_cancelled_call_ends_within_a_second_and_leaves_the_engine_free(model:
     threading.Timer(1.0, press).start()
     prompts = [chat("", f"Tell a long story about the number {n}.") for n in range(4)]
     with pytest.raises(Cancelled):
-        model.complete_as_done(prompts, Sampling(max_tokens=1_500), lambda *_: None, cancel)
+        model.complete(prompts, Sampling(max_tokens=1_500), cancel=cancel)
     assert time.perf_counter() - cancelled[0] < 1.0
     began = time.perf_counter()
     [short] = model.complete([chat("Reply with the number alone.", "Write the number 4.")], Sampling())

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from disputatio.calling import Cancel
+from disputatio.cancel import Cancel
 from disputatio.errors import BatchFault, Cancelled, ConfigError, LLMError, Malformed, NoLogprobs
 from disputatio.kit import chat
 from disputatio.llm.own_model import FunctionModel, as_llm
@@ -55,7 +55,7 @@ def test_its_own_name_capabilities_and_choices_are_used() -> None:
         def capabilities(self) -> Capabilities:
             return Capabilities(engine="mine 2", logprobs=True, max_options=2, schema=True)
 
-        def choose(self, prompts: Sequence[Prompt], options: Sequence[str]) -> list[Choice]:
+        def choose(self, prompts: Sequence[Prompt], options: Sequence[str], **_: object) -> list[Choice]:
             choice = Choice(
                 options=tuple(options), logprobs=(-0.1, -2.0), bounded=(False, False), usage=Usage(calls=1)
             )
@@ -128,34 +128,34 @@ def test_one_bad_reply_leaves_the_others_of_its_batch() -> None:
     ] == ["good", None]
 
 
-def test_a_model_that_reports_is_heard_as_it_reports() -> None:
-    class Reporting(Echo):
-        def complete_as_done(
+def test_a_model_that_takes_on_done_reports_each_reply_as_it_comes() -> None:
+    class Reporting:
+        def complete(
             self,
-            prompts: Sequence[Prompt],
-            sampling: Sampling,
-            on_done: Callable[[int, object], None],
-            cancel: Cancel,
-        ) -> list[Completion]:
+            *_: object,
+            on_done: Callable[[int, str], None] = lambda *_: None,
+            cancel: Cancel | None = None,
+        ) -> Any:
             on_done(1, "second")
             on_done(0, "first")
-            return []
+            return ["first", "second"]
 
     order: list[int] = []
-    done = as_llm(Reporting()).complete_as_done(  # type: ignore[attr-defined]  # it is an OwnModel
-        PROMPTS, Sampling(), lambda index, _: order.append(index), Cancel()
-    )
+    done = as_llm(Reporting()).complete(PROMPTS, Sampling(), on_done=lambda index, _: order.append(index))
     assert [completion.text for completion in done] == ["first", "second"]
     assert order == [1, 0]
 
 
-def test_a_model_that_reports_too_little_is_not_trusted() -> None:
-    class Silent(Echo):
-        def complete_as_done(self, *_: object) -> None:
-            pass
+def test_a_class_that_inherits_from_llm_needs_complete_alone() -> None:
+    class Inheriting(LLM):
+        def complete(self, prompts: Sequence[Prompt], sampling: Sampling, **_: object) -> list[Completion]:
+            return [Completion(text="a", finish_reason="stop", usage=Usage(calls=1)) for _ in prompts]
 
-    with pytest.raises(Malformed, match="did not answer all prompts"):
-        as_llm(Silent()).complete(PROMPTS, Sampling())
+    model = Inheriting()
+    assert as_llm(model) is model
+    assert (model.name, model.capabilities().logprobs) == ("Inheriting", False)
+    with pytest.raises(NoLogprobs, match="Inheriting gives no log-probabilities"):
+        model.choose(PROMPTS, ["Yes", "No"])
 
 
 # --- functions ------------------------------------------------------------------------------------
@@ -202,7 +202,7 @@ def test_a_cancelled_function_is_not_waited_for(in_flight: int) -> None:
 
     model = FunctionModel(waits, in_flight=in_flight)
     with pytest.raises(Cancelled):
-        model.complete_as_done(PROMPTS, Sampling(), lambda *_: None, cancel)
+        model.complete(PROMPTS, Sampling(), cancel=cancel)
     gone.set()
 
 

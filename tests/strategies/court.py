@@ -84,12 +84,12 @@ class Court(Scripted):
         self._has_logprobs = logprobs
         self.batches: list[tuple[str, int]] = []
 
-    def complete(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
+    def complete(self, prompts: Sequence[Prompt], sampling: Sampling, **_: object) -> list[Completion]:
         """Note the batch, then reply."""
         self.batches.append((role_of(prompts[0]), len(prompts)))
         return super().complete(prompts, sampling)
 
-    def choose(self, prompts: Sequence[Prompt], options: Sequence[str]) -> list[Choice]:
+    def choose(self, prompts: Sequence[Prompt], options: Sequence[str], **_: object) -> list[Choice]:
         """Note the batch, then reply."""
         self.batches.append((role_of(prompts[0]), len(prompts)))
         return super().choose(prompts, options)

@@ -67,11 +67,11 @@ class Desk(Scripted):
         self.batches: list[tuple[str, int]] = []
         self.evidence: list[Evidence] = []
 
-    def complete(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
+    def complete(self, prompts: Sequence[Prompt], sampling: Sampling, **_: object) -> list[Completion]:
         self.batches.append((role_of(prompts[0]), len(prompts)))
         return super().complete(prompts, sampling)
 
-    def choose(self, prompts: Sequence[Prompt], options: Sequence[str]) -> list[Choice]:
+    def choose(self, prompts: Sequence[Prompt], options: Sequence[str], **_: object) -> list[Choice]:
         self.batches.append((role_of(prompts[0]), len(prompts)))
         return super().choose(prompts, options)
 

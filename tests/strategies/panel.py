@@ -43,7 +43,7 @@ class Panel(Scripted):
         self._lines = {**agents, "": aggregates}
         self._times = dict.fromkeys(self._lines, 0)
 
-    def complete(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
+    def complete(self, prompts: Sequence[Prompt], sampling: Sampling, **_: object) -> list[Completion]:
         """Note the batch, then reply."""
         roles = {"reader" if is_reader(prompt) else "aggregator" for prompt in prompts}
         self.batches.append(("+".join(sorted(roles)), len(prompts)))

@@ -28,7 +28,7 @@ class Reader(Scripted):
         self.doubted = set(doubted)
         self.batches: list[int] = []
 
-    def complete(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
+    def complete(self, prompts: Sequence[Prompt], sampling: Sampling, **_: object) -> list[Completion]:
         """Note the batch, then reply."""
         self.batches.append(len(prompts))
         return super().complete(prompts, sampling)

@@ -69,7 +69,7 @@ class Desk(Scripted):
         self._fluency, self._consistency, self._reflection = fluency, consistency, reflection or {}
         self.batches: list[tuple[str, int]] = []
 
-    def complete(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
+    def complete(self, prompts: Sequence[Prompt], sampling: Sampling, **_: object) -> list[Completion]:
         role = role_of(prompts[0])
         self.batches.append((role, len(prompts)))
         if role == "verifier":
@@ -263,7 +263,7 @@ def test_an_engine_without_log_probabilities_of_its_words_is_weighed_by_reflecti
 
 def test_a_verifier_that_writes_other_words_than_the_schema_admits_tells_nothing() -> None:
     class Free(Desk):
-        def complete(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
+        def complete(self, prompts: Sequence[Prompt], sampling: Sampling, **_: object) -> list[Completion]:
             done = super().complete(prompts, sampling)
             return (
                 [replace(completion, text="Well.") for completion in done]
@@ -289,7 +289,7 @@ def test_a_model_without_log_probabilities_is_an_error_or_votes() -> None:
         answered(model, [EARLY, LATE], clusters=1)
 
     class Voter(Desk):
-        def complete(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
+        def complete(self, prompts: Sequence[Prompt], sampling: Sampling, **_: object) -> list[Completion]:
             if role_of(prompts[0]) != "verifier":
                 return super().complete(prompts, sampling)
             votes = ["Yes" if "1901" in prompt.messages[2].content else "No" for prompt in prompts]

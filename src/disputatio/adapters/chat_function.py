@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar, cast
 
-from disputatio.calling import Cancel
+from disputatio.cancel import Cancel
 from disputatio.errors import (
     ConfigError,
     LLMError,
@@ -24,7 +23,7 @@ from disputatio.errors import (
     ServerFault,
     Unreachable,
 )
-from disputatio.llm.batch import Laps, results_of
+from disputatio.llm.batch import Batch, in_threads
 from disputatio.llm.faults import retry_after
 from disputatio.llm.options import score_options
 from disputatio.llm.request import sendable, with_schema
@@ -46,7 +45,7 @@ _PROBE = Prompt(messages=(Message(role="user", content="Is water wet? Reply with
 
 
 class ChatFunction:
-    """A function of chat messages as a model; implements `ReportingLLM`.
+    """A function of chat messages as a model; implements `LLM`.
 
     It is called as `call(messages=[{"role": ..., "content": ...}], **arguments, **sampling)`, and returns an
     object or a mapping with `choices`, or a text. `in_flight` calls are made at a time, from as many threads.
@@ -101,20 +100,19 @@ class ChatFunction:
             schema=self._schema,
         )
 
-    def complete(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
-        """Return one completion a prompt, in order; raises `LLMError`, `BatchFault` where some calls
-        succeeded.
-        """
-        return self.complete_as_done(prompts, sampling, lambda *_: None, Cancel())
-
-    def complete_as_done(
+    def complete(
         self,
         prompts: Sequence[Prompt],
         sampling: Sampling,
-        on_done: Callable[[int, Completion], None],
-        cancel: Cancel,
+        *,
+        on_done: Callable[[int, Completion], None] | None = None,
+        cancel: Cancel | None = None,
     ) -> list[Completion]:
-        """As `complete`; reports each reply. A call that runs when it is cancelled goes on, unheard."""
+        """Complete the prompts, each in a call of its own.
+
+        Raises `LLMError`, `BatchFault` where some calls succeeded. A call that runs when `cancel` is pressed
+        is not waited for.
+        """
         settings = {name: getattr(sampling, name) for name in self._sends}
         if sampling.top_p == 1.0:
             settings.pop("top_p", None)  # some providers take temperature or top_p, not both
@@ -126,20 +124,15 @@ class ChatFunction:
             prompts = [replace(prompt, messages=with_schema(prompt.messages, schema)) for prompt in prompts]
         return self._results(prompts, settings, self._completion, on_done, cancel)
 
-    def choose(self, prompts: Sequence[Prompt], options: Sequence[str]) -> list[Choice]:
-        """Return log P of each option as the first word of the reply; raises `NoLogprobs` where there are
-        none.
-        """
-        return self.choose_as_done(prompts, options, lambda *_: None, Cancel())
-
-    def choose_as_done(
+    def choose(
         self,
         prompts: Sequence[Prompt],
         options: Sequence[str],
-        on_done: Callable[[int, Choice], None],
-        cancel: Cancel,
+        *,
+        on_done: Callable[[int, Choice], None] | None = None,
+        cancel: Cancel | None = None,
     ) -> list[Choice]:
-        """As `choose`; reports each call when it has ended."""
+        """Score each option as the first word of the reply; raises `NoLogprobs` where there are none."""
         if self._logprobs is False:
             raise self._no_logprobs()
         settings = {"max_tokens": 1, "temperature": 0.0, "logprobs": True, "top_logprobs": _TOP}
@@ -154,34 +147,21 @@ class ChatFunction:
         prompts: Sequence[Prompt],
         settings: Mapping[str, Any],
         read: Callable[[Any], _Result | LLMError],
-        on_done: Callable[[int, _Result], None],
-        cancel: Cancel,
+        on_done: Callable[[int, _Result], None] | None,
+        cancel: Cancel | None,
     ) -> list[_Result]:
-        """Return the results of a batch, each reported when it is there; raises its faults."""
-        cancel.check()
-        if not prompts:
-            return []
-        laps, results = Laps(), dict[int, _Result | LLMError]()
-        pool = ThreadPoolExecutor(min(self._in_flight, len(prompts)), thread_name_prefix="disputatio chat")
-        cancelled: Future[Any] = Future()
-        try:
-            with cancel.calling(partial(cancelled.set_result, None)):
-                calls: dict[Future[Any], int] = {
-                    pool.submit(self._reply, prompt, settings): at for at, prompt in enumerate(prompts)
-                }
-                while calls:
-                    finished = wait([*calls, cancelled], return_when=FIRST_COMPLETED).done
-                    cancel.check()
-                    for call in finished:
-                        index, reply = calls.pop(call), call.result()
-                        result = reply if isinstance(reply, LLMError) else read(reply)
-                        if not isinstance(result, LLMError):
-                            result = laps.timed(result)
-                            on_done(index, result)
-                        results[index] = result
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
-        return results_of([results[index] for index in range(len(prompts))])
+        """Make the calls of a batch and read each reply as it comes."""
+        batch = Batch(on_done)
+        calls = in_threads(
+            partial(self._reply, settings=settings),
+            prompts,
+            in_flight=self._in_flight,
+            name="chat",
+            cancel=cancel,
+        )
+        for index, reply in calls:
+            batch.add(index, reply if isinstance(reply, LLMError) else read(reply))
+        return batch.results(len(prompts))
 
     def _reply(self, prompt: Prompt, settings: Mapping[str, Any]) -> Any:
         """Return what the function returns, or the fault that its exception stands for."""

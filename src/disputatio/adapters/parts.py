@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from disputatio.api.asking import in_thread, prepared_for
 from disputatio.api.indexing import Index
-from disputatio.calling import Cancel
+from disputatio.cancel import Cancel
 from disputatio.errors import UnknownName
 from disputatio.protocols import Retriever, SearchOptions
 from disputatio.store.own_passages import RetrieverLike, as_retriever

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from disputatio.api.indexing import Index
-from disputatio.calling import Cancel
+from disputatio.cancel import Cancel
 from disputatio.config import Settings, read_settings
 from disputatio.errors import ConfigError, InputError, UnknownName
 from disputatio.kit import Elsewhere, Kit

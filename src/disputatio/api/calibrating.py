@@ -13,7 +13,7 @@ from disputatio.api.indexing import Index
 from disputatio.calibration import inputs
 from disputatio.calibration.calibrate import DEFAULT_QUESTIONS, CalibrationPlan, Listener
 from disputatio.calibration.calibrate import calibrate as calibrate_index
-from disputatio.calling import Cancel
+from disputatio.cancel import Cancel
 from disputatio.errors import InputError
 from disputatio.presenting import Serialisable
 from disputatio.protocols import MinimalLLM

@@ -17,7 +17,7 @@ from typing import Any
 from disputatio.api.asking import Prepared, prepared_for, until_cancelled
 from disputatio.api.kept_answers import KeptAnswers, way_to_ask
 from disputatio.api.ray_asking import asked_by_workers, travelling
-from disputatio.calling import Cancel
+from disputatio.cancel import Cancel
 from disputatio.errors import BudgetSpent, Cancelled, ConfigError, InputError, NotAsked
 from disputatio.presenting import Serialisable
 from disputatio.spending import Budget, Meter, charge_to_thread

@@ -11,7 +11,7 @@ from itertools import count
 from typing import Any, NamedTuple
 
 from disputatio.api.asking import kit_with, prepared_for
-from disputatio.calling import Cancel
+from disputatio.cancel import Cancel
 from disputatio.errors import BudgetSpent
 from disputatio.parts import open_journal, share_journal
 from disputatio.spending import (

@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any, ParamSpec, Self, TypeVar, cast
 
 from disputatio.api.asking import Prepared, ask, in_thread, prepared_for
-from disputatio.calling import Cancel
+from disputatio.cancel import Cancel
 from disputatio.errors import Cancelled
 from disputatio.events import Answered, Event, SideFormed, events_of_answer
 from disputatio.trace import Trace

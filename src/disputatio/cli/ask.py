@@ -104,7 +104,7 @@ def ask(
 ) -> None:
     """Answer a question over an index or over passages, with citations and all positions."""
     from disputatio.api.asking import Prepared
-    from disputatio.calling import Cancel
+    from disputatio.cancel import Cancel
     from disputatio.cli.screen import Waiting, show_answer, write
     from disputatio.cli.stream import follow
     from disputatio.config import read_settings

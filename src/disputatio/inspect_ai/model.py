@@ -81,7 +81,7 @@ class InspectModel:
             schema=self._holds_to_schema,
         )
 
-    def complete(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
+    def complete(self, prompts: Sequence[Prompt], sampling: Sampling, **_: object) -> list[Completion]:
         """Return one completion a prompt, in order.
 
         A schema is put to the providers that hold a reply to one, and else stated in the prompt. A limit of
@@ -102,7 +102,7 @@ class InspectModel:
         )
         return self._replies(prompts, config, self._completion)
 
-    def choose(self, prompts: Sequence[Prompt], options: Sequence[str]) -> list[Choice]:
+    def choose(self, prompts: Sequence[Prompt], options: Sequence[str], **_: object) -> list[Choice]:
         """Return log P of each option as the first word of the reply, from one generated token.
 
         Raises `NoLogprobs` where the provider gives none, or refuses to.

@@ -1,39 +1,88 @@
-"""A batch of calls: how long each took, and what the batch comes to where some of them failed."""
+"""A batch of calls: its results are timed and reported as they come, and its faults raised together."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, Generic, TypeVar
 
-from disputatio.errors import BatchFault, LLMError
+from disputatio.cancel import Cancel
+from disputatio.errors import BatchFault, LLMError, Malformed
 from disputatio.types import Choice, Completion
 
 _Result = TypeVar("_Result", Completion, Choice)
+_Item = TypeVar("_Item")
+_Returned = TypeVar("_Returned")
 
 
-class Laps:
-    """Divides the wall time of a batch: a call has the seconds since the one that finished before it."""
+class Batch(Generic[_Result]):
+    """The outcomes of a batch of calls, in the order in which they come.
 
-    def __init__(self) -> None:
+    The wall time is divided among them: a result without a time of its own gets the seconds since the one
+    that came before it. With `timed=False` results keep the time that they have.
+    """
+
+    def __init__(self, on_done: Callable[[int, _Result], None] | None = None, *, timed: bool = True) -> None:
+        self._on_done: Callable[[int, _Result], None] | None = on_done
+        self._timed = timed
+        self._outcomes: dict[int, _Result | LLMError] = {}
         self._last = time.perf_counter()
 
-    def timed(self, result: _Result) -> _Result:
-        """Return a result that is there now, with its share of the time."""
-        now = time.perf_counter()
-        seconds, self._last = now - self._last, now
-        return replace(result, usage=replace(result.usage, seconds=seconds))
+    def add(self, index: int, outcome: _Result | LLMError) -> None:
+        """Keep the outcome of a call and report it unless it is a fault; a second one is ignored."""
+        if index in self._outcomes:
+            return
+        if not isinstance(outcome, LLMError):
+            now = time.perf_counter()
+            if self._timed and not outcome.usage.seconds:
+                outcome = replace(outcome, usage=replace(outcome.usage, seconds=now - self._last))
+            self._last = now
+            if self._on_done is not None:
+                self._on_done(index, outcome)
+        self._outcomes[index] = outcome
+
+    def results(self, count: int) -> list[_Result]:
+        """Return all results in order.
+
+        Raises the first fault where all calls failed, and `BatchFault` where some did.
+        """
+        missing = Malformed("the model did not answer all prompts")
+        outcomes = [self._outcomes.get(index, missing) for index in range(count)]
+        faults = [outcome for outcome in outcomes if isinstance(outcome, LLMError)]
+        results = [None if isinstance(outcome, LLMError) else outcome for outcome in outcomes]
+        if faults and len(faults) == count:
+            raise faults[0]
+        if faults:
+            raise BatchFault(results, faults)
+        return [result for result in results if result is not None]
 
 
-def results_of(outcomes: Sequence[_Result | LLMError]) -> list[_Result]:
-    """Return the results of a batch; raises its fault where all calls failed, and `BatchFault` where some
-    did.
+def in_threads(
+    function: Callable[[_Item], _Returned],
+    items: Sequence[_Item],
+    *,
+    in_flight: int,
+    name: str,
+    cancel: Cancel | None,
+) -> Iterator[tuple[int, _Returned]]:
+    """Call the function for each item, `in_flight` at a time, and yield (index, result) as they come.
+
+    Calls that run when `cancel` is pressed are not waited for; `Cancelled` is raised at once.
     """
-    errors = [outcome for outcome in outcomes if isinstance(outcome, LLMError)]
-    results = [None if isinstance(outcome, LLMError) else outcome for outcome in outcomes]
-    if errors and len(errors) == len(outcomes):
-        raise errors[0]
-    if errors:
-        raise BatchFault(results, errors)
-    return [result for result in results if result is not None]
+    cancel = cancel or Cancel()
+    pool = ThreadPoolExecutor(in_flight, thread_name_prefix=f"disputatio {name}")
+    cancelled: Future[None] = Future()
+    try:
+        with cancel.calling(lambda: cancelled.set_result(None)):
+            calls: dict[Future[Any], int] = {
+                pool.submit(function, item): index for index, item in enumerate(items)
+            }
+            while calls:
+                finished = wait([*calls, cancelled], return_when=FIRST_COMPLETED).done
+                cancel.check()
+                for call in finished:
+                    yield calls.pop(call), call.result()
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from disputatio import calling
-from disputatio.calling import Cancel
+from disputatio.cancel import Cancel
 from disputatio.errors import BatchFault, ConfigError, LLMError, NoLogprobs, NotJournalled
 from disputatio.llm.call_cache import CallCache
 from disputatio.llm.calls import choice_key, completion_key, decode_choice, decode_completion, encode
@@ -56,47 +56,41 @@ class CachedLLM:
                 self._capabilities = self._recall() or self._ask_capabilities()
             return self._capabilities
 
-    def complete(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
-        """Return one completion a prompt, from the journal where it is there; raises `LLMError`,
-        `StoreError`.
-
-        The same prompt twice in a batch is asked once.
-        """
-        return self.complete_as_done(prompts, sampling, lambda *_: None, Cancel())
-
-    def complete_as_done(
+    def complete(
         self,
         prompts: Sequence[Prompt],
         sampling: Sampling,
-        on_done: Callable[[int, Completion], None],
-        cancel: Cancel,
+        *,
+        on_done: Callable[[int, Completion], None] | None = None,
+        cancel: Cancel | None = None,
     ) -> list[Completion]:
-        """As `complete`; each call is kept and reported when it is there, even if the rest is cancelled."""
+        """Complete the prompts, from the journal where it has the call; raises `LLMError`, `StoreError`.
+
+        Each call that was made is kept and reported when it is there, even if the rest is cancelled. The
+        same prompt twice in a batch is asked once.
+        """
         engine = self._engine_string()
         keys = [completion_key(self._name, engine, prompt, sampling) for prompt in prompts]
 
-        def call(missing: Sequence[Prompt], keep: Callable[[int, Completion], None]) -> list[Completion]:
-            return calling.complete(self._model(), missing, sampling, keep, cancel)
+        def call(missing: Sequence[Prompt], keep: Callable[[int, Completion], None]) -> None:
+            calling.complete(self._model(), missing, sampling, keep, cancel or Cancel())
 
         return self._answer("complete", prompts, keys, call, decode_completion, on_done)
 
-    def choose(self, prompts: Sequence[Prompt], options: Sequence[str]) -> list[Choice]:
-        """Return log P of the options for each prompt, as `complete` does it."""
-        return self.choose_as_done(prompts, options, lambda *_: None, Cancel())
-
-    def choose_as_done(
+    def choose(
         self,
         prompts: Sequence[Prompt],
         options: Sequence[str],
-        on_done: Callable[[int, Choice], None],
-        cancel: Cancel,
+        *,
+        on_done: Callable[[int, Choice], None] | None = None,
+        cancel: Cancel | None = None,
     ) -> list[Choice]:
-        """As `choose`; each call is kept and reported when it is there, even if the rest is cancelled."""
+        """Score the options for each prompt; kept and reported as by `complete`."""
         engine = self._engine_string()
         keys = [choice_key(self._name, engine, prompt, options) for prompt in prompts]
 
-        def call(missing: Sequence[Prompt], keep: Callable[[int, Choice], None]) -> list[Choice]:
-            return calling.choose(self._model(), missing, options, keep, cancel)
+        def call(missing: Sequence[Prompt], keep: Callable[[int, Choice], None]) -> None:
+            calling.choose(self._model(), missing, options, keep, cancel or Cancel())
 
         return self._answer("choose", prompts, keys, call, decode_choice, on_done)
 
@@ -105,9 +99,9 @@ class CachedLLM:
         kind: str,
         prompts: Sequence[Prompt],
         keys: Sequence[str],
-        call: Callable[[Sequence[Prompt], Callable[[int, _Result], None]], Sequence[_Result]],
+        call: Callable[[Sequence[Prompt], Callable[[int, _Result], None]], None],
         decode: Callable[[str], _Result],
-        on_done: Callable[[int, _Result], None],
+        on_done: Callable[[int, _Result], None] | None,
     ) -> list[_Result]:
         recorded = self._journal.get(keys)
         places: dict[str, list[int]] = {}
@@ -122,7 +116,8 @@ class CachedLLM:
 
         def report(index: int, *, journalled: bool) -> None:
             results[index] = replace(decode(recorded[keys[index]]), journalled=journalled)
-            on_done(index, results[index])
+            if on_done is not None:
+                on_done(index, results[index])
 
         def keep(number: int, result: _Result) -> None:
             key = missing[number]

@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
-from disputatio.calling import Cancel
+from disputatio.cancel import Cancel
 from disputatio.errors import ConfigError, LLMError, MissingDependency, QuotaExceeded, Refused
 from disputatio.llm.faults import Address, Failed
 from disputatio.llm.loop import Loop

@@ -14,11 +14,11 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar
 
-from disputatio.calling import Cancel
+from disputatio.cancel import Cancel
 from disputatio.errors import LLMError, Malformed, NoLogprobs
-from disputatio.llm.batch import Laps, results_of
+from disputatio.llm.batch import Batch
 from disputatio.llm.connection import Connection
 from disputatio.llm.faults import Failed
 from disputatio.llm.options import score_options
@@ -119,23 +119,20 @@ class Endpoint:
                 self._probed = replace(probed, usage=replace(probed.usage, seconds=seconds))
             return self._probed.capabilities
 
-    def complete(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
-        """Return one completion a prompt, in order.
-
-        A schema is put to the endpoint where it can be held to one, and else stated in the prompt:
-        the reply is to be parsed strictly in any case. Raises `LLMError`, of which `Malformed`
-        for an empty reply and `BatchFault` where some of the calls succeeded.
-        """
-        return self.complete_as_done(prompts, sampling, lambda *_: None, Cancel())
-
-    def complete_as_done(
+    def complete(
         self,
         prompts: Sequence[Prompt],
         sampling: Sampling,
-        on_done: Callable[[int, Completion], None],
-        cancel: Cancel,
+        *,
+        on_done: Callable[[int, Completion], None] | None = None,
+        cancel: Cancel | None = None,
     ) -> list[Completion]:
-        """As `complete`; reports each call when it has ended. A call that is cancelled is disconnected."""
+        """Complete the prompts, each in a call of its own; a call that is cancelled is disconnected.
+
+        A schema is sent to a server that holds replies to it, and else stated in the prompt: the reply is to
+        be parsed strictly in any case. Raises `LLMError`, of which `Malformed` for an empty reply and
+        `BatchFault` where some of the calls succeeded.
+        """
         if not prompts:
             return []
         prompted = sampling.schema is not None and not self.capabilities().schema
@@ -146,22 +143,19 @@ class Endpoint:
         ]
         return self._results(requests, self._completion, on_done, cancel)
 
-    def choose(self, prompts: Sequence[Prompt], options: Sequence[str]) -> list[Choice]:
-        """Return log P of each option as the first word of the reply, from one generated token.
-
-        The tokens that begin an option are added up; `bounded` marks an option that none of the
-        listed tokens begins. Raises `LLMError`; `NoLogprobs` when the endpoint cannot tell.
-        """
-        return self.choose_as_done(prompts, options, lambda *_: None, Cancel())
-
-    def choose_as_done(
+    def choose(
         self,
         prompts: Sequence[Prompt],
         options: Sequence[str],
-        on_done: Callable[[int, Choice], None],
-        cancel: Cancel,
+        *,
+        on_done: Callable[[int, Choice], None] | None = None,
+        cancel: Cancel | None = None,
     ) -> list[Choice]:
-        """As `choose`; reports each call when it has ended. A call that is cancelled is disconnected."""
+        """Score each option as the first word of the reply, from one generated token.
+
+        The probabilities of the tokens that begin an option are added up; `bounded` marks an option that none
+        of the listed tokens begins. Raises `LLMError`; `NoLogprobs` when the server gives none.
+        """
         if not prompts:
             return []
         if not self.capabilities().logprobs:
@@ -200,24 +194,18 @@ class Endpoint:
         self,
         requests: Sequence[Request],
         read: Callable[[Received], _Result | LLMError],
-        on_done: Callable[[int, _Result], None],
-        cancel: Cancel,
+        on_done: Callable[[int, _Result], None] | None,
+        cancel: Cancel | None,
     ) -> list[_Result]:
-        """Return the results of a batch, each reported when it is there; raises its faults
-        (`batch.results_of`).
-        """
-        laps = Laps()
-        results: dict[int, _Result | LLMError] = {}
+        """Make the calls of a batch and read each reply as it comes."""
+        batch = Batch(on_done)
 
         def ended(index: int, outcome: Received | LLMError) -> None:
-            result = read(outcome) if isinstance(outcome, Received) else outcome
-            results[index] = result if isinstance(result, LLMError) else laps.timed(result)
-            if not isinstance(results[index], LLMError):
-                on_done(index, cast("_Result", results[index]))
+            batch.add(index, read(outcome) if isinstance(outcome, Received) else outcome)
 
         attempts = [partial(self._attempt, request) for request in requests]
         self._connection.run(attempts, ended, cancel)
-        return results_of([results[index] for index in range(len(requests))])
+        return batch.results(len(requests))
 
     async def _attempt(self, request: Request, client: openai.AsyncOpenAI, ends: float) -> Received | Failed:
         while True:

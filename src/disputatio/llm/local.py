@@ -21,9 +21,9 @@ from queue import SimpleQueue
 from typing import IO, Any, TypeVar, cast
 
 from disputatio import errors
-from disputatio.calling import Cancel
+from disputatio.cancel import Cancel
 from disputatio.errors import LLMError, MissingDependency
-from disputatio.llm.batch import Laps
+from disputatio.llm.batch import Batch
 from disputatio.types import Capabilities, Choice, Completion, Prompt, Sampling, Token, Usage
 
 _COMMAND = ("-P", "-m", "disputatio.llm.embedded")
@@ -76,20 +76,18 @@ class Local:
             context_tokens=self._context,
         )
 
-    def complete(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
-        """Return one completion a prompt, in one running batch; raises `ContextTooLong`, `Malformed`,
-        `LLMError`.
-        """
-        return self.complete_as_done(prompts, sampling, lambda *_: None, Cancel())
-
-    def complete_as_done(
+    def complete(
         self,
         prompts: Sequence[Prompt],
         sampling: Sampling,
-        on_done: Callable[[int, Completion], None],
-        cancel: Cancel,
+        *,
+        on_done: Callable[[int, Completion], None] | None = None,
+        cancel: Cancel | None = None,
     ) -> list[Completion]:
-        """As `complete`; reports each reply when it is whole. The engine drops what is cancelled."""
+        """Complete the prompts in one running batch; the engine drops the calls that are cancelled.
+
+        Raises `ContextTooLong`, `Malformed`, `LLMError`.
+        """
 
         def read(reply: Reply) -> Completion:
             return Completion(
@@ -102,18 +100,15 @@ class Local:
         request = {"do": "complete", "sampling": asdict(sampling)}
         return self._results(request, prompts, read, on_done, cancel)
 
-    def choose(self, prompts: Sequence[Prompt], options: Sequence[str]) -> list[Choice]:
-        """Return log P of each option's first token; options must differ in it."""
-        return self.choose_as_done(prompts, options, lambda *_: None, Cancel())
-
-    def choose_as_done(
+    def choose(
         self,
         prompts: Sequence[Prompt],
         options: Sequence[str],
-        on_done: Callable[[int, Choice], None],
-        cancel: Cancel,
+        *,
+        on_done: Callable[[int, Choice], None] | None = None,
+        cancel: Cancel | None = None,
     ) -> list[Choice]:
-        """As `choose`; reports each choice when it is whole. The engine drops what is cancelled."""
+        """Score the options by log P of the first token of each; options must differ in it."""
 
         def read(reply: Reply) -> Choice:
             return Choice(
@@ -130,19 +125,17 @@ class Local:
         request: Mapping[str, Any],
         prompts: Sequence[Prompt],
         read: Callable[[Reply], _Result],
-        on_done: Callable[[int, _Result], None],
-        cancel: Cancel,
+        on_done: Callable[[int, _Result], None] | None,
+        cancel: Cancel | None,
     ) -> list[_Result]:
-        """Return the engine's replies to a batch, each reported as it comes with its share of the time."""
+        """Send a batch to the engine and read its replies as they come."""
         engine = self._load()
         chats = [[(turn.role, turn.content) for turn in prompt.messages] for prompt in prompts]
-        laps = Laps()
-        results: dict[int, _Result] = {}
-        with closing(engine.replies({**request, "prompts": chats}, cancel)) as replies:
+        batch = Batch(on_done)
+        with closing(engine.replies({**request, "prompts": chats}, cancel or Cancel())) as replies:
             for index, reply in replies:
-                results[index] = laps.timed(read(reply))
-                on_done(index, results[index])
-        return [results[index] for index in range(len(prompts))]
+                batch.add(index, read(reply))
+        return batch.results(len(prompts))
 
     def _load(self) -> _Process:
         """Return the process, started where it is not running; raises what it could not be loaded for."""

@@ -15,7 +15,7 @@ from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Generic, TypeVar
 
-from disputatio.calling import Cancel
+from disputatio.cancel import Cancel
 
 _Client = TypeVar("_Client")
 _Result = TypeVar("_Result")

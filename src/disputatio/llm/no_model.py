@@ -1,4 +1,4 @@
-"""No language model: what needs one says so."""
+"""The stand-in for `--model none`: every call raises `MissingPart` or `NoLogprobs`."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ class NoModel:
     name = "none"
 
     def capabilities(self) -> Capabilities:
-        """None at all."""
+        """Report no capabilities."""
         return Capabilities(engine="none", logprobs=False, max_options=0, schema=False)
 
     def complete(self, *_: object, **__: object) -> NoReturn:
-        """Raise `MissingPart`: nothing can be written."""
+        """Raise `MissingPart`."""
         raise MissingPart("this needs a language model: give --model, or a strategy that reads without one")
 
     def choose(self, *_: object, **__: object) -> NoReturn:
-        """Raise `NoLogprobs`: nothing can be weighed."""
+        """Raise `NoLogprobs`."""
         raise NoLogprobs("there is no language model to ask")

@@ -2,31 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+import inspect
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
-from disputatio.calling import Cancel, reports
+from disputatio.cancel import Cancel
 from disputatio.errors import ConfigError, LLMError, Malformed, NoLogprobs
-from disputatio.llm.batch import Laps, results_of
+from disputatio.llm.batch import Batch, in_threads
 from disputatio.llm.request import with_schema
-from disputatio.protocols import LLM, MinimalLLM
+from disputatio.protocols import LLM, NO_LOGPROBS, MinimalLLM
 from disputatio.types import Capabilities, Choice, Completion, Prompt, Sampling, Usage
 
 
 def as_llm(model: MinimalLLM) -> LLM:
-    """Return a model object as an `LLM`, with what it lacks added; raises `ConfigError` for what
-    is no model.
-    """
+    """Adapt a model object to `LLM`, adding what it lacks; raises `ConfigError` for what is no model."""
     if isinstance(model, type):
         raise ConfigError(f"{model.__name__} is a class: give an instance of it, model={model.__name__}(...)")
-    if isinstance(model, LLM):
+    if isinstance(model, LLM) and _takes_report(model.complete) and _takes_report(model.choose):
         return model
     if callable(getattr(model, "complete", None)):
         return OwnModel(model)
     if callable(model):
         raise ConfigError("a function is no model by itself: write model=disputatio.FunctionModel(function)")
     raise ConfigError(f"{type(model).__name__} is no model: it needs a method complete(prompts, sampling)")
+
+
+def _takes_report(method: Callable[..., object]) -> bool:
+    """Return True if a method takes `on_done` and `cancel`."""
+    parameters = inspect.signature(method).parameters
+    takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
+    return takes_any or {"on_done", "cancel"} <= parameters.keys()
 
 
 class FunctionModel:
@@ -56,53 +62,40 @@ class FunctionModel:
         """The name given to it."""
         return self._name
 
-    def complete(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
-        """Return one call of the function a prompt; raises `Malformed` for a reply that is empty
-        or no text.
-        """
-        return self.complete_as_done(prompts, sampling, lambda *_: None, Cancel())
-
-    def complete_as_done(
+    def complete(
         self,
         prompts: Sequence[Prompt],
         sampling: Sampling,
-        on_done: Callable[[int, Completion], None],
-        cancel: Cancel,
+        *,
+        on_done: Callable[[int, Completion], None] | None = None,
+        cancel: Cancel | None = None,
     ) -> list[Completion]:
-        """As `complete`; reports each reply. A call that runs when it is cancelled goes on, unheard."""
-        del sampling  # a function takes none: its replies are as long and as random as it likes
-        texts = ["\n\n".join(message.content for message in prompt.messages) for prompt in prompts]
-        batch = _Batch(self._name, on_done)
-        for index, reply in self._replies(texts, cancel):
-            batch.add(index, reply)
-        return batch.results(len(texts))
+        """Call the function once a prompt; the sampling is ignored.
 
-    def _replies(self, texts: Sequence[str], cancel: Cancel) -> Iterator[tuple[int, str]]:
-        """Yield each reply with its place, as they come."""
-        if self._in_flight == 1:
+        Raises `Malformed` for a reply that is empty or no text. A call that runs when `cancel` is pressed is
+        not waited for.
+        """
+        del sampling
+        texts = ["\n\n".join(message.content for message in prompt.messages) for prompt in prompts]
+        batch = Batch[Completion](on_done)
+        if self._in_flight > 1:
+            for index, reply in in_threads(
+                self._function, texts, in_flight=self._in_flight, name=self._name, cancel=cancel
+            ):
+                batch.add(index, _completion(reply, self._name))
+        else:
             for index, text in enumerate(texts):
-                cancel.check()
-                yield index, self._function(text)
-            return
-        pool = ThreadPoolExecutor(self._in_flight, thread_name_prefix=f"disputatio {self._name}")
-        cancelled: Future[str] = Future()
-        try:
-            with cancel.calling(lambda: cancelled.set_result("")):
-                calls = {pool.submit(self._function, text): index for index, text in enumerate(texts)}
-                while calls:
-                    finished = wait([*calls, cancelled], return_when=FIRST_COMPLETED).done
+                if cancel is not None:
                     cancel.check()
-                    for call in finished:
-                        yield calls.pop(call), call.result()
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+                batch.add(index, _completion(self._function(text), self._name))
+        return batch.results(len(texts))
 
 
 class OwnModel:
-    """An object with `complete` as an `LLM`; its `name`, `choose` and `capabilities` are used if it has them.
+    """Adapts an object with `complete` to `LLM`; uses its `name`, `choose` and `capabilities` if it has them.
 
-    Its replies may be texts or `Completion`s. A schema is stated in the prompts of a model that does not say
-    that it can be held to one.
+    Its replies may be texts or `Completion`s. A schema is stated in the prompts unless the capabilities of
+    the model say that it holds replies to one.
     """
 
     def __init__(self, model: MinimalLLM) -> None:
@@ -117,7 +110,7 @@ class OwnModel:
         return str(getattr(self._model, "name", "") or type(self._model).__name__)
 
     def capabilities(self) -> Capabilities:
-        """Return what the model says, or that it gives text alone."""
+        """Return the capabilities that the model states, by default text alone."""
         ask = getattr(self._model, "capabilities", None)
         if callable(ask):
             capabilities = ask()
@@ -133,75 +126,59 @@ class OwnModel:
             schema=False,
         )
 
-    def complete(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
-        """Return one completion a prompt; raises `Malformed` for replies that are empty, too few
-        or no text.
-        """
-        return self.complete_as_done(prompts, sampling, lambda *_: None, Cancel())
-
-    def complete_as_done(
+    def complete(
         self,
         prompts: Sequence[Prompt],
         sampling: Sampling,
-        on_done: Callable[[int, Completion], None],
-        cancel: Cancel,
+        *,
+        on_done: Callable[[int, Completion], None] | None = None,
+        cancel: Cancel | None = None,
     ) -> list[Completion]:
-        """As `complete`; reports each reply when the model does."""
+        """Complete the prompts; raises `Malformed` for replies that are empty, too few or no text."""
         schema = sampling.schema
         if schema is not None and not self.capabilities().schema:
             prompts = [replace(prompt, messages=with_schema(prompt.messages, schema)) for prompt in prompts]
-        batch = _Batch(self.name, on_done)
-        if reports(self._model, "complete"):
-            self._model.complete_as_done(prompts, sampling, batch.add, cancel)
-        else:
-            replies = self._model.complete(prompts, sampling)
+        batch, name = Batch[Completion](on_done), self.name
+
+        def report(index: int, reply: object) -> None:
+            batch.add(index, _completion(reply, name))
+
+        replies = _call(self._model.complete, prompts, sampling, on_done=report, cancel=cancel)
+        if cancel is not None:
             cancel.check()
-            if isinstance(replies, str) or len(replies) != len(prompts):
-                count = "one text" if isinstance(replies, str) else f"{len(replies)} replies"
-                raise Malformed(f"{self.name}: complete() returned {count} to {len(prompts)} prompts")
-            for index, reply in enumerate(replies):
-                batch.add(index, reply)
+        if isinstance(replies, str) or len(replies) != len(prompts):
+            count = "one text" if isinstance(replies, str) else f"{len(replies)} replies"
+            raise Malformed(f"{name}: complete() returned {count} to {len(prompts)} prompts")
+        for index, reply in enumerate(replies):
+            report(index, reply)
         return batch.results(len(prompts))
 
-    def choose(self, prompts: Sequence[Prompt], options: Sequence[str]) -> list[Choice]:
-        """Return what the model's own `choose` returns; raises `NoLogprobs` where it has none."""
+    def choose(
+        self,
+        prompts: Sequence[Prompt],
+        options: Sequence[str],
+        *,
+        on_done: Callable[[int, Choice], None] | None = None,
+        cancel: Cancel | None = None,
+    ) -> list[Choice]:
+        """Call the model's own `choose`; raises `NoLogprobs` where it has none."""
         choose = getattr(self._model, "choose", None)
         if not callable(choose):
-            raise NoLogprobs(
-                f"{self.name} gives no log-probabilities: give it a method choose(prompts, options), "
-                "or give this role a model that has them (role={'ROLE': model}, --role ROLE=MODEL)"
-            )
-        return list(choose(prompts, options))
+            raise NoLogprobs(NO_LOGPROBS.format(name=self.name))
+        return list(_call(choose, prompts, options, on_done=on_done, cancel=cancel))
 
 
-class _Batch:
-    """The replies to a batch, checked and reported as they come."""
+def _call(method: Callable[..., Any], *arguments: object, **report: object) -> Any:
+    """Call a method of a user's model, with `on_done` and `cancel` if it takes them."""
+    return method(*arguments, **report) if _takes_report(method) else method(*arguments)
 
-    def __init__(self, name: str, on_done: Callable[[int, Completion], None]) -> None:
-        self._name, self._on_done = name, on_done
-        self._laps = Laps()
-        self._outcomes: dict[int, Completion | LLMError] = {}
 
-    def add(self, index: int, reply: object) -> None:
-        """A text or a completion that has come; one that cannot be used is a fault of its call."""
-        outcome = self._read(reply)
-        if isinstance(outcome, Completion):
-            outcome = outcome if outcome.usage.seconds else self._laps.timed(outcome)
-            self._on_done(index, outcome)
-        self._outcomes[index] = outcome
-
-    def results(self, count: int) -> list[Completion]:
-        """Return all completions in order; raises the faults among them."""
-        missing = Malformed(f"{self._name} did not answer all prompts")
-        return results_of([self._outcomes.get(index, missing) for index in range(count)])
-
-    def _read(self, reply: object) -> Completion | LLMError:
-        if isinstance(reply, Completion):
-            return reply
-        if not isinstance(reply, str):
-            return Malformed(
-                f"{self._name} returned {type(reply).__name__} in place of a text or a Completion"
-            )
-        if not reply.strip():
-            return Malformed(f"{self._name} returned an empty reply")
-        return Completion(text=reply, finish_reason="stop", usage=Usage(calls=1))
+def _completion(reply: object, name: str) -> Completion | LLMError:
+    """Turn a reply into a completion; a reply that cannot be used is a fault of its call."""
+    if isinstance(reply, Completion):
+        return reply
+    if not isinstance(reply, str):
+        return Malformed(f"{name} returned {type(reply).__name__} in place of a text or a Completion")
+    if not reply.strip():
+        return Malformed(f"{name} returned an empty reply")
+    return Completion(text=reply, finish_reason="stop", usage=Usage(calls=1))

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from disputatio.calling import Cancel
+from disputatio.cancel import Cancel
 from disputatio.errors import ConfigError, InputError, LLMError
-from disputatio.llm.batch import results_of
+from disputatio.llm.batch import Batch
 from disputatio.types import Capabilities, Choice, Completion, Prompt, Sampling, Usage
 
 Line = str | Completion | Exception
@@ -38,7 +38,7 @@ class Call:
 
 
 class Scripted:
-    """Replies from a script; implements `LLM` and `ReportingLLM`.
+    """Replies from a script; implements `LLM`.
 
     `replies` is a list (used up in the order of the calls), a mapping (the first key that stands in
     the prompt gives the reply) or a function of the prompt's text. A reply is a text, a whole
@@ -89,33 +89,27 @@ class Scripted:
         """Log-probabilities, schemas, and as many options as are asked for."""
         return Capabilities(engine="scripted", logprobs=True, max_options=1000, schema=True)
 
-    def complete(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
-        """Return the script's replies, in order; raises the script's exceptions, as an engine would."""
-        return self.complete_as_done(prompts, sampling, lambda *_: None, Cancel())
-
-    def complete_as_done(
+    def complete(
         self,
         prompts: Sequence[Prompt],
         sampling: Sampling,
-        on_done: Callable[[int, Completion], None],
-        cancel: Cancel,
+        *,
+        on_done: Callable[[int, Completion], None] | None = None,
+        cancel: Cancel | None = None,
     ) -> list[Completion]:
-        """As `complete`, one after the other."""
+        """Return the script's replies, one after the other; raises the script's exceptions."""
         calls = [Call(prompt=prompt, sampling=sampling) for prompt in prompts]
         return self._play(calls, self._complete, on_done, cancel)
 
-    def choose(self, prompts: Sequence[Prompt], options: Sequence[str]) -> list[Choice]:
-        """Return the script's odds of the options; raises the script's exceptions, as an engine would."""
-        return self.choose_as_done(prompts, options, lambda *_: None, Cancel())
-
-    def choose_as_done(
+    def choose(
         self,
         prompts: Sequence[Prompt],
         options: Sequence[str],
-        on_done: Callable[[int, Choice], None],
-        cancel: Cancel,
+        *,
+        on_done: Callable[[int, Choice], None] | None = None,
+        cancel: Cancel | None = None,
     ) -> list[Choice]:
-        """As `choose`, one after the other."""
+        """Return the script's odds of the options; raises the script's exceptions."""
         calls = [Call(prompt=prompt, options=tuple(options)) for prompt in prompts]
         return self._play(calls, self._choose, on_done, cancel)
 
@@ -123,11 +117,11 @@ class Scripted:
         self,
         calls: Sequence[Call],
         play: Callable[[Call], _Result | LLMError],
-        on_done: Callable[[int, _Result], None],
-        cancel: Cancel,
+        on_done: Callable[[int, _Result], None] | None,
+        cancel: Cancel | None,
     ) -> list[_Result]:
-        cancelled = threading.Event()
-        outcomes: list[_Result | LLMError] = []
+        cancel, cancelled = cancel or Cancel(), threading.Event()
+        batch = Batch(on_done, timed=False)
         with cancel.calling(cancelled.set):
             for index, call in enumerate(calls):
                 if self._delay:
@@ -136,10 +130,8 @@ class Scripted:
                 with self._lock:
                     self.calls.append(call)
                     outcome = play(call)
-                outcomes.append(outcome)
-                if not isinstance(outcome, LLMError):
-                    on_done(index, outcome)
-        return results_of(outcomes)
+                batch.add(index, outcome)
+        return batch.results(len(calls))
 
     def _complete(self, call: Call) -> Completion | LLMError:
         line = self._line(call.text)

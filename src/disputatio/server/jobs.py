@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from disputatio.calling import Cancel
+from disputatio.cancel import Cancel
 from disputatio.errors import Cancelled, DisputatioError
 from disputatio.server.faults import Conflicting, NotFound, fault_of
 

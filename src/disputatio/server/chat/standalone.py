@@ -8,7 +8,7 @@ from typing import Literal
 
 from disputatio.agents.follow_up import standing_alone
 from disputatio.api.asking import in_thread
-from disputatio.calling import Cancel
+from disputatio.cancel import Cancel
 from disputatio.errors import BudgetSpent, ReplyError
 from disputatio.server.chat.requests import Conversation
 from disputatio.server.service import Service
